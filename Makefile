@@ -41,7 +41,7 @@ LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 # The rooms of compiler/ in the order of the pipeline: each may include what
 # stands before it, and runtime/ (tests/rooms.sh).
 ROOMS  := base tokenizer machine spec graph passes plan emit backend records engine oracle \
-          import bench compare tune cli
+          import bench compare tune sweep cli
 STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
 CORE   := memory hash math check batch cache process sampling beam search_memory search \
           stream state score vocab aligned encoding trie mapping normal replace charmap \
@@ -139,7 +139,7 @@ $(B)/tests/engine/growth_test: $(COUNTED)
 # program without this ending is linked with libFuzzer, which makes inputs.
 WRAPS := exit malloc calloc realloc free mmap munmap open_memstream fclose \
          posix_spawn fork fsync access file_read file_map file_close user_dir_read \
-         spec_read attn_pool_open attn_pool_close cmd_verify cmd_bench cmd_tune \
+         spec_read attn_pool_open attn_pool_close cmd_verify cmd_bench cmd_tune cmd_sweep \
          machine_measure
 LINK_FUZZ = $(LINK) $(WRAPS:%=-Wl,--wrap=%)
 F := $(B)/tests/fuzz

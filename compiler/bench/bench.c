@@ -35,7 +35,9 @@ static void run_turn(Setup *s, const Works *works, Times *times)
         if (work_checksum(w) != w->checksum)
             die("bench: %s: run %d left another result", w->name, times[i].n);
     }
-    vec_push(s->arena, &times[works->n], machine_fma_rate(s->threads, slice));
+    if (!s->options.no_limit)
+        vec_push(s->arena, &times[works->n],
+                 machine_fma_rate(s->threads, slice));
 }
 
 static bool all_known(const Times *times, int works)
@@ -73,6 +75,12 @@ static void run_all(Setup *s, const Works *works, Times *times)
             return;
         look = n + n / 5 + 1;
     }
+}
+
+void bench_workloads(Setup *s, Works *works, Times *times)
+{
+    first_runs(works, s);
+    run_all(s, works, times);
 }
 
 static void make_rows(BenchReport *r, const Works *works,
@@ -128,8 +136,7 @@ static void measure(BenchReport *r, Setup *s)
     r->rates = *machine_rates(&r->machine, s->threads);
     show_part(o, works.n, 1);
     progress_begin("");
-    first_runs(&works, s);
-    run_all(s, &works, times);
+    bench_workloads(s, &works, times);
     progress_end();
     for (size_t i = 0; i < n; i++)
         summary[i] = times_summary(&times[i]);

@@ -27,6 +27,7 @@ typedef struct {
     int64_t repetitions; /* of each workload; 0: by seconds */
     double seconds;      /* for each workload, at most */
     bool no_kernels;     /* the model's parts are not timed */
+    bool no_limit;       /* nor the machine between the runs */
     BenchFormat format;
     const char *svg; /* a file for the roofline; NULL: none */
 } BenchOptions;
@@ -72,6 +73,10 @@ typedef struct { /* memory and batches of one model */
     Arena *arena;
     const Engine *engine;
     const struct attn_model *model; /* what runs: may be changed */
+    const struct attn_parallel *parallel;
+    struct attn_model counted; /* where nothing runs: a model that is not */
+    struct attn_parallel counted_parallel; /* compiled, and its threads */
+    double bytes; /* of memory that calls take beside the weights */
     const Spec *spec;
     BenchOptions options; /* all settled */
     int threads;
@@ -92,8 +97,10 @@ typedef struct { /* memory and batches of one model */
 } Setup;
 
 /* Sizes that were left open are settled; those that do not fit the model are
- * reported and end the program with ExitUsage.                               */
+ * reported and end the program with ExitUsage. Of an engine that has a plan
+ * and no code, memory and costs are counted, and nothing can be run.         */
 Setup *setup_new(const Engine *e, const BenchOptions *o);
+bool setup_runs(const Setup *s);
 bool setup_decodes(const Setup *s); /* the model has a decoder */
 bool setup_searches(const Setup *s);
 int64_t setup_output_floats(const Setup *s); /* of an encode call */
@@ -187,6 +194,11 @@ const char *busy_text(Arena *a, const char *what, double error, double part,
                       const char *more);
 
 /* ------------------------------------------------------------ bench.c --- */
+/* Runs all workloads, in turn, as often as the options say: their times are
+ * added to times[works], those of slices of the machine's own limit to
+ * times[works->n]. A result that is not finite, or not the same in every run,
+ * is an internal error.                                                      */
+void bench_workloads(Setup *s, Works *works, Times *times);
 /* Times every workload in turn, with a slice of the machine's own limit after
  * each turn, and prints the report. A result that is not finite, or not the
  * same in every run, is an internal error. Returns an exit code.             */

@@ -1,5 +1,6 @@
 /* setup.c: the batches of a model's workloads: how long their sentences are,
- * their ids, their memory.                                                   */
+ * their ids, their memory. Of a model that is only planned the memory is
+ * counted, and none is taken.                                                */
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,12 +69,14 @@ int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
 }
 
 /* ----------------------------------------------------------------- ids --- */
-/* `bytes`: as the core computes sizes, -1 when they overflow. */
-static void *memory_for(const Setup *s, int64_t bytes)
+/* `bytes`: as the core computes sizes, -1 when they overflow. NULL: they are
+ * counted alone.                                                             */
+static void *memory_for(Setup *s, int64_t bytes)
 {
     if (bytes < 0)
         fail(ExitResource, "bench: the sizes overflow");
-    return aligned_memory(s->arena, bytes);
+    s->bytes += (double)bytes;
+    return setup_runs(s) ? aligned_memory(s->arena, bytes) : NULL;
 }
 
 /* Ids that are no special tokens, as far as the vocabulary allows. */
@@ -175,7 +178,10 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
         return;
     const struct attn_cache_size size = { which, slots, longest, 0 };
     const int64_t bytes = attn_cache_bytes(s->model, &size);
-    attn_cache_init(&s->cache[which], s->model, &size, memory_for(s, bytes));
+    void *memory = memory_for(s, bytes);
+    if (!memory)
+        return;
+    attn_cache_init(&s->cache[which], s->model, &size, memory);
     const int64_t floats = s->cache[which].pages * s->model->page_floats[which];
     s->cache_bytes[which] = (size_t)floats * sizeof(float);
 }
@@ -206,7 +212,7 @@ static void share_caches(const Setup *s, struct attn_batch *b)
 {
     for (int c = 0; c < 2; c++)
         attn_cache_bind(&s->cache[c], c, b);
-    b->parallel = s->engine->parallel;
+    b->parallel = s->parallel;
 }
 
 /* ------------------------------------------------------------- batches --- */
@@ -232,7 +238,7 @@ static void make_encode(Setup *s)
         return;
     float *x = memory_for(s, size * (int64_t)sizeof *x);
     uint64_t state = 1;
-    for (int64_t i = 0; i < size; i++)
+    for (int64_t i = 0; x && i < size; i++)
         x[i] = (float)bench_random(&state) / 1073741824.0f - 1.0f;
     b->query = b->key = b->value = b->input = x;
 }
@@ -278,7 +284,7 @@ static void make_search(Setup *s)
         .max_output_plus = -1,
         .start = (int32_t)s->spec->token_start,
         .end = (int32_t)s->spec->token_end,
-        .parallel = s->engine->parallel,
+        .parallel = s->parallel,
         .process = { .min_length = o->steps }
     };
     s->search_bytes = attn_search_bytes(s->model, &s->search, o->batch, rows,
@@ -307,15 +313,43 @@ static void make_output(Setup *s)
                                   * (int64_t)sizeof(float));
 }
 
+static void run_nothing(void *pool, int64_t parts,
+                        void (*part)(void *arg, int64_t part, int64_t parts),
+                        void *arg)
+{
+    (void)pool, (void)parts, (void)part, (void)arg;
+    die("bench: a model is run that is only planned");
+}
+
+/* What is called, or what calls would be counted by. */
+static void find_model(Setup *s, const Engine *e)
+{
+    s->model = e->backend.model;
+    s->parallel = e->parallel;
+    if (s->model)
+        return;
+    s->counted = plan_counted(e->plan);
+    s->counted_parallel = (struct attn_parallel){
+        .parts = engine_threads(&e->options), .run = run_nothing
+    };
+    s->model = &s->counted;
+    s->parallel = &s->counted_parallel;
+}
+
+bool setup_runs(const Setup *s)
+{
+    return s->model != &s->counted;
+}
+
 Setup *setup_new(const Engine *e, const BenchOptions *o)
 {
     Setup *s = arena_alloc(e->arena, sizeof *s);
     s->arena = e->arena;
     s->engine = e;
-    s->model = e->backend.model;
+    find_model(s, e);
     s->spec = e->spec;
     s->options = *o;
-    s->threads = (int)attn_parts(e->parallel);
+    s->threads = (int)attn_parts(s->parallel);
     settle_options(s);
     const int64_t batch = s->options.batch;
     s->start = starts(s->arena, s->rows, batch, 1);

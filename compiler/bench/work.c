@@ -206,9 +206,10 @@ void setup_works(Setup *s, Works *works)
     const bool any = o->steps > 1 || decoder;
     setup_decode(s, &s->prefill, any ? past : one, zero, o->beam);
     setup_decode(s, &s->step, one, past, o->beam);
-    if (!decoder)
+    if (!decoder && setup_runs(s))
         run_encode(s);
-    run_prefill(s);
+    if (setup_runs(s))
+        run_prefill(s);
     if (decoder) {
         setup_decode(s, &s->prefill, s->rows, zero, 1);
         add_decode(s, works, "prefill", 1, &s->prefill, run_prefill);

@@ -24,6 +24,8 @@ COMMAND(tensors, Tensors, "SPEC", 1,
 COMMAND(verify, Verify, "SPEC", 1,
         "compare the compiled model with double precision")
 COMMAND(bench, Bench, "SPEC", 1, "measure speed beside the machine's limit")
+COMMAND(sweep, Sweep, "SPEC ..", 1,
+        "what variants of a spec cost, one beside the other")
 COMMAND(tune, Tune, "SPEC", 1,
         "find the tiles that are fastest here, and keep them")
 COMMAND(records, Records, "[ACTION [FILE ..]]", 0,

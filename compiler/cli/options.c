@@ -38,6 +38,9 @@ static const size_t part_at[][OptionParts] = {
     [NthBench] = { [PartModel] = HAS(Bench, model),
                    [PartCode] = HAS(Bench, code),
                    [PartBench] = HAS(Bench, bench) },
+    [NthSweep] = { [PartModel] = HAS(Sweep, model),
+                   [PartCode] = HAS(Sweep, code),
+                   [PartBench] = HAS(Sweep, sweep.work) },
     [NthTune] = { [PartModel] = HAS(Tune, model),
                   [PartCode] = HAS(Tune, code),
                   [PartBench] = HAS(Tune, tune.work) },
@@ -114,8 +117,8 @@ static const char *const color_words[] = {
 #define PLACE_Suppress(to) SEARCH(CmdRun, to)
 #define PLACE_Prompt(to) OWN(Run, to)
 #define PLACE_Chat(to) OWN(Run, to)
-#define PLACE_Seed(to) MODEL(CmdLoads | CmdTune, to)
-#define PLACE_Threads(to) CODE(CmdLoads | CmdTune, to)
+#define PLACE_Seed(to) MODEL(CmdLoads | CmdTune | CmdSweep, to)
+#define PLACE_Threads(to) CODE(CmdLoads | CmdTune | CmdSweep, to)
 
 #define FLAG(name, place, text) \
     { name, NULL, Flag, place, .help = text, .group = GROUP }
@@ -159,6 +162,7 @@ const Option option_table[] = {
     WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
     TEXT("MODEL", "", OWN(New, model), ""),
     LIST("FOLDER", "", OWN(Import, folders), ""),
+    LIST("SPEC", "", OWN(Sweep, specs), ""),
 
     /* those that the program of an emitted file has too */
 #define OPTION(uses, of, kind, name, takes, place, member, low, high, usual, \
@@ -170,8 +174,12 @@ const Option option_table[] = {
 #undef GROUP
 #define GROUP GroupModel
     LIST("--set", "KEY=VALUE",
-     MODEL(CmdSpec | CmdTensors | CmdTune | CmdDiff, sets),
+     MODEL(CmdSpec | CmdTensors | CmdTune | CmdSweep | CmdDiff, sets),
          "override a field of the spec; KEY= leaves it out"),
+    LIST("--vary", "KEY=VALUES", OWN(Sweep, vary),
+         "a field or option, as h=4,8, N=2..6, p=16..128..x2"),
+    FLAG("--zip", OWN(Sweep, sweep.zip),
+         "all --vary in step, not every combination"),
     TEXT("--weights", "FILE",
      MODEL(CmdLoads | CmdCompile | CmdTensors | CmdTune, weights),
          "weights (.safetensors) instead of the spec's"),
@@ -199,27 +207,32 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupCode
-    TEXT("--march", "TARGET", CODE(CmdPlans | CmdTune | CmdDiff, march),
+    TEXT("--march", "TARGET",
+     CODE(CmdPlans | CmdTune | CmdSweep | CmdDiff, march),
          "native (default), x86-64-v3, generic .."),
-    INT("--width", "N", CODE(CmdPlans | CmdTune | CmdDiff, width), 1, 16, 0,
+    INT("--width", "N",
+     CODE(CmdPlans | CmdTune | CmdSweep | CmdDiff, width), 1, 16, 0,
          "floats in a vector: 16, 8, 4 or 1"),
-    TEXT("--tile", "MxN", CODE(CmdPlans | CmdDiff, tile),
+    TEXT("--tile", "MxN", CODE(CmdPlans | CmdSweep | CmdDiff, tile),
          "register tile of matrix products, as 6x64"),
-    SOME("--backend", "NAME", CODE(CmdLoads | CmdTune, backend), backends,
+    SOME("--backend", "NAME",
+     CODE(CmdLoads | CmdTune | CmdSweep, backend), backends,
          "jit (libtcc), clang, or a C compiler's name"),
     SOME("--cc", "PROGRAM",
-     CODE(CmdLoads | CmdCompile | CmdRecords | CmdTune, cc), compilers,
+     CODE(CmdLoads | CmdCompile | CmdRecords | CmdTune | CmdSweep, cc),
+         compilers,
          "C compiler instead of clang"),
-    SOME("-O", "LEVEL", CODE(CmdLoads | CmdCompile | CmdTune, level), levels,
+    SOME("-O", "LEVEL",
+     CODE(CmdLoads | CmdCompile | CmdTune | CmdSweep, level), levels,
          "optimisation level of the C compiler, as -O2"),
     INT("--threads", "N", CODE(CmdRecords, threads), 1, ATTN_POOL_MOST, -1,
          "explain: those for so many; default: one a core"),
     INT("--threads", "N", CODE(CmdCompile, threads), 1, ATTN_POOL_MOST, -1,
          "take tiles tuned for so many; default: one a core"),
     TEXT("--records", "FILE",
-     CODE(CmdPlans | CmdTune | CmdRecords | CmdDiff, records),
+     CODE(CmdPlans | CmdTune | CmdRecords | CmdSweep | CmdDiff, records),
          "what attnc tune found, here instead of your own"),
-    FLAG("--no-records", CODE(CmdPlans | CmdDiff, no_records),
+    FLAG("--no-records", CODE(CmdPlans | CmdSweep | CmdDiff, no_records),
          "the default tiles, whatever attnc tune found"),
 
 #undef GROUP
@@ -261,7 +274,7 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupWork
-    INT("--beam", "N", BENCH(CmdBench | CmdTune, beam), 1, 1024, 1,
+    INT("--beam", "N", BENCH(CmdBench | CmdTune | CmdSweep, beam), 1, 1024, 1,
          "hypotheses that are followed; 1 is greedy"),
     INT("--cases", "N", OWN(Verify, cases), 1, 100000, 0,
          "how many inputs to compare on; default: all"),
@@ -269,20 +282,23 @@ const Option option_table[] = {
          "tokens of each input"),
     ALONE("--machine", OWN(Bench, machine),
          "measure the machine alone; takes no spec"),
-    TEXT("-p", "LENGTH", BENCH(CmdBench | CmdTune, lengths),
+    TEXT("-p", "LENGTH", BENCH(CmdBench | CmdTune | CmdSweep, lengths),
          "of each source or prompt: 128, 8..128, or 8,16,32"),
     TEXT("--rows", "LENGTH", BENCH(CmdBench, lengths),
          "the same as -p"),
-    INT("-n", "N", BENCH(CmdBench | CmdTune, steps), 0, MOST_INT, -1,
+    INT("-n", "N", BENCH(CmdBench | CmdTune | CmdSweep, steps), 0, MOST_INT, -1,
          "tokens of each answer; 0: no decoding"),
-    INT("-b", "N", BENCH(CmdBench | CmdTune, batch), 1, 1000000, 0,
+    INT("-b", "N", BENCH(CmdBench | CmdTune | CmdSweep, batch), 1, 1000000, 0,
          "sentences at once"),
-    INT("-t", "N", CODE(CmdBench | CmdTune, threads), 1, ATTN_POOL_MOST, -1,
+    INT("-t", "N", CODE(CmdBench | CmdTune | CmdSweep, threads), 1,
+        ATTN_POOL_MOST, -1,
          "the same as --threads"),
-    INT("-r", "N", BENCH(CmdBench, repetitions), 1, 20000, 0,
+    INT("-r", "N", BENCH(CmdBench | CmdSweep, repetitions), 1, 20000, 0,
          "runs of each workload, instead of --seconds"),
     REAL("--seconds", "X", BENCH(CmdBench, seconds), 0.001, 3600, 1,
          "time for each workload, where 1 % needs so much"),
+    REAL("--seconds", "X", BENCH(CmdSweep, seconds), 0.001, 3600, 0.05,
+         "time for each variant, where 1 % needs so much"),
     FLAG("--no-kernels", BENCH(CmdBench, no_kernels),
          "do not time the steps of the model"),
 
@@ -392,6 +408,14 @@ const Option option_table[] = {
     WORD("--format", "NAME", OWN(Cache, json), json_formats, 0,
          "of ls: text (default), json"),
     WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
+         "table (default), json, csv, md"),
+    TEXT("--columns", "NAMES", OWN(Sweep, sweep.columns),
+         "what is shown, of these alone: parameters,step,d_k"),
+    TEXT("--sort", "COLUMN", OWN(Sweep, sweep.sort),
+         "the order of the report; default: latency"),
+    TEXT("--front", "A,B", OWN(Sweep, sweep.front),
+         "mark the best in two columns: parameters,latency"),
+    WORD("--format", "NAME", OWN(Sweep, sweep.format), bench_formats, 0,
          "table (default), json, csv, md"),
     TEXT("--svg", "FILE", OWN(Bench, bench.svg),
          "draw the roofline; - is stdout"),

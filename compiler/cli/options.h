@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/lines.h"
 #include "runtime/search_settings.h"
+#include "sweep/sweep.h"
 #include "tune/tune.h"
 
 typedef VEC(const char *) Texts;
@@ -138,6 +139,13 @@ struct BenchCommand {
     CodeOptions code;
     BenchOptions bench;
     bool machine;
+};
+
+struct SweepCommand {
+    ModelOptions model; /* but for its spec */
+    CodeOptions code;
+    SweepOptions sweep;
+    Texts specs, vary;
 };
 
 struct TuneCommand {

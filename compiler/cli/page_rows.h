@@ -114,6 +114,17 @@ PAGE(Bench,
      "attnc bench models/tiny.yaml -p 8 -n 8 --format=json",
      "with sources and answers of these lengths, for a program",
      "attnc bench models/tiny.yaml -t 1 --svg roofline.svg", "as a picture")
+PAGE(Sweep,
+     "Makes every combination of the values of --vary, of every spec, and "
+     "shows what each costs: parameters, memory, FLOPs, time. A combination "
+     "that fits no model is a line that says why. Where no column is of "
+     "times, nothing runs.",
+     "attnc sweep models/tiny.yaml --vary h=1,2,4 --vary N=1..3",
+     "nine variants, timed",
+     "attnc sweep models/table3/*.yaml --columns=parameters,weights,flops",
+     "several specs, nothing runs",
+     "attnc sweep models/tiny.yaml --vary p=8..32..x2 -t 1 --format=csv",
+     "one model at several lengths, for a program")
 PAGE(Tune,
      "Times the tilings of each task that promise most, and records those that "
      "are faster than the default beyond chance. compile, run and bench take "

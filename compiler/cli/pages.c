@@ -8,8 +8,8 @@ const Page pages[Commands] = {
 };
 
 enum {
-    ReadsSpec = CmdSpec | CmdTensors | CmdTune | CmdDiff,
-    HasBackend = CmdLoads | CmdCompile | CmdTune | CmdRecords
+    ReadsSpec = CmdSweep | CmdSpec | CmdTensors | CmdTune | CmdDiff,
+    HasBackend = CmdSweep | CmdLoads | CmdCompile | CmdTune | CmdRecords
 };
 
 const ExitRow exit_table[] = {

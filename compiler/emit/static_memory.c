@@ -5,45 +5,6 @@
 #include "emit/sections.h"
 #include "runtime/core.h"
 
-/* The plan whose arena is counted: struct attn_model's function for it takes
- * no pointer of its caller's.                                               */
-static _Thread_local const Plan *counted;
-
-/* As emitted arena_bytes() does. */
-static int64_t counted_arena(int64_t rows, int64_t sequences, int64_t parts)
-{
-    int64_t floats = 0;
-    for (int k = EntryEncode; k <= EntryDecode; k++) {
-        const int64_t n = affine_at(counted->arena[k], rows, sequences, parts);
-        floats = n > floats ? n : floats;
-    }
-    return 4 * floats + 64;
-}
-
-/* Only what sizes are counted by. */
-static struct attn_model counted_model(const Plan *p)
-{
-    const Spec *s = p->g->spec;
-    struct attn_model m = {
-        .kind = (int64_t)s->kind,
-        .source_vocab = s->source.size,
-        .target_vocab = s->target.size,
-        .max_source = s->side[SideEncoder].max_len,
-        .max_target = s->side[SideDecoder].max_len,
-        .input_width = s->kind == KindAttention ? s->d_model : s->input_width,
-        .class_token = s->input_class_token,
-        .arena_bytes = counted_arena,
-    };
-    for (int c = 0; c < 2; c++) {
-        m.page_floats[c] = p->page_floats[c];
-        m.blocks[c] = p->blocks[c];
-        m.d_k[c] = p->d_k[c];
-        m.v_panels[c] = p->v_panels[c];
-    }
-    counted = p;
-    return m;
-}
-
 int64_t longest_input(const Plan *p)
 {
     const Spec *s = p->g->spec;
@@ -143,7 +104,7 @@ static void let_names(Gen *g, Emit *e)
 
 void emit_static_sizes(Gen *g, Emit *e)
 {
-    const struct attn_model m = counted_model(g->p);
+    const struct attn_model m = plan_counted(g->p);
     const int64_t input = given_input(g);
     const struct attn_batch b = { .sequences = 1,
                                   .rows = input,

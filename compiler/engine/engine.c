@@ -110,7 +110,7 @@ static const char *compiler_name(Arena *a, const EngineOptions *o, Fault *why)
                    : NULL;
 }
 
-static int threads_of(const EngineOptions *o)
+int engine_threads(const EngineOptions *o)
 {
     const int64_t n = o->threads < 0 ? attn_cores() : o->threads;
     return n < 1 ? 1 : (int)n;
@@ -121,7 +121,7 @@ bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
 {
     const char *compiler = compiler_name(a, o, why);
     if (compiler)
-        *to = host_here(a, t, threads_of(o), compiler);
+        *to = host_here(a, t, engine_threads(o), compiler);
     return compiler != NULL;
 }
 
@@ -132,7 +132,7 @@ static bool any_of(const Records *r, Arena *a, const Engine *e)
 {
     if (r->at.n == 0)
         return false;
-    Host here = host_here(a, &e->target, threads_of(&e->options), "");
+    Host here = host_here(a, &e->target, engine_threads(&e->options), "");
     for (int i = 0; i < r->at.n; i++) {
         here.compiler = r->at.at[i].host.compiler;
         if (host_same(&here, &r->at.at[i].host))

@@ -79,6 +79,8 @@ int engine_plan(Engine *e, const EngineOptions *o); /* and the plan */
  * compiler.                                                                  */
 bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
                  Fault *why);
+/* That the options ask for: 1 or more. */
+int engine_threads(const EngineOptions *o);
 /* The file of weights, opened and checked against the plan, where one is named.
  * What the check found comes in the report.                                 */
 int engine_file(Engine *e, Report *report);

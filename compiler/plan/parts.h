@@ -9,6 +9,7 @@
  *   tasks.c     what is tuned: tasks and their tilings
  *   work.c      what a step is worth, for threads
  *   arena.c     slots of the arena and their offsets
+ *   counted.c   the model's sizes, as if it were compiled
  *   report.c    what `attnc plan` prints
  *   plan.c      order and regions */
 #ifndef ATTNC_PLAN_PARTS_H

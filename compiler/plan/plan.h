@@ -293,6 +293,11 @@ bool has_entry(const Plan *p, Entry entry); /* some region is of it */
 /* Of a value that is in the arena: what it needs of its slot. */
 AffineSize value_floats(const Plan *p, int node);
 
+/* ------------------------------------------------------------ counted.c --- */
+/* The model, not compiled: its sizes alone, no entries. Its arena_bytes() is
+ * that of the plan that was asked for last in this thread.                   */
+struct attn_model plan_counted(const Plan *p);
+
 /* ------------------------------------------------------------- report.c --- */
 /* The rows that costs of an entry are told for: 128, or the longest. */
 int64_t report_rows(const Plan *p, Entry entry);

@@ -67,12 +67,7 @@ static int64_t call_rows(const Plan *p, Entry entry)
 /* Bytes of one cache for `slots` sequences of `length` positions. */
 static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
 {
-    const struct attn_model m = {
-        .page_floats = { p->page_floats[0], p->page_floats[1] },
-        .blocks = { p->blocks[0], p->blocks[1] },
-        .d_k = { p->d_k[0], p->d_k[1] },
-        .v_panels = { p->v_panels[0], p->v_panels[1] },
-    };
+    const struct attn_model m = plan_counted(p);
     const struct attn_cache_size size = { c, slots, length, 0 };
     return p->page_floats[c] ? attn_cache_bytes(&m, &size) : 0;
 }

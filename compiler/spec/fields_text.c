@@ -143,6 +143,24 @@ const char *spec_field_key(int i)
     return i < n_fields ? fields[i].key : NULL;
 }
 
+bool spec_has_field(const char *path)
+{
+    return field_find(path) >= 0 || field_group(path)
+        || field_below(path, "names");
+}
+
+bool spec_field_one(const char *path)
+{
+    const int row = field_find(path);
+    return row >= 0 && fields[row].type < FieldNoValue;
+}
+
+const char *spec_field_text(Arena *a, const Spec *s, const char *path)
+{
+    const char *text = spec_field_value(a, s, field_row(path));
+    return text ? text : "";
+}
+
 /* ---------------------------------------------------------------- json --- */
 static void json_words(Buffer *b, const char *key, const char *const *words)
 {

@@ -124,6 +124,14 @@ const char *hint_field(Arena *a, const char *path)
     return nearest(path, all.at, all.n);
 }
 
+const char *spec_field_near(Arena *a, const char *path)
+{
+    const Hint *h = hint_find(path);
+    const bool same = h && (h->how == HintValue || h->how == HintFactor);
+    return same ? arena_strndup(a, h->ours, strcspn(h->ours, " "))
+                : hint_field(a, path);
+}
+
 const char *hint_group(Arena *a, const char *path)
 {
     const char *dot = strrchr(path, '.'), *text = NULL;

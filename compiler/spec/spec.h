@@ -300,7 +300,15 @@ int64_t spec_rotary_columns(const Spec *s);
 double spec_rotary(const Spec *s, int64_t max_len, double *rate);
 void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
 const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
-char *spec_schema(Arena *a);       /* of a spec, a JSON Schema */
+/* Does a field have that path, or begin with it? One field alone. */
+bool spec_has_field(const char *path);
+bool spec_field_one(const char *path);
+/* Its value in the spec, as text; "": it has none. */
+const char *spec_field_text(Arena *a, const Spec *s, const char *path);
+/* The field that is meant by a path that none has, by another tool's word or a
+ * misspelled one; NULL: none is near.                                        */
+const char *spec_field_near(Arena *a, const char *path);
+char *spec_schema(Arena *a); /* of a spec, a JSON Schema */
 /* field_shown.c: the value of field i, from 0, as it would be written; NULL: it
  * has no meaning for this kind of model, or no value.                       */
 const char *spec_field_value(Arena *a, const Spec *s, int i);

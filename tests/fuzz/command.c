@@ -25,6 +25,7 @@ int attnc_main(int argc, char **argv); /* main.c's */
 int __wrap_cmd_verify(const VerifyCommand *o);
 int __wrap_cmd_bench(const BenchCommand *o);
 int __wrap_cmd_tune(const TuneCommand *o);
+int __wrap_cmd_sweep(const SweepCommand *o);
 void __wrap_machine_measure(Machine *m, int threads, double seconds);
 
 int __wrap_cmd_verify(const VerifyCommand *o)
@@ -35,6 +36,12 @@ int __wrap_cmd_verify(const VerifyCommand *o)
 int __wrap_cmd_bench(const BenchCommand *o)
 {
     return o->model.spec ? ExitDone : ExitUsage;
+}
+
+int __wrap_cmd_sweep(const SweepCommand *o)
+{
+    (void)o;
+    return ExitDone;
 }
 
 int __wrap_cmd_tune(const TuneCommand *o)

@@ -1,0 +1,32 @@
+/* cmd_sweep.c: attnc sweep: what variants of a spec cost. */
+#include "cli/options.h"
+
+/* One of the specs may be stdin. */
+static const Source *read_stdin(Arena *a, const Texts *specs)
+{
+    const Source *text = NULL;
+    for (int i = 0; i < specs->n; i++) {
+        if (!is_stdout(specs->at[i]))
+            continue;
+        if (text)
+            fail(ExitUsage, "stdin is one spec: - is there twice");
+        text = stdin_document(a).text;
+    }
+    return text;
+}
+
+int cmd_sweep(const SweepCommand *o)
+{
+    Arena *a = arena_new();
+    SweepOptions sweep = o->sweep;
+    sweep.specs = o->specs.at;
+    sweep.nspecs = o->specs.n;
+    sweep.vary = o->vary.at;
+    sweep.nvary = o->vary.n;
+    sweep.model = engine_options(CmdSweep, &o->model, &o->code);
+    sweep.model.text = read_stdin(a, &o->specs);
+    sweep.work.no_kernels = sweep.work.no_limit = true;
+    const int code = sweep_run(&sweep, stdout);
+    arena_free(a);
+    return code;
+}

@@ -1,0 +1,102 @@
+/* facts.c: what is found of one variant, in a process of its own: by its plan,
+ * then by running it.                                                        */
+#include <math.h>
+
+#include "sweep/parts.h"
+
+static int work_of(const Setup *setup, const Work *w)
+{
+    return w->batch == &setup->encode  ? WorkEncode
+         : w->batch == &setup->prefill ? WorkPrefill
+         : w->batch == &setup->step    ? WorkStep
+                                       : WorkSearch;
+}
+
+static const char *const *field_texts(const Sweep *s, const Spec *spec)
+{
+    const size_t n = (size_t)s->fields.n;
+    const char **text = arena_alloc(s->arena, n * sizeof *text + 1);
+    for (int i = 0; i < s->fields.n; i++)
+        text[i] = spec_field_text(s->arena, spec, s->fields.at[i]);
+    return text;
+}
+
+static void take_plan(const Sweep *s, Row *r, const Engine *e,
+                      const Setup *setup, const Works *works)
+{
+    r->hash = arena_printf(s->arena, "%016llx",
+                           (unsigned long long)e->spec->hash);
+    r->parameters = (double)e->plan->parameters;
+    r->weights = (double)e->plan->pack.bytes;
+    r->memory = setup->bytes + r->weights;
+    r->fields = field_texts(s, e->spec);
+    for (int i = 0; i < works->n; i++) {
+        const Work *w = &works->at[i];
+        r->work[work_of(setup, w)] = (RowWork){
+            .there = true,
+            .cost = w->sum,
+            .tokens = w->tokens,
+            .estimate = estimate_work(s, setup, w),
+            .limit = NAN,
+            .bound = BoundFma
+        };
+    }
+    r->flops = row_main(r) ? row_main(r)->cost.flops : 0;
+}
+
+int facts_plan(const Sweep *s, const Variant *v, Row *r)
+{
+    const EngineOptions model = variant_model(s->arena, s->options, &s->axes,
+                                              v);
+    const BenchOptions work = variant_work(s->options, &s->axes, v);
+    Engine e;
+    Works works = { 0 };
+    const int code = engine_plan(&e, &model);
+    if (code)
+        return code;
+    Setup *setup = setup_new(&e, &work);
+    setup_works(setup, &works);
+    take_plan(s, r, &e, setup, &works);
+    return ExitDone;
+}
+
+/* A rate that this run beats was measured in a bad moment. */
+static void take_times(const Sweep *s, Row *r, const Setup *setup,
+                       const Work *w, const Times *times)
+{
+    const Machine *m = &s->machine;
+    Rates rates = *machine_rates(m, setup->threads);
+    RowWork *to = &r->work[work_of(setup, w)];
+    Cost c = w->sum;
+    to->times = *times;
+    to->time = times_summary(times);
+    c.values = c.written = 0; /* they may stay in registers */
+    rates_reach(&rates, &c, to->time.best);
+    const Limit limit = work_limit(m, &rates, w, to->time.p50);
+    to->limit = limit.seconds;
+    to->bound = limit.bound;
+    to->results = arena_printf(s->arena, "%016llx",
+                               (unsigned long long)w->checksum);
+}
+
+int facts_times(const Sweep *s, const Variant *v, Row *r)
+{
+    const EngineOptions model = variant_model(s->arena, s->options, &s->axes,
+                                              v);
+    BenchOptions work = variant_work(s->options, &s->axes, v);
+    Engine e;
+    Works works = { 0 };
+    const int code = engine_open(&e, &model);
+    if (code)
+        return code;
+    Setup *setup = setup_new(&e, &work);
+    setup_works(setup, &works);
+    const size_t n = (size_t)works.n + 1;
+    Times *times = arena_alloc(s->arena, n * sizeof *times);
+    setup->options.seconds /= works.n; /* it is for the whole variant */
+    take_plan(s, r, &e, setup, &works);
+    bench_workloads(setup, &works, times);
+    for (int i = 0; i < works.n; i++)
+        take_times(s, r, setup, &works.at[i], &times[i]);
+    return ExitDone;
+}

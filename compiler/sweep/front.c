@@ -1,0 +1,75 @@
+/* front.c: which rows are best in two columns at once, and the order of all. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sweep/parts.h"
+
+/* Less is better. */
+static double worth(const SweepColumn *c, const Row *r)
+{
+    const double x = c->get(r, c->which);
+    return c->better > 0 ? -x : x;
+}
+
+static bool has_both(const Sweep *s, const Row *r)
+{
+    return column_has(&s->front.at[0], r) && column_has(&s->front.at[1], r);
+}
+
+/* As good in both columns, and better in one? */
+static bool beats(const Sweep *s, const Row *x, const Row *y)
+{
+    const SweepColumn *c = s->front.at;
+    const double x0 = worth(&c[0], x), y0 = worth(&c[0], y);
+    const double x1 = worth(&c[1], x), y1 = worth(&c[1], y);
+    return x0 <= y0 && x1 <= y1 && (x0 < y0 || x1 < y1);
+}
+
+void front_mark(Sweep *s)
+{
+    for (int i = 0; s->front.n == 2 && i < s->rows.n; i++) {
+        Row *r = &s->rows.at[i];
+        r->front = has_both(s, r);
+        for (int k = 0; r->front && k < s->rows.n; k++) {
+            const Row *other = &s->rows.at[k];
+            r->front = !has_both(s, other) || !beats(s, other, r);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- order --- */
+typedef struct {
+    int row;
+    bool refused;
+    double key;
+} Ranked;
+
+static int by_key(const void *a, const void *b)
+{
+    const Ranked *x = a, *y = b;
+    if (x->refused != y->refused)
+        return x->refused - y->refused;
+    if (isnan(x->key) != isnan(y->key))
+        return isnan(x->key) ? 1 : -1;
+    if (x->key < y->key || x->key > y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->row - y->row;
+}
+
+int *rows_sorted(const Sweep *s)
+{
+    const size_t n = (size_t)s->rows.n;
+    const SweepColumn *c = s->sort.n ? &s->sort.at[0] : NULL;
+    Ranked *ranked = arena_alloc(s->arena, n * sizeof *ranked);
+    int *order = arena_alloc(s->arena, n * sizeof *order);
+    for (size_t i = 0; i < n; i++) {
+        const Row *r = &s->rows.at[i];
+        const bool numbers = c && c->get && column_has(c, r);
+        ranked[i] = (Ranked){ (int)i, r->state == RowRefused,
+                              numbers ? worth(c, r) : NAN };
+    }
+    qsort(ranked, n, sizeof *ranked, by_key);
+    for (size_t i = 0; i < n; i++)
+        order[i] = ranked[i].row;
+    return order;
+}

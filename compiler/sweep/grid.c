@@ -1,0 +1,115 @@
+/* grid.c: the variants of a sweep: every combination of the axes, or the axes
+ * in step, of every spec; and what each asks for.                            */
+#include <string.h>
+
+#include "sweep/parts.h"
+
+/* -------------------------------------------------------------- labels --- */
+/* "models/table3/a-h1.yaml": a-h1 */
+static const char *short_name(Arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name ? arena_strndup(a, name, (size_t)(dot - name))
+                             : name;
+}
+
+/* Short where that tells it from all others. */
+static const char *label_of(Arena *a, const SweepOptions *o, int which)
+{
+    const char *label = short_name(a, o->specs[which]);
+    for (int i = 0; i < o->nspecs; i++)
+        if (i != which && !strcmp(label, short_name(a, o->specs[i])))
+            return o->specs[which];
+    return label;
+}
+
+/* ---------------------------------------------------------------- grid --- */
+static int64_t combinations(const Axes *axes, bool zip)
+{
+    int64_t n = 1;
+    for (int i = 0; i < axes->n; i++)
+        n *= zip && i > 0 ? 1 : axes->at[i].value.n;
+    return n;
+}
+
+/* The last axis goes fastest. */
+static const char *const *values_of(Arena *a, const Axes *axes, bool zip,
+                                    int64_t which)
+{
+    const char **value = arena_alloc(a, (size_t)axes->n * sizeof *value);
+    for (int i = axes->n - 1; i >= 0; i--) {
+        const Words *w = &axes->at[i].value;
+        value[i] = w->at[which % w->n];
+        which /= zip ? 1 : w->n;
+    }
+    return value;
+}
+
+void grid_make(Arena *a, const SweepOptions *o, const Axes *axes, Variants *v)
+{
+    const int64_t n = combinations(axes, o->zip);
+    for (int i = 0; i < o->nspecs; i++)
+        for (int64_t k = 0; k < n; k++)
+            vec_push(a, v,
+                     ((Variant){ .spec = o->specs[i],
+                                 .label = label_of(a, o, i),
+                                 .value = values_of(a, axes, o->zip, k) }));
+}
+
+/* ------------------------------------------------------------- options --- */
+EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
+                            const Variant *v)
+{
+    EngineOptions m = o->model;
+    VEC(const char *) sets = { 0 };
+    m.spec = v->spec;
+    m.text = is_stdout(v->spec) ? o->model.text : NULL;
+    /* What a file says of weights decides no time, and fits one shape. */
+    vec_push(a, &sets, "weights=");
+    for (int i = 0; i < o->model.nsets; i++)
+        vec_push(a, &sets, o->model.sets[i]);
+    for (int i = 0; i < axes->n; i++) {
+        const Axis *x = &axes->at[i];
+        const char *value = v->value[i];
+        switch (x->kind) {
+        case AxisField:
+            vec_push(a, &sets, arena_printf(a, "%s=%s", x->key, value));
+            break;
+        case AxisThreads: m.threads = axis_number(x, value); break;
+        case AxisTile:    m.tile = value; break;
+        case AxisBackend: m.backend = value; break;
+        case AxisMarch:   m.march = value; break;
+        default:          break;
+        }
+    }
+    m.sets = sets.at;
+    m.nsets = sets.n;
+    return m;
+}
+
+BenchOptions variant_work(const SweepOptions *o, const Axes *axes,
+                          const Variant *v)
+{
+    BenchOptions w = o->work;
+    for (int i = 0; i < axes->n; i++) {
+        const Axis *x = &axes->at[i];
+        switch (x->kind) {
+        case AxisLengths: w.lengths = v->value[i]; break;
+        case AxisSteps:   w.steps = axis_number(x, v->value[i]); break;
+        case AxisBatch:   w.batch = axis_number(x, v->value[i]); break;
+        case AxisBeam:    w.beam = axis_number(x, v->value[i]); break;
+        default:          break;
+        }
+    }
+    return w;
+}
+
+const char *variant_text(Arena *a, const Axes *axes, const Variant *v)
+{
+    const char *text = axes->n ? "" : v->label;
+    for (int i = 0; i < axes->n; i++)
+        text = arena_printf(a, "%s%s%s=%s", text, i ? " " : "", axes->at[i].key,
+                            v->value[i]);
+    return text;
+}

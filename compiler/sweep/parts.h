@@ -1,0 +1,182 @@
+/* parts.h: what the files of a sweep share, in the order in which it goes. */
+#ifndef ATTNC_SWEEP_PARTS_H
+#define ATTNC_SWEEP_PARTS_H
+
+#include "sweep/sweep.h"
+
+#include <jansson.h>
+
+/* ---------------------------------------------------------------- axis.c ---
+ */
+typedef enum { /* what is varied: a field of the spec, or an option */
+               AxisField,
+               AxisLengths,
+               AxisSteps,
+               AxisBatch,
+               AxisBeam,
+               AxisThreads,
+               AxisTile,
+               AxisBackend,
+               AxisMarch
+} AxisKind;
+
+typedef VEC(const char *) Words;
+
+typedef struct {
+    AxisKind kind;
+    const char *key; /* "h", "masking.decoder"; of options "p", "threads" */
+    Words value;
+} Axis;
+typedef VEC(Axis) Axes;
+
+enum { MostVariants = 10000 };
+/* The axes of texts like "h=4,8" or "N=2..6"; `sets`, and options that are
+ * given, fix what may not be varied too. Ends with ExitUsage after a message
+ * where they are not right, or have too many combinations.                   */
+void axes_read(Arena *a, const SweepOptions *o, Axes *axes);
+int64_t axis_number(const Axis *x, const char *value); /* of an option's */
+
+/* ---------------------------------------------------------------- grid.c ---
+ */
+typedef struct {
+    const char *spec;         /* its path */
+    const char *label;        /* of it: as short as tells it from the others */
+    const char *const *value; /* [axes] */
+} Variant;
+typedef VEC(Variant) Variants;
+
+void grid_make(Arena *a, const SweepOptions *o, const Axes *axes, Variants *v);
+/* What the engine and the bench are asked for by a variant. */
+EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
+                            const Variant *v);
+BenchOptions variant_work(const SweepOptions *o, const Axes *axes,
+                          const Variant *v);
+/* "h=4 N=2", or the spec's name; for a line of progress. */
+const char *variant_text(Arena *a, const Axes *axes, const Variant *v);
+
+/* ----------------------------------------------------------------- row.c ---
+ */
+enum { WorkEncode, WorkPrefill, WorkStep, WorkSearch, WorkKinds };
+extern const char *const work_word[WorkKinds]; /* "encode" .. */
+
+typedef struct { /* a workload of a variant */
+    bool there;
+    Cost cost;           /* of one run */
+    double tokens;       /* that one run takes in or gives out */
+    double estimate;     /* seconds, before anything ran; NAN: not known */
+    Times times;         /* of its runs */
+    Summary time;        /* of them; n 0: it was not timed */
+    double limit;        /* seconds that the machine needs at least */
+    int bound;           /* by what; of limit */
+    const char *results; /* the checksum of what it leaves; NULL: not timed */
+} RowWork;
+
+typedef enum { RowNew, RowPlanned, RowTimed, RowRefused } RowState;
+
+typedef struct {
+    const Variant *variant;
+    RowState state;
+    int code;                 /* RowRefused: the exit code that it stands for */
+    const char *message;      /* RowRefused: why */
+    const char *note;         /* what the spec's reading warns of; or NULL */
+    const char *hash;         /* of the spec, in hex; NULL: not known */
+    double parameters, flops; /* of what row_main() is */
+    double weights, memory;   /* bytes; memory: with the weights */
+    RowWork work[WorkKinds];  /* by WorkEncode .. */
+    const char *const *fields; /* [fields of the columns] texts */
+    bool front;
+} Row;
+typedef VEC(Row) Rows;
+
+/* The workload that the model is for: a search, an encode call where nothing is
+ * searched, else a step. NULL: the row has none.                             */
+const RowWork *row_main(const Row *r);
+/* A row as an object, without its variant; and what an object says of it. What
+ * is timed is added to the times that it has.                                */
+json_t *row_json(const Row *r, int fields);
+bool row_read(Arena *a, Row *r, const json_t *from, int fields);
+
+/* ------------------------------------------------------------- columns.c ---
+ */
+typedef enum {
+    ColumnCount, /* a whole number */
+    ColumnFlops,
+    ColumnBytes,
+    ColumnSeconds,
+    ColumnRate, /* a second */
+    ColumnPart, /* shown as percent */
+    ColumnWord
+} ColumnKind;
+
+typedef struct {
+    const char *name; /* of --columns; of spec fields their key */
+    const char *json; /* with its unit: "step_ms" */
+    const char *head; /* of tables */
+    ColumnKind kind;
+    double (*get)(const Row *r, int which);       /* SI units; NAN: none */
+    const char *(*word)(const Row *r, int which); /* ColumnWord; "": none */
+    int which;                                    /* their argument */
+    int better; /* -1: less is, 1: more is, 0 */
+    int rank;   /* as in TableFit; of table_fit() */
+    bool timed;
+} SweepColumn;
+typedef VEC(SweepColumn) Columns;
+
+/* The columns that a list names, spec fields among them, whose keys are added
+ * to `fields`. Ends with ExitUsage after a message.                          */
+void columns_read(Arena *a, const char *list, const char *option, Columns *to,
+                  Words *fields);
+/* Names of the usual columns: for people, or for programs. */
+const char *columns_usual(bool exact);
+/* "12.3 ms" without its unit, as `head` has it; "": none. */
+const char *column_text(Arena *a, const SweepColumn *c, const Row *r);
+/* The same for programs, with all digits, in the unit of `json`. */
+const char *column_exact(Arena *a, const SweepColumn *c, const Row *r);
+bool column_has(const SweepColumn *c, const Row *r);
+
+/* ----------------------------------------------------------------- front ---
+ */
+typedef struct {
+    const SweepOptions *options;
+    Arena *arena;
+    Axes axes;
+    Variants variants;
+    Rows rows; /* one a variant, in their order */
+    Words fields;
+    Columns columns, sort, front; /* one of `sort`, none or two of `front` */
+    bool times;                   /* any column needs that the variants run */
+    Machine machine;
+    bool interrupted;
+} Sweep;
+
+/* Marks the rows than which none is better in one column of two, and as good in
+ * the other. front.c                                                         */
+void front_mark(Sweep *s);
+/* The rows in the order of the report: as sorted, those refused last. */
+int *rows_sorted(const Sweep *s);
+
+/* --------------------------------------------------------------- facts.c ---
+ */
+/* In a child: what the plan of a variant says; then its times. Ends the process
+ * where the variant can't be made, or returns the exit code.                 */
+int facts_plan(const Sweep *s, const Variant *v, Row *r);
+int facts_times(const Sweep *s, const Variant *v, Row *r);
+
+/* ------------------------------------------------------------ estimate.c ---
+ */
+/* Seconds that a workload of a planned model takes, before anything ran. */
+double estimate_work(const Sweep *s, const Setup *setup, const Work *w);
+
+/* --------------------------------------------------------------- child.c ---
+ */
+/* Fills the row in a child process; what ends the child is the row's message.
+ * False: a signal came.                                                      */
+bool child_row(Sweep *s, Row *r,
+               int facts(const Sweep *s, const Variant *v, Row *r));
+
+/* --------------------------------------------------------- print.c .. --- */
+void sweep_print(const Sweep *s, FILE *out);
+void sweep_csv(const Sweep *s, FILE *out);
+void sweep_json(const Sweep *s, FILE *out);
+
+#endif

@@ -1,0 +1,157 @@
+/* row.c: a row as a JSON object, in which a child hands it over, and back. */
+#include <math.h>
+#include <string.h>
+
+#include "sweep/parts.h"
+
+const char *const work_word[WorkKinds] = { "encode", "prefill", "step",
+                                           "search" };
+
+const RowWork *row_main(const Row *r)
+{
+    static const int order[] = { WorkSearch, WorkEncode, WorkStep };
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (r->work[order[i]].there)
+            return &r->work[order[i]];
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- write --- */
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *text(const char *s)
+{
+    return s ? json_string(s) : json_null();
+}
+
+static json_t *cost_json(const Cost *c)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "flops", c->flops, "weights",
+                     c->weights, "cached", c->cached, "values", c->values,
+                     "written", c->written);
+}
+
+static json_t *work_json(const RowWork *w)
+{
+    json_t *times = json_array();
+    for (int i = 0; i < w->times.n; i++)
+        json_array_append_new(times, json_real(w->times.at[i]));
+    return json_pack("{s:o, s:f, s:o, s:o, s:i, s:o, s:o}", "cost",
+                     cost_json(&w->cost), "tokens", w->tokens, "estimate",
+                     number(w->estimate), "limit", number(w->limit), "bound",
+                     w->bound, "results", text(w->results), "times", times);
+}
+
+json_t *row_json(const Row *r, int fields)
+{
+    json_t *words = json_array();
+    json_t *o = json_pack("{s:o, s:f, s:f, s:f, s:f, s:o, s:o}", "hash",
+                          text(r->hash), "parameters", r->parameters, "flops",
+                          r->flops, "weights", r->weights, "memory", r->memory,
+                          "note", text(r->note), "fields", words);
+    for (int i = 0; i < fields; i++)
+        json_array_append_new(words, text(r->fields[i]));
+    for (int i = 0; i < WorkKinds; i++)
+        if (r->work[i].there)
+            json_object_set_new(o, work_word[i], work_json(&r->work[i]));
+    return o;
+}
+
+/* ----------------------------------------------------------------- read --- */
+typedef struct { /* an object that may lack what is asked for */
+    Arena *arena;
+    const json_t *from;
+    bool bad;
+} Reader;
+
+/* A number of 0 or more; NAN: null. */
+static double take_number(Reader *r, const char *key)
+{
+    const json_t *x = json_object_get(r->from, key);
+    const double value = json_number_value(x);
+    r->bad |= !json_is_number(x) && !json_is_null(x);
+    r->bad |= !(value >= 0);
+    return json_is_number(x) ? value : NAN;
+}
+
+/* NULL: null */
+static const char *take_text(Reader *r, const char *key)
+{
+    const json_t *x = json_object_get(r->from, key);
+    r->bad |= !json_is_string(x) && !json_is_null(x);
+    return json_is_string(x) ? arena_strdup(r->arena, json_string_value(x))
+                             : NULL;
+}
+
+static Cost take_cost(Reader *r)
+{
+    Reader c = { r->arena, json_object_get(r->from, "cost"), false };
+    const Cost cost = { take_number(&c, "flops"), take_number(&c, "weights"),
+                        take_number(&c, "cached"), take_number(&c, "values"),
+                        take_number(&c, "written") };
+    r->bad |= c.bad;
+    return cost;
+}
+
+static void take_times(Reader *r, Times *to)
+{
+    const json_t *list = json_object_get(r->from, "times"), *x;
+    size_t i;
+    r->bad |= !json_is_array(list);
+    json_array_foreach(list, i, x)
+    {
+        r->bad |= !(json_number_value(x) > 0);
+        vec_push(r->arena, to, json_number_value(x));
+    }
+}
+
+static bool take_work(Arena *a, RowWork *w, const json_t *from)
+{
+    Reader r = { a, from, false };
+    const double bound = take_number(&r, "bound");
+    const char *results = take_text(&r, "results");
+    w->there = true;
+    w->cost = take_cost(&r);
+    w->tokens = take_number(&r, "tokens");
+    w->estimate = take_number(&r, "estimate");
+    take_times(&r, &w->times);
+    w->limit = take_number(&r, "limit");
+    w->bound = bound >= 0 && (int)bound <= BoundFma ? (int)bound : BoundFma;
+    r.bad |= w->results && results && strcmp(w->results, results) != 0;
+    w->results = results ? results : w->results;
+    if (w->times.n > 0 && !r.bad)
+        w->time = times_summary(&w->times);
+    return !r.bad;
+}
+
+bool row_read(Arena *a, Row *row, const json_t *from, int fields)
+{
+    Reader r = { a, from, false };
+    const json_t *words = json_object_get(from, "fields");
+    const char **word = arena_alloc(a, (size_t)fields * sizeof *word + 1);
+    row->hash = take_text(&r, "hash");
+    row->parameters = take_number(&r, "parameters");
+    row->flops = take_number(&r, "flops");
+    row->weights = take_number(&r, "weights");
+    row->memory = take_number(&r, "memory");
+    row->note = take_text(&r, "note");
+    r.bad |= (int)json_array_size(words) != fields;
+    for (int i = 0; i < fields && !r.bad; i++) {
+        const char *value = json_string_value(json_array_get(words, (size_t)i));
+        word[i] = value ? arena_strdup(a, value) : "";
+    }
+    row->fields = word;
+    row->state = RowPlanned;
+    for (int i = 0; i < WorkKinds; i++) {
+        const json_t *work = json_object_get(from, work_word[i]);
+        if (!work)
+            continue;
+        r.bad |= !take_work(a, &row->work[i], work);
+        if (row->work[i].time.n > 0)
+            row->state = RowTimed;
+    }
+    return !r.bad;
+}

@@ -1,0 +1,34 @@
+/* sweep.h: what many variants of a spec cost, one beside the other.
+ *
+ *   specs, --vary -> axes (axis.c) -> variants (grid.c)
+ *   -> each in a child process (child.c): planned, then timed (facts.c)
+ *   -> rows (row.c), their columns (columns.c), the front (front.c)
+ *   -> text (print.c, csv.c, json.c)
+ *
+ * In:  paths of specs, texts of --vary, columns, what an engine and a bench
+ * take. Out: a table of the variants; one that cannot be made is a row that
+ * says so. */
+#ifndef ATTNC_SWEEP_H
+#define ATTNC_SWEEP_H
+
+#include "bench/bench.h"
+
+typedef struct {
+    const char *const *specs; /* paths */
+    int nspecs;
+    const char *const *vary; /* "h=4,8,16", each */
+    int nvary;
+    bool zip;            /* axes in step, not every combination */
+    const char *columns; /* names, by commas; NULL: the usual ones */
+    const char *sort;    /* a column; NULL: the usual one */
+    const char *front;   /* "parameters,latency"; NULL: these */
+    BenchFormat format;
+    EngineOptions model; /* but for its spec */
+    BenchOptions work;
+} SweepOptions;
+
+/* Makes and times all variants and prints the table. An exit code: that of the
+ * variants where none of them could be made.                                 */
+int sweep_run(const SweepOptions *o, FILE *out);
+
+#endif

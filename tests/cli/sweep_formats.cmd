@@ -1,0 +1,3 @@
+0 sweep models/tiny.yaml tests/spec/good.yaml --vary h=2,3 --columns=parameters,weights,dtype --format=csv
+0 sweep models/tiny.yaml tests/spec/good.yaml --vary h=2,3 --columns=parameters,weights,dtype --format=json
+0 sweep models/tiny.yaml tests/spec/good.yaml --vary h=2,3 --columns=parameters,weights,dtype --format=md
