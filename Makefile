@@ -256,6 +256,7 @@ families-golden: build/families/ready ## tests/families, by transformers: review
 	build/families/bin/python tests/families/golden.py record --only $(ONLY)
 	build/families4/bin/python tests/families/golden.py config4 --only $(ONLY)
 	[ -n "$(ONLY)" ] || { build/families/bin/python tests/families/gguf_files.py && \
+	    build/families/bin/python tests/families/chats.py && \
 	    build/families/bin/python tests/families/lora.py && \
 	    build/families/bin/python tests/families/texts.py tests/families/texts && \
 	    build/families4/bin/python tests/tokenizers/slow.py record; }

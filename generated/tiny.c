@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash a102db06202b737c by
+ * from the spec of hash 0936825b6ab263ce by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -13146,7 +13146,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0xa102db06202b737cull,
+    .spec_hash = 0x0936825b6ab263ceull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
@@ -14460,7 +14460,11 @@ struct attn_chat { /* as the spec has it */
     const char *system_text; /* where no other is given; NULL: none */
     struct attn_chat_role system, user, assistant;
     int system_inside; /* within the first user's turn, before its text */
+    int trim;          /* ATTN_TRIM_ALL .. */
 };
+/* White space at both ends of what is said goes: of turns, of the system's text
+ * too. Before a text behind the system's, in one turn, it stays.            */
+enum { ATTN_TRIM_NONE, ATTN_TRIM_TURNS, ATTN_TRIM_ALL };
 
 /* What is read before an answer: a turn of n bytes with all that stands around
  * it, the end of the answer before it too. system: NULL for none, read before
@@ -14490,11 +14494,56 @@ static void chat_say(struct chat_text *t, const char *text)
     chat_put(t, text, (int64_t)strlen(text));
 }
 
+/* Bytes of the white space, as Unicode has it, that n bytes begin with; 0. */
+static int64_t chat_space(const char *text, int64_t n)
+{
+    static const char wide[][4] = { "\xc2\x85",     "\xc2\xa0",
+                                    "\xe1\x9a\x80", "\xe2\x80\xa8",
+                                    "\xe2\x80\xa9", "\xe2\x80\xaf",
+                                    "\xe2\x81\x9f", "\xe3\x80\x80" };
+    const unsigned char c = n > 0 ? (unsigned char)text[0] : 0;
+    int i;
+
+    if ((c >= 9 && c <= 13) || (c >= 28 && c <= 32))
+        return 1;
+    for (i = 0; i < (int)(sizeof wide / sizeof *wide); i++) {
+        const int64_t bytes = (int64_t)strlen(wide[i]);
+        if (n >= bytes && memcmp(text, wide[i], (size_t)bytes) == 0)
+            return bytes;
+    }
+    return n >= 3 && memcmp(text, "\xe2\x80", 2) == 0
+                && (unsigned char)text[2] >= 0x80
+                && (unsigned char)text[2] <= 0x8a
+             ? 3
+             : 0;
+}
+
+/* A text without white space at its end, and before it where `front`. */
+static void chat_trimmed(struct chat_text *t, const char *text, int64_t n,
+                         int front)
+{
+    int64_t bytes = 1;
+
+    while (front && (bytes = chat_space(text, n)) > 0) {
+        text += bytes;
+        n -= bytes;
+    }
+    for (bytes = 1; bytes <= 3 && bytes <= n; bytes++)
+        if (chat_space(text + n - bytes, bytes) == bytes) {
+            n -= bytes;
+            bytes = 0;
+        }
+    chat_put(t, text, n);
+}
+
 static void chat_system(struct chat_text *t, const struct attn_chat *c,
                         const char *system)
 {
     chat_say(t, c->system.prefix);
-    chat_say(t, system);
+    if (c->trim == ATTN_TRIM_ALL)
+        chat_trimmed(t, system, (int64_t)strlen(system), 1);
+    else
+        chat_say(t, system);
     chat_say(t, c->system.suffix);
 }
 
@@ -14514,7 +14563,10 @@ ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
     chat_say(&t, c->user.prefix);
     if (said && c->system_inside)
         chat_system(&t, c, system);
-    chat_put(&t, text, n);
+    if (c->trim != ATTN_TRIM_NONE)
+        chat_trimmed(&t, text, n, !(said && c->system_inside));
+    else
+        chat_put(&t, text, n);
     chat_say(&t, c->user.suffix);
     chat_say(&t, c->assistant.prefix);
     return t.n;

@@ -266,7 +266,9 @@ static void put_chat(Gen *g, Emit *e)
         put(e, ".$member = $text,\n");
     }
     let(e, "inside", "%d", chat.system_inside);
-    put(e, ".system_inside = $inside\n"
+    let(e, "trim", "%d", chat.trim);
+    put(e, ".system_inside = $inside,\n"
+           ".trim = $trim\n"
            "};\n\n");
 }
 

@@ -57,6 +57,7 @@ static const char *const positions[] = { "sinusoidal", "learned", "none",
 static const char *const biases[] = { "none", "alibi", "relative", NULL };
 static const char *const layouts[] = { "interleaved", "halves", NULL };
 static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
+static const char *const trims[] = { "none", "turns", "all", NULL };
 static const char *const scalings[] = { "none", "dynamic",  "llama3",
                                         "yarn", "longrope", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
@@ -541,6 +542,9 @@ const Field fields[] = {
          "The system says this, where --system says nothing else."),
     BOOL("chat.system.inside", chat_system_inside, Decoder, "false", NULL,
          "The system's part stands in the first turn, before its text."),
+    ENUM(
+        "chat.trim", chat_trim, trims, Decoder, "none", NULL,
+        "White space at both ends of turns goes, or of the system's text too."),
     SAYS("chat.user.prefix", user.prefix, "This stands before a turn."),
     SAYS("chat.user.suffix", user.suffix, "This stands behind a turn."),
     SAYS("chat.assistant.prefix", assistant.prefix,

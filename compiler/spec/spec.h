@@ -28,6 +28,7 @@ typedef enum {
 /* What is added to the score of query row i and key row j. */
 typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
+typedef enum { TrimNone, TrimTurns, TrimAll } ChatTrim; /* as ATTN_TRIM_ */
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
 /* 2i/d of the paper; i/(d/2-1) of tensor2tensor, OpenNMT */
 typedef enum {
@@ -227,6 +228,7 @@ struct Spec {
     int64_t max_output;      /* absolute output limit; -1: not set */
     struct attn_chat chat;   /* texts that are not written: NULL */
     bool chat_system_inside;
+    ChatTrim chat_trim;
     Dtype dtype;
     const char *weights; /* path as written; NULL: seeded random */
     Pos weights_pos;

@@ -138,6 +138,59 @@ static void known(void **state)
     }
 }
 
+/* Conversations as transformers has them (tests/families/chats.py): turns with
+ * white space around them, with a system's text and without one.            */
+static void compare_chat(Arena *a, const json_t *root, const json_t *chat)
+{
+    const json_t *turns = json_object_get(root, "turns");
+    const char *system = json_string_value(json_object_get(root, "system"));
+    static const char *const keys[] = { "plain", "system" };
+    char *said;
+    write_json(json_pack("{s:O, s:s, s:s}", "chat_template",
+                         json_object_get(chat, "template"), "bos_token", "<B>",
+                         "eos_token", "</E>"));
+    const Spec *s = imported(a, &said);
+    assert_string_equal(said, "");
+    const struct attn_chat c = spec_chat(s);
+    for (int i = 0; i < 2; i++) {
+        const json_t *want = json_object_get(chat, keys[i]);
+        Buffer b = { .arena = a };
+        for (size_t k = 0; want && k < json_array_size(turns); k++) {
+            char out[500];
+            const json_t *turn = json_array_get(turns, k);
+            const int64_t n = attn_chat_turn(&c, i ? system : NULL, k == 0,
+                                             json_string_value(turn),
+                                             (int64_t)json_string_length(turn),
+                                             out, sizeof out);
+            assert_true(n < (int64_t)sizeof out);
+            if (k > 0)
+                buffer_printf(&b, "%s",
+                              json_string_value(
+                                  json_object_get(chat, "answer")));
+            buffer_add(&b, out, (size_t)n);
+        }
+        if (want && strcmp(b.at, json_string_value(want)) != 0)
+            fail_msg("%s, %s: '%s', not '%s'",
+                     json_string_value(json_object_get(chat, "name")), keys[i],
+                     b.at, json_string_value(want));
+    }
+}
+
+static void recorded(void **state)
+{
+    (void)state;
+    json_t *root = json_file("tests/families/chats.json"), *chat;
+    size_t i;
+    assert_true(json_array_size(json_object_get(root, "chats")) >= 13);
+    json_array_foreach(json_object_get(root, "chats"), i, chat)
+    {
+        Arena *a = arena_new();
+        compare_chat(a, root, chat);
+        arena_free(a);
+    }
+    json_decref(root);
+}
+
 static void unknown(void **state)
 {
     (void)state;
@@ -148,7 +201,7 @@ static void unknown(void **state)
     assert_non_null(strstr(said, "tokenizer_config.json:1:"));
     assert_non_null(strstr(said, "the chat template is none of those that are "
                                  "known: the spec gets no `chat`"));
-    assert_non_null(strstr(said, "; llama 3; llama 2; "));
+    assert_non_null(strstr(said, "; llama 3; llama 3, turns as they are; "));
     write_json(json_object());
     assert_false(spec_chats(imported(a, &said)));
     assert_string_equal(said, "");
@@ -195,9 +248,8 @@ static void of_gguf(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known),
-        cmocka_unit_test(unknown),
-        cmocka_unit_test(places),
+        cmocka_unit_test(known),   cmocka_unit_test(recorded),
+        cmocka_unit_test(unknown), cmocka_unit_test(places),
         cmocka_unit_test(of_gguf),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
