@@ -115,6 +115,7 @@ static int import_spec(const ImportCommand *o)
         .name = model_name(a, o->output && !is_stdout(spec)
                                   ? last_part(a, o->output)
                                   : part),
+        .rules = o->rules,
         .lora = o->lora,
         .merged = o->lora || o->average ? weights_path(a, spec) : NULL,
         .others = o->folders.at + 1,

@@ -353,6 +353,8 @@ const Option option_table[] = {
          "merge this adapter into the weights"),
     FLAG("--average", OWN(Import, average),
          "weights are the mean of all folders that are named"),
+    TEXT("--rules", "FILE", OWN(Import, rules),
+         "the family's rules, in place of those inside attnc"),
     ALONE("--families", OWN(Import, families),
          "list the families that are known, and those not"),
     WORD("--format", "NAME", OWN(Import, format), family_formats, 0,

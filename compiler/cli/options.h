@@ -47,7 +47,8 @@ struct NewCommand {
 
 struct ImportCommand {
     Texts folders;
-    const char *output, *compile, *lora, *check; /* "": by no Python */
+    const char *output, *compile, *lora, *rules;
+    const char *check; /* "": by no Python */
     bool families, embed, quiet, average;
     int format; /* FamiliesFormat */
 };

@@ -110,6 +110,14 @@ bool gguf_family(Import *m, Rules *to)
                  quote(m->path));
         return false;
     }
+    if (m->own.top) {
+        *to = m->own;
+        if (names_architecture(to, word))
+            return true;
+        error_at((Pos){ 0 }, "%s has no rules for a gguf of architecture '%s'",
+                 quote(to->name), quote(word));
+        return false;
+    }
     if (!rules_read(m->a, &files, "\ngguf:"))
         return false;
     for (int i = 0; i < files.n; i++) {

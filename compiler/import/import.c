@@ -80,6 +80,28 @@ static void unknown_family(Import *m, const ConfigKey *key)
                             "attnc new");
 }
 
+/* The user's rules, which are checked as attnc's own are by a test. */
+static bool read_own(Import *m)
+{
+    RuleFiles all = { 0 };
+    if (!m->o->rules)
+        return true;
+    if (!rules_file(m->a, m->o->rules, &m->own, &m->code))
+        return false;
+    vec_push(m->a, &all, m->own);
+    return rules_check(m->a, &all);
+}
+
+static bool own_fits(Import *m, const ConfigKey *key, Rules *to)
+{
+    *to = m->own;
+    if (lists_word(rules_list(m->own.top, "model_type"), key->value.text))
+        return true;
+    error_at(key->pos, "%s has no rules for model_type '%s'",
+             quote(m->own.name), quote(key->value.text));
+    return false;
+}
+
 static bool find_family(Import *m, Rules *to)
 {
     ConfigKey *key = config_find(m->config, "model_type");
@@ -91,6 +113,8 @@ static bool find_family(Import *m, Rules *to)
         return false;
     }
     key->used = true;
+    if (m->own.top)
+        return own_fits(m, key, to);
     if (!rules_read(m->a, &files, key->value.text))
         return false;
     for (int i = 0; i < files.n; i++)
@@ -161,7 +185,7 @@ static void know_given(Import *m)
 static bool open_rules(Import *m, Imported *to)
 {
     Rules family = { 0 };
-    m->common = rules_common(m->a);
+    m->common = read_own(m) ? rules_common(m->a) : NULL;
     const bool gguf = m->gguf.kind == ValueMap;
     if (!m->common)
         return false;

@@ -14,6 +14,7 @@ typedef struct {
     const char *folder; /* or a file of llama.cpp, .gguf */
     const char *spec;   /* the path that the spec will have, or "-" */
     const char *name;   /* of the model */
+    const char *rules;  /* a file, in the place of models/import's; or NULL */
     /* Weights that are made here: an adapter merged into them, or the mean of
      * these and of the checkpoints in other folders, go to the file `merged`,
      * beside the spec. NULL, 0: none.                                       */

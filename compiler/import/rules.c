@@ -8,17 +8,23 @@
 static const char folder[] = "import/", common_name[] = "import/common.yaml";
 
 /* --------------------------------------------------------------- files --- */
-static const Yaml *read_file(Arena *a, const Embedded *e)
+static const Yaml *read_text(Arena *a, const char *name, const char *text,
+                             size_t n)
 {
     Source *src = arena_alloc(a, sizeof *src);
-    *src = (Source){ arena_printf(a, "models/%s", e->name), e->text, e->size,
-                     0 };
+    *src = (Source){ name, text, n, 0 };
     const Yaml *top = yaml_parse(a, src, 0);
     if (top && top->kind != YamlMap) {
         error_at(top->pos, "a file of rules is a map");
         return NULL;
     }
     return top;
+}
+
+static const Yaml *read_file(Arena *a, const Embedded *e)
+{
+    return read_text(a, arena_printf(a, "models/%s", e->name), e->text,
+                     e->size);
 }
 
 static bool is_rules(const Embedded *e)
@@ -45,6 +51,23 @@ bool rules_read(Arena *a, RuleFiles *to, const char *word)
         good = good && top;
     }
     return good;
+}
+
+bool rules_file(Arena *a, const char *path, Rules *to, int *code)
+{
+    Fault why;
+    File file;
+    if (!file_read(&file, path, 1 << 20, &why)) {
+        *code = report_fault(&why);
+        return false;
+    }
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    char *text = arena_strndup(a, (const char *)file.at, file.size);
+    *to = (Rules){ path, arena_strndup(a, name, strcspn(name, ".")),
+                   read_text(a, path, text, file.size) };
+    file_close(&file);
+    return to->top != NULL;
 }
 
 const Yaml *rules_common(Arena *a)

@@ -15,6 +15,8 @@ typedef VEC(Rules) RuleFiles;
 /* Those whose text has this word, NULL: all, in order of their names; common
  * to all files is not among them. False after an error in one of them.      */
 bool rules_read(Arena *a, RuleFiles *to, const char *word);
+/* One that the user has; false after an error, whose exit code is in *code. */
+bool rules_file(Arena *a, const char *path, Rules *to, int *code);
 /* What is common to all: keys that mean nothing, renamed ones, parts. */
 const Yaml *rules_common(Arena *a);
 /* A family with the parts that it uses; what it says itself wins. */

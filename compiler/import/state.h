@@ -24,6 +24,7 @@ typedef struct {
     Arena *a;
     const ImportOptions *o;
     const char *family;
+    Rules own;                  /* the user's; top NULL: none */
     const Yaml *common, *rules; /* of the family, and what lies over it */
     Config *config;
     VEC(JsonFile) files;
