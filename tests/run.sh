@@ -180,7 +180,7 @@ run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
 [ "$1" = --one ] && { run_one "$2" "$3"; exit 0; }
 
 # ------------------------------------------------------------ all of them ---
-export rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A"
+export rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A" ATTNC_BACKEND=jit
 [ "$1" = --rewrite ] && rewrite=--rewrite && shift
 [ -z "$rewrite" ] || export ATTNC_REWRITE=1
 

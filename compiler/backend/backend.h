@@ -5,10 +5,12 @@
  *
  * In:  a Plan, or C text; a compiler's name and flags.
  * Out: the entries of a model in memory, or files that a compiler made. Child
- *      programs, temporary folders and signals are this room's too.         */
+ *      programs, temporary folders and signals are this room's too.
+ * Public beside it: tier.h, of a model in both.                             */
 #ifndef ATTNC_BACKEND_H
 #define ATTNC_BACKEND_H
 
+#include "base/cache.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
 
@@ -141,21 +143,31 @@ void jit_unload(JitCode *j);
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why);
 
+typedef struct Tier Tier;
 typedef struct { /* a model that can be called */
     const struct attn_model *model;
-    void *library; /* BackendCc */
-    JitCode jit;   /* BackendJit */
+    void *library; /* of a C compiler */
+    JitCode jit;   /* of libtcc */
+    Tier *tier;    /* of both (tier.h): `model` calls the one or the other */
 } Backend;
 
 /* --------------------------------------------------------- objcache.c --- */
-/* Compiles `text` as a shared object, or finds the one that was compiled from
- * the same text, flags and compiler; loads it. `symbol`: as of jit_load();
- * `what`: the text, for people who list the cache.                           */
-bool objcache_load(Arena *a, Backend *b, CText text, const char *symbol,
-                   const CcOptions *o, const char *what, Fault *why);
+typedef struct {
+    CText text;
+    const char *symbol; /* as of jit_load() */
+    const char *what;   /* the text, for people who list the cache */
+    CcOptions cc;
+} ObjectText;
+/* Compiles a text as a shared object, or finds the one that was compiled from
+ * the same text, flags and compiler; loads it, and says its key. NULL: that is
+ * not wanted.                                                                */
+bool objcache_load(Arena *a, Backend *b, const ObjectText *t, CacheKey *key,
+                   Fault *why);
+/* The same of a key that it said; false: it is not there any more. */
+bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol);
 
 /* ---------------------------------------------------------- backend.c --- */
-typedef enum { BackendJit, BackendCc } BackendKind;
+typedef enum { BackendJit, BackendCc, BackendAuto } BackendKind;
 
 typedef struct {
     const char *cc;        /* BackendCc: compiler's name; NULL: clang */
@@ -163,12 +175,18 @@ typedef struct {
     struct Timers *timers; /* a clock in the model's steps; NULL: none */
 } BackendOptions;
 
-/* "jit" (NULL too), "clang", "gcc" or a compiler's path. */
+/* "jit" (NULL too), "auto", "clang", "gcc" or a compiler's path. */
 BackendKind backend_kind(const char *name, BackendOptions *o);
 /* `arena` must outlive the call only. */
 bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
                   const BackendOptions *o, Fault *why);
 void backend_unload(Backend *b);
+/* What a call of the model is given, made of its packed weights. Both must
+ * outlive the calls.                                                         */
+void *backend_bind(const Backend *b, Arena *a, const void *packed);
+/* What a C compiler gets for a plan. False: there is no such compiler. */
+bool backend_text(ObjectText *to, Arena *a, const Plan *p,
+                  const BackendOptions *o, Fault *why);
 /* False (ExitBackend) when this processor lacks what `target` needs. */
 bool target_runs_here(const Target *target, Fault *why);
 

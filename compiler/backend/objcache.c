@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "base/cache.h"
 
 static bool load(Backend *b, const char *path, const char *symbol, Fault *why)
 {
@@ -28,18 +27,16 @@ static bool load(Backend *b, const char *path, const char *symbol, Fault *why)
 }
 
 /* Everything that decides the object's bytes. */
-static CacheKey key_of(Arena *a, CText text, const CcOptions *o,
-                       const char *version)
+static CacheKey key_of(Arena *a, const ObjectText *t, const char *version)
 {
-    const char *flags = cc_flags(a, o, CcShared);
+    const char *flags = cc_flags(a, &t->cc, CcShared);
     return cache_key((CachePiece[]){ { version, strlen(version) },
                                      { flags, strlen(flags) },
-                                     { text.at, text.n } },
+                                     { t->text.at, t->text.n } },
                      3);
 }
 
-/* Found, loaded; false: it is to be compiled. */
-static bool load_kept(Arena *a, Backend *b, CacheKey key, const char *symbol)
+bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol)
 {
     CacheEntry e;
     Fault unused;
@@ -72,7 +69,7 @@ static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
     if (!load(b, object, symbol, why))
         return false;
     keep(a, object, key, what);
-    if (load_kept(a, &kept, key, symbol)) {
+    if (objcache_find(a, &kept, key, symbol)) {
         dlclose(b->library);
         *b = kept;
     }
@@ -81,25 +78,33 @@ static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
 
 /* Compiles among the temporary files, so that a cache that is full or cannot
  * be written does no harm; what cannot be loaded is not kept.               */
-bool objcache_load(Arena *a, Backend *b, CText text, const char *symbol,
-                   const CcOptions *o, const char *what, Fault *why)
+static bool make(Arena *a, Backend *b, const ObjectText *t, CacheKey key,
+                 const char *version, Fault *why)
 {
-    const char *version = cc_version(a, o->compiler, why);
-    if (!version)
-        return false;
-    const CacheKey key = key_of(a, text, o, version);
-    if (load_kept(a, b, key, symbol))
-        return true;
     TempFolder temp;
     if (!temp_open(&temp, NULL))
         return fault(why, ExitIO, "%s: cannot make a folder: %s; set TMPDIR",
                      temp_root(), strerror(errno));
     const char *object = arena_printf(a, "%s/model.so", temp.path);
-    what = arena_printf(a, "%s, %s -O%s", what, version, o->level);
+    const char *what = arena_printf(a, "%s, %s -O%s", t->what, version,
+                                    t->cc.level);
     interrupt_watch(); /* so that the folder goes */
-    const bool ok = cc_compile(a, o, CcShared, text, object, why)
-                 && load_made(a, b, object, key, symbol, what, why);
+    const bool ok = cc_compile(a, &t->cc, CcShared, t->text, object, why)
+                 && load_made(a, b, object, key, t->symbol, what, why);
     temp_close(&temp);
     interrupt_end();
     return ok;
+}
+
+bool objcache_load(Arena *a, Backend *b, const ObjectText *t, CacheKey *key,
+                   Fault *why)
+{
+    const char *version = cc_version(a, t->cc.compiler, why);
+    if (!version)
+        return false;
+    const CacheKey own = key_of(a, t, version);
+    if (key)
+        *key = own;
+    return objcache_find(a, b, own, t->symbol)
+        || make(a, b, t, own, version, why);
 }

@@ -12,7 +12,7 @@
 typedef enum {
     CacheObject,  /* a shared object */
     CacheWeights, /* weights as a plan packs them */
-    CacheVersion, /* what a C compiler says that it is */
+    CacheNote,    /* a line of text that costs much to find out */
     CacheKinds
 } CacheKind;
 

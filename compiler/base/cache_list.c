@@ -21,7 +21,7 @@ const char *cache_kind_name(CacheKind kind)
     static const char *const name[CacheKinds] = {
         [CacheObject] = "object",
         [CacheWeights] = "weights",
-        [CacheVersion] = "version",
+        [CacheNote] = "note",
     };
     return name[kind];
 }
@@ -78,10 +78,11 @@ static bool is_temporary(const char *name)
     return *name == '.' && is_key(name + 1) && strstr(name, ".tmp.");
 }
 
-/* What attnc keeps there besides: the records of tune. */
+/* What attnc keeps there besides: the records of tune, a lock. */
 static bool is_other(const char *name)
 {
-    return strncmp(name + (*name == '.'), "tune.txt", 8) == 0
+    return strcmp(name, "background.lock") == 0
+        || strncmp(name + (*name == '.'), "tune.txt", 8) == 0
         || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 

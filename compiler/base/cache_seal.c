@@ -15,7 +15,7 @@ static const char magic[16] = "ATTNC-CACHE-001";
 const char *const cache_ending[CacheKinds] = {
     [CacheObject] = "so",
     [CacheWeights] = "weights",
-    [CacheVersion] = "version",
+    [CacheNote] = "note",
 };
 
 static uint64_t hash_of_seal(const CacheSeal *s, const char *what)

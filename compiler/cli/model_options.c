@@ -1,5 +1,6 @@
 /* model_options.c: the options that say which model, what code and which search
  * are wanted, as the engine and the search take them.                        */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/options.h"
@@ -59,6 +60,11 @@ EngineOptions engine_options(int command, const ModelOptions *model,
     };
     if (!code)
         return o;
+    BackendOptions unused;
+    if (command != CmdRun
+        && backend_kind(code->backend, &unused) == BackendAuto)
+        fail(ExitUsage, "--backend=auto is for attnc run: name one, as jit or "
+                        "clang");
     o.march = code->march;
     o.width = (int)code->width;
     o.tile = code->tile;
@@ -77,6 +83,11 @@ EngineOptions run_engine_options(const RunCommand *o)
     EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
     options.taps = o->taps.at;
     options.ntaps = o->taps.n;
+    options.verbose = o->code.verbose;
+    if (!options.backend)
+        options.backend = getenv("ATTNC_BACKEND");
+    if (!options.backend)
+        options.backend = "auto";
     if (o->quiet)
         options.offers = 0;
     return options;

@@ -73,7 +73,7 @@ static const char *const plan_formats[] = { "text", "json", "svg" };
 static const char *const field_formats[] = { "text", "markdown", "json",
                                              "schema" };
 /* What is proposed where other texts are taken, too. */
-static const char *const backends[] = { "jit", "clang", "gcc" };
+static const char *const backends[] = { "auto", "jit", "clang", "gcc" };
 static const char *const compilers[] = { "clang", "gcc", "tcc" };
 static const char *const levels[] = { "0", "1", "2", "3" };
 static const char *const dtypes[] = { "f32", "bf16" };
@@ -217,7 +217,7 @@ const Option option_table[] = {
          "register tile of matrix products, as 6x64"),
     SOME("--backend", "NAME",
      CODE(CmdLoads | CmdTune | CmdSweep, backend), backends,
-         "jit (libtcc), clang, or a C compiler's name"),
+         "jit (libtcc), clang, a C compiler; run: auto"),
     SOME("--cc", "PROGRAM",
      CODE(CmdLoads | CmdCompile | CmdRecords | CmdTune | CmdSweep, cc),
          compilers,
@@ -232,6 +232,9 @@ const Option option_table[] = {
     TEXT("--records", "FILE",
      CODE(CmdPlans | CmdTune | CmdRecords | CmdSweep | CmdDiff, records),
          "what attnc tune found, here instead of your own"),
+    FLAG("--verbose", CODE(CmdRun, verbose),
+         "say whose code runs, and when it is taken over"),
+    FLAG("-v", CODE(CmdRun, verbose), "the same as --verbose"),
     FLAG("--no-records", CODE(CmdPlans | CmdSweep | CmdDiff, no_records),
          "the default tiles, whatever attnc tune found"),
 

@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "engine/engine.h"
+#include "engine/tiers.h"
 #include "tokenizer/tokenizer.h"
 
 enum { HugePage = 2 << 20 };
@@ -93,36 +94,6 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
     if (code)
         return code;
     return run_passes(e->graph, &o->passes, log) ? ExitDone : ExitInput;
-}
-
-/* ------------------------------------------------------------ the host --- */
-/* "libtcc", or what the C compiler says that it is, and the level. NULL: there
- * is no such compiler.                                                       */
-static const char *compiler_name(Arena *a, const EngineOptions *o, Fault *why)
-{
-    BackendOptions with = { .cc = o->cc, .level = o->level };
-    if (backend_kind(o->backend, &with) == BackendJit)
-        return "libtcc";
-    const char *path = cc_find(a, with.cc, why);
-    const char *version = path ? cc_version(a, path, why) : NULL;
-    return version ? arena_printf(a, "%s -O%s", version,
-                                  with.level ? with.level : "2")
-                   : NULL;
-}
-
-int engine_threads(const EngineOptions *o)
-{
-    const int64_t n = o->threads < 0 ? attn_cores() : o->threads;
-    return n < 1 ? 1 : (int)n;
-}
-
-bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
-                 Fault *why)
-{
-    const char *compiler = compiler_name(a, o, why);
-    if (compiler)
-        *to = host_here(a, t, engine_threads(o), compiler);
-    return compiler != NULL;
 }
 
 /* ------------------------------------------------------------- choices --- */
@@ -335,6 +306,7 @@ static void say_others(const Engine *e)
             return;
     if (!o->tuned || (!o->records && !o->offers)
         || !nearest_host(e, &(Host){ "", "", "", 0, "" }, 99, false)
+        || engine_tuned_later(e)
         || !engine_host(e->arena, o, &e->target, &here, &why)
         || say_option(e, &here) || !o->records)
         return;
@@ -345,27 +317,14 @@ static void say_others(const Engine *e)
 }
 
 /* ---------------------------------------------------------------- plan --- */
-static bool is_jit(const EngineOptions *o)
-{
-    BackendOptions unused = { 0 };
-    return backend_kind(o->backend, &unused) == BackendJit;
-}
-
 int engine_plan(Engine *e, const EngineOptions *o)
 {
     Fault why;
     int code = engine_graph(e, o, stderr);
     if (code)
         return code;
-    if (!target_find(&e->target, o->march ? o->march : "native", o->width,
-                     o->tile, &why))
+    if (!engine_target(o, &e->target, &why))
         return report_fault(&why);
-    if (o->small_m)
-        e->target.small_m_bytes = 0;
-    if (is_jit(o)) /* libtcc's loops cost more than is gained */
-        e->target.near_small_m = 0;
-    if (o->part_work)
-        e->target.part_work = o->part_work;
     code = find_choices(e);
     if (code)
         return code;
@@ -551,6 +510,8 @@ static int open_model(Engine *e, const EngineOptions *o)
 {
     Fault why;
     int code = engine_plan(e, o);
+    if (!code) /* before there are threads, and weights in memory */
+        code = engine_tiers(e);
     if (!code)
         code = engine_weights(e);
     if (!code)
@@ -559,14 +520,14 @@ static int open_model(Engine *e, const EngineOptions *o)
         return code;
     BackendOptions with = { .cc = o->cc, .level = o->level };
     BackendKind kind = backend_kind(o->backend, &with);
-    if (!backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))
+    if (!e->backend.model
+        && !backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))
         return report_fault(&why);
     const struct attn_model *m = e->backend.model;
     if (m->weights_bytes != e->plan->pack.bytes)
         die("the compiled model takes %lld bytes of weights, the plan %lld",
             (long long)m->weights_bytes, (long long)e->plan->pack.bytes);
-    e->bound = aligned_memory(e->arena, m->bound_bytes);
-    m->bind(e->bound, e->packed);
+    e->bound = backend_bind(&e->backend, e->arena, e->packed);
     open_pool(e, o->threads);
     return ExitDone;
 }

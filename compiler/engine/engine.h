@@ -35,12 +35,13 @@ typedef struct {
     const char *march;      /* NULL: "native" */
     int width;              /* 0: the target's own */
     const char *tile;       /* NULL: the default */
-    const char *backend;    /* NULL: "jit"; or "clang", a compiler */
+    const char *backend;    /* NULL: "jit"; or "auto", "clang", a compiler */
     const char *cc, *level; /* NULL: clang, "2" */
     const char *weights;    /* wins over the spec's; NULL: that one */
     uint64_t seed;          /* of weights that no file gives */
     int64_t threads;        /* -1: one a physical core; 0, 1: one */
     int64_t part_work;      /* FLOPs worth a thread; 0: the default */
+    bool verbose;           /* say what a model in two tiers does */
     bool tuned;             /* as the records of this machine say .. */
     const char *records;    /* .. in this file; NULL: the user's own */
     int offers;             /* Offers, for a hint that names records of

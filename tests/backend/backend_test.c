@@ -161,9 +161,10 @@ static void load(const CcOptions *o)
 {
     Backend b = { 0 };
     Fault why;
-    assert_true(objcache_load(a, &b,
-                              (CText){ object_text, strlen(object_text) },
-                              "t_model", o, "numbers", &why));
+    const ObjectText t = {
+        { object_text, strlen(object_text) }, "t_model", "numbers", *o
+    };
+    assert_true(objcache_load(a, &b, &t, NULL, &why));
     assert_int_equal(*(const int *)(const void *)b.model, 42);
     backend_unload(&b);
 }
@@ -284,9 +285,10 @@ static void test_cache_full(void **state)
     o = options(script("trash",
                        "while [ $# -gt 1 ]; do shift; "
                        "[ $1 = -o ] && echo trash > $2; done; exit 0"));
-    assert_false(objcache_load(a, &b,
-                               (CText){ object_text, strlen(object_text) },
-                               "t_model", &o, "trash", &why));
+    const ObjectText t = {
+        { object_text, strlen(object_text) }, "t_model", "trash", o
+    };
+    assert_false(objcache_load(a, &b, &t, NULL, &why));
     assert_int_equal(why.code, ExitBackend);
     assert_int_equal(files(in_dir("cache/attnc")), 0);
     assert_int_equal(files(dir), 4);

@@ -1,0 +1,225 @@
+/* background.c: a C compiler that works in the background, in a process that
+ * was forked for it before this one has threads.
+ *
+ * It has a session of its own, the lowest priority, and none of our files but
+ * a pipe: who waits for the end of our output, or interrupts us, does not meet
+ * it. One at a time works for a user; the others wait as long as those live who
+ * started them.                                                              */
+#define _GNU_SOURCE /* pipe2, memfd_create */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/tier.h"
+#include "base/progress.h"
+#include "base/user_dir.h"
+
+enum { Result = 3, MostFiles = 4096, MessageMost = 1024 };
+
+/* ------------------------------------------------------ in the process --- */
+/* Nothing of ours stays open: only the pipe, as file 3; what is printed goes to
+ * a file in memory.                                                          */
+static void leave_files(int fd)
+{
+    const int none = open("/dev/null", O_RDWR);
+    const int said = memfd_create("said", 0);
+    fd = fcntl(fd, F_DUPFD, 10); /* out of the way */
+    dup2(none, 0);
+    dup2(none, 1);
+    dup2(said >= 0 ? said : none, 2);
+    dup2(fd, Result);
+    for (int i = Result + 1; i < MostFiles; i++)
+        close(i);
+    fcntl(Result, F_SETFD, FD_CLOEXEC);
+}
+
+static void detach(int fd)
+{
+    static const int usual[] = { SIGINT, SIGTERM, SIGHUP };
+    setsid();
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        signal(usual[i], SIG_DFL);
+    signal(SIGPIPE, SIG_IGN); /* nobody may be there to be told */
+    setpriority(PRIO_PROCESS, 0, 19);
+    leave_files(fd);
+    progress_off();
+}
+
+/* Has the one who started us ended, or left us? */
+static bool is_alone(void)
+{
+    struct pollfd p = { .fd = Result };
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
+}
+
+/* One compiler at a time: the lock, until this process ends. False: nobody
+ * waits for us any more.                                                     */
+static bool wait_for_turn(Arena *a)
+{
+    const char *path = arena_printf(a, "%s/background.lock", user_dir(a));
+    const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK)
+            break; /* a file system without locks */
+        if (is_alone())
+            return false;
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    }
+    return true;
+}
+
+static bool keep_note(Arena *a, const BackgroundWork *w, CacheKey key,
+                      const ObjectText *t, const char *about, Fault *why)
+{
+    const char *line = arena_printf(a, "%s%s", key.hex, about);
+    CacheEntry e;
+    if (!cache_get(&e, a, CacheObject, key, CacheSize))
+        return fault(why, ExitIO, "the cache did not take the object");
+    cache_close(&e);
+    const CachePut put = {
+        .kind = CacheNote,
+        .key = w->note,
+        .what = arena_printf(a, "object of %s", t->what),
+        .at = line,
+        .bytes = strlen(line),
+    };
+    return cache_put(a, &put, why) == CacheKept
+        || fault(why, ExitIO, "the cache did not take its key");
+}
+
+/* What keep_note() kept, where the object is still there; NULL. */
+static const char *kept_note(Arena *a, const BackgroundWork *w)
+{
+    CacheEntry e;
+    CacheKey key;
+    if (!cache_get(&e, a, CacheNote, w->note, CacheWhole))
+        return NULL;
+    const char *line = arena_strndup(a, e.at, e.bytes);
+    cache_close(&e);
+    snprintf(key.hex, sizeof key.hex, "%s", line);
+    if (!cache_get(&e, a, CacheObject, key, CacheSize))
+        return NULL;
+    cache_close(&e);
+    return line;
+}
+
+/* Compiles, loads it for a trial, keeps it. */
+static bool make(Arena *a, const BackgroundWork *w, CacheKey *key,
+                 const char **about, Fault *why)
+{
+    ObjectText text;
+    Backend trial = { 0 };
+    return w->text(w->with, a, &text, about, why)
+        && objcache_load(a, &trial, &text, key, why)
+        && keep_note(a, w, *key, &text, *about, why);
+}
+
+/* The first line of what was printed meanwhile, where it says more. */
+static const char *first_line(Arena *a)
+{
+    char text[512];
+    const ssize_t n = pread(2, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return *text ? arena_printf(a, "; it said: %s", quote(text)) : "";
+}
+
+static void tell(char sign, const char *text)
+{
+    char message[MessageMost];
+    const int n = snprintf(message, sizeof message, "%c%s", sign, text);
+    const size_t most = sizeof message - 1;
+    if (write(Result, message, (size_t)n < most ? (size_t)n : most) < 0)
+        return; /* nobody is there: the object is in the cache */
+}
+
+static void work(const BackgroundWork *w)
+{
+    Arena *a = arena_new();
+    Fault why = { 0 };
+    CacheKey key;
+    const char *about = "";
+    if (!wait_for_turn(a))
+        return;
+    const char *line = kept_note(a, w);
+    if (line)
+        tell('=', line); /* another one made it */
+    else if (make(a, w, &key, &about, &why))
+        tell('=', arena_printf(a, "%s%s", key.hex, about));
+    else
+        tell('!', arena_printf(a, "%s%s", why.text, first_line(a)));
+}
+
+/* -------------------------------------------------------- from outside --- */
+bool background_start(Background *b, const BackgroundWork *w, Fault *why)
+{
+    int fd[2];
+    *b = (Background){ .fd = -1 };
+    if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) != 0)
+        return fault(why, ExitResource, "cannot make a pipe: %s",
+                     strerror(errno));
+    const pid_t pid = fork();
+    if (pid == 0) {
+        detach(fd[1]);
+        work(w);
+        _exit(ExitDone);
+    }
+    close(fd[1]);
+    if (pid < 0) {
+        close(fd[0]);
+        return fault(why, ExitResource, "cannot start a process: %s",
+                     strerror(errno));
+    }
+    *b = (Background){ .fd = fd[0], .pid = pid };
+    return true;
+}
+
+static bool say_end(const Background *b, Fault *why)
+{
+    int status = 0;
+    if (waitpid((pid_t)b->pid, &status, 0) == b->pid && WIFSIGNALED(status))
+        return fault(why, ExitBackend,
+                     "the process that compiles was killed by signal %d (%s)",
+                     WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return fault(why, ExitBackend, "the process that compiles ended early");
+}
+
+BackgroundEnd background_poll(Background *b, Arena *a, CacheKey *key,
+                              const char **about, Fault *why)
+{
+    char m[MessageMost];
+    const size_t digits = sizeof key->hex - 1;
+    const ssize_t n = b->fd < 0 ? -1 : read(b->fd, m, sizeof m - 1);
+    if (n < 0)
+        return BackgroundWorks;
+    m[n] = '\0';
+    if (n == 0)
+        say_end(b, why);
+    background_leave(b);
+    if (n > 0 && m[0] == '=' && strlen(m) > digits) {
+        memcpy(key->hex, m + 1, digits);
+        key->hex[digits] = '\0';
+        *about = arena_strdup(a, m + 1 + digits);
+        return BackgroundDone;
+    }
+    if (n > 0)
+        fault(why, ExitBackend, "%s", m + 1);
+    return BackgroundFailed;
+}
+
+void background_leave(Background *b)
+{
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
+    if (b->pid > 0)
+        waitpid((pid_t)b->pid, NULL, WNOHANG);
+}

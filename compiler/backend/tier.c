@@ -1,0 +1,247 @@
+/* tier.c: libtcc's code, and in its place a C compiler's object once that is
+ * there.
+ *
+ * Callers see a model of ours, whose entries call the one or the other. What a
+ * call reads and writes has the same layout for both: packed weights, and pages
+ * of the caches; an arena is each one's own for a call. So both can make the
+ * same call: the first of each kind that comes behind the object, and where a
+ * bit differs the object is put aside for a report.                          */
+#define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "backend/tier_state.h"
+#include "base/user_dir.h"
+#include "emit/emit.h"
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#define say(t, ...)                  \
+    do {                             \
+        if ((t)->verbose)            \
+            note_once(__VA_ARGS__);  \
+    } while (0)
+
+/* -------------------------------------------------------------- taking --- */
+/* Is it a model of the same spec, weights and caches? */
+static bool same_model(const struct attn_model *a, const struct attn_model *b)
+{
+    bool same = a->kind == b->kind && a->spec_hash == b->spec_hash
+             && a->weights_hash == b->weights_hash
+             && a->weights_bytes == b->weights_bytes
+             && a->output_columns == b->output_columns
+             && a->output_pooled == b->output_pooled;
+    for (int c = 0; c < 2; c++)
+        same = same && a->page_floats[c] == b->page_floats[c]
+            && a->blocks[c] == b->blocks[c] && a->d_k[c] == b->d_k[c]
+            && a->v_panels[c] == b->v_panels[c];
+    return same;
+}
+
+static void *bind(Tier *t, const struct attn_model *m)
+{
+    const uintptr_t at = (uintptr_t)arena_alloc(t->arena, (size_t)m->bound_bytes
+                                                              + ATTN_ALIGN);
+    void *bound = (void *)((at + ATTN_ALIGN - 1) / ATTN_ALIGN * ATTN_ALIGN);
+    m->bind(bound, t->packed);
+    return bound;
+}
+
+static void take_object(Tier *t)
+{
+    if (!objcache_find(t->arena, &t->second, t->key, t->symbol)) {
+        say(t, "the object of %s is gone from the cache: libtcc's code runs on",
+            t->compiler);
+    } else if (!same_model(t->first.model, t->second.model)) {
+        tier_refuse(t, "it is not of the same model");
+    } else {
+        t->bound[1] = bind(t, t->second.model);
+        say(t, "%s is done after %.2f s%s", t->compiler, now() - t->begin,
+            t->about);
+    }
+}
+
+/* Looks, without waiting, whether the compiler has ended. */
+static void look(Tier *t)
+{
+    Fault why;
+    if (t->background.fd < 0)
+        return;
+    const BackgroundEnd end = background_poll(&t->background, t->arena, &t->key,
+                                              &t->about, &why);
+    if (end == BackgroundDone)
+        take_object(t);
+    if (end == BackgroundFailed)
+        say(t, "%s made no object: %s; libtcc's code runs on", t->compiler,
+            why.text);
+}
+
+/* --------------------------------------------------------------- calls --- */
+static void call(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
+{
+    t->calls++;
+    look(t);
+    const TierCall kind = !decodes               ? TierEncode
+                        : b->rows > b->sequences ? TierPrefill
+                                                 : TierStep;
+    if (!t->bound[1]) {
+        tier_run(t, 0, decodes, b, arena);
+    } else if (t->checked[kind]) {
+        tier_run(t, 1, decodes, b, arena);
+    } else if (tier_agree(t, decodes, b, arena)) {
+        static const char *const name[] = { "encode", "prefill", "step" };
+        t->checked[kind] = true;
+        say(t,
+            "%s: the object of %s gives the same bits, and is taken over at "
+            "call %lld",
+            name[kind], t->compiler, (long long)t->calls);
+    }
+}
+
+static void encode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    call(*(Tier *const *)bound, false, b, arena);
+}
+
+static void decode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    call(*(Tier *const *)bound, true, b, arena);
+}
+
+void *tier_bind(Tier *t, const void *packed)
+{
+    t->packed = packed;
+    t->bound[0] = bind(t, t->first.model);
+    return &t->self;
+}
+
+/* ------------------------------------------------------------- the key --- */
+/* A file that is the same has the same of these. */
+typedef struct {
+    uint64_t device, inode, size, seconds, nanoseconds;
+} Identity;
+
+static Identity identity(const char *path)
+{
+    struct stat st;
+    if (!path || stat(path, &st) != 0)
+        return (Identity){ 0 };
+    return (Identity){ (uint64_t)st.st_dev, (uint64_t)st.st_ino,
+                       (uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec,
+                       (uint64_t)st.st_mtim.tv_nsec };
+}
+
+/* Of all that decides the text that the compiler gets, and what it makes of it,
+ * without either: that text costs milliseconds, as does the compiler's
+ * --version. One that came by a newer compiler under an old name is as good.
+ */
+static CacheKey note_key(const TierOptions *o, CText jit)
+{
+    const Identity files[] = { identity("/proc/self/exe"),
+                               identity(o->compiler), identity(o->records) };
+    return cache_key((CachePiece[]){ { files, sizeof files },
+                                     { o->compiler, strlen(o->compiler) },
+                                     { o->level, strlen(o->level) },
+                                     { jit.at, jit.n } },
+                     4);
+}
+
+/* The object that an earlier run left; or what is known of it. */
+static bool find_object(Tier *t, Backend *b)
+{
+    CacheEntry e;
+    if (!cache_get(&e, t->arena, CacheNote, t->note, CacheWhole))
+        return false;
+    const char *line = arena_strndup(t->arena, e.at, e.bytes);
+    const size_t digits = sizeof t->key.hex - 1;
+    cache_close(&e);
+    t->is_wrong = strcmp(line, tier_differs) == 0;
+    if (t->is_wrong || strlen(line) < digits)
+        return false;
+    memcpy(t->key.hex, line, digits);
+    t->about = line + digits;
+    return objcache_find(t->arena, b, t->key, t->symbol);
+}
+
+/* ------------------------------------------------------------- opening --- */
+static void start(Tier *t, const TierOptions *o)
+{
+    Fault why;
+    const BackgroundWork w = { .text = o->text,
+                               .with = o->with,
+                               .note = t->note };
+    const char *folder = user_dir(t->arena);
+    if (t->is_wrong)
+        say(t, "the object of %s is not used: %s libtcc's code runs alone",
+            t->compiler, tier_differs);
+    else if (cache_limit() == 0 || !folder || !user_dir_make(t->arena, folder))
+        say(t, "nothing is kept in a cache: libtcc's code runs alone");
+    else if (!background_start(&t->background, &w, &why))
+        say(t, "%s: libtcc's code runs alone", why.text);
+    else
+        say(t, "libtcc's code runs; %s compiles in the background",
+            t->compiler);
+}
+
+static const char *base_name(const char *path)
+{
+    return strrchr(path, '/') + 1;
+}
+
+bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
+               Fault *why)
+{
+    size_t n;
+    const char *text = emit_model(arena, p, &(EmitOptions){ .mode = EmitJit },
+                                  &n);
+    Tier *t = arena_alloc(arena, sizeof *t);
+    *t = (Tier){ .arena = arena,
+                 .begin = now(),
+                 .verbose = o->verbose,
+                 .compiler = base_name(o->compiler),
+                 .symbol = arena_printf(arena, "%s_model", p->prefix),
+                 .about = "",
+                 .note = note_key(o, (CText){ text, n }),
+                 .background = { .fd = -1 } };
+    *b = (Backend){ 0 };
+    if (find_object(t, b)) {
+        say(t, "the object of %s was in the cache%s", t->compiler, t->about);
+        return true;
+    }
+    start(t, o);
+    if (!jit_load(&t->first.jit, &t->first.model, text, t->symbol, &p->target,
+                  why)) {
+        background_leave(&t->background);
+        return false;
+    }
+    t->self = t;
+    t->model = *t->first.model;
+    t->model.bind = NULL; /* tier_bind() */
+    t->model.bound_bytes = sizeof t->self;
+    t->model.encode = t->first.model->encode ? encode : NULL;
+    t->model.decode = t->first.model->decode ? decode : NULL;
+    *b = (Backend){ .model = &t->model, .tier = t };
+    return true;
+}
+
+void tier_close(Tier *t)
+{
+    if (!t)
+        return;
+    look(t); /* what came of it since the last call */
+    if (t->background.fd >= 0)
+        say(t, "%s goes on in the background, for the next run", t->compiler);
+    background_leave(&t->background);
+    jit_unload(&t->first.jit);
+    if (t->second.library)
+        dlclose(t->second.library);
+    free(t->room);
+}

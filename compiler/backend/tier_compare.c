@@ -1,0 +1,179 @@
+/* tier_compare.c: one call, made by both tiers on the same state: the pages
+ * that it writes are copied before, and put back between the two.            */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/tier_state.h"
+
+const char tier_differs[] = "its bits differ from those of libtcc's code;";
+
+/* -------------------------------------------------------------- running --- */
+static int64_t arena_need(const struct attn_model *m,
+                          const struct attn_batch *b)
+{
+    return m->arena_bytes(attn_max(b->rows, b->key_rows), b->sequences,
+                          b->parallel ? b->parallel->parts : 1);
+}
+
+/* The caller's arena is as large as the first needs it. */
+static void *arena_of_second(Tier *t, const struct attn_batch *b, void *arena)
+{
+    const int64_t need = arena_need(t->second.model, b);
+    if (need <= arena_need(t->first.model, b))
+        return arena;
+    if (need > t->room_bytes) {
+        const size_t bytes = (size_t)(need + ATTN_ALIGN - 1) / ATTN_ALIGN
+                           * ATTN_ALIGN;
+        free(t->room);
+        t->room = aligned_alloc(ATTN_ALIGN, bytes);
+        t->room_bytes = need;
+        if (!t->room)
+            fail(ExitResource, "out of memory");
+    }
+    return t->room;
+}
+
+void tier_run(Tier *t, int which, bool decodes, const struct attn_batch *b,
+              void *arena)
+{
+    const struct attn_model *m = which ? t->second.model : t->first.model;
+    if (which)
+        arena = arena_of_second(t, b, arena);
+    (decodes ? m->decode : m->encode)(t->bound[which], b, arena);
+}
+
+/* ------------------------------------------------------------- results --- */
+typedef struct { /* what a call writes */
+    char *at;
+    size_t bytes;
+} Piece;
+typedef VEC(Piece) Pieces;
+
+static void add_pages(Tier *t, Arena *a, Pieces *to, const struct attn_batch *b,
+                      int c)
+{
+    const int64_t floats = t->first.model->page_floats[c];
+    for (int64_t s = 0; s < b->sequences; s++) {
+        const int64_t past = c == ATTN_SELF ? b->past[s] : 0;
+        const int64_t end = past + b->start[s + 1] - b->start[s];
+        for (int64_t q = past / ATTN_PAGE; q * ATTN_PAGE < end; q++) {
+            const int32_t page = b->pages[c][s * b->table[c] + q];
+            vec_push(a, to,
+                     ((Piece){ (char *)(b->pool[c] + page * floats),
+                               (size_t)floats * sizeof(float) }));
+        }
+    }
+}
+
+static Pieces written(Tier *t, Arena *a, bool decodes,
+                      const struct attn_batch *b)
+{
+    const struct attn_model *m = t->first.model;
+    Pieces to = { 0 };
+    int64_t rows = decodes          ? b->selected
+                 : m->output_pooled ? b->sequences
+                                    : b->rows;
+    if (decodes && m->page_floats[ATTN_SELF])
+        add_pages(t, a, &to, b, ATTN_SELF);
+    if (!decodes && m->kind == ATTN_ENCODER_DECODER) {
+        add_pages(t, a, &to, b, ATTN_CROSS);
+        rows = 0;
+    }
+    if (rows > 0)
+        vec_push(a, &to,
+                 ((Piece){ (char *)b->output, (size_t)(rows * m->output_columns)
+                                                  * sizeof(float) }));
+    return to;
+}
+
+/* Where they are, from one place after the other in `memory`, or back. */
+static void copy(const Pieces *p, char *memory, bool back)
+{
+    for (int i = 0; i < p->n; i++) {
+        char *at = p->at[i].at;
+        memcpy(back ? at : memory, back ? memory : at, p->at[i].bytes);
+        memory += p->at[i].bytes;
+    }
+}
+
+static bool same(const Pieces *p, const char *memory)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (memcmp(p->at[i].at, memory, p->at[i].bytes) != 0)
+            return false;
+        memory += p->at[i].bytes;
+    }
+    return true;
+}
+
+/* The sum that a search makes of the first row of logits. */
+static bool same_sum(const Tier *t, const struct attn_batch *b)
+{
+    const struct attn_model *m[] = { t->first.model, t->second.model };
+    float sum[2];
+    for (int i = 0; i < 2; i++)
+        sum[i] = m[i]->log_sum_exp(b->output, m[i]->output_columns);
+    return memcmp(&sum[0], &sum[1], sizeof sum[0]) == 0;
+}
+
+bool tier_agree(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
+{
+    Arena *a = arena_new();
+    const Pieces p = written(t, a, decodes, b);
+    size_t bytes = 0;
+    for (int i = 0; i < p.n; i++)
+        bytes += p.at[i].bytes;
+    char *before = malloc(bytes + 1), *first = malloc(bytes + 1);
+    bool agree = false;
+    if (before && first) {
+        copy(&p, before, false);
+        tier_run(t, 0, decodes, b, arena);
+        copy(&p, first, false);
+        copy(&p, before, true);
+        tier_run(t, 1, decodes, b, arena);
+        agree = same(&p, first)
+             && (!decodes || b->selected == 0 || same_sum(t, b));
+        copy(&p, first, true);
+        if (!agree)
+            tier_refuse(t, decodes ? "a decode has other bits"
+                                   : "an encode has other bits");
+    } else {
+        tier_run(t, 0, decodes, b, arena);
+    }
+    free(before);
+    free(first);
+    arena_free(a);
+    return agree;
+}
+
+/* -------------------------------------------------------------- refused --- */
+/* A copy of the object, which nobody removes: its name, or "no file". */
+static const char *keep_copy(Tier *t)
+{
+    CacheEntry e;
+    Fault why;
+    const char *to = arena_printf(t->arena, "%s/attnc-differs-%s.so",
+                                  temp_root(), t->key.hex);
+    if (!cache_get(&e, t->arena, CacheObject, t->key, CacheWhole))
+        return "no file";
+    const bool ok = write_file(to, e.at, e.bytes, &why);
+    cache_close(&e);
+    return ok ? to : "no file";
+}
+
+void tier_refuse(Tier *t, const char *reason)
+{
+    Fault unused;
+    const CachePut put = { .kind = CacheNote,
+                           .key = t->note,
+                           .what = "object whose bits differ",
+                           .at = tier_differs,
+                           .bytes = strlen(tier_differs) };
+    warning_at((Pos){ 0 },
+               "the object of %s does not compute what libtcc's code does "
+               "(%s): it is not used; it is kept in %s: please report it",
+               t->compiler, reason, keep_copy(t));
+    cache_remove(t->arena, CacheObject, t->key);
+    cache_put(t->arena, &put, &unused);
+    t->bound[1] = NULL;
+}
