@@ -55,8 +55,9 @@ static bool load_jit(Backend *b, Arena *a, const Plan *p,
     EmitOptions emit = { .mode = EmitJit, .timers = o->timers };
     size_t n;
     const char *text = emit_model(a, p, &emit, &n);
-    return jit_load(&b->jit, &b->model, text,
-                    arena_printf(a, "%s_model", p->prefix), &p->target, why);
+    const char *symbol = arena_printf(a, "%s_model", p->prefix);
+    return (o->perf ? jit_load_named : jit_load)(&b->jit, &b->model, text,
+                                                 symbol, &p->target, why);
 }
 
 static bool load(Backend *b, Arena *a, const Plan *p, BackendKind kind,

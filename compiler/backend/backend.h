@@ -131,13 +131,21 @@ const char *kernel_name(const Target *t, int i);
 
 /* -------------------------------------------------------------- jit.c --- */
 typedef struct {
-    void *code;
+    void *code; /* NULL: none */
     size_t bytes;
+    void *entry; /* the function that was asked for */
+    void *names; /* of its functions, where they are known; NULL */
 } JitCode;
 /* Compiles `text` in this process, over the kernels built into attnc for
  * `target`; `symbol` is the function that returns the model.                */
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
               const char *symbol, const Target *target, Fault *why);
+/* The same, and its functions are known by name to profilers, by a file
+ * /tmp/perf-PID.map, and to GDB, with the lines of the text: a note says where
+ * that is kept.                                                              */
+bool jit_load_named(JitCode *j, const struct attn_model **model,
+                    const char *text, const char *symbol, const Target *target,
+                    Fault *why);
 void jit_unload(JitCode *j);
 /* The same for a text that exports one function: it is in *at. */
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
@@ -173,6 +181,7 @@ typedef struct {
     const char *cc;        /* BackendCc: compiler's name; NULL: clang */
     const char *level;     /* BackendCc: NULL: "2" */
     struct Timers *timers; /* a clock in the model's steps; NULL: none */
+    bool perf;             /* libtcc's functions are known by name */
 } BackendOptions;
 
 /* "jit" (NULL too), "auto", "clang", "gcc" or a compiler's path. */

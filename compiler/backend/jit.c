@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "backend/jit_names.h"
 
 enum { BeforeCode = 64 }; /* bytes; a multiple of any alignment of code */
 
@@ -106,18 +106,25 @@ static bool code_allowed(Fault *why)
                  strerror(error));
 }
 
-/* The text is kept for the report: that it does not compile is a bug here. */
-static bool refused(const char *text, const Said *said, Fault *why)
+/* A file of the text, which stays. */
+static bool keep_text(char path[256], const char *text)
 {
-    char path[256];
     const char *dir = temp_root();
-    snprintf(path, sizeof path, "%s/attnc-jit-XXXXXX.c",
+    snprintf(path, 256, "%s/attnc-jit-XXXXXX.c",
              strlen(dir) < 200 ? dir : "/tmp");
     int fd = mkostemps(path, 2, O_CLOEXEC);
     size_t n = strlen(text);
     bool kept = fd >= 0 && write(fd, text, n) == (ssize_t)n;
     if (fd >= 0)
         close(fd);
+    return kept;
+}
+
+/* The text is kept for the report: that it does not compile is a bug here. */
+static bool refused(const char *text, const Said *said, Fault *why)
+{
+    char path[256];
+    const bool kept = keep_text(path, text);
     return fault(why, ExitInternal,
                  "internal error: libtcc does not take the "
                  "emitted text: %s; it is kept in %s; --backend=clang works "
@@ -149,7 +156,7 @@ static bool relocate(TCCState *s, JitCode *j)
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return false;
-    *j = (JitCode){ at, bytes };
+    *j = (JitCode){ .code = at, .bytes = bytes };
     if (tcc_relocate(s, (char *)at + BeforeCode) == 0
         && mprotect(at, bytes, PROT_READ | PROT_EXEC) == 0)
         return true;
@@ -186,6 +193,7 @@ bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
     atomic_store(&libtcc.inside, true);
     pthread_once(&libtcc.warm, warm_up);
     *at = compile(j, text, symbol, target, &said);
+    j->entry = *at;
     atomic_store(&libtcc.inside, false);
     if (*at)
         return true;
@@ -209,7 +217,67 @@ bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
 
 void jit_unload(JitCode *j)
 {
+    jit_forget_names(j->names);
     if (j->code)
         munmap(j->code, j->bytes);
     *j = (JitCode){ 0 };
+}
+
+/* ---------------------------------------------------------------- names --- */
+/* An object file of the text, with lines. */
+static bool compile_object(const char *text, const char *path)
+{
+    Said said = { "" };
+    TCCState *s = tcc_new();
+    if (!s)
+        return false;
+    tcc_set_error_func(s, &said, on_message);
+    tcc_set_options(s, "-nostdlib -nostdinc -g");
+    tcc_set_output_type(s, TCC_OUTPUT_OBJ);
+    const bool ok = tcc_compile_string(s, text) == 0
+                 && tcc_output_file(s, path) == 0;
+    tcc_delete(s);
+    return ok;
+}
+
+static bool publish(JitCode *j, const char *text, const char *symbol,
+                    Fault *why)
+{
+    char path[256];
+    TempFolder temp;
+    File f;
+    if (!keep_text(path, text) || !temp_open(&temp, NULL))
+        return fault(why, ExitIO, "%s: cannot write: set TMPDIR", temp_root());
+    Arena *a = arena_new();
+    const char *object = arena_printf(a, "%s/jit.o", temp.path);
+    atomic_store(&libtcc.inside, true);
+    const bool ok = compile_object(arena_printf(a, "# 1 \"%s\"\n%s", path,
+                                                text),
+                                   object);
+    atomic_store(&libtcc.inside, false);
+    bool known = ok || fault(why, ExitBackend, "libtcc makes no object file");
+    if (known && (known = file_read(&f, object, SIZE_MAX - 1, why))) {
+        known = jit_name(&j->names, &f, path, symbol, j->entry, why);
+        file_close(&f);
+    }
+    temp_close(&temp);
+    arena_free(a);
+    if (!known)
+        return false;
+    note_once("functions of libtcc's code are in /tmp/perf-%ld.map, their text "
+              "in %s",
+              (long)getpid(), path);
+    return true;
+}
+
+bool jit_load_named(JitCode *j, const struct attn_model **model,
+                    const char *text, const char *symbol, const Target *target,
+                    Fault *why)
+{
+    if (!jit_load(j, model, text, symbol, target, why))
+        return false;
+    if (publish(j, text, symbol, why))
+        return true;
+    jit_unload(j);
+    return false;
 }

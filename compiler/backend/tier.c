@@ -217,8 +217,9 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
         return true;
     }
     start(t, o);
-    if (!jit_load(&t->first.jit, &t->first.model, text, t->symbol, &p->target,
-                  why)) {
+    if (!(o->perf ? jit_load_named : jit_load)(&t->first.jit, &t->first.model,
+                                               text, t->symbol, &p->target,
+                                               why)) {
         background_leave(&t->background);
         return false;
     }

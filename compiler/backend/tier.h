@@ -44,7 +44,7 @@ typedef struct {
     const char *compiler; /* path of the C compiler */
     const char *level;
     const char *records; /* a file that decides the text too; NULL */
-    bool verbose;
+    bool verbose, perf;  /* perf: as of BackendOptions */
 } TierOptions;
 /* The object from the cache, where an earlier run left it; else libtcc's code
  * of `p`, and a compiler that works. *arena must outlive the model. */

@@ -72,6 +72,7 @@ EngineOptions engine_options(int command, const ModelOptions *model,
     o.cc = code->cc;
     o.level = code->level;
     o.threads = code->threads;
+    o.perf = code->perf;
     o.tuned = !code->no_records;
     o.records = records_option(code);
     o.offers = offers_of(command);

@@ -235,6 +235,8 @@ const Option option_table[] = {
     FLAG("--verbose", CODE(CmdRun, verbose),
          "say whose code runs, and when it is taken over"),
     FLAG("-v", CODE(CmdRun, verbose), "the same as --verbose"),
+    FLAG("--perf", CODE(CmdRun | CmdBench, perf),
+         "functions of jit's code by name, for perf and gdb"),
     FLAG("--no-records", CODE(CmdPlans | CmdSweep | CmdDiff, no_records),
          "the default tiles, whatever attnc tune found"),
 

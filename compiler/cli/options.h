@@ -25,7 +25,7 @@ typedef struct { /* what code is made for, and by what */
     const char *march, *tile, *backend, *cc, *level, *records;
     int64_t width;   /* 0: the target's own */
     int64_t threads; /* -1: one a core */
-    bool no_records, verbose;
+    bool no_records, verbose, perf;
 } CodeOptions;
 
 typedef struct { /* lines, and their answers */

@@ -518,7 +518,7 @@ static int open_model(Engine *e, const EngineOptions *o)
         code = engine_vocab(e);
     if (code)
         return code;
-    BackendOptions with = { .cc = o->cc, .level = o->level };
+    BackendOptions with = { .cc = o->cc, .level = o->level, .perf = o->perf };
     BackendKind kind = backend_kind(o->backend, &with);
     if (!e->backend.model
         && !backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))

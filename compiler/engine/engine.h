@@ -41,6 +41,7 @@ typedef struct {
     uint64_t seed;          /* of weights that no file gives */
     int64_t threads;        /* -1: one a physical core; 0, 1: one */
     int64_t part_work;      /* FLOPs worth a thread; 0: the default */
+    bool perf;              /* libtcc's functions are known by name */
     bool verbose;           /* say what a model in two tiers does */
     bool tuned;             /* as the records of this machine say .. */
     const char *records;    /* .. in this file; NULL: the user's own */

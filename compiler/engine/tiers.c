@@ -126,6 +126,7 @@ int engine_tiers(Engine *e)
         .level = o->level ? o->level : "2",
         .records = o->tuned ? records_path(e->arena, o->records) : NULL,
         .verbose = o->verbose,
+        .perf = o->perf,
     };
     return tier_load(&e->backend, e->arena, e->plan, &with, &why)
              ? ExitDone
