@@ -199,7 +199,7 @@ struct attn_model {
 
 /* generate.h: what a model that generates is asked with and answers: options of
  * logits processors, sampling and search; hypotheses; streams, whose answers
- * grow token by token, their caches, states and texts.                      */
+ * grow token by token, their caches and states.                             */
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
@@ -311,22 +311,6 @@ struct attn_state_header { /* the first bytes of a saved stream */
     uint64_t model;        /* its sizes, spec and weights, hashed */
     int64_t tokens, lead, read, source_rows; /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
-};
-
-enum { ATTN_STOP_BYTES = 240 }; /* a stop string has no more */
-
-struct attn_text { /* a text that grows token by token */
-    const void *block;
-    const char *const *stop; /* strings that end it; they are not in it */
-    int64_t stops;
-    int64_t begun;   /* something stands before the next token */
-    int64_t stopped; /* a stop string came */
-    int64_t held;    /* bytes that are not given out yet */
-    char hold[ATTN_STOP_BYTES + 16];
-    /* of a decoder's steps: bytes of a character that has not ended; taken off
-     * the front, kept back at the end; a space is to come; bytes are none    */
-    int64_t open, lead, trail, gap, broken;
-    char part[8];
 };
 
 #endif
@@ -470,51 +454,6 @@ int tiny_encode_batch(const void *bound, const struct attn_batch *b,
  * page. 0; or an error, before anything is computed. */
 int tiny_decode_batch(const void *bound, const struct attn_batch *b,
                       void *memory, int64_t bytes);
-
-/* The vocabulary of the source, or of the target (target: 1), in a file that
- * was bound; NULL: there is none. It is the `block` of the functions below. */
-const void *tiny_vocab(const void *file, int64_t target);
-
-/* Bytes of memory that tiny_vocab_encode() needs for a text of `bytes` bytes,
- * or an error. */
-int64_t tiny_vocab_encode_bytes(const void *block, int64_t bytes);
-
-/* A text of `bytes` bytes has not more ids, those of the template counted; or
- * an error. */
-int64_t tiny_vocab_most_ids(const void *block, int64_t bytes);
-
-/* Ids of one text. Returns their number, or an error: where it is about the
- * text (ATTN_ERROR_UNKNOWN, and no token stands for such; ATTN_ERROR_UTF8,
- * where no token stands for such bytes) *bad is the byte. how: 0; or the sum of
- * 1, the text goes on where another ended: nothing is put around it; 2, no
- * template; 4, the start token, if the template begins with it, is left out. */
-int64_t tiny_vocab_encode(const void *block, const char *line, int64_t bytes,
-                          int64_t how, int32_t *ids, int64_t cap, void *memory,
-                          int64_t *bad);
-
-/* The same; where the token ids[i] stands in the text, from the byte offsets[2
- * i] to before offsets[2 i + 1], goes to offsets[2 cap]; 0, 0 for those that
- * were put around it. */
-int64_t tiny_vocab_encode_offsets(const void *block, const char *line,
-                                  int64_t bytes, int64_t how, int32_t *ids,
-                                  int32_t *offsets, int64_t cap, void *memory,
-                                  int64_t *bad);
-
-/* Text of ids; NUL-terminated; returns its length without NUL, or an error. */
-int64_t tiny_vocab_decode(const void *block, const int32_t *ids, int64_t n,
-                          char *out, int64_t cap);
-
-/* Begins a text that grows token by token and ends before the first of `stops`
- * strings. begun: it goes on where another ended. 0, or an error. */
-int tiny_text_open(struct attn_text *t, const void *block,
-                   const char *const *stop, int64_t stops, int64_t begun);
-
-/* The bytes that a token adds to the text, as far as they can be no part of a
- * stop string or of an unfinished character: their number, or an error. */
-int64_t tiny_text_add(struct attn_text *t, int32_t id, char *out, int64_t cap);
-
-/* The bytes that are still held back, or an error. */
-int64_t tiny_text_end(struct attn_text *t, char *out, int64_t cap);
 
 /* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
  * counted, not above max_target + 1) after a source of that many rows (kind

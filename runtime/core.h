@@ -6,12 +6,17 @@
 #ifndef ATTN_CORE_3
 #define ATTN_CORE_3
 
+/* What is for models with a vocabulary stands between #if ATTN_HAS_TEXT, #else
+ * and #endif: an emitted file has the part that is for its model. */
+#define ATTN_HAS_TEXT 1
+
 #include <stddef.h>
 #include <stdint.h>
 
 #include "batch.h"
 #include "compiled_model.h"
 #include "generate.h"
+#include "growing_text.h"
 #include "handle.h"
 
 #include "check.h"

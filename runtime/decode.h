@@ -2,7 +2,7 @@
 #ifndef ATTN_DECODE_1
 #define ATTN_DECODE_1
 
-#include "generate.h"
+#include "growing_text.h"
 #include "text.h"
 
 struct attn_text_out { /* what goes out of it; out NULL: it is counted */

@@ -6,16 +6,15 @@
  *              functions emitted files alone have; EXPORT: one of the lower
  *              level, the core's
  *  when        which files have it: Always; those that encode, Encodes; that
- *              generate, Decodes; whose input or output is text, Texts. An
- *              encoder of ids, EncodesIds; with a vocabulary, EncodesText; of
- *              rows of numbers, EncodesRows; one block of attention, Attends.
- *              What generates from ids, Answers; with vocabularies,
- *              AnswersText; those that have an encoder, TranslatesIds,
- *              TranslatesText
- *  result, name, parameters    of the function: MODEL or P(type, name), or
- *              REQUEST(struct, ..) of them: attn_x takes a pointer to such a
- *              struct, whose members are the model and those of these names
- *  comment     what the header says of it; $x is the name that x has there
+ *              generate, Decodes; that have a vocabulary, Texts, and generate,
+ *              Writes. An encoder of ids, EncodesIds; with a vocabulary,
+ * EncodesText; of rows of numbers, EncodesRows; one block of attention,
+ * Attends. What generates from ids, Answers; with vocabularies, AnswersText;
+ * those that have an encoder, TranslatesIds, TranslatesText result, name,
+ * parameters    of the function: MODEL or P(type, name), or REQUEST(struct, ..)
+ * of them: attn_x takes a pointer to such a struct, whose members are the model
+ * and those of these names comment     what the header says of it; $x is the
+ * name that x has there
  *
  * core.h makes prototypes of the rows, compiler/emit/exports.c the header and
  * the functions of an emitted file. Included where EXPORT, MODEL, P and
@@ -231,26 +230,26 @@ EXPORT(EncodesText, int64_t, vocab_encode_pair,
     "$vocab_encode(). `memory`: $vocab_encode_bytes() of the longer. *bad: "
     "bytes of `other` count on from the last of `text`.")
 
-EXPORT(Decodes, int64_t, vocab_decode,
+EXPORT(Writes, int64_t, vocab_decode,
     (P(const void *, block), P(const int32_t *, ids), P(int64_t, n),
      P(char *, out), P(int64_t, cap)),
     "Text of ids; NUL-terminated; returns its length without NUL, or an "
     "error.")
 
-EXPORT(Decodes, int, text_open,
+EXPORT(Writes, int, text_open,
     (P(struct attn_text *, t), P(const void *, block),
      P(const char *const *, stop), P(int64_t, stops), P(int64_t, begun)),
     "Begins a text that grows token by token and ends before the first of "
     "`stops` strings. begun: it goes on where another ended. 0, or an error.")
 
-EXPORT(Decodes, int64_t, text_add,
+EXPORT(Writes, int64_t, text_add,
     (P(struct attn_text *, t), P(int32_t, id), P(char *, out),
      P(int64_t, cap)),
     "The bytes that a token adds to the text, as far as they can be no part "
     "of a stop string or of an unfinished character: their number, or an "
     "error.")
 
-EXPORT(Decodes, int64_t, text_end,
+EXPORT(Writes, int64_t, text_end,
     (P(struct attn_text *, t), P(char *, out), P(int64_t, cap)),
     "The bytes that are still held back, or an error.")
 

@@ -1,6 +1,6 @@
 /* generate.h: what a model that generates is asked with and answers: options of
  * logits processors, sampling and search; hypotheses; streams, whose answers
- * grow token by token, their caches, states and texts.                      */
+ * grow token by token, their caches and states.                             */
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
@@ -114,22 +114,6 @@ struct attn_state_header { /* the first bytes of a saved stream */
     uint64_t model;        /* its sizes, spec and weights, hashed */
     int64_t tokens, lead, read, source_rows; /* as in the stream */
     /* int32_t tokens[]; the pages of the self, then of the cross cache */
-};
-
-enum { ATTN_STOP_BYTES = 240 }; /* a stop string has no more */
-
-struct attn_text { /* a text that grows token by token */
-    const void *block;
-    const char *const *stop; /* strings that end it; they are not in it */
-    int64_t stops;
-    int64_t begun;   /* something stands before the next token */
-    int64_t stopped; /* a stop string came */
-    int64_t held;    /* bytes that are not given out yet */
-    char hold[ATTN_STOP_BYTES + 16];
-    /* of a decoder's steps: bytes of a character that has not ended; taken off
-     * the front, kept back at the end; a space is to come; bytes are none    */
-    int64_t open, lead, trail, gap, broken;
-    char part[8];
 };
 
 #endif

@@ -22,7 +22,9 @@ struct attn_handle {
     char why[ATTN_PACKED_TEXT]; /* what the last call did wrong, or "" */
     struct handle_file file;
     void *bound;
-    const void *source, *target;          /* vocabularies, or NULL */
+#if ATTN_HAS_TEXT
+    const void *source, *target; /* vocabularies, or NULL */
+#endif
     const struct attn_parallel *parallel; /* NULL: one thread */
     struct attn_parallel threads;         /* as many as are asked for */
     void *pool;                           /* of them, or NULL */
@@ -32,9 +34,11 @@ struct attn_handle {
     int64_t most;       /* ids of a text */
     int32_t *ids, *target_ids; /* of an encoder, target_ids are types */
     float *scores;             /* of a target's tokens */
-    void *words;               /* memory of the tokenizer */
-    char *piece;               /* [HANDLE_PIECE] a token's text */
-    void *work;                /* memory of a call */
+#if ATTN_HAS_TEXT
+    void *words; /* memory of the tokenizer */
+    char *piece; /* [HANDLE_PIECE] a token's text */
+#endif
+    void *work; /* memory of a call */
     int64_t work_bytes;
 };
 
@@ -155,8 +159,9 @@ static int handle_size(struct attn_handle *h, const char *name, int64_t given,
 static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
 {
     h->bound = attn_take(at, h->model->bound_bytes, 1);
-    if (h->model->kind != ATTN_ATTENTION)
-        h->piece = attn_take(at, HANDLE_PIECE, 1);
+#if ATTN_HAS_TEXT
+    h->piece = attn_take(at, HANDLE_PIECE, 1);
+#endif
     h->work_bytes = handle_work(h);
     h->work = attn_take(at, h->work_bytes, 1);
 }
@@ -196,8 +201,10 @@ static int handle_weights(struct attn_handle *h, const char *path,
         wrong = attn_bind(m, h->bound, h->file.at, h->file.bytes);
     if (wrong)
         return handle_fail(h, ATTN_ERROR_OPEN, "%s: %s", name, wrong);
+#if ATTN_HAS_TEXT
     h->source = attn_vocab(m, h->file.at, 0);
     h->target = attn_vocab(m, h->file.at, 1);
+#endif
     return 0;
 }
 
@@ -227,19 +234,25 @@ static int64_t handle_words(struct attn_handle *h)
 /* Memory of a text's tokens. 0, or an error. */
 static int handle_open_tokens(struct attn_handle *h)
 {
-    const int64_t words = handle_words(h);
     struct attn_memory at;
 
+#if ATTN_HAS_TEXT
+    const int64_t words = handle_words(h);
     if (words < 0)
         return handle_fail(h, words,
                            "max_text: so long a text takes more "
                            "memory than can be told");
+#else
+    h->most = attn_max(h->input, h->output);
+#endif
     attn_memory_open(&at, NULL);
     for (int laid = 0; laid < 2; laid++) {
         h->ids = attn_take(&at, h->most + 1, sizeof *h->ids);
         h->target_ids = attn_take(&at, h->most + 1, sizeof *h->target_ids);
         h->scores = attn_take(&at, h->most + 1, sizeof *h->scores);
+#if ATTN_HAS_TEXT
         h->words = attn_take(&at, words, 1);
+#endif
         if (laid == 1)
             break;
         h->tokens = malloc((size_t)attn_memory_bytes(&at));

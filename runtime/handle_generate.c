@@ -238,31 +238,45 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
 
 /* ------------------------------------------------------------- generate --- */
 
-struct handle_answer { /* that grows; to one of the two */
-    attn_take_text *take_text;
+struct handle_answer { /* that grows */
     attn_take_id *take_id;
-    void *user;
+#if ATTN_HAS_TEXT
+    attn_take_text *take_text; /* where take_id is NULL */
     struct attn_text text;
+#endif
+    void *user;
     int64_t n;   /* its tokens */
     int stopped; /* what it was given to wants no more */
 };
 
-/* Gives out what a token adds; 0, or an error. */
-static int handle_give(struct attn_handle *h, struct handle_answer *a,
-                       int32_t id)
+#if ATTN_HAS_TEXT
+/* Gives out what a token adds to the text; 0, or an error. */
+static int handle_give_text(struct attn_handle *h, struct handle_answer *a,
+                            int32_t id)
 {
-    int64_t bytes;
+    const int64_t bytes = attn_text_add(&a->text, id, h->piece, HANDLE_PIECE);
 
     a->n++;
-    if (a->take_id) {
-        a->stopped = a->take_id(a->user, id) != 0;
-        return 0;
-    }
-    bytes = attn_text_add(&a->text, id, h->piece, HANDLE_PIECE);
     if (bytes < 0)
         return handle_refuse(h, bytes);
     if (bytes > 0)
         a->stopped = a->take_text(a->user, h->piece, bytes) != 0;
+    return 0;
+}
+#endif
+
+/* Gives out a token; 0, or an error. */
+static int handle_give(struct attn_handle *h, struct handle_answer *a,
+                       int32_t id)
+{
+#if ATTN_HAS_TEXT
+    if (!a->take_id)
+        return handle_give_text(h, a, id);
+#else
+    (void)h;
+#endif
+    a->n++;
+    a->stopped = a->take_id(a->user, id) != 0;
     return 0;
 }
 

@@ -224,12 +224,14 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
         wrong = packed_damaged(&p, "the weights lie outside the file");
     if (!wrong && hashed && h->contents != 0)
         wrong = packed_wrong_contents(&p);
+#if ATTN_HAS_TEXT
     if (!wrong)
         wrong = packed_wrong_block(&p, h->source_vocab_at,
                                    h->source_vocab_bytes, m->source_vocab);
     if (!wrong)
         wrong = packed_wrong_block(&p, h->target_vocab_at,
                                    h->target_vocab_bytes, m->target_vocab);
+#endif
     return wrong;
 }
 

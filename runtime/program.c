@@ -32,9 +32,17 @@ struct program_list {
     int64_t n;
 };
 
-struct program_side {  /* of tokens */
+struct program_side { /* of tokens */
+#if ATTN_HAS_TEXT
     const void *block; /* vocabulary; NULL: ids */
-    int64_t size;      /* ids are below this */
+#endif
+    int64_t size; /* ids are below this */
+};
+
+enum {               /* of a text, or of ids that stand for it */
+       TOKENS_LINE,  /* all of it, with what the vocabulary puts around it */
+       TOKENS_PLAIN, /* without that */
+       TOKENS_BEGUN  /* it goes on where another ended */
 };
 
 struct program {

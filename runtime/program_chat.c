@@ -23,18 +23,17 @@ static int64_t chat_tokens(struct program *p, const struct program_chat *c,
     const struct attn_chat *chat = &chat_of_spec;
     const char *system = p->system ? p->system : chat->system_text;
     const int first = !c->begun;
-    const int how = ATTN_PLAIN | (first ? 0 : ATTN_BEGUN);
+    const int place = first ? TOKENS_PLAIN : TOKENS_BEGUN;
     const int64_t bytes = attn_chat_turn(chat, system, first, text, n, NULL, 0);
     char *turn = program_grow(p, &p->turn, bytes + 1);
     int32_t *ids = program_grow(p, &p->items,
                                 4 * program_most(p, &p->target, bytes));
 
     if (!turn || !ids
-        || program_tokens(p, &p->target, ATTN_PLAIN | ATTN_BEGUN, text, n, ids)
-               < 0)
+        || program_tokens(p, &p->target, TOKENS_BEGUN, text, n, ids) < 0)
         return -1;
     attn_chat_turn(chat, system, first, text, n, turn, bytes);
-    return program_tokens(p, &p->target, how, turn, bytes, ids);
+    return program_tokens(p, &p->target, place, turn, bytes, ids);
 }
 
 /* The stream behind the first turn of n tokens; its memory is that of answers
@@ -152,30 +151,4 @@ static void program_chats(struct program *p)
         } else if (p->status <= 3)
             chat_answer(p, &c);
     }
-}
-
-/* Can this model have a conversation? */
-static void program_chat(struct program *p)
-{
-    program_prepare(p);
-    if (p->status == 0 && !chat_of_spec.begin)
-        program_fail(p, 3,
-                     "--chat: the spec has no `chat`, which says what stands "
-                     "around the turns of a conversation");
-    if (p->status == 0 && !p->target.block)
-        program_fail(p, 3, "--chat: the spec has no vocabulary");
-    if (p->status == 0)
-        program_chats(p);
-}
-
-static void program_answers(struct program *p)
-{
-    if (p->use == ATTN_FOR_PROMPT)
-        program_stream(p);
-    else if (p->use == ATTN_FOR_CHAT)
-        program_chat(p);
-    else if (p->use == ATTN_FOR_SCORE)
-        program_scores(p);
-    else
-        program_run(p);
 }

@@ -35,8 +35,8 @@ static int64_t option_tokens(struct program *p, const char *option,
 
     if (!ids)
         return 0;
-    const int64_t found = program_tokens(p, &p->target, ATTN_PLAIN, text, bytes,
-                                         ids + n);
+    const int64_t found = program_tokens(p, &p->target, TOKENS_PLAIN, text,
+                                         bytes, ids + n);
     if (found >= 0 || p->status != 0)
         return attn_max(found, 0);
     attn_quote(text, bytes, quoted);
@@ -113,15 +113,17 @@ static int64_t program_part(struct program *p, int64_t rows)
     return rows;
 }
 
-static void print_tokens(struct program *p, const int32_t *ids, int64_t n)
+static void print_ids(const int32_t *ids, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        printf(i > 0 ? " %d" : "%d", (int)ids[i]);
+}
+
+#if ATTN_HAS_TEXT
+static void print_text(struct program *p, const int32_t *ids, int64_t n)
 {
     int64_t bytes = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
 
-    if (p->ids || !p->target.block) {
-        for (int64_t i = 0; i < n; i++)
-            printf(i > 0 ? " %d" : "%d", (int)ids[i]);
-        return;
-    }
     while (bytes == ATTN_ERROR_ROOM && program_grow(p, &p->text, cap)) {
         bytes = attn_vocab_decode(p->target.block, ids, n, p->text.at, cap);
         cap = cap * 2;
@@ -129,6 +131,15 @@ static void print_tokens(struct program *p, const int32_t *ids, int64_t n)
     if (bytes > 0)
         fwrite(p->text.at, 1, (size_t)bytes, stdout);
 }
+
+static void print_tokens(struct program *p, const struct attn_hypothesis *h)
+{
+    if (is_text(p, &p->target))
+        print_text(p, h->tokens, h->n);
+    else
+        print_ids(h->tokens, h->n);
+}
+#endif
 
 /* Searches the parts that are questions, one after the other in out[] and
  * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
@@ -185,7 +196,11 @@ static void print_answers(struct program *p, int64_t i,
             printf("%lld\t", (long long)p->last[i]);
         if (p->set.scores)
             printf("%.7g\t", (double)h[k].score);
-        print_tokens(p, h[k].tokens, h[k].n);
+#if ATTN_HAS_TEXT
+        print_tokens(p, &h[k]);
+#else
+        print_ids(h[k].tokens, h[k].n);
+#endif
         putchar('\n');
     }
     if (found <= 0 && p->set.nbest <= 0)

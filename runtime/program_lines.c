@@ -39,6 +39,13 @@ static int64_t read_ids(struct program *p, const struct program_side *s,
     return n;
 }
 
+#if ATTN_HAS_TEXT
+/* Is this side's text read and written as it is? */
+static int is_text(const struct program *p, const struct program_side *s)
+{
+    return !p->ids && s->block;
+}
+
 /* The character, or with spaces between tokens the word, at the front. */
 static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
                            int64_t n)
@@ -51,39 +58,29 @@ static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
     return i;
 }
 
-/* A text of so many bytes has not more tokens. */
-static int64_t program_most(const struct program *p,
-                            const struct program_side *s, int64_t bytes)
-{
-    if (p->ids || !s->block)
-        return bytes + 2;
-    return attn_max(attn_vocab_most_ids(s->block, bytes), 0);
-}
-
 /* What stands in front of a source's text is the search's, where it begins with
  * a start token.                                                            */
-static int64_t program_how(const struct program *p)
+static int64_t text_how(const struct program *p, int place)
 {
+    if (place != TOKENS_LINE)
+        return place == TOKENS_PLAIN ? ATTN_PLAIN : ATTN_BEGUN;
     return p->m->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
-/* Tokens of a text into ids[program_most()]; their number, or -1. how:
- * ATTN_BEGUN ..                                                             */
-static int64_t program_tokens(struct program *p, const struct program_side *s,
-                              int64_t how, const char *text, int64_t bytes,
-                              int32_t *ids)
+static int64_t read_text(struct program *p, const struct program_side *s,
+                         int place, const char *text, int64_t bytes,
+                         int32_t *ids)
 {
     char quoted[ATTN_QUOTED];
     int64_t bad = 0;
-
-    if (p->ids || !s->block)
-        return read_ids(p, s, text, bytes, ids);
     const int64_t need = attn_vocab_encode_bytes(s->block, bytes);
+    const int64_t most = attn_max(attn_vocab_most_ids(s->block, bytes), 0);
     void *memory = program_grow(p, &p->work, attn_max(need, 1));
+
     if (!memory)
         return -1;
-    const int64_t n = attn_vocab_encode(s->block, text, bytes, how, ids,
-                                        program_most(p, s, bytes), memory,
+    const int64_t n = attn_vocab_encode(s->block, text, bytes,
+                                        text_how(p, place), ids, most, memory,
                                         &bad);
     if (n == ATTN_ERROR_UTF8)
         return program_wrong(p, "byte %lld: this is not UTF-8",
@@ -98,6 +95,45 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
     }
     return n < 0 ? program_wrong(p, "the line has too many tokens") : n;
 }
+
+/* A text of so many bytes has not more tokens. */
+static int64_t program_most(const struct program *p,
+                            const struct program_side *s, int64_t bytes)
+{
+    if (!is_text(p, s))
+        return bytes + 2;
+    return attn_max(attn_vocab_most_ids(s->block, bytes), 0);
+}
+
+/* Tokens of a text into ids[program_most()]; their number, or -1. place:
+ * TOKENS_LINE ..                                                            */
+static int64_t program_tokens(struct program *p, const struct program_side *s,
+                              int place, const char *text, int64_t bytes,
+                              int32_t *ids)
+{
+    if (is_text(p, s))
+        return read_text(p, s, place, text, bytes, ids);
+    return read_ids(p, s, text, bytes, ids);
+}
+#else
+/* So many bytes have not more tokens. */
+static int64_t program_most(const struct program *p,
+                            const struct program_side *s, int64_t bytes)
+{
+    (void)p;
+    (void)s;
+    return bytes + 2;
+}
+
+/* Tokens of a line into ids[program_most()]; their number, or -1. */
+static int64_t program_tokens(struct program *p, const struct program_side *s,
+                              int place, const char *text, int64_t bytes,
+                              int32_t *ids)
+{
+    (void)place;
+    return read_ids(p, s, text, bytes, ids);
+}
+#endif
 
 /* --------------------------------------------------------------- lines --- */
 
@@ -249,7 +285,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     } else if (blocks && bytes > 0)
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
-        n = program_tokens(p, &p->source, program_how(p), line, bytes, at);
+        n = program_tokens(p, &p->source, TOKENS_LINE, line, bytes, at);
     if (n < 0 && p->status <= 3)
         program_refuse(p, p->line);
     if (n < 0)

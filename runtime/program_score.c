@@ -99,12 +99,12 @@ static int score_line(struct program *p, const char *text, int64_t bytes)
         program_wrong(p, "an input, a tab and an output are expected");
         return 0;
     }
-    const int64_t n = program_tokens(p, &p->source, program_how(p), text, left,
+    const int64_t n = program_tokens(p, &p->source, TOKENS_LINE, text, left,
                                      ids);
     if (n < 0)
         return 0;
-    const int64_t target_n = program_tokens(p, &p->target, ATTN_PLAIN, tab + 1,
-                                            bytes - left - 1, ids + n);
+    const int64_t target_n = program_tokens(p, &p->target, TOKENS_PLAIN,
+                                            tab + 1, bytes - left - 1, ids + n);
     return target_n >= 0 && score_ids(p, ids, n, target_n);
 }
 

@@ -4,7 +4,9 @@
 
 struct program_stream {
     struct attn_stream s;
+#if ATTN_HAS_TEXT
     struct attn_text text;
+#endif
     const struct attn_state_header *state; /* to go on from, or NULL */
     int64_t state_bytes;
     uint64_t weights;         /* hash, for states */
@@ -61,7 +63,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
 
     if (!ids || bytes == 0)
         return;
-    r->n = program_tokens(p, &p->source, r->begun ? ATTN_BEGUN : program_how(p),
+    r->n = program_tokens(p, &p->source, r->begun ? TOKENS_BEGUN : TOKENS_LINE,
                           text, bytes, ids);
     if (r->n < 0)
         program_fail(p, 3, "--prompt: %s", p->why);
@@ -181,13 +183,15 @@ static void stream_ends(struct program *p, struct program_stream *r)
 {
     int64_t n = 0;
 
-    if (p->target.block && !p->ids) {
+#if ATTN_HAS_TEXT
+    if (is_text(p, &p->target)) {
         if (attn_text_open(&r->text, p->target.block, p->stop.at, p->stop.n,
                            r->begun)
             != 0)
             program_fail(p, 2, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
         return;
     }
+#endif
     for (int64_t i = 0; i < p->stop.n && p->status == 0; i++) {
         const char *text = p->stop.at[i];
         const int64_t bytes = (int64_t)strlen(text);
@@ -206,21 +210,38 @@ static void stream_ends(struct program *p, struct program_stream *r)
 
 /* -------------------------------------------------------------- answer --- */
 
-/* Prints a token, as text where there is a vocabulary. */
+static void stream_print_id(struct program_stream *r, int32_t id)
+{
+    fprintf(r->to, r->printed > 0 ? " %d" : "%d", (int)id);
+    r->printed++;
+}
+
+#if ATTN_HAS_TEXT
+/* What a token adds to the text; -1: what is held back at its end. */
+static void stream_print_text(struct program *p, struct program_stream *r,
+                              int32_t id)
+{
+    const struct attn_vocab_header *h = p->target.block;
+    int64_t n;
+
+    if (!program_grow(p, &p->text, h->bytes + ATTN_STOP_BYTES + 512))
+        return;
+    if (id < 0)
+        n = attn_text_end(&r->text, p->text.at, p->text.bytes);
+    else
+        n = attn_text_add(&r->text, id, p->text.at, p->text.bytes);
+    if (n > 0)
+        fwrite(p->text.at, 1, (size_t)n, r->to);
+}
+
+/* A token, as text where there is a vocabulary. */
 static void stream_print(struct program *p, struct program_stream *r,
                          int32_t id)
 {
-    const struct attn_vocab_header *h = p->target.block;
-
-    if (p->ids || !h) {
-        fprintf(r->to, r->printed > 0 ? " %d" : "%d", (int)id);
-        r->printed++;
-    } else if (program_grow(p, &p->text, h->bytes + 512)) {
-        const int64_t n = attn_text_add(&r->text, id, p->text.at,
-                                        p->text.bytes);
-        if (n > 0)
-            fwrite(p->text.at, 1, (size_t)n, r->to);
-    }
+    if (is_text(p, &p->target))
+        stream_print_text(p, r, id);
+    else
+        stream_print_id(r, id);
 }
 
 /* A decoder's prompt is the beginning of its text; no stop string is in it, nor
@@ -231,22 +252,32 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     const int64_t stops = r->text.stops;
 
     r->text.stops = 0;
-    if (p->m->kind == ATTN_DECODER && p->target.block && !p->ids)
+    if (p->m->kind == ATTN_DECODER && is_text(p, &p->target))
         for (int64_t i = 0; i < r->n; i++)
             stream_print(p, r, prompt[i]);
     for (int64_t i = 0; i < search.o.prefix_n; i++)
         stream_print(p, r, search.o.prefix[i]);
     r->text.stops = stops;
 }
+#else
+static void stream_print_prefix(struct program_stream *r)
+{
+    for (int64_t i = 0; i < search.o.prefix_n; i++)
+        stream_print_id(r, search.o.prefix[i]);
+}
+#endif
 
 static void stream_answer(struct program *p, struct program_stream *r)
 {
     int64_t token = 0;
 
+#if ATTN_HAS_TEXT
     stream_print_prompt(p, r);
+#else
+    stream_print_prefix(r);
+#endif
     program_flush(p, r->to);
-    while (p->status == 0 && !r->text.stopped
-           && (p->tokens < 0 || r->count < p->tokens)) {
+    while (p->status == 0 && (p->tokens < 0 || r->count < p->tokens)) {
         token = attn_stream_next(&r->s);
         if (token < 0)
             break;
@@ -254,17 +285,21 @@ static void stream_answer(struct program *p, struct program_stream *r)
         if (r->count == 0)
             r->first = r->last;
         r->count++;
+#if ATTN_HAS_TEXT
         stream_print(p, r, (int32_t)token);
+        if (r->text.stopped)
+            break;
+#else
+        stream_print_id(r, (int32_t)token);
+#endif
         program_flush(p, r->to);
     }
     if (p->status != 0)
         return;
-    if (p->target.block && !p->ids
-        && program_grow(p, &p->text, ATTN_STOP_BYTES + 16)) {
-        const int64_t n = attn_text_end(&r->text, p->text.at, p->text.bytes);
-        if (n > 0)
-            fwrite(p->text.at, 1, (size_t)n, r->to);
-    }
+#if ATTN_HAS_TEXT
+    if (is_text(p, &p->target))
+        stream_print_text(p, r, -1);
+#endif
     fputc('\n', r->to);
     program_flush(p, r->to);
     if (token == ATTN_ERROR_FINITE)

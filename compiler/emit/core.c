@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-typedef enum { Any, Generates } Need;
+typedef enum { Any, Generates, Writes } Need;
 
 /* In the order that they need each other. */
 static const struct {
@@ -18,6 +18,7 @@ static const struct {
     { CoreBatch, Any, "batch.h" },
     { CoreTypes, Any, "compiled_model.h" },
     { CoreTypes, Generates, "generate.h" },
+    { CoreTypes, Writes, "growing_text.h" },
     { CoreOpened, Any, "handle.h" },
     { CoreThreads, Any, "pool.h" },
     { CoreThreads, Any, "cores.c" },
@@ -81,10 +82,17 @@ void paste_file(Gen *g, Emit *e, const char *name)
     put(e, "\n");
 }
 
+static bool has_need(const Plan *p, Need need)
+{
+    if (need == Writes)
+        return has_decoder(p) && has_vocabulary(p);
+    return need == Any || has_decoder(p);
+}
+
 void emit_core(Gen *g, Emit *e, CorePart part)
 {
     for (size_t i = 0; i < sizeof core / sizeof *core; i++)
-        if (core[i].part == part && (core[i].need == Any || has_decoder(g->p)))
+        if (core[i].part == part && has_need(g->p, core[i].need))
             paste_file(g, e, core[i].name);
 }
 

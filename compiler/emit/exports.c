@@ -11,6 +11,7 @@ typedef enum {
     Encodes,
     Decodes,
     Texts,
+    Writes,
     EncodesIds,
     EncodesText,
     EncodesRows,
@@ -72,7 +73,8 @@ static bool has_export(const Plan *p, const EmitOptions *o, const Export *x)
     case Always:         break;
     case Encodes:        return has_entry(p, EntryEncode);
     case Decodes:        return has_decoder(p);
-    case Texts:          return s->kind != KindAttention;
+    case Texts:          return has_vocabulary(p);
+    case Writes:         return has_decoder(p) && has_vocabulary(p);
     case EncodesIds:     return ids && !has_decoder(p);
     case EncodesText:    return ids && !has_decoder(p) && has_text(p);
     case EncodesRows:    return s->kind == KindEncoder && !ids;

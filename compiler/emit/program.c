@@ -236,7 +236,7 @@ static void put_main(Gen *g, Emit *e)
            "}\n");
 }
 
-/* What the spec says of conversations; without it all is 0. */
+/* What the spec says of conversations. */
 static void put_chat(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
@@ -253,10 +253,6 @@ static void put_chat(Gen *g, Emit *e)
         { "assistant.prefix", chat.assistant.prefix },
         { "assistant.suffix", chat.assistant.suffix },
     };
-    if (!spec_chats(s)) {
-        put(e, "static const struct attn_chat chat_of_spec;\n\n");
-        return;
-    }
     put(e, "static const struct attn_chat chat_of_spec = {\n");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *text = texts[i].text;
@@ -272,20 +268,19 @@ static void put_chat(Gen *g, Emit *e)
            "};\n\n");
 }
 
-void emit_main(Gen *g, Emit *e)
+/* Does a program have a file? */
+static bool encodes(const Plan *p)
 {
-    static const char *const generates[] = {
-        "program_words.c",    "program_file.c",  "program_lines.c",
-        "program_generate.c", "program_score.c", "program_stream.c",
-        "program_chat.c",     "program_main.c"
-    };
-    static const char *const encodes[] = { "program_words.c", "program_file.c",
-                                           "program_lines.c", "program_rows.c",
-                                           "program_main.c" };
-    const bool decoder = has_decoder(g->p);
-    const char *const *files = decoder ? generates : encodes;
-    const size_t bytes = decoder ? sizeof generates : sizeof encodes;
-    const int n = (int)(bytes / sizeof *files);
+    return !has_decoder(p);
+}
+
+static bool talks(const Plan *p)
+{
+    return has_decoder(p) && has_chat(p) && has_vocabulary(p);
+}
+
+static void put_names(Gen *g, Emit *e)
+{
     let(e, "bind", "%s_bind", g->p->prefix);
     let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
     let(e, "states", "%d", spec_says(g->p->g->spec, "search.beam"));
@@ -299,19 +294,44 @@ void emit_main(Gen *g, Emit *e)
         put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
                "                                                  char **argv);"
                "\n\n");
-    paste_file(g, e, "settings.h");
-    paste_file(g, e, "words.c");
-    if (has_decoder(g->p)) {
-        paste_file(g, e, "search_settings.h");
-        paste_file(g, e, "search_settings.c");
-        paste_file(g, e, "chat.h");
-        paste_file(g, e, "chat.c");
-        put_chat(g, e);
+}
+
+void emit_main(Gen *g, Emit *e)
+{
+    static const struct {
+        const char *name;             /* of runtime/ .. */
+        void (*put)(Gen *g, Emit *e); /* .. or what makes its text */
+        bool (*has)(const Plan *p);   /* NULL: each program has it */
+    } files[] = {
+        { "settings.h", NULL, NULL },
+        { "words.c", NULL, NULL },
+        { "search_settings.h", NULL, has_decoder },
+        { "search_settings.c", NULL, has_decoder },
+        { "chat.h", NULL, talks },
+        { "chat.c", NULL, talks },
+        { NULL, put_chat, talks },
+        { "program.c", NULL, NULL },
+        { NULL, emit_options, NULL },
+        { "program_words.c", NULL, NULL },
+        { "program_file.c", NULL, NULL },
+        { "program_lines.c", NULL, NULL },
+        { "program_rows.c", NULL, encodes },
+        { "program_generate.c", NULL, has_decoder },
+        { "program_score.c", NULL, has_decoder },
+        { "program_stream.c", NULL, has_decoder },
+        { "program_chat.c", NULL, talks },
+        { "program_answers.c", NULL, has_decoder },
+        { "program_main.c", NULL, NULL },
+    };
+    put_names(g, e);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].has && !files[i].has(g->p))
+            continue;
+        if (files[i].put)
+            files[i].put(g, e);
+        else
+            paste_file(g, e, files[i].name);
     }
-    paste_file(g, e, "program.c");
-    emit_options(g, e);
-    for (int i = 0; i < n; i++)
-        paste_file(g, e, files[i]);
     put_main(g, e);
     put(e, "#endif\n");
 }

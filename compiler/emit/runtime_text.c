@@ -1,6 +1,6 @@
 /* runtime_text.c: a file of runtime/ as a model has it: tables have the rows of
- * its vocabularies, and what is for models with a vocabulary is not there where
- * there is none.                                                            */
+ * its vocabularies; what is for models with a vocabulary, or a chat, is not
+ * there where it has none.                                                  */
 #include "emit/embedded.h"
 #include "emit/sections.h"
 #include "runtime/core.h"
@@ -11,6 +11,11 @@ bool has_vocabulary(const Plan *p)
 {
     const Spec *s = p->g->spec;
     return s->source.file || s->target.file;
+}
+
+bool has_chat(const Plan *p)
+{
+    return spec_chats(p->g->spec);
 }
 
 /* ----------------------------------------------------------------- rows --- */
@@ -131,41 +136,70 @@ static int table_of(const char *at, size_t n)
     return -1;
 }
 
-/* What is between #if ATTN_TEXTS, #else and #endif, which are no more there. */
-typedef struct {
-    int depth;   /* of the other #ifs inside of it; -1: outside */
-    bool wanted; /* the part at hand */
-} Part;
+/* Conditions that are known here: what is between them, #else and #endif is
+ * there or not; they themselves never are.                                  */
+static const struct {
+    const char *line;
+    bool (*is)(const Plan *p);
+} conditions[] = {
+    { "#if ATTN_HAS_TEXT\n", has_vocabulary },
+    { "#if ATTN_HAS_CHAT\n", has_chat },
+};
+enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
+
+typedef struct { /* the #ifs around a line */
+    struct {
+        bool known, wanted;
+    } at[MostParts];
+    int n;
+} Parts;
+
+static bool begin_part(Parts *parts, const Plan *p, const char *at, size_t n)
+{
+    bool known = false, wanted = true;
+    for (int i = 0; i < Conditions; i++)
+        if (is_line(at, n, conditions[i].line)) {
+            known = true;
+            wanted = conditions[i].is(p);
+        }
+    if (parts->n == MostParts)
+        die("too many #ifs in each other");
+    parts->at[parts->n].known = known;
+    parts->at[parts->n].wanted = wanted;
+    parts->n++;
+    return known;
+}
 
 /* Is this a line of the file as the model has it? */
-static bool is_wanted(const Plan *p, Part *part, const char *at, size_t n)
+static bool is_wanted(Parts *parts, const Plan *p, const char *at, size_t n)
 {
-    if (part->depth < 0) {
-        if (!is_line(at, n, "#if ATTN_TEXTS\n"))
-            return true;
-        *part = (Part){ 0, has_vocabulary(p) };
-        return false;
+    const int last = parts->n - 1;
+    bool known = last >= 0 && parts->at[last].known;
+    if (n > 3 && !memcmp(at, "#if", 3)) {
+        known = begin_part(parts, p, at, n);
+    } else if (is_line(at, n, "#else\n") && known) {
+        parts->at[last].wanted = !parts->at[last].wanted;
+    } else if (is_line(at, n, "#endif\n") && last >= 0) {
+        parts->n--;
+    } else {
+        known = false;
     }
-    part->depth += n > 3 && !memcmp(at, "#if", 3);
-    if (part->depth == 0 && is_line(at, n, "#else\n")) {
-        part->wanted = !part->wanted;
-        return false;
-    }
-    if (is_line(at, n, "#endif\n"))
-        part->depth--;
-    return part->depth >= 0 && part->wanted;
+    for (int i = 0; i < parts->n; i++)
+        if (!parts->at[i].wanted)
+            return false;
+    return !known;
 }
 
 const char *runtime_text(Gen *g, const char *name, size_t *n)
 {
     const char *at = embedded_text(name, n), *end = at + *n;
     Buffer b = { .arena = g->a };
-    Part part = { .depth = -1 };
+    Parts parts = { .n = 0 };
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const size_t size = (size_t)(newline ? newline + 1 - at : end - at);
         const int table = table_of(at, size);
-        if (!is_wanted(g->p, &part, at, size)) {
+        if (!is_wanted(&parts, g->p, at, size)) {
             at += size;
             continue;
         }

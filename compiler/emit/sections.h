@@ -39,6 +39,7 @@ void emit_layouts(Gen *g, Emit *e);      /* where values lie in the arena */
 
 /* ---------------------------------------------------- runtime_text.c --- */
 bool has_vocabulary(const Plan *p); /* of what it reads, or of what it writes */
+bool has_chat(const Plan *p);       /* turns of a conversation */
 /* A file of runtime/ as this model has it. */
 const char *runtime_text(Gen *g, const char *name, size_t *n);
 

@@ -254,7 +254,7 @@ static void check_encode(void)
 #if KIND == 0 || KIND == 2
 #include "hostile_decoder.h"
 #endif
-#if KIND != 3
+#if TEXT
 #include "hostile_text.h"
 #endif
 #include "hostile_handle.h"
@@ -274,7 +274,7 @@ int main(void)
     check_stream();
     check_state();
 #endif
-#if KIND != 3
+#if TEXT
     check_text();
 #endif
     check_handle();

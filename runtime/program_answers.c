@@ -1,0 +1,35 @@
+/* program_answers.c: what a model that generates is asked for. */
+
+/* Can this model have a conversation? */
+static void program_chat(struct program *p)
+{
+    program_prepare(p);
+#if ATTN_HAS_CHAT
+#if ATTN_HAS_TEXT
+    if (p->status == 0 && !p->target.block)
+        program_fail(p, 3, "--chat: the spec has no vocabulary");
+    if (p->status == 0)
+        program_chats(p);
+#else
+    if (p->status == 0)
+        program_fail(p, 3, "--chat: the spec has no vocabulary");
+#endif
+#else
+    if (p->status == 0)
+        program_fail(p, 3,
+                     "--chat: the spec has no `chat`, which says what stands "
+                     "around the turns of a conversation");
+#endif
+}
+
+static void program_answers(struct program *p)
+{
+    if (p->use == ATTN_FOR_PROMPT)
+        program_stream(p);
+    else if (p->use == ATTN_FOR_CHAT)
+        program_chat(p);
+    else if (p->use == ATTN_FOR_SCORE)
+        program_scores(p);
+    else
+        program_run(p);
+}
