@@ -5,7 +5,7 @@
  * a pipe: who waits for the end of our output, or interrupts us, does not meet
  * it. One at a time works for a user; the others wait as long as those live who
  * started them.                                                              */
-#define _GNU_SOURCE /* pipe2, memfd_create */
+#define _GNU_SOURCE /* pipe2, memfd_create, close_range */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 #include "base/progress.h"
 #include "base/user_dir.h"
 
-enum { Result = 3, MostFiles = 4096, MessageMost = 1024 };
+enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
 
 /* ------------------------------------------------------ in the process --- */
 /* Nothing of ours stays open: only the pipe, as file 3; what is printed goes to
@@ -36,8 +36,9 @@ static void leave_files(int fd)
     dup2(none, 1);
     dup2(said >= 0 ? said : none, 2);
     dup2(fd, Result);
-    for (int i = Result + 1; i < MostFiles; i++)
-        close(i);
+    if (close_range(Result + 1, ~0U, 0) != 0) /* an old kernel */
+        for (int i = Result + 1; i < MostFiles; i++)
+            close(i);
     fcntl(Result, F_SETFD, FD_CLOEXEC);
 }
 
@@ -58,6 +59,12 @@ static bool is_alone(void)
 {
     struct pollfd p = { .fd = Result };
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
+}
+
+/* The first answer of a short run has the machine for itself. */
+static void wait_a_moment(void)
+{
+    poll(&(struct pollfd){ .fd = Result }, 1, FirstMs);
 }
 
 /* One compiler at a time: the lock, until this process ends. False: nobody
@@ -147,6 +154,7 @@ static void work(const BackgroundWork *w)
     Fault why = { 0 };
     CacheKey key;
     const char *about = "";
+    wait_a_moment();
     if (!wait_for_turn(a))
         return;
     const char *line = kept_note(a, w);

@@ -161,7 +161,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         free(entry);
     make_dictionary();
     if (!mkdtemp(folder) || setenv("XDG_CACHE_HOME", folder, 1)
-        || setenv("TMPDIR", folder, 1)
+        || setenv("TMPDIR", folder, 1) || setenv("ATTNC_BACKEND", "jit", 1)
         || dup2(memfd_create("stdin", 0), STDIN_FILENO) < 0)
         fuzz_wrong("no scratch folder");
     atexit(remove_folder);
