@@ -121,6 +121,10 @@ void safetensors_close(Safetensors *s);
  * of tensor i. Of two with one name either is found. NULL: no memory.       */
 Safetensors *safetensors_renamed(const Safetensors *s,
                                  const char *const *names);
+/* The same tensors, and those of `other` by other names; of both that is above.
+ */
+Safetensors *safetensors_joined(const Safetensors *s, const Safetensors *other,
+                                const char *const *names);
 int safetensors_count(const Safetensors *s);
 const Tensor *safetensors_at(const Safetensors *s, int i);
 const Tensor *safetensors_find(const Safetensors *s, const char *name);

@@ -320,10 +320,11 @@ void safetensors_close(Safetensors *s)
     free(s);
 }
 
-Safetensors *safetensors_renamed(const Safetensors *s, const char *const *names)
+/* A view of so many tensors of other files. */
+static Safetensors *view_of(const Safetensors *s, int count)
 {
     Safetensors *to = calloc(1, sizeof *to);
-    Tensor *tensor = calloc((size_t)s->count + 1, sizeof *tensor);
+    Tensor *tensor = calloc((size_t)count + 1, sizeof *tensor);
     if (!to || !tensor) {
         free(to);
         free(tensor);
@@ -331,12 +332,34 @@ Safetensors *safetensors_renamed(const Safetensors *s, const char *const *names)
     }
     to->file.path = s->file.path;
     to->tensor = tensor;
-    to->count = s->count;
-    for (int i = 0; i < s->count; i++) {
-        tensor[i] = s->tensor[i];
-        tensor[i].name = names[i];
+    to->count = count;
+    return to;
+}
+
+Safetensors *safetensors_renamed(const Safetensors *s, const char *const *names)
+{
+    Safetensors *to = view_of(s, s->count);
+    for (int i = 0; to && i < s->count; i++) {
+        to->tensor[i] = s->tensor[i];
+        to->tensor[i].name = names[i];
     }
-    safetensors_sort(to);
+    if (to)
+        safetensors_sort(to);
+    return to;
+}
+
+Safetensors *safetensors_joined(const Safetensors *s, const Safetensors *other,
+                                const char *const *names)
+{
+    Safetensors *to = view_of(s, s->count + other->count);
+    for (int i = 0; to && i < s->count; i++)
+        to->tensor[i] = s->tensor[i];
+    for (int i = 0; to && i < other->count; i++) {
+        to->tensor[s->count + i] = other->tensor[i];
+        to->tensor[s->count + i].name = names[i];
+    }
+    if (to)
+        safetensors_sort(to);
     return to;
 }
 

@@ -60,14 +60,14 @@ static int write_spec(const Imported *i, const char *path)
 }
 
 static void say_written(const ImportCommand *o, const Imported *i,
-                        const char *spec, const char *merged)
+                        const char *spec)
 {
     Arena *a = i->arena;
     fprintf(stderr, "%s: %s weights in %d tensors of %s\n", i->title,
             arena_grouped(a, i->parameters), i->tensors - i->unused,
             plain_text(a, i->weights));
-    if (merged)
-        fprintf(stderr, "wrote %s\n", plain_text(a, merged));
+    if (i->made)
+        fprintf(stderr, "wrote %s\n", plain_text(a, i->made));
     fprintf(stderr, "wrote %s\n", plain_text(a, spec));
     for (int k = 0; k < i->vocabs; k++)
         fprintf(stderr, "      %s\n", plain_text(a, i->vocab[k].path));
@@ -118,6 +118,7 @@ static int import_spec(const ImportCommand *o)
         .rules = o->rules,
         .lora = o->lora,
         .merged = o->lora || o->average ? weights_path(a, spec) : NULL,
+        .joined = is_stdout(spec) ? NULL : weights_path(a, spec),
         .others = o->folders.at + 1,
         .n_others = o->folders.n - 1,
     };
@@ -129,7 +130,7 @@ static int import_spec(const ImportCommand *o)
     if (!outputs_release(!code, &why) && !code)
         code = report_fault(&why);
     if (!code && !is_stdout(spec) && !o->quiet)
-        say_written(o, &i, spec, with.merged);
+        say_written(o, &i, spec);
     import_close(&i);
     if (!code && o->check)
         code = check_spec(&(PythonCheck){ .python = python,

@@ -248,7 +248,7 @@ static bool make_spec(Import *m, Imported *to)
                    .comments = rules_map(m->rules, "comments"),
                    .title = to->title,
                    .weights = way(m->a, m->o->spec,
-                                  m->o->merged ? m->o->merged : m->path) };
+                                  m->made ? m->made : m->path) };
     if (m->scope.failures || !import_chat(m, t.spec))
         return false;
     spec_tree_shorten(&t);
@@ -275,7 +275,10 @@ static bool import_all(Import *m, Imported *to)
     const bool bound = bind_rules(m);
     if (!judge_refusals(m) || !bound)
         return false;
-    return judge_keys(m) && make_spec(m, to) && merge_weights(m);
+    if (!judge_keys(m) || !join_weights(m))
+        return false;
+    to->made = m->made;
+    return make_spec(m, to) && merge_weights(m);
 }
 
 int import_folder(Imported *to, const ImportOptions *o)
@@ -287,6 +290,8 @@ int import_folder(Imported *to, const ImportOptions *o)
     const bool good = import_all(&m, to);
     safetensors_close(m.view);
     safetensors_close(m.weights);
+    safetensors_close(m.base);
+    safetensors_close(m.beside);
     return good ? ExitDone : m.code ? m.code : ExitInput;
 }
 

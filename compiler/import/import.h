@@ -19,6 +19,7 @@ typedef struct {
      * these and of the checkpoints in other folders, go to the file `merged`,
      * beside the spec. NULL, 0: none.                                       */
     const char *lora, *merged;
+    const char *joined; /* where weights of several files go; NULL: nowhere */
     const char *const *others;
     int n_others;
 } ImportOptions;
@@ -35,6 +36,7 @@ typedef struct {
     const char *text;  /* of the spec */
     size_t n;
     const char *weights;    /* the path of the file or index */
+    const char *made;       /* of one that was made; NULL: none */
     int tensors, unused;    /* in it; of them known and not used */
     int64_t parameters;     /* of those that are used */
     ImportedVocab vocab[2]; /* of one side, or of both */

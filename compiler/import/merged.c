@@ -1,4 +1,6 @@
 /* merged.c: weights that are made of several files, once the spec is right. */
+#include <string.h>
+
 #include "import/merge.h"
 #include "import/state.h"
 
@@ -15,17 +17,67 @@ static bool mean_of(Import *m)
            && (file[open] = tensors_of(m, m->o->others[open - 1], &path)))
         open++;
     const bool all = open == n + 1;
-    if (all && !merge_mean(m->a, file, open, m->o->merged, &why))
+    if (all && !merge_mean(m->a, file, open, m->made, &why))
         m->code = report_fault(&why);
     while (--open > 0)
         safetensors_close((Safetensors *)file[open]);
     return all && !m->code;
 }
 
+/* ---------------------------------------------------------------- joined ---
+ */
+/* "2_Dense/model.safetensors" of the folder: its tensors, as 2_Dense.x. */
+static bool join_file(Import *m, const char *name)
+{
+    Fault why;
+    const char *slash = strrchr(name, '/');
+    const int n = slash ? (int)(slash - name) : 0;
+    m->beside = safetensors_open(arena_printf(m->a, "%s/%s", m->o->folder,
+                                              name),
+                                 &why);
+    if (!m->beside) {
+        m->code = report_fault(&why);
+        return false;
+    }
+    const int count = safetensors_count(m->beside);
+    const char **names = arena_alloc(m->a, ((size_t)count + 1) * sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = arena_printf(m->a, "%.*s.%s", n, name,
+                                safetensors_at(m->beside, i)->name);
+    m->base = m->weights;
+    m->weights = safetensors_joined(m->base, m->beside, names);
+    if (!m->weights)
+        fail(ExitResource, "%s: out of memory", quote(m->path));
+    return true;
+}
+
+bool join_weights(Import *m)
+{
+    const Yaml *rule = yaml_get(m->rules, "beside");
+    m->made = m->o->merged;
+    if (!rule)
+        return true;
+    const Datum name = import_value(m, rule, 1);
+    if (name.kind != ValueText)
+        return m->scope.failures == 0;
+    if (!m->o->joined) {
+        error_at((Pos){ 0 },
+                 "%s has weights in %s too: they become one file beside the "
+                 "spec, so -o must name a file",
+                 quote(m->o->folder), quote(name.text));
+        return false;
+    }
+    m->made = m->o->joined;
+    if (!join_file(m, name.text))
+        return false;
+    m->scope.tensors = m->weights;
+    return true;
+}
+
 bool merge_weights(Import *m)
 {
     Fault why;
-    if (!m->o->merged)
+    if (!m->made)
         return true;
     if (m->gguf.kind == ValueMap) {
         error_at((Pos){ 0 },
@@ -35,8 +87,8 @@ bool merge_weights(Import *m)
         return false;
     }
     if (!m->o->lora)
-        return mean_of(m);
-    if (!merge_lora(m->a, m->weights, m->o->lora, m->o->merged, &why))
+        return mean_of(m); /* of one: as it is */
+    if (!merge_lora(m->a, m->weights, m->o->lora, m->made, &why))
         m->code = report_fault(&why);
     return !m->code;
 }

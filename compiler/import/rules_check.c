@@ -111,7 +111,7 @@ static void check_sections(Check *c, const Yaml *top)
         "section",       "use",     "config",   "files",      "expect",
         "architectures", "task",    "ignored",  "refuse",     "tables",
         "let",           "spec",    "comments", "names",      "unused",
-        "gguf",          "noted",
+        "gguf",          "noted",   "beside",
     };
     enum { Known = sizeof known / sizeof *known };
     for (int i = 0; i < top->keys.n; i++) {

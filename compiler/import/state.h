@@ -35,6 +35,9 @@ typedef struct {
     Safetensors *weights;
     Datum gguf;        /* metadata of a file of llama.cpp; else no map */
     Safetensors *view; /* its tensors as the rules call them */
+    /* Files whose tensors `weights` has, where there are several. */
+    Safetensors *base, *beside;
+    const char *made; /* the path of weights that are made; NULL: none */
     Scope scope;
     int code; /* ExitDone, until something fails */
 } Import;
@@ -98,7 +101,10 @@ void spec_tree_shorten(SpecTree *t);
 bool tensors_open(Import *m);
 /* Of any folder, their path in *path; NULL after an error. */
 Safetensors *tensors_of(Import *m, const char *folder, const char **path);
-/* merged.c: writes weights that are made of several files, where asked. */
+/* merged.c: the tensors of a file that the rules name beside the weights become
+ * some of them, named by its folder.                                        */
+bool join_weights(Import *m);
+/* Writes weights that are made of several files, where there are such. */
 bool merge_weights(Import *m);
 /* Every tensor that the spec needs is there, every other one known: these
  * become the tree's `unused`.                                               */

@@ -101,6 +101,15 @@ def finished(folder, rows):
             mode = config.get("pooling_mode") or (on or ["mean_tokens"])[0]
             rows = {"cls": rows[:1], "las": rows[-1:], "mea": rows.mean(
                 0, True), "max": rows.max(0, True).values}[mode[:3]]
+        elif kind == "Dense":
+            config = json_of(folder, step["path"], "config.json")
+            parts = tensors.load_file(os.path.join(
+                folder, step["path"], "model.safetensors"))
+            rows = torch.nn.functional.linear(
+                rows, parts["linear.weight"].float(),
+                parts["linear.bias"].float() if config["bias"] else None)
+            name = config["activation_function"].split(".")[-1]
+            rows = getattr(torch.nn, name)()(rows)
         elif kind == "Normalize":
             rows = rows / rows.norm(dim=-1, keepdim=True)
     return rows

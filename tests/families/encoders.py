@@ -1,4 +1,6 @@
 """Families of encoders (golden.py)."""
+import pathlib
+
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -126,10 +128,37 @@ def prefixed(family, folder):
               path, metadata={"format": "pt"})
 
 
+DENSE = dict(in_features=15, out_features=10, bias=True,
+             activation_function="torch.nn.modules.activation.Tanh")
+
+
+def put_dense(family, folder):
+    g = torch.Generator().manual_seed(5)
+    (folder / "2_Dense").mkdir(exist_ok=True)
+    save_file({"linear.weight": torch.randn(10, 15, generator=g) * 0.3,
+               "linear.bias": torch.randn(10, generator=g) * 0.3},
+              folder / "2_Dense" / "model.safetensors")
+
+
+def dense_too(pooled):
+    """Behind the pooling; its weights are those that put_dense made."""
+    def rows(family, out, model):
+        parts = load_file(pathlib.Path(model.name_or_path) / "2_Dense"
+                          / "model.safetensors")
+        row = torch.tanh(torch.nn.functional.linear(
+            pooled(family, out, model), parts["linear.weight"],
+            parts["linear.bias"]))
+        return row / row.norm(dim=-1, keepdim=True)
+    return rows
+
+
 def sentences(name, model, config, words, pool, normalize=False, types=False,
-              **more):
+              dense=False, **more):
     """A folder as sentence-transformers writes it."""
     steps = [("Transformer", ""), ("Pooling", "1_Pooling")]
+    if dense:
+        steps.append(("Dense", "2_Dense"))
+        more["finish"] = put_dense
     modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens",
              "weightedmean_tokens", "lasttoken")
     flag = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens",
@@ -147,14 +176,17 @@ def sentences(name, model, config, words, pool, normalize=False, types=False,
             "prompts": {}, "default_prompt_name": None,
             "similarity_fn_name": "cosine"},
     }
+    if dense:
+        extra["2_Dense/config.json"] = DENSE
     if normalize:
         steps.append(("Normalize", f"{len(steps)}_Normalize"))
     extra["modules.json"] = [
         {"idx": i, "name": str(i), "path": path,
          "type": f"sentence_transformers.models.{kind}"}
         for i, (kind, path) in enumerate(steps)]
+    rows = finished(pool, normalize and not dense)
     return Family(name, model, config, words,
-                  encoder(finished(pool, normalize), types),
+                  encoder(dense_too(rows) if dense else rows, types),
                   lengths=(1, 7, 12), extra=extra, **more)
 
 
@@ -242,6 +274,8 @@ FAMILIES = [
            extra={"config4.json": OLD_NOMIC}),
     sentences("sentences-mean", "BertModel", "BertConfig", BERT, "mean",
               normalize=True, types=True),
+    sentences("sentences-dense", "BertModel", "BertConfig", BERT, "mean",
+              normalize=True, types=True, dense=True),
     sentences("sentences-cls", "XLMRobertaModel", "XLMRobertaConfig", ROBERTA,
               "cls"),
     sentences("sentences-max", "MPNetModel", "MPNetConfig", MPNET, "max"),

@@ -60,8 +60,12 @@ static const char *imported(const char *family, const char *config,
     unlink(name);
     assert_int_equal(symlink(form, name), 0);
     free(form);
-    if (import_folder(&i, &(ImportOptions){
-                              .folder = folder, .spec = spec, .name = family }))
+    const ImportOptions o = { .folder = folder,
+                              .spec = spec,
+                              .name = family,
+                              .joined = arena_printf(a, "%s.safetensors",
+                                                     folder) };
+    if (import_folder(&i, &o))
         fail_msg("%s is not imported", config);
     const char *text = arena_strndup(a, i.text, i.n);
     import_close(&i);

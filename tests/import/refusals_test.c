@@ -120,7 +120,15 @@ static void test_refused(void **state)
 static const struct {
     const char *modules, *sentences, *says;
 } steps[] = {
-    { "[" START ", " STEP("Dense", "2_Dense") "]", "{}", "another file" },
+    { "[" START ", " STEP("Dense", "2_Dense") "]", "{}",
+      " has weights in 2_Dense/model.safetensors too: they become one file "
+      "beside the spec, so -o must name a file\n" },
+    { "[" STEP("Transformer",
+               "") ", " STEP("Dense", "2_Dense") ", " STEP("Pooling",
+                                                           "1_Pooling") "]",
+      "{}", "not behind the pooling" },
+    { "[" START ", " STEP("Dense", "2_Dense") ", " STEP("Dense", "3_Dense") "]",
+      "{}", "steps of its" },
     { "[" START ", " STEP("LayerNorm", "2_Norm") "]", "{}", "steps of its" },
     { "[" STEP("Transformer", "") "]", "{}", "without a transformer and" },
     { "[" START "]", "{\"do_lower_case\": true}", "made small" },
