@@ -30,6 +30,12 @@ int terminal_columns(int fd)
     return n > 0 && n < 10000 ? (int)n : UsualColumns;
 }
 
+int terminal_lines(int fd)
+{
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 bool terminal_rewrites(int fd)
 {
     const char *term = getenv("TERM");

@@ -8,6 +8,7 @@
 /* Columns of the terminal that fd is; where it does not say, those of COLUMNS,
  * else 80. 0: it is no terminal.                                             */
 int terminal_columns(int fd);
+int terminal_lines(int fd);     /* that it shows; 0: not known */
 bool terminal_rewrites(int fd); /* can a line be written over? TERM=dumb: no */
 bool terminal_is_ours(int fd);  /* false: attnc runs in the background */
 

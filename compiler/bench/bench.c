@@ -59,6 +59,7 @@ static void run_all(Setup *s, const Works *works, Times *times)
     const double begin = machine_seconds();
     const double most = o->seconds * works->n;
     const double turns = (double)o->repetitions;
+    const int64_t limit = o->most > 0 ? o->most : most_runs;
     int64_t look = least_runs;
     for (int64_t n = 1;; n++) {
         run_turn(s, works, times);
@@ -67,7 +68,7 @@ static void run_all(Setup *s, const Works *works, Times *times)
         if (o->repetitions > 0 && n < o->repetitions)
             continue;
         if (n == o->repetitions || (n >= least_runs && passed >= most)
-            || n == most_runs)
+            || n == limit)
             return;
         if (n < look || passed < most / 10)
             continue;

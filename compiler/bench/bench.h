@@ -25,6 +25,7 @@ typedef struct {
                             lengths are listed */
     int64_t beam;        /* of the search; 1: greedy */
     int64_t repetitions; /* of each workload; 0: by seconds */
+    int64_t most;        /* where by seconds: runs at most; 0: many */
     double seconds;      /* for each workload, at most */
     bool no_kernels;     /* the model's parts are not timed */
     bool no_limit;       /* nor the machine between the runs */

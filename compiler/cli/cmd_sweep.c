@@ -25,6 +25,10 @@ int cmd_sweep(const SweepCommand *o)
     sweep.nvary = o->vary.n;
     sweep.model = engine_options(CmdSweep, &o->model, &o->code);
     sweep.model.text = read_stdin(a, &o->specs);
+    sweep.budget = o->budget ? budget_seconds(o->budget) : 0;
+    if (is_stdout(sweep.resume))
+        fail(ExitUsage, "--resume -: rows are read and written there, stdout "
+                        "is not: name a file");
     sweep.work.no_kernels = sweep.work.no_limit = true;
     const int code = sweep_run(&sweep, stdout);
     arena_free(a);

@@ -311,6 +311,8 @@ const Option option_table[] = {
 #define GROUP GroupTuning
     TEXT("--budget", "TIME", OWN(Tune, budget),
          "that the tuning takes: 60s (default), 2m, 90"),
+    TEXT("--budget", "TIME", OWN(Sweep, budget),
+         "for all of it, spent where it tells most: 30s, 2m"),
     FLAG("--again", OWN(Tune, tune.again),
          "also what is recorded for this machine already"),
     FLAG("--exhaustive", OWN(Tune, tune.exhaustive),
@@ -416,6 +418,8 @@ const Option option_table[] = {
          "of ls: text (default), json"),
     WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
          "table (default), json, csv, md"),
+    TEXT("--resume", "FILE", OWN(Sweep, sweep.resume),
+         "keep rows there as they come; take those that it has"),
     TEXT("--columns", "NAMES", OWN(Sweep, sweep.columns),
          "what is shown, of these alone: parameters,step,d_k"),
     TEXT("--sort", "COLUMN", OWN(Sweep, sweep.sort),

@@ -147,6 +147,7 @@ struct SweepCommand {
     CodeOptions code;
     SweepOptions sweep;
     Texts specs, vary;
+    const char *budget;
 };
 
 struct TuneCommand {
@@ -286,6 +287,8 @@ void need_lines(const ModelOptions *model);
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code);
 EngineOptions run_engine_options(const RunCommand *o);
+/* Seconds of a text like "60s", "2m", "90". ExitUsage after a message. */
+double budget_seconds(const char *text);
 /* --records; NULL: not given. Ends with ExitUsage where it is stdout. */
 const char *records_option(const CodeOptions *code);
 

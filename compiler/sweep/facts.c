@@ -4,6 +4,8 @@
 
 #include "sweep/parts.h"
 
+enum { MostRuns = 500 }; /* of a round: more of a short one tell no more */
+
 static int work_of(const Setup *setup, const Work *w)
 {
     return w->batch == &setup->encode  ? WorkEncode
@@ -84,6 +86,8 @@ int facts_times(const Sweep *s, const Variant *v, Row *r)
     const EngineOptions model = variant_model(s->arena, s->options, &s->axes,
                                               v);
     BenchOptions work = variant_work(s->options, &s->axes, v);
+    work.repetitions = s->runs;
+    work.most = MostRuns;
     Engine e;
     Works works = { 0 };
     const int code = engine_open(&e, &model);
@@ -93,7 +97,7 @@ int facts_times(const Sweep *s, const Variant *v, Row *r)
     setup_works(setup, &works);
     const size_t n = (size_t)works.n + 1;
     Times *times = arena_alloc(s->arena, n * sizeof *times);
-    setup->options.seconds /= works.n; /* it is for the whole variant */
+    setup->options.seconds = s->runs_seconds / works.n;
     take_plan(s, r, &e, setup, &works);
     bench_workloads(setup, &works, times);
     for (int i = 0; i < works.n; i++)

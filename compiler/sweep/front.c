@@ -37,6 +37,32 @@ void front_mark(Sweep *s)
     }
 }
 
+/* Worth at the good end of what is known of it. */
+static double hoped(const SweepColumn *c, const Row *r)
+{
+    const RowWork *w = row_main(r);
+    const double error = w && w->time.n > 0 ? summary_error(&w->time) : 0;
+    const double x = worth(c, r);
+    return c->timed ? x - fabs(x) * (error < 0 ? 1 : error) : x;
+}
+
+bool front_near(const Sweep *s, const Row *r)
+{
+    const SweepColumn *c = s->front.at;
+    if (s->front.n != 2 || !has_both(s, r))
+        return false;
+    const double x0 = hoped(&c[0], r), x1 = hoped(&c[1], r);
+    for (int i = 0; i < s->rows.n; i++) {
+        const Row *y = &s->rows.at[i];
+        if (y == r || !has_both(s, y))
+            continue;
+        const double y0 = worth(&c[0], y), y1 = worth(&c[1], y);
+        if (y0 <= x0 && y1 <= x1 && (y0 < x0 || y1 < x1))
+            return false;
+    }
+    return true;
+}
+
 /* ---------------------------------------------------------------- order --- */
 typedef struct {
     int row;

@@ -138,6 +138,7 @@ bool column_has(const SweepColumn *c, const Row *r);
  */
 typedef struct {
     const SweepOptions *options;
+    FILE *out;
     Arena *arena;
     Axes axes;
     Variants variants;
@@ -146,12 +147,21 @@ typedef struct {
     Columns columns, sort, front; /* one of `sort`, none or two of `front` */
     bool times;                   /* any column needs that the variants run */
     Machine machine;
+    double begin;        /* machine_seconds() */
+    int64_t runs;        /* of each workload in a round; 0: by seconds */
+    double runs_seconds; /* of a variant in a round */
+    int kept;            /* the file of --resume; -1: none */
+    const char *kept_text;
+    bool unkept;       /* it could not be written */
+    struct Live *live; /* rows on a terminal, as they come; NULL: none */
     bool interrupted;
 } Sweep;
 
 /* Marks the rows than which none is better in one column of two, and as good in
  * the other. front.c                                                         */
 void front_mark(Sweep *s);
+/* Would it be marked if its times were at the good ends of their intervals? */
+bool front_near(const Sweep *s, const Row *r);
 /* The rows in the order of the report: as sorted, those refused last. */
 int *rows_sorted(const Sweep *s);
 
@@ -174,7 +184,28 @@ double estimate_work(const Sweep *s, const Setup *setup, const Work *w);
 bool child_row(Sweep *s, Row *r,
                int facts(const Sweep *s, const Variant *v, Row *r));
 
+/* ---------------------------------------------------------------- keep.c ---
+ */
+/* Opens the file of --resume. Ends with a message where it is of another sweep,
+ * machine or version.                                                        */
+void keep_open(Sweep *s);
+/* The rows that it has, into those that are planned; a message ends it where
+ * one is none, or of a spec that is not what it was.                         */
+void keep_take(Sweep *s);
+void keep_row(Sweep *s, const Row *r);
+void keep_close(Sweep *s);
+
+/* ------------------------------------------------------------ schedule.c ---
+ */
+/* Times the rows that are planned, within the budget. */
+void sweep_times(Sweep *s);
+
 /* --------------------------------------------------------- print.c .. --- */
+/* Rows on a terminal as they come, by what is planned of all; the report takes
+ * their place.                                                               */
+void live_head(Sweep *s);
+void live_row(Sweep *s, const Row *r);
+void live_end(Sweep *s);
 void sweep_print(const Sweep *s, FILE *out);
 void sweep_csv(const Sweep *s, FILE *out);
 void sweep_json(const Sweep *s, FILE *out);

@@ -1,8 +1,10 @@
 /* print.c: a sweep as a table or markdown. csv and json show the same numbers,
  * with all digits.                                                           */
+#define _POSIX_C_SOURCE 200809L /* fileno */
 #include <string.h>
 
 #include "base/table.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "sweep/parts.h"
 
@@ -27,11 +29,21 @@ typedef struct {
 } Table;
 
 /* ---------------------------------------------------------------- cells --- */
+/* Has the row something there, or will it? */
+static bool will_have(const SweepColumn *c, const Row *r)
+{
+    const bool work = c->which < WorkKinds ? r->work[c->which].there
+                                           : row_main(r) != NULL;
+    return r->state != RowRefused
+        && (c->timed ? r->state == RowTimed ? column_has(c, r) : work
+                     : column_has(c, r));
+}
+
 /* A column in which no row has anything is not shown. */
 static bool any_has(const Sweep *s, const SweepColumn *c)
 {
     for (int i = 0; i < s->rows.n; i++)
-        if (s->rows.at[i].state != RowRefused && column_has(c, &s->rows.at[i]))
+        if (will_have(c, &s->rows.at[i]))
             return true;
     return false;
 }
@@ -66,7 +78,7 @@ static int longer(int width, const char *text)
 
 static bool any_words(const Table *t, const Cell *c)
 {
-    bool words = false;
+    bool words = c->c && c->c->timed && c->c->kind == ColumnWord;
     for (int i = 0; i < t->s->rows.n; i++) {
         const Row *r = &t->s->rows.at[i];
         if (!c->c || r->state != RowRefused)
@@ -218,6 +230,57 @@ static void put_sweep(const Sweep *s, bool markdown, FILE *out)
             put_row(&t, &s->rows.at[order[i]]);
     put_front(s, markdown, out);
     put_notes(s, out);
+}
+
+/* ----------------------------------------------------------------- live --- */
+struct Live {
+    Table table;
+    int lines; /* that it has written */
+};
+
+static void put_live(Sweep *s, const Row *r)
+{
+    terminal_clear();
+    if (r)
+        put_row(&s->live->table, r);
+    else
+        put_head(&s->live->table);
+    s->live->lines++;
+    fflush(s->live->table.out);
+}
+
+/* What is not known yet has the room that its head needs. */
+void live_head(Sweep *s)
+{
+    const bool table = s->options->format == BenchTable;
+    if (!table || !terminal_rewrites(fileno(s->out)))
+        return;
+    s->live = arena_alloc(s->arena, sizeof *s->live);
+    s->live->table = new_table(s, s->out, false);
+    put_live(s, NULL);
+    for (int i = 0; i < s->rows.n; i++)
+        if (s->rows.at[i].state >= RowTimed)
+            put_live(s, &s->rows.at[i]);
+}
+
+void live_row(Sweep *s, const Row *r)
+{
+    if (s->live)
+        put_live(s, r);
+}
+
+/* Where all of it is still on the screen, the report takes its place. */
+void live_end(Sweep *s)
+{
+    const int rows = s->live ? terminal_lines(fileno(s->out)) : 0;
+    if (!s->live)
+        return;
+    terminal_clear();
+    if (s->live->lines < rows)
+        fprintf(s->out, "\x1b[%dA\x1b[J", s->live->lines);
+    else
+        fputc('\n', s->out);
+    s->live = NULL;
 }
 
 void sweep_print(const Sweep *s, FILE *out)

@@ -38,7 +38,8 @@ static json_t *work_json(const RowWork *w)
 {
     json_t *times = json_array();
     for (int i = 0; i < w->times.n; i++)
-        json_array_append_new(times, json_real(w->times.at[i]));
+        json_array_append_new(times,
+                              json_integer(llround(1e9 * w->times.at[i])));
     return json_pack("{s:o, s:f, s:o, s:o, s:i, s:o, s:o}", "cost",
                      cost_json(&w->cost), "tokens", w->tokens, "estimate",
                      number(w->estimate), "limit", number(w->limit), "bound",
@@ -96,6 +97,7 @@ static Cost take_cost(Reader *r)
     return cost;
 }
 
+/* Nanoseconds. */
 static void take_times(Reader *r, Times *to)
 {
     const json_t *list = json_object_get(r->from, "times"), *x;
@@ -103,8 +105,8 @@ static void take_times(Reader *r, Times *to)
     r->bad |= !json_is_array(list);
     json_array_foreach(list, i, x)
     {
-        r->bad |= !(json_number_value(x) > 0);
-        vec_push(r->arena, to, json_number_value(x));
+        r->bad |= !json_is_integer(x) || !(json_number_value(x) > 0);
+        vec_push(r->arena, to, 1e-9 * json_number_value(x));
     }
 }
 

@@ -1,7 +1,6 @@
 /* sweep.c: a sweep from its options to its report: all variants are planned,
- * then those that can be made are timed, the shortest first.                 */
+ * then those that can be made are timed.                                     */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/progress.h"
 #include "sweep/parts.h"
@@ -66,66 +65,6 @@ static bool plan_all(Sweep *s)
     return !s->interrupted;
 }
 
-/* ---------------------------------------------------------------- times --- */
-/* That the whole of a variant is thought to take. */
-static double thought(const Row *r)
-{
-    double sum = 0;
-    for (int i = 0; i < WorkKinds; i++)
-        if (r->work[i].there)
-            sum += r->work[i].estimate;
-    return sum;
-}
-
-typedef struct {
-    int row;
-    double seconds;
-} Turn;
-typedef VEC(Turn) Turns;
-
-static int by_seconds(const void *a, const void *b)
-{
-    const Turn *x = a, *y = b;
-    return x->seconds < y->seconds ? -1
-         : x->seconds > y->seconds ? 1
-                                   : x->row - y->row;
-}
-
-/* Those that can be made, the shortest first. */
-static Turns turns_of(const Sweep *s)
-{
-    Turns turns = { 0 };
-    for (int i = 0; i < s->rows.n; i++)
-        if (s->rows.at[i].state == RowPlanned)
-            vec_push(s->arena, &turns, ((Turn){ i, thought(&s->rows.at[i]) }));
-    if (turns.n)
-        qsort(turns.at, (size_t)turns.n, sizeof *turns.at, by_seconds);
-    return turns;
-}
-
-/* A round of a variant: to make it, and its runs. */
-static double round_seconds(const Sweep *s, const Turn *t)
-{
-    const double made = 0.03, runs = 8, less = 3; /* than it takes */
-    return made + fmax(s->options->work.seconds, runs * less * t->seconds);
-}
-
-static void time_all(Sweep *s)
-{
-    const Turns turns = turns_of(s);
-    double all = 0, done = 0;
-    for (int i = 0; i < turns.n; i++)
-        all += round_seconds(s, &turns.at[i]);
-    for (int i = 0; i < turns.n && !s->interrupted; i++) {
-        Row *r = &s->rows.at[turns.at[i].row];
-        const double next = done + round_seconds(s, &turns.at[i]);
-        progress_step(variant_text(s->arena, &s->axes, r->variant), done / all,
-                      next / all);
-        s->interrupted = !child_row(s, r, facts_times);
-        done = next;
-    }
-}
-
 /* ----------------------------------------------------------- the whole --- */
 static int most_threads(const Sweep *s)
 {
@@ -142,6 +81,7 @@ static int most_threads(const Sweep *s)
 static void run_all(Sweep *s)
 {
     progress_begin("sweep");
+    keep_open(s);
     if (s->times)
         machine_measure(&s->machine, most_threads(s), machine_time);
     progress_step("planning", 0, s->times ? 0.05 : 1);
@@ -149,11 +89,13 @@ static void run_all(Sweep *s)
     const bool planned = plan_all(s);
     progress_end();
     if (planned && s->times) {
+        keep_take(s);
         progress_step("timing", 0.05, 1);
         progress_begin("");
-        time_all(s);
+        sweep_times(s);
         progress_end();
     }
+    keep_close(s);
     progress_end();
 }
 
@@ -166,6 +108,20 @@ static int refused_code(const Sweep *s)
     return s->rows.at[0].code;
 }
 
+/* Those for which there was no time. */
+static void say_left(const Sweep *s)
+{
+    int left = 0;
+    for (int i = 0; i < s->rows.n; i++)
+        left += s->rows.at[i].state <= RowPlanned;
+    if (left == 0 || !s->times)
+        return;
+    warning_once("%d of %d variants were not timed: %s", left, s->rows.n,
+                 s->interrupted ? "interrupted" : "the --budget is over");
+    if (!s->options->resume)
+        note_once("--resume FILE keeps rows, and goes on from them");
+}
+
 static int report(Sweep *s, FILE *out)
 {
     const int code = refused_code(s);
@@ -173,14 +129,19 @@ static int report(Sweep *s, FILE *out)
     terminal_clear();
     sweep_print(s, out);
     fflush(out);
+    say_left(s);
     if (code)
         error_at((Pos){ 0 }, "no variant could be made");
-    return code;
+    return code ? code : s->unkept ? ExitIO : ExitDone;
 }
 
 int sweep_run(const SweepOptions *o, FILE *out)
 {
-    Sweep s = { .options = o, .arena = arena_new() };
+    Sweep s = { .options = o,
+                .out = out,
+                .arena = arena_new(),
+                .begin = machine_seconds(),
+                .kept = -1 };
     axes_read(s.arena, o, &s.axes);
     read_columns(&s);
     grid_make(s.arena, o, &s.axes, &s.variants);

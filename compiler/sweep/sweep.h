@@ -1,7 +1,8 @@
 /* sweep.h: what many variants of a spec cost, one beside the other.
  *
  *   specs, --vary -> axes (axis.c) -> variants (grid.c)
- *   -> each in a child process (child.c): planned, then timed (facts.c)
+ *   -> each in a child process (child.c): planned, then timed (facts.c), in the
+ *      order that tells most soonest (schedule.c); kept in a file (keep.c)
  *   -> rows (row.c), their columns (columns.c), the front (front.c)
  *   -> text (print.c, csv.c, json.c)
  *
@@ -23,6 +24,8 @@ typedef struct {
     const char *sort;    /* a column; NULL: the usual one */
     const char *front;   /* "parameters,latency"; NULL: these */
     BenchFormat format;
+    double budget;       /* seconds for all of it; 0: no limit */
+    const char *resume;  /* a file that keeps the rows; NULL: none */
     EngineOptions model; /* but for its spec */
     BenchOptions work;
 } SweepOptions;
