@@ -419,7 +419,7 @@ const Option option_table[] = {
     WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
          "table (default), json, csv, md"),
     TEXT("--resume", "FILE", OWN(Sweep, sweep.resume),
-         "keep rows there as they come; take those that it has"),
+         "keep rows there, and take those that it has"),
     TEXT("--columns", "NAMES", OWN(Sweep, sweep.columns),
          "what is shown, of these alone: parameters,step,d_k"),
     TEXT("--sort", "COLUMN", OWN(Sweep, sweep.sort),
