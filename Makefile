@@ -63,7 +63,7 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
 HEADERS  := batch compiled_model generate growing_text handle handle_system memory check search \
-            stream score text decode packed pool settings search_settings chat system
+            stream score text encoding decode packed pool settings search_settings chat system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
             runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \

@@ -26,6 +26,7 @@
 #include "search.h"
 #include "stream.h"
 #include "text.h"
+#include "encoding.h"
 #include "decode.h"
 
 /* What emitted files export, without the model: the rows say what each does. */

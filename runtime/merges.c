@@ -4,199 +4,24 @@
  * piece has the highest score, the leftmost of equal ones. A space is put in
  * front of a text that goes on with no other.
  *
- * The pieces are a list; those that can be joined with the next lie in a heap,
- * each once, at a place that it knows: n log n steps for n bytes.           */
+ * Where no piece has a space behind another character, words are merged one by
+ * one: none is joined with the next.                                        */
 #include "core.h"
 
 #include <string.h>
 
-struct merges_piece {
-    int32_t id;
-    int32_t from, length; /* its text; length 0: joins with nothing */
-    int32_t before, next; /* in the list; -1: none */
-    int32_t into;         /* the piece that it and the next one make */
-    int32_t at;           /* its place in the heap; -1: not there */
-};
-
 struct merges {
-    const struct attn_vocab *vocab;
-    struct merges_piece *piece; /* [n] */
-    int32_t *heap;              /* [heap_n] pieces, the first to join on top */
-    char *text;                 /* [bytes] the line, behind a space or none */
-    int64_t bytes, n, heap_n;
-    int64_t space; /* 1: the first byte is a space put in front */
+    const struct attn_vocab *v;
+    struct attn_symbols symbols; /* of the word at hand */
+    struct attn_trie users;      /* pieces that join with nothing */
+    const char *text;            /* the line, behind a space or none */
+    char *room;                  /* for it with a space */
+    int64_t bytes;
+    int64_t space;   /* 1: the first byte is a space put in front */
+    int64_t unknown; /* where unknown characters that wait begin; -1: none */
 };
 
 enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
-
-/* ---------------------------------------------------------------- heap --- */
-
-static int merges_before(const struct merges *m, int32_t a, int32_t b)
-{
-    const float *score = m->vocab->score;
-    float x = score[m->piece[a].into];
-    float y = score[m->piece[b].into];
-    if (x == y)
-        return a < b;
-    return x > y;
-}
-
-static void merges_place(struct merges *m, int64_t at, int32_t p)
-{
-    m->heap[at] = p;
-    m->piece[p].at = (int32_t)at;
-}
-
-static void merges_up(struct merges *m, int64_t at)
-{
-    int32_t p = m->heap[at];
-    while (at > 0) {
-        int64_t above = (at - 1) / 2;
-        if (!merges_before(m, p, m->heap[above]))
-            break;
-        merges_place(m, at, m->heap[above]);
-        at = above;
-    }
-    merges_place(m, at, p);
-}
-
-static void merges_down(struct merges *m, int64_t at)
-{
-    int32_t p = m->heap[at];
-    for (;;) {
-        int64_t below = 2 * at + 1;
-        if (below >= m->heap_n)
-            break;
-        if (below + 1 < m->heap_n) {
-            if (merges_before(m, m->heap[below + 1], m->heap[below]))
-                below++;
-        }
-        if (!merges_before(m, m->heap[below], p))
-            break;
-        merges_place(m, at, m->heap[below]);
-        at = below;
-    }
-    merges_place(m, at, p);
-}
-
-static void merges_remove(struct merges *m, int32_t p)
-{
-    int64_t at = m->piece[p].at;
-    if (at < 0)
-        return;
-    m->piece[p].at = -1;
-    m->heap_n--;
-    if (at == m->heap_n)
-        return;
-    merges_place(m, at, m->heap[m->heap_n]);
-    merges_up(m, at);
-    merges_down(m, m->piece[m->heap[at]].at);
-}
-
-/* -------------------------------------------------------------- pieces --- */
-
-/* The normal piece of this text; -1: none. */
-static int32_t merges_find(const struct merges *m, int64_t from, int64_t length)
-{
-    int32_t id = attn_find(m->vocab, m->text + from, length);
-    const int not_text = ATTN_PIECE_KIND | ATTN_PIECE_UNUSED;
-    if (id >= 0 && (m->vocab->piece[id] & not_text) != ATTN_PIECE_NORMAL)
-        id = -1;
-    return id;
-}
-
-/* Puts p into the heap if it makes a piece with the one behind it. */
-static void merges_offer(struct merges *m, int32_t p)
-{
-    struct merges_piece *left = &m->piece[p];
-    merges_remove(m, p);
-    if (left->next < 0 || left->length == 0)
-        return;
-    const struct merges_piece *right = &m->piece[left->next];
-    if (right->length == 0)
-        return;
-    left->into = merges_find(m, left->from, left->length + right->length);
-    if (left->into < 0)
-        return;
-    m->heap_n++;
-    merges_place(m, m->heap_n - 1, p);
-    merges_up(m, m->heap_n - 1);
-}
-
-/* p takes in the piece behind it. */
-static void merges_join(struct merges *m, int32_t p)
-{
-    struct merges_piece *left = &m->piece[p];
-    struct merges_piece *right = &m->piece[left->next];
-    merges_remove(m, left->next);
-    left->id = left->into;
-    left->length += right->length;
-    left->next = right->next;
-    if (left->next >= 0)
-        m->piece[left->next].before = p;
-    merges_offer(m, p);
-    if (left->before >= 0)
-        merges_offer(m, left->before);
-}
-
-static void merges_add(struct merges *m, int32_t id, int64_t from,
-                       int64_t length)
-{
-    struct merges_piece *p = &m->piece[m->n];
-    p->id = id;
-    p->from = (int32_t)from;
-    p->length = (int32_t)length;
-    p->before = (int32_t)m->n - 1;
-    p->next = (int32_t)m->n + 1;
-    p->at = -1;
-    m->n++;
-}
-
-/* The piece of a character, or of a byte that begins none; without one of its
- * own it is unknown, until it becomes a part of another.                    */
-static int64_t merges_character(struct merges *m, int64_t from, int64_t length)
-{
-    int32_t id = merges_find(m, from, length);
-    if (id < 0 && m->vocab->byte[0] < 0 && m->vocab->head->unknown < 0)
-        return ATTN_ERROR_UNKNOWN;
-    merges_add(m, id, from, length);
-    return 0;
-}
-
-/* Bytes of a user's piece at `at`, which joins with nothing; 0: none. */
-static int64_t merges_user(struct merges *m, const struct attn_trie *users,
-                           int64_t at)
-{
-    int64_t id,
-        n = attn_user_piece(m->vocab, users, m->text + at, m->bytes - at, &id);
-    if (n > 0)
-        merges_add(m, (int32_t)id, at, 0);
-    return n;
-}
-
-static int64_t merges_characters(struct merges *m, struct attn_encoding *e)
-{
-    struct attn_trie users;
-    int64_t at = 0;
-    attn_trie_open(m->vocab, &users);
-    while (at < m->bytes) {
-        int64_t n = merges_user(m, &users, at);
-        if (n > 0) {
-            at += n;
-            continue;
-        }
-        n = attn_character(m->text + at, m->bytes - at);
-        if (n == 0 && m->vocab->byte[0] < 0)
-            return attn_encode_bad(e, ATTN_ERROR_UTF8, at - m->space);
-        n = attn_max(n, 1);
-        if (merges_character(m, at, n) < 0)
-            return attn_encode_bad(e, ATTN_ERROR_UNKNOWN,
-                                   attn_max(at - m->space, 0));
-        at += n;
-    }
-    m->piece[m->n - 1].next = -1;
-    return 0;
-}
 
 /* --------------------------------------------------------------- check --- */
 
@@ -237,41 +62,29 @@ ATTN_API const char *attn_merges_check(const struct attn_vocab *v)
         if (!(score[i] - score[i] == 0.0f))
             return "vocabulary: a score is not finite";
     }
+    if (v->pairs > 0 && attn_pairs_check(v))
+        return attn_pairs_check(v);
     return merges_check_bytes(v, pieces);
 }
 
-/* -------------------------------------------------------------- encode --- */
+/* --------------------------------------------------------------- pieces --- */
 
-static void merges_lay_out(struct merges *m, int64_t bytes,
-                           struct attn_memory *at)
+static int64_t merges_put(const struct merges *m, struct attn_encoding *e,
+                          int32_t id, int64_t from, int64_t to)
 {
-    m->piece = attn_take(at, bytes + 1, sizeof *m->piece);
-    m->heap = attn_take(at, bytes + 1, sizeof *m->heap);
-    m->text = attn_take(at, bytes + 1, 1);
+    return attn_encode_put(e, id, attn_max(from - m->space, 0),
+                           attn_max(to - m->space, 0));
 }
 
-ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes)
+/* The unknown characters that end at `to`. */
+static int64_t merges_flush(struct merges *m, struct attn_encoding *e,
+                            int64_t to)
 {
-    struct attn_memory at;
-    struct merges m;
-    (void)v;
-    if (bytes < 0 || bytes > MERGES_MOST)
-        return -1;
-    attn_memory_open(&at, NULL);
-    merges_lay_out(&m, bytes, &at);
-    return attn_memory_bytes(&at);
-}
-
-/* Where the piece that begins with p ends; *next: the one behind. Unknown
- * neighbours are one where the model says so.                               */
-static int64_t merges_end(const struct merges *m, int32_t p, int32_t *next)
-{
-    int fuse = (m->vocab->head->flags & ATTN_MODEL_FUSE)
-            && m->vocab->byte[0] < 0 && m->piece[p].id < 0;
-    *next = m->piece[p].next;
-    while (fuse && *next >= 0 && m->piece[*next].id < 0)
-        *next = m->piece[*next].next;
-    return *next < 0 ? m->bytes : m->piece[*next].from;
+    const int64_t from = m->unknown;
+    m->unknown = -1;
+    if (from < 0)
+        return 0;
+    return merges_put(m, e, m->v->head->unknown, from, to);
 }
 
 /* The bytes from .. to - 1, each by its own piece. In sentencepiece the last
@@ -279,63 +92,145 @@ static int64_t merges_end(const struct merges *m, int32_t p, int32_t *next)
 static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
                                int64_t from, int64_t to)
 {
-    int whole = (m->vocab->head->flags & ATTN_MODEL_FLOATS) != 0;
+    int whole = (m->v->head->flags & ATTN_MODEL_FLOATS) != 0;
     int64_t wrong = 0;
     for (int64_t i = from; i < to && wrong == 0; i++) {
-        int32_t id = m->vocab->byte[(unsigned char)m->text[i]];
+        int32_t id = m->v->byte[(unsigned char)m->text[i]];
         int64_t begin = whole ? from : i, end = i + 1;
         if (whole && end < to)
             end = from;
-        wrong = attn_encode_put(e, id, attn_max(begin - m->space, 0),
-                                attn_max(end - m->space, 0));
+        wrong = merges_put(m, e, id, begin, end);
     }
     return wrong;
 }
 
-/* The ids of the list, each for the bytes up to the next one's. */
-static int64_t merges_ids(const struct merges *m, struct attn_encoding *e)
+/* A piece, or a character without one (id -1). */
+static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
+                            int32_t id, int64_t from, int64_t to)
 {
-    int64_t wrong = 0;
-    int32_t next;
-    for (int32_t p = 0; p >= 0 && wrong == 0; p = next) {
-        int64_t from = m->piece[p].from, end = merges_end(m, p, &next);
-        int32_t id = m->piece[p].id;
-        if (id < 0 && m->vocab->byte[0] >= 0) {
-            wrong = merges_fallback(m, e, from, end);
-            continue;
-        }
-        if (id < 0)
-            id = m->vocab->head->unknown;
-        wrong = attn_encode_put(e, id, attn_max(from - m->space, 0),
-                                end - m->space);
+    if (id < 0 && m->v->byte[0] >= 0)
+        return merges_fallback(m, e, from, to);
+    if (id < 0) {
+        if (m->unknown < 0)
+            m->unknown = from;
+        if (m->v->head->flags & ATTN_MODEL_FUSE)
+            return 0;
+        return merges_flush(m, e, to);
     }
+    const int64_t wrong = merges_flush(m, e, from);
+    return wrong < 0 ? wrong : merges_put(m, e, id, from, to);
+}
+
+/* ---------------------------------------------------------------- words --- */
+
+/* The symbols of a character, or of a byte that begins none, at `at`; its
+ * bytes. Without a piece of its own it is unknown, until it becomes a part of
+ * another.                                                                  */
+static int64_t merges_character(struct merges *m, struct attn_encoding *e,
+                                int64_t at)
+{
+    int64_t n = attn_character(m->text + at, m->bytes - at);
+    if (n == 0 && m->v->byte[0] < 0)
+        return attn_encode_bad(e, ATTN_ERROR_UTF8, at - m->space);
+    n = attn_max(n, 1);
+    const int32_t id = attn_piece_find(m->v, m->text + at, n);
+    if (id < 0 && m->v->byte[0] < 0 && m->v->head->unknown < 0)
+        return attn_encode_bad(e, ATTN_ERROR_UNKNOWN,
+                               attn_max(at - m->space, 0));
+    attn_symbols_add(&m->symbols, id, n);
+    return n;
+}
+
+/* The symbols so far become pieces; the next one begins at `at`. */
+static int64_t merges_join(struct merges *m, struct attn_encoding *e,
+                           int64_t at)
+{
+    struct attn_symbols *r = &m->symbols;
+    int64_t wrong = 0;
+    attn_symbols_join(r);
+    for (int64_t i = 0; i < r->n && wrong == 0; i++)
+        wrong = merges_piece(m, e, r->symbol[i].id, r->symbol[i].from,
+                             i + 1 < r->n ? r->symbol[i + 1].from : r->end);
+    r->n = 0;
+    r->end = at;
     return wrong;
+}
+
+/* The word at `at`; where the next one begins, or an error. */
+static int64_t merges_word(struct merges *m, struct attn_encoding *e,
+                           int64_t at)
+{
+    const int apart = m->v->head->flags & ATTN_MODEL_APART;
+    const int64_t end = apart ? attn_word_end(m->text, m->bytes, at, 1)
+                              : m->bytes;
+    int64_t wrong = 0, id = -1, n;
+    if (m->users.units == 0)
+        id = attn_symbols_word(m->v, m->text + at, end - at);
+    if (id >= 0) {
+        wrong = merges_piece(m, e, (int32_t)id, at, end);
+        return wrong < 0 ? wrong : end;
+    }
+    m->symbols.end = at;
+    while (at < end && wrong == 0) {
+        n = attn_user_piece(m->v, &m->users, m->text + at, m->bytes - at, &id);
+        if (n > 0) {
+            wrong = merges_join(m, e, at + n);
+            if (wrong == 0)
+                wrong = merges_piece(m, e, (int32_t)id, at, at + n);
+        } else {
+            n = merges_character(m, e, at);
+            wrong = attn_min(n, 0);
+        }
+        at += n;
+    }
+    if (wrong == 0)
+        wrong = merges_join(m, e, at);
+    return wrong < 0 ? wrong : at;
+}
+
+/* --------------------------------------------------------------- encode --- */
+
+static void merges_lay_out(struct merges *m, const struct attn_vocab *v,
+                           int64_t bytes, struct attn_memory *at)
+{
+    const int dummy = (v->head->flags & ATTN_MODEL_DUMMY) != 0;
+    attn_symbols_take(&m->symbols, bytes + dummy, at);
+    m->room = attn_take(at, dummy ? bytes + 1 : 0, 1);
+}
+
+ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes)
+{
+    struct attn_memory at;
+    struct merges m;
+    if (bytes < 0 || bytes > MERGES_MOST)
+        return -1;
+    attn_memory_open(&at, NULL);
+    merges_lay_out(&m, v, bytes, &at);
+    return attn_memory_bytes(&at);
 }
 
 ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
                              int64_t n)
 {
-    struct attn_memory at;
-    struct merges m;
-    attn_memory_open(&at, e->memory);
-    merges_lay_out(&m, n, &at);
-    m.vocab = &e->vocab;
-    m.n = 0;
-    m.heap_n = 0;
-    m.space = 0;
-    if (e->begins && m.vocab->head->flags & ATTN_MODEL_DUMMY) {
-        m.text[0] = ' ';
+    struct attn_memory memory;
+    struct merges m = { .v = &e->vocab, .text = text, .bytes = n };
+    int64_t at = 0;
+    attn_memory_open(&memory, e->memory);
+    merges_lay_out(&m, m.v, n, &memory);
+    if (e->begins && m.v->head->flags & ATTN_MODEL_DUMMY) {
+        m.room[0] = ' ';
+        memcpy(m.room + 1, text, (size_t)n);
         m.space = 1;
+        m.text = m.room;
+        m.bytes = n + 1;
     }
-    m.bytes = n + m.space;
-    memcpy(m.text + m.space, text, (size_t)n);
-
-    int64_t wrong = merges_characters(&m, e);
-    if (wrong < 0)
-        return wrong;
-    for (int32_t p = 0; p < m.n; p++)
-        merges_offer(&m, p);
-    while (m.heap_n > 0)
-        merges_join(&m, m.heap[0]);
-    return merges_ids(&m, e);
+    m.unknown = -1;
+    m.symbols.v = m.v;
+    m.symbols.text = m.text;
+    m.symbols.n = 0;
+    m.symbols.last.left = -1;
+    attn_trie_open(m.v, &m.users);
+    while (at >= 0 && at < m.bytes)
+        at = merges_word(&m, e, at);
+    return at < 0 ? at : merges_flush(&m, e, m.bytes);
 }

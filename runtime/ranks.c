@@ -10,63 +10,115 @@
 
 #include <string.h>
 
-struct ranks { /* the symbols of a word, [n] each; RANKS_NONE: no merge */
-    const struct attn_vocab *v;
-    int32_t *id, *from, *rank, *into;   /* rank, into: with the next one */
-    int32_t *before, *next, *heap, *at; /* of the heap */
-    int64_t n, heap_n, end;
-    struct attn_pair last; /* that was looked for: letters repeat */
-};
-
 enum {
-    RANKS_NONE = INT32_MAX,
+    RANKS_NONE = INT32_MAX,      /* no merge */
     RANKS_MOST = INT32_MAX / 64, /* bytes of a word */
+    RANKS_FEW = 40,              /* symbols that are looked through each time */
     RANKS_SHORT = 64,            /* symbols that passes always take */
     RANKS_LITTLE = 8             /* the part of a long word that one joins */
 };
 
+/* -------------------------------------------------------------- pieces --- */
+
+ATTN_API int32_t attn_piece_find(const struct attn_vocab *v, const char *text,
+                                 int64_t n)
+{
+    const int32_t id = attn_find(v, text, n);
+    const int not_text = ATTN_PIECE_KIND | ATTN_PIECE_UNUSED;
+    if (id >= 0 && (v->piece[id] & not_text) != ATTN_PIECE_NORMAL)
+        return -1;
+    return id;
+}
+
+/* The bits of floats are in order, those of negative ones the other way round.
+ */
+ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id)
+{
+    const float score = ((const float *)v->score)[id] + 0.0f;
+    int32_t bits;
+    memcpy(&bits, &score, sizeof bits);
+    if (bits < 0)
+        bits ^= INT32_MAX;
+    return -bits;
+}
+
 /* --------------------------------------------------------------- pairs --- */
 
-/* The merge of symbols i and j goes to rank[i], into[i]. */
-static void ranks_pair(struct ranks *r, int64_t i, int64_t j)
+static struct attn_pair ranks_in_table(const struct attn_vocab *v, int32_t left,
+                                       int32_t right)
 {
-    const struct attn_vocab *v = r->v;
-    const int32_t left = r->id[i], right = r->id[j];
-    if (left != r->last.left || right != r->last.right) {
-        int64_t at = attn_slot(attn_pair_hash(left, right), v->pairs);
-        while (v->pair[at].left >= 0
-               && (v->pair[at].left != left || v->pair[at].right != right)) {
-            at++;
-            if (at == v->pairs)
-                at = 0;
-        }
-        r->last = v->pair[at];
-        if (r->last.left < 0) {
-            r->last.left = left;
-            r->last.right = right;
-            r->last.rank = RANKS_NONE;
-        }
+    int64_t at = attn_slot(attn_pair_hash(left, right), v->pairs);
+    while (v->pair[at].left >= 0
+           && (v->pair[at].left != left || v->pair[at].right != right)) {
+        at++;
+        if (at == v->pairs)
+            at = 0;
     }
-    r->rank[i] = r->last.rank;
-    r->into[i] = r->last.into;
+    return v->pair[at];
+}
+
+/* Bytes of a symbol's text: of its token, else of one character. */
+static int64_t ranks_length(const struct attn_symbols *r, int32_t id,
+                            int64_t from)
+{
+    const uint32_t *offset = r->v->offset;
+    if (id >= 0)
+        return (int64_t)offset[id + 1] - (int64_t)offset[id];
+    return attn_max(attn_character(r->text + from, r->end - from), 1);
+}
+
+/* Without a table: the piece that has both texts. */
+static struct attn_pair ranks_in_texts(const struct attn_symbols *r, int64_t i,
+                                       int64_t j)
+{
+    struct attn_pair pair = { -1, -1, RANKS_NONE, -1 };
+    const int64_t end = r->symbol[j].from
+                      + ranks_length(r, r->symbol[j].id, r->symbol[j].from);
+    const int32_t id = attn_piece_find(r->v, r->text + r->symbol[i].from,
+                                       end - r->symbol[i].from);
+    if (id < 0)
+        return pair;
+    pair.left = 0;
+    pair.into = id;
+    pair.rank = attn_piece_rank(r->v, id);
+    return pair;
+}
+
+/* The merge of symbols i and j goes to rank[i], into[i]. */
+static void ranks_pair(struct attn_symbols *r, int64_t i, int64_t j)
+{
+    const int32_t left = r->symbol[i].id, right = r->symbol[j].id;
+    const int known = left >= 0 && right >= 0;
+    if (left != r->last.left || right != r->last.right || !known) {
+        if (r->text && (!known || r->v->pairs == 0))
+            r->last = ranks_in_texts(r, i, j);
+        else
+            r->last = ranks_in_table(r->v, left, right);
+        if (r->last.left < 0)
+            r->last.rank = RANKS_NONE;
+        r->last.left = left;
+        r->last.right = right;
+    }
+    r->symbol[i].rank = r->last.rank;
+    r->symbol[i].into = r->last.into;
 }
 
 /* ---------------------------------------------------------------- heap --- */
 
-static int ranks_first(const struct ranks *r, int32_t a, int32_t b)
+static int ranks_first(const struct attn_symbols *r, int32_t a, int32_t b)
 {
-    if (r->rank[a] == r->rank[b])
+    if (r->symbol[a].rank == r->symbol[b].rank)
         return a < b;
-    return r->rank[a] < r->rank[b];
+    return r->symbol[a].rank < r->symbol[b].rank;
 }
 
-static void ranks_place(struct ranks *r, int64_t at, int32_t p)
+static void ranks_place(struct attn_symbols *r, int64_t at, int32_t p)
 {
     r->heap[at] = p;
     r->at[p] = (int32_t)at;
 }
 
-static void ranks_sift(struct ranks *r, int64_t at)
+static void ranks_sift(struct attn_symbols *r, int64_t at)
 {
     const int32_t p = r->heap[at];
     while (at > 0 && ranks_first(r, p, r->heap[(at - 1) / 2])) {
@@ -86,7 +138,7 @@ static void ranks_sift(struct ranks *r, int64_t at)
     ranks_place(r, at, p);
 }
 
-static void ranks_remove(struct ranks *r, int32_t p)
+static void ranks_remove(struct attn_symbols *r, int32_t p)
 {
     const int64_t at = r->at[p];
     if (at < 0)
@@ -100,24 +152,24 @@ static void ranks_remove(struct ranks *r, int32_t p)
 }
 
 /* The merge of p and the one behind it, where there is one, into the heap. */
-static void ranks_offer(struct ranks *r, int32_t p)
+static void ranks_offer(struct attn_symbols *r, int32_t p)
 {
     ranks_remove(r, p);
-    r->rank[p] = RANKS_NONE;
+    r->symbol[p].rank = RANKS_NONE;
     if (r->next[p] >= 0)
         ranks_pair(r, p, r->next[p]);
-    if (r->rank[p] == RANKS_NONE)
+    if (r->symbol[p].rank == RANKS_NONE)
         return;
     r->heap_n++;
     ranks_place(r, r->heap_n - 1, p);
     ranks_sift(r, r->heap_n - 1);
 }
 
-static void ranks_join(struct ranks *r, int32_t p)
+static void ranks_join(struct attn_symbols *r, int32_t p)
 {
     const int32_t gone = r->next[p];
     ranks_remove(r, gone);
-    r->id[p] = r->into[p];
+    r->symbol[p].id = r->symbol[p].into;
     r->next[p] = r->next[gone];
     if (r->next[p] >= 0)
         r->before[r->next[p]] = p;
@@ -127,7 +179,7 @@ static void ranks_join(struct ranks *r, int32_t p)
 }
 
 /* The rest, one at a time. */
-static void ranks_by_heap(struct ranks *r)
+static void ranks_by_heap(struct attn_symbols *r)
 {
     const int32_t n = (int32_t)r->n;
     r->heap_n = 0;
@@ -142,8 +194,8 @@ static void ranks_by_heap(struct ranks *r)
         ranks_join(r, r->heap[0]);
     r->n = 0;
     for (int32_t i = 0; i >= 0 && n > 0; i = r->next[i]) {
-        r->id[r->n] = r->id[i];
-        r->from[r->n] = r->from[i];
+        r->symbol[r->n].id = r->symbol[i].id;
+        r->symbol[r->n].from = r->symbol[i].from;
         r->n++;
     }
 }
@@ -151,28 +203,28 @@ static void ranks_by_heap(struct ranks *r)
 /* -------------------------------------------------------------- passes --- */
 
 /* Joins all neighbours of this rank from the left; 0: what it made is joined at
- * a lower rank, before the rest of them. *least: the lowest rank then.       */
-static int ranks_pass(struct ranks *r, int32_t rank, int32_t *least)
+ * no higher rank, before the rest of them. *least: the lowest rank then.     */
+static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
 {
     int64_t kept = 0, i = 0;
     int joined = 0, was = 0, ordered = 1;
     *least = RANKS_NONE;
     while (i < r->n) {
-        joined = ordered && i + 1 < r->n && r->rank[i] == rank;
+        joined = ordered && i + 1 < r->n && r->symbol[i].rank == rank;
         if (joined && was) { /* first what was made, with this one alone */
             ranks_pair(r, kept - 1, i);
-            ordered = r->rank[kept - 1] >= rank;
+            ordered = r->symbol[kept - 1].rank > rank;
             joined = ordered;
         }
-        r->id[kept] = joined ? r->into[i] : r->id[i];
-        r->from[kept] = r->from[i];
-        r->rank[kept] = r->rank[i];
-        r->into[kept] = r->into[i];
+        r->symbol[kept].id = joined ? r->symbol[i].into : r->symbol[i].id;
+        r->symbol[kept].from = r->symbol[i].from;
+        r->symbol[kept].rank = r->symbol[i].rank;
+        r->symbol[kept].into = r->symbol[i].into;
         if (kept > 0) {
             if (joined || was)
                 ranks_pair(r, kept - 1, kept);
-            ordered = ordered && r->rank[kept - 1] >= rank;
-            *least = (int32_t)attn_min(*least, r->rank[kept - 1]);
+            ordered = ordered && r->symbol[kept - 1].rank > rank;
+            *least = (int32_t)attn_min(*least, r->symbol[kept - 1].rank);
         }
         was = joined;
         i += 1 + joined;
@@ -182,21 +234,49 @@ static int ranks_pass(struct ranks *r, int32_t rank, int32_t *least)
     return ordered;
 }
 
-static void ranks_merge(struct ranks *r)
+/* --------------------------------------------------------------- joins --- */
+
+/* A few symbols: the first of the lowest rank is looked for each time. */
+static void ranks_few(struct attn_symbols *r)
+{
+    struct attn_symbol *s = r->symbol;
+    for (;;) {
+        int64_t at = 0;
+        for (int64_t i = 1; i < r->n; i++)
+            if (s[i].rank < s[at].rank)
+                at = i;
+        if (r->n == 0 || s[at].rank == RANKS_NONE)
+            return;
+        s[at].id = s[at].into;
+        r->n--;
+        for (int64_t i = at + 1; i < r->n; i++)
+            s[i] = s[i + 1];
+        s[at].rank = RANKS_NONE;
+        if (at + 1 < r->n)
+            ranks_pair(r, at, at + 1);
+        if (at > 0)
+            ranks_pair(r, at - 1, at);
+    }
+}
+
+ATTN_API void attn_symbols_join(struct attn_symbols *r)
 {
     int32_t least = RANKS_NONE;
     r->last.left = -1;
     for (int64_t i = 0; i + 1 < r->n; i++) {
         ranks_pair(r, i, i + 1);
-        least = (int32_t)attn_min(least, r->rank[i]);
+        least = (int32_t)attn_min(least, r->symbol[i].rank);
+    }
+    if (r->n > 0)
+        r->symbol[r->n - 1].rank = RANKS_NONE;
+    if (r->n <= RANKS_FEW) {
+        ranks_few(r);
+        return;
     }
     while (least != RANKS_NONE) {
         const int64_t n = r->n;
-        if (!ranks_pass(r, least, &least)) {
-            ranks_by_heap(r);
-            return;
-        }
-        if (n > RANKS_SHORT && n - r->n < n / RANKS_LITTLE) {
+        if (!ranks_pass(r, least, &least)
+            || (n > RANKS_SHORT && n - r->n < n / RANKS_LITTLE)) {
             ranks_by_heap(r);
             return;
         }
@@ -209,25 +289,26 @@ struct ranks_unknown { /* unknown characters that wait for a known one */
     int64_t bytes;
 };
 
-static void ranks_add(struct ranks *r, int32_t id, int64_t bytes)
+ATTN_API void attn_symbols_add(struct attn_symbols *r, int32_t id,
+                               int64_t bytes)
 {
-    r->id[r->n] = id;
-    r->from[r->n] = (int32_t)r->end;
+    r->symbol[r->n].id = id;
+    r->symbol[r->n].from = (int32_t)r->end;
     r->end += bytes;
     r->n++;
 }
 
-static void ranks_flush(struct ranks *r, struct ranks_unknown *u)
+static void ranks_flush(struct attn_symbols *r, struct ranks_unknown *u)
 {
     if (u->bytes > 0)
-        ranks_add(r, r->v->head->unknown, u->bytes);
+        attn_symbols_add(r, r->v->head->unknown, u->bytes);
     u->bytes = 0;
 }
 
 /* A character of n bytes that is no token: its bytes', or an unknown one, or
  * none at all.                                                              */
-static void ranks_unknown_character(struct ranks *r, const char *s, int64_t n,
-                                    struct ranks_unknown *u)
+static void ranks_unknown_character(struct attn_symbols *r, const char *s,
+                                    int64_t n, struct ranks_unknown *u)
 {
     const struct attn_vocab_header *h = r->v->head;
     int known = (h->flags & ATTN_MODEL_FALLBACK) != 0;
@@ -235,7 +316,7 @@ static void ranks_unknown_character(struct ranks *r, const char *s, int64_t n,
         known = r->v->byte[(unsigned char)s[i]] >= 0;
     if (known) {
         for (int64_t i = 0; i < n; i++)
-            ranks_add(r, r->v->byte[(unsigned char)s[i]], 1);
+            attn_symbols_add(r, r->v->byte[(unsigned char)s[i]], 1);
         return;
     }
     if (h->unknown < 0)
@@ -245,7 +326,7 @@ static void ranks_unknown_character(struct ranks *r, const char *s, int64_t n,
     u->bytes += n;
 }
 
-static void ranks_bytes(struct ranks *r, const char *s, int64_t n)
+static void ranks_bytes(struct attn_symbols *r, const char *s, int64_t n)
 {
     const struct attn_vocab *v = r->v;
     struct ranks_unknown u = { 0 };
@@ -256,7 +337,7 @@ static void ranks_bytes(struct ranks *r, const char *s, int64_t n)
         const int32_t id = table[(unsigned char)s[i]];
         if (id >= 0) {
             ranks_flush(r, &u);
-            ranks_add(r, id, 1);
+            attn_symbols_add(r, id, 1);
         } else if (v->head->unknown >= 0) {
             if (!(v->head->flags & ATTN_MODEL_FUSE))
                 ranks_flush(r, &u);
@@ -267,8 +348,8 @@ static void ranks_bytes(struct ranks *r, const char *s, int64_t n)
 }
 
 /* The token of a character, with what stands for its place in the word. */
-static int32_t ranks_find(const struct ranks *r, const char *s, int64_t n,
-                          int first, int last)
+static int32_t ranks_find(const struct attn_symbols *r, const char *s,
+                          int64_t n, int first, int last)
 {
     const struct attn_vocab *v = r->v;
     struct attn_part prefix = v->head->prefix, suffix = v->head->suffix;
@@ -288,7 +369,7 @@ static int32_t ranks_find(const struct ranks *r, const char *s, int64_t n,
     return id >= 0 && v->piece[id] & ATTN_PIECE_ADDED ? -1 : id;
 }
 
-static void ranks_characters(struct ranks *r, const char *s, int64_t n)
+static void ranks_characters(struct attn_symbols *r, const char *s, int64_t n)
 {
     struct ranks_unknown u = { 0 };
     int64_t at = 0;
@@ -298,7 +379,7 @@ static void ranks_characters(struct ranks *r, const char *s, int64_t n)
                                       at + bytes == n);
         if (id >= 0) {
             ranks_flush(r, &u);
-            ranks_add(r, id, bytes);
+            attn_symbols_add(r, id, bytes);
         } else {
             ranks_unknown_character(r, s + at, bytes, &u);
         }
@@ -309,28 +390,34 @@ static void ranks_characters(struct ranks *r, const char *s, int64_t n)
 
 /* -------------------------------------------------------------- encode --- */
 
-static void ranks_lay_out(struct ranks *r, int64_t n, struct attn_memory *at)
+ATTN_API void attn_symbols_take(struct attn_symbols *r, int64_t n,
+                                struct attn_memory *at)
 {
-    int32_t **const part[] = { &r->id,     &r->from, &r->rank, &r->into,
-                               &r->before, &r->next, &r->heap, &r->at };
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        *part[i] = attn_take(at, n, sizeof **part[i]);
+    r->symbol = attn_take(at, n, sizeof *r->symbol);
+    int32_t *links = attn_take(at, n, 4 * sizeof *links);
+    if (!links)
+        return;
+    r->before = links;
+    r->next = links + n;
+    r->heap = links + 2 * n;
+    r->at = links + 3 * n;
 }
 
 ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes)
 {
     struct attn_memory at;
-    struct ranks r;
+    struct attn_symbols r;
     (void)v;
     if (bytes < 0 || bytes > RANKS_MOST)
         return -1;
     attn_memory_open(&at, NULL);
-    ranks_lay_out(&r, bytes, &at);
+    attn_symbols_take(&r, bytes, &at);
     return attn_memory_bytes(&at);
 }
 
 /* The token that the word is at once; -1: it is not known to be one. */
-static int32_t ranks_word(const struct attn_vocab *v, const char *s, int64_t n)
+ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
+                                   int64_t n)
 {
     int64_t at;
     uint32_t suffix = v->head->suffix.bytes;
@@ -351,44 +438,75 @@ static int32_t ranks_word(const struct attn_vocab *v, const char *s, int64_t n)
     return -1;
 }
 
-ATTN_API int64_t attn_ranks(struct attn_encoding *e, const char *text,
-                            int64_t n)
+/* Bytes of a space at s, as U+2581 or, with `plain`, as it is; 0: none. */
+static int64_t ranks_space(const char *s, int64_t n, int plain)
+{
+    if (plain && *s == ' ')
+        return 1;
+    return n >= 3 && memcmp(s, "\xe2\x96\x81", 3) == 0 ? 3 : 0;
+}
+
+ATTN_API int64_t attn_word_end(const char *text, int64_t n, int64_t at,
+                               int plain)
+{
+    int word = 0;
+    while (at < n) {
+        const int64_t space = ranks_space(text + at, n - at, plain);
+        if (word && space > 0)
+            break;
+        word = space == 0;
+        at += attn_max(space, 1);
+    }
+    return at;
+}
+
+/* The n bytes at `first`. */
+static int64_t ranks_one(struct attn_encoding *e, const char *text,
+                         int64_t first, int64_t n)
 {
     struct attn_memory at;
-    struct ranks r;
+    struct attn_symbols r;
     int64_t wrong = 0;
-    const int32_t word = ranks_word(&e->vocab, text, n);
+    text += first;
+    const int32_t word = attn_symbols_word(&e->vocab, text, n);
     if (word >= 0)
-        return attn_encode_put(e, word, 0, n);
+        return attn_encode_put(e, word, first, first + n);
     attn_memory_open(&at, e->memory);
-    ranks_lay_out(&r, n, &at);
+    attn_symbols_take(&r, n, &at);
     r.v = &e->vocab;
+    r.text = NULL;
     r.n = 0;
     r.end = 0;
     if (r.v->head->flags & ATTN_MODEL_BYTES)
         ranks_bytes(&r, text, n);
     else
         ranks_characters(&r, text, n);
-    ranks_merge(&r);
+    attn_symbols_join(&r);
     for (int64_t i = 0; i < r.n && wrong == 0; i++)
-        wrong = attn_encode_put(e, r.id[i], r.from[i],
-                                i + 1 < r.n ? r.from[i + 1] : r.end);
+        wrong = attn_encode_put(e, r.symbol[i].id, first + r.symbol[i].from,
+                                first
+                                    + (i + 1 < r.n ? r.symbol[i + 1].from
+                                                   : r.end));
     return wrong;
 }
 
-ATTN_API const char *attn_ranks_check(const struct attn_vocab *v)
+ATTN_API int64_t attn_ranks(struct attn_encoding *e, const char *text,
+                            int64_t n)
 {
-    const struct attn_vocab_header *h = v->head;
-    const int64_t size = (int64_t)h->size + h->extra;
-    const int bytes = (h->flags & ATTN_MODEL_BYTES) != 0;
+    int64_t wrong = 0, end;
+    if (!(e->vocab.head->flags & ATTN_MODEL_APART))
+        return ranks_one(e, text, 0, n);
+    for (int64_t at = 0; at < n && wrong == 0; at = end) {
+        end = attn_word_end(text, n, at, 0);
+        wrong = ranks_one(e, text, at, end - at);
+    }
+    return wrong;
+}
+
+ATTN_API const char *attn_pairs_check(const struct attn_vocab *v)
+{
+    const int64_t size = (int64_t)v->head->size + v->head->extra;
     int64_t empty = 0;
-    if (!v->piece
-        || (!v->byte && h->flags & (ATTN_MODEL_BYTES | ATTN_MODEL_FALLBACK)))
-        return "vocabulary: its merges have no pieces or bytes";
-    if (bytes && h->suffix.bytes > 0 && !v->byte_last)
-        return "vocabulary: no last bytes of words";
-    if (h->prefix.bytes > ATTN_AFFIX || h->suffix.bytes > ATTN_AFFIX)
-        return "vocabulary: a word's end is too long";
     for (int64_t i = 0; i < v->pairs; i++) {
         const struct attn_pair *p = &v->pair[i];
         empty += p->left < 0;
@@ -396,4 +514,18 @@ ATTN_API const char *attn_ranks_check(const struct attn_vocab *v)
             return "vocabulary: a merge makes no token";
     }
     return empty > 0 ? NULL : "vocabulary: a table without an end";
+}
+
+ATTN_API const char *attn_ranks_check(const struct attn_vocab *v)
+{
+    const struct attn_vocab_header *h = v->head;
+    const int bytes = (h->flags & ATTN_MODEL_BYTES) != 0;
+    if (!v->piece
+        || (!v->byte && h->flags & (ATTN_MODEL_BYTES | ATTN_MODEL_FALLBACK)))
+        return "vocabulary: its merges have no pieces or bytes";
+    if (bytes && h->suffix.bytes > 0 && !v->byte_last)
+        return "vocabulary: no last bytes of words";
+    if (h->prefix.bytes > ATTN_AFFIX || h->suffix.bytes > ATTN_AFFIX)
+        return "vocabulary: a word's end is too long";
+    return attn_pairs_check(v);
 }

@@ -23,7 +23,8 @@ enum {
  * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
  * error or raw bytes; offsets are without the spaces at a token's ends; a text
  * that does not go on gets a space in front; the first token's offsets keep one
- * space; scores and pieces of bytes are as SentencePiece's.                 */
+ * space; scores and pieces of bytes are as SentencePiece's; no piece has a
+ * space, or U+2581, behind another character: words are merged one by one.   */
 enum {
     ATTN_MODEL_BYTES = 1,
     ATTN_MODEL_FALLBACK = 2,
@@ -34,7 +35,8 @@ enum {
     ATTN_MODEL_DUMMY = 64,
     ATTN_MODEL_FLOATS = 128,
     ATTN_MODEL_KEEP_FIRST = 256,
-    ATTN_MODEL_FLAGS = 511
+    ATTN_MODEL_APART = 512,
+    ATTN_MODEL_FLAGS = 1023
 };
 /* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
 enum {
@@ -180,10 +182,22 @@ static inline uint32_t attn_code_point(const char *at, int64_t *bytes)
 }
 /* The first byte that begins no character of UTF-8; n: all are well formed. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
-/* The hash of the block's tables, and its slot of so many. */
+/* The hashes of the block's tables, and the slot of so many, by the upper half
+ * so that any number will do.                                               */
 ATTN_API uint64_t attn_text_hash(const char *s, int64_t n);
-ATTN_API uint64_t attn_pair_hash(int32_t left, int32_t right);
-ATTN_API int64_t attn_slot(uint64_t hash, int64_t slots);
+static inline uint64_t attn_mix(uint64_t x)
+{
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 32;
+}
+static inline uint64_t attn_pair_hash(int32_t left, int32_t right)
+{
+    return attn_mix(attn_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right));
+}
+static inline int64_t attn_slot(uint64_t hash, int64_t slots)
+{
+    return (int64_t)((hash >> 32) * (uint64_t)slots >> 32);
+}
 /* A look at a block's first bytes: 0, or an error. */
 ATTN_API int attn_check_block(const void *block);
 ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
@@ -529,62 +543,5 @@ ATTN_API int attn_charmap_open(const struct attn_vocab *v,
 ATTN_API const char *attn_charmap_longest(const struct attn_charmap *m,
                                           const char *s, int64_t n,
                                           int64_t *taken, int64_t *bytes);
-
-/* ---------------------------------------------------- models, tokens.c --- */
-struct attn_encoding { /* a text on its way to ids */
-    struct attn_vocab vocab;
-    int32_t *ids, *offsets; /* [cap], [2 cap] or NULL; n of them found */
-    int64_t cap, n;
-    int64_t how;                     /* ATTN_BEGUN .. */
-    const char *given;               /* the caller's text */
-    int64_t bad;                     /* the byte that could not be taken */
-    const struct attn_aligned *text; /* that the piece at hand is of */
-    int64_t at;                      /* where it begins there */
-    int64_t begins;                  /* it begins the caller's text */
-    void *memory;                    /* of the model, for a piece */
-};
-enum {
-    ATTN_BEGUN = 1,  /* the text goes on where another ended: no template */
-    ATTN_PLAIN = 2,  /* no template */
-    ATTN_STARTED = 4 /* the start token stands in front already */
-};
-struct attn_kind {                                    /* a model */
-    const char *(*check)(const struct attn_vocab *v); /* what is wrong */
-    /* of its memory for a piece of so many bytes; -1: too long */
-    int64_t (*memory)(const struct attn_vocab *v, int64_t bytes);
-    /* the ids of one piece: 0, or an error */
-    int64_t (*encode)(struct attn_encoding *e, const char *text, int64_t n);
-};
-/* NULL: there is no such model. */
-ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind);
-/* An id for the bytes from .. to - 1 of the piece: 0, or ATTN_ERROR_ROOM. */
-ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
-                                 int64_t from, int64_t to);
-/* The same for a token that was added, with the place of its text. */
-ATTN_API int64_t attn_encode_added(struct attn_encoding *e, int32_t id,
-                                   const struct attn_aligned *text,
-                                   int64_t from, int64_t to);
-/* 0, or an error: the byte `at` of the piece could not be taken. */
-ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
-                                 int64_t at);
-
-ATTN_API const char *attn_ranks_check(const struct attn_vocab *v);
-ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes);
-ATTN_API int64_t attn_ranks(struct attn_encoding *e, const char *text,
-                            int64_t n);
-ATTN_API const char *attn_merges_check(const struct attn_vocab *v);
-ATTN_API int64_t attn_merges_bytes(const struct attn_vocab *v, int64_t bytes);
-ATTN_API int64_t attn_merges(struct attn_encoding *e, const char *text,
-                             int64_t n);
-
-ATTN_API const char *attn_wordpiece_check(const struct attn_vocab *v);
-ATTN_API int64_t attn_wordpiece_bytes(const struct attn_vocab *v,
-                                      int64_t bytes);
-ATTN_API int64_t attn_wordpiece(struct attn_encoding *e, const char *text,
-                                int64_t n);
-ATTN_API const char *attn_unigram_check(const struct attn_vocab *v);
-ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes);
-ATTN_API int64_t attn_unigram(struct attn_encoding *e, const char *text,
-                              int64_t n);
 
 #endif

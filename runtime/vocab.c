@@ -180,33 +180,15 @@ static uint64_t vocab_word(const char *s, int64_t n)
     return x;
 }
 
-static uint64_t vocab_mix(uint64_t x)
-{
-    x *= UINT64_C(0x9e3779b97f4a7c15);
-    return x ^ x >> 32;
-}
-
 ATTN_API uint64_t attn_text_hash(const char *s, int64_t n)
 {
-    uint64_t x = vocab_mix((uint64_t)n + 1);
+    uint64_t x = attn_mix((uint64_t)n + 1);
     while (n > 8) {
-        x = vocab_mix(x ^ vocab_word(s, 8));
+        x = attn_mix(x ^ vocab_word(s, 8));
         s += 8;
         n -= 8;
     }
-    return vocab_mix(vocab_mix(x ^ vocab_word(s, n)));
-}
-
-ATTN_API uint64_t attn_pair_hash(int32_t left, int32_t right)
-{
-    return vocab_mix(
-        vocab_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right));
-}
-
-/* By the hash's upper half, so that any number of slots will do. */
-ATTN_API int64_t attn_slot(uint64_t hash, int64_t slots)
-{
-    return (int64_t)((hash >> 32) * (uint64_t)slots >> 32);
+    return attn_mix(attn_mix(x ^ vocab_word(s, n)));
 }
 
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,

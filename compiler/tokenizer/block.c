@@ -80,10 +80,47 @@ static struct attn_part string(Maker *m, Text text)
     return (struct attn_part){ at, (uint32_t)text.n };
 }
 
+/* Has it a space, or U+2581, behind another character? */
+static bool has_space_inside(const Token *k)
+{
+    bool word = false;
+    for (size_t i = 0; i < k->n; i++) {
+        const bool mark = k->n - i >= 3
+                       && memcmp(k->at + i, "\xe2\x96\x81", 3) == 0;
+        if (word && (mark || k->at[i] == ' '))
+            return true;
+        word = !mark && k->at[i] != ' ';
+        i += mark ? 2 : 0;
+    }
+    return false;
+}
+
+/* May a text be merged word by word? By rank, where words begin with a token
+ * and have no mark at their end.                                            */
+static bool is_apart(const Tokenizer *t)
+{
+    const int whole = ATTN_MODEL_BYTES | ATTN_MODEL_WHOLE;
+    bool space = t->kind == ATTN_MERGES;
+    if (t->kind == ATTN_RANKS
+        && (t->flags & whole || t->prefix.n || t->suffix.n))
+        return false;
+    for (int64_t i = 0; i < t->tokens; i++) {
+        const Token *k = &t->token[i];
+        if (k->piece & (ATTN_PIECE_UNUSED | ATTN_PIECE_ADDED))
+            continue;
+        if (has_space_inside(k))
+            return false;
+        space = space || (k->n == 3 && memcmp(k->at, "\xe2\x96\x81", 3) == 0);
+    }
+    return space;
+}
+
 /* The head, as far as the parts are there. */
 static void put_head(Maker *m, struct attn_part prefix, struct attn_part suffix)
 {
     const Tokenizer *t = m->t;
+    const bool merges = t->kind == ATTN_MERGES || t->kind == ATTN_RANKS;
+    const bool apart = merges && is_apart(t);
     struct attn_vocab_header head = {
         .magic = { 'A', 'T', 'T', 'N', 'V', 'O', 'C', '3' },
         .bytes = (int64_t)m->block.n,
@@ -94,7 +131,7 @@ static void put_head(Maker *m, struct attn_part prefix, struct attn_part suffix)
         .pad = t->special.pad,
         .unknown = t->special.unknown,
         .append_end = t->special.append_end,
-        .flags = t->flags,
+        .flags = t->flags | (apart ? ATTN_MODEL_APART : 0),
         .prefix = prefix,
         .suffix = suffix,
         .most = t->most,
@@ -397,15 +434,18 @@ static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
     e->ids = &id;
     e->cap = 1;
     e->n = 0;
-    return attn_ranks(e, token->at, (int64_t)(token->n - suffix.n)) == 0
-        && e->n == 1 && id == token->id;
+    const int64_t wrong = attn_vocab_kind(m->t->kind)
+                              ->encode(e, token->at,
+                                       (int64_t)(token->n - suffix.n));
+    return wrong == 0 && e->n == 1 && id == token->id;
 }
 
-/* The words that merges by rank make one token of. */
+/* The words that merges make one token of. */
 static bool add_words(Maker *m)
 {
     const Tokenizer *t = m->t;
-    struct attn_encoding e = { .how = 0 };
+    const struct attn_aligned none = { .text = NULL };
+    struct attn_encoding e = { .text = &none };
     Bytes table = { 0 };
     size_t longest = 1;
     int64_t n = 0;
@@ -413,7 +453,8 @@ static bool add_words(Maker *m)
         if (t->token[i].n > longest)
             longest = t->token[i].n;
     attn_vocab_open(&e.vocab, m->block.at);
-    const int64_t need = attn_ranks_bytes(&e.vocab, (int64_t)longest);
+    const int64_t need = attn_vocab_kind(t->kind)->memory(&e.vocab,
+                                                          (int64_t)longest);
     int32_t *id = malloc((size_t)(t->tokens + 1) * sizeof *id);
     e.memory = need > 0 ? malloc((size_t)need) : NULL;
     if (id && e.memory) {
@@ -428,6 +469,55 @@ static bool add_words(Maker *m)
     free(e.memory);
     free(id);
     return add_bytes(m, ATTN_WORDS, &table);
+}
+
+/* All pairs of pieces whose texts are a piece's, with its place in the order
+ * of scores.                                                                */
+static bool add_pairs_of_pieces(Maker *m)
+{
+    struct attn_vocab v;
+    Bytes list = { 0 }, table = { 0 };
+    attn_vocab_open(&v, m->block.at);
+    for (int64_t i = 0; i < m->t->tokens; i++) {
+        const Token *k = &m->t->token[i];
+        const int64_t n = (int64_t)k->n;
+        if (attn_piece_find(&v, k->at, n) != k->id)
+            continue;
+        for (int64_t at = attn_length(k->at[0]); at < n;
+             at += attn_length(k->at[at])) {
+            const Merge one = { attn_piece_find(&v, k->at, at),
+                                attn_piece_find(&v, k->at + at, n - at),
+                                k->id };
+            if (one.left >= 0 && one.right >= 0)
+                bytes_add(&list, &one, sizeof one);
+        }
+    }
+    table_of_merges(&table, (const Merge *)(const void *)list.at,
+                    (int64_t)(list.n / sizeof(Merge)));
+    struct attn_pair *slot = (struct attn_pair *)(void *)table.at;
+    for (size_t i = 0; !table.full && i < table.n / sizeof *slot; i++)
+        if (slot[i].left >= 0)
+            slot[i].rank = attn_piece_rank(&v, slot[i].into);
+    table.full |= list.full;
+    free(list.at);
+    return add_bytes(m, ATTN_PAIRS, &table);
+}
+
+/* What makes merges fast, of a block that has all else. */
+static bool add_merges(Maker *m)
+{
+    const Tokenizer *t = m->t;
+    if (t->kind == ATTN_MERGES) {
+        if (!add_pairs_of_pieces(m))
+            return false;
+        renew_head(m);
+    }
+    const bool words = t->kind == ATTN_RANKS
+                    || (is_apart(t) && !has_user_pieces(t));
+    if (words && !add_words(m))
+        return false;
+    renew_head(m);
+    return true;
 }
 
 /* ---------------------------------------------------------------- block --- */
@@ -456,13 +546,10 @@ static bool make(Maker *m)
         && !add_part(m, ATTN_STRINGS, m->strings.at, m->strings.n))
         return false;
     renew_head(m);
-    if (t->kind != ATTN_RANKS
+    if ((t->kind != ATTN_RANKS && t->kind != ATTN_MERGES)
         || attn_vocab_check(m->block.at, (int64_t)m->block.n))
         return true;
-    if (!add_words(m))
-        return false;
-    renew_head(m);
-    return true;
+    return add_merges(m);
 }
 
 void *tokenizer_block(const Tokenizer *t, int64_t *bytes, Fault *why)

@@ -117,7 +117,7 @@ def tokenizers(texts):
     llama2 = [D.Replace("▁", " "), D.ByteFallback(), D.Fuse()]
     llama2 = D.Sequence([*llama2, D.Strip(" ", 1, 0)])
     roberta = R.RobertaProcessing(("</s>", 2), ("<s>", 1))
-    return {
+    out = {
         "gpt2": pairs(texts, byte_level(), D.ByteLevel(), R.ByteLevel()),
         "roberta": pairs(texts, byte_level(), D.ByteLevel(), roberta),
         "llama3": pairs(texts, pattern(LLAMA3), D.ByteLevel()),
@@ -132,6 +132,10 @@ def tokenizers(texts):
         "bert-cased": wordpiece(texts, False),
         "unigram": unigram(texts),
     }
+    whole = Tokenizer.from_str(out["llama2"].to_str())
+    whole.pre_tokenizer = None  # as Llama 2's own file has it
+    whole.normalizer = N.Sequence([N.Prepend("▁"), N.Replace(" ", "▁")])
+    return out | {"llama2-whole": whole}
 
 
 # Options of sentencepiece's trainer; slow.py makes folders of these, too.
