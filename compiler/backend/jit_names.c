@@ -6,6 +6,7 @@
  * symbols, and lines as stabs, which are read here.                          */
 #define _POSIX_C_SOURCE 200809L
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,8 @@ static bool write_map(const JitNames *j, Fault *why)
                         0600);
     FILE *f = fd >= 0 ? fdopen(fd, "a") : NULL;
     if (!f)
-        return fault(why, ExitIO, "%s: cannot write", path);
+        return fault(why, ExitIO, "%s: cannot write: %s", path,
+                     strerror(errno));
     for (int i = 0; i < j->function.n; i++)
         fprintf(f, "%llx %llx %s\n",
                 (unsigned long long)(uintptr_t)(j->code
@@ -164,7 +166,7 @@ static bool write_map(const JitNames *j, Fault *why)
                 j->function.at[i].name);
     const bool ok = !ferror(f);
     return (fclose(f) == 0 && ok)
-        || fault(why, ExitIO, "%s: cannot write", path);
+        || fault(why, ExitIO, "%s: cannot write: %s", path, strerror(errno));
 }
 
 /* ------------------------------------------------------------------ gdb --- */
