@@ -55,14 +55,20 @@ static const char *strings_of(const Object *o, const Elf64_Shdr *s)
     return o->at + o->section[s->sh_link].sh_offset;
 }
 
-static bool open_object(Object *o, const File *f)
+/* As it may be read: libtcc aligns nothing in the file. */
+static const void *copy(Arena *a, const Object *o, uint64_t at, size_t bytes)
 {
-    const void *at = f->at;
-    *o = (Object){ .at = at, .head = at };
-    if (f->size < sizeof *o->head
-        || memcmp(o->head->e_ident, ELFMAG, SELFMAG) != 0)
+    return memcpy(arena_alloc(a, bytes), o->at + at, bytes);
+}
+
+static bool open_object(Object *o, Arena *a, const File *f)
+{
+    *o = (Object){ .at = (const char *)f->at };
+    if (f->size < sizeof *o->head || memcmp(o->at, ELFMAG, SELFMAG) != 0)
         return false;
-    o->section = (const void *)(o->at + o->head->e_shoff);
+    o->head = copy(a, o, 0, sizeof *o->head);
+    o->section = copy(a, o, o->head->e_shoff,
+                      o->head->e_shnum * sizeof *o->section);
     const char *names = o->at + o->section[o->head->e_shstrndx].sh_offset;
     for (int i = 0; i < o->head->e_shnum; i++) {
         const Elf64_Shdr *s = &o->section[i];
@@ -84,7 +90,7 @@ static int by_place(const void *a, const void *b)
 
 static void read_functions(JitNames *j, Arena *a, const Object *o)
 {
-    const Elf64_Sym *s = (const void *)(o->at + o->symbols->sh_offset);
+    const Elf64_Sym *s = copy(a, o, o->symbols->sh_offset, o->symbols->sh_size);
     const size_t n = o->symbols->sh_size / sizeof *s;
     for (size_t i = 0; i < n; i++)
         if (ELF64_ST_TYPE(s[i].st_info) == STT_FUNC
@@ -114,7 +120,7 @@ static void read_lines(JitNames *j, Arena *a, const Object *o)
 {
     if (!o->stabs)
         return;
-    const Stab *s = (const void *)(o->at + o->stabs->sh_offset);
+    const Stab *s = copy(a, o, o->stabs->sh_offset, o->stabs->sh_size);
     const size_t n = o->stabs->sh_size / sizeof *s;
     int function = -1;
     for (size_t i = 0; i < n; i++) {
@@ -221,7 +227,7 @@ static bool name_functions(CodeEntry **e, Arena *a, const File *object,
 {
     Object o;
     int first = -1;
-    if (open_object(&o, object)) {
+    if (open_object(&o, a, object)) {
         read_functions(j, a, &o);
         first = find(j, symbol, strlen(symbol));
     }
