@@ -113,8 +113,18 @@ static void catch_bus_errors(void)
 /* --------------------------------------------------------------- files --- */
 static const unsigned char nothing[1]; /* an empty file, mapped */
 
+/* Who is told of files that are read; of a process. NULL: nobody. */
+static void (*told)(const char *path);
+
+void files_tell(void (*f)(const char *path))
+{
+    told = f;
+}
+
 static int open_regular(const char *path, size_t *size, Fault *why)
 {
+    if (told)
+        told(path);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         cannot(why, path, "open");

@@ -53,6 +53,9 @@ bool file_read(File *f, const char *path, size_t limit, Fault *why);
 /* a NUL follows the last byte */
 bool file_map(File *f, const char *path, Fault *why); /* read-only */
 void file_close(File *f);
+/* From now on f is called with each path before it is opened to be read, also
+ * where there is no such file. */
+void files_tell(void (*f)(const char *path));
 /* Bytes of the mark, U+FEFF in UTF-8, that some editors put before a text: 3,
  * or 0 where there is none.                                                 */
 size_t file_mark(const File *f);

@@ -4,8 +4,8 @@
  * In:  sizes, text, places in a text.
  * Out: memory in an arena, which is freed whole; messages on stderr in clang's
  *      form and colours.
- * Public beside it: user_dir.h, cache.h, text.h, progress.h, table.h,
- * terminal.h, svg.h.                                                        */
+ * Public beside it: user_dir.h, changes.h, cache.h, text.h, progress.h,
+ * table.h, terminal.h, svg.h. */
 #ifndef ATTNC_BASE_H
 #define ATTNC_BASE_H
 
@@ -124,6 +124,7 @@ void warning_at(Pos pos, const char *fmt, ...)
 void warning_once(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void note_once(const char *fmt, ...) /* of its own, as warning_once() */
     __attribute__((format(printf, 1, 2)));
+void notes_off(void); /* note_once() says nothing from now on */
 void note_at(Pos pos, const char *fmt, ...) /* after an error: remedy */
     __attribute__((format(printf, 2, 3)));
 int error_count(void);

@@ -34,6 +34,7 @@ static struct {
     bool shown;               /* the last error was: so are its notes */
     bool holds;               /* errors wait, and are not shown yet */
     bool mute;                /* nothing is shown, errors are counted */
+    bool no_notes;            /* of note_once() */
     int unheard;              /* so many, while mute */
     const Source *made;       /* a text whose places have origins */
     const TextOrigin *origin; /* [origins] */
@@ -339,9 +340,16 @@ void warning_once(const char *fmt, ...)
     va_end(ap);
 }
 
+void notes_off(void)
+{
+    said.no_notes = true;
+}
+
 void note_once(const char *fmt, ...)
 {
     va_list ap;
+    if (said.no_notes)
+        return;
     va_start(ap, fmt);
     say_once(&note, fmt, ap);
     va_end(ap);

@@ -172,6 +172,15 @@ static void print_bash_operands(Arena *a)
     puts("    esac");
 }
 
+/* Behind the spec of attnc watch stand another command's options. */
+static const char watched_in_bash[] =
+    "    if [ \"$command\" = watch ] && [ \"$COMP_CWORD\" -gt 2 ] &&\n"
+    "        [[ $cur == -* || $prev == -* || $cur == = || $prev == = ]]\n"
+    "    then\n"
+    "        command=bench\n"
+    "        [[ \" ${COMP_WORDS[*]} \" == *' run '* ]] && command=run\n"
+    "    fi\n";
+
 static void print_bash(Arena *a)
 {
     printf(
@@ -189,6 +198,7 @@ static void print_bash(Arena *a)
         "\"$cur\"))\n"
         "        return\n"
         "    fi\n"
+        "%s"
         "    # --color=al is three words, but where COMP_WORDBREAKS lacks =\n"
         "    if [[ $cur == --*=* ]]; then\n"
         "        option=${cur%%%%=*} prefix=${cur%%%%=*}= cur=${cur#*=}\n"
@@ -199,7 +209,7 @@ static void print_bash(Arena *a)
         "    else\n"
         "        option=$prev\n"
         "    fi\n",
-        names(a, CmdAll, "", "", " "));
+        names(a, CmdAll, "", "", " "), watched_in_bash);
     print_bash_options(a);
     print_bash_values(a);
     print_bash_operands(a);
@@ -223,13 +233,17 @@ static void print_bash(Arena *a)
 }
 
 /* ----------------------------------------------------------------- zsh --- */
+/* operand: which one, from 1; 0: it is an option. */
 static void print_zsh_row(Arena *a, const Option *row, int operand)
 {
     static const char special[] = "\\[]:";
     const Texts words = choices(a, row);
     const char *what = is_operand(row) ? row->name : row->takes;
-    if (operand)
-        printf(" \\\n            '%s", row->kind == List ? "*" : "1");
+    const bool many = row->kind == List || row->kind == Rest;
+    if (operand && many)
+        printf(" \\\n            '*");
+    else if (operand)
+        printf(" \\\n            '%d", operand);
     else
         printf(" \\\n            '%s%s%s[%s]", row->kind == List ? "*" : "",
                row->name,
@@ -272,10 +286,10 @@ static void print_zsh(Arena *a)
          "    case $words[1] in");
     for (int k = 0; k < n_commands; k++) {
         printf("    %s)\n        _arguments", commands[k].name);
-        for (int i = 0; i < n_options; i++)
+        for (int i = 0, operands = 0; i < n_options; i++)
             if (option_table[i].commands & commands[k].bit)
                 print_zsh_row(a, &option_table[i],
-                              is_operand(&option_table[i]));
+                              is_operand(&option_table[i]) ? ++operands : 0);
         puts(" ;;");
     }
     puts("    esac\n"

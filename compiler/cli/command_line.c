@@ -151,7 +151,8 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     case Alone: *(bool *)at = true; break;
     case Text:  *(const char **)at = text; break;
     case Maybe: *(const char **)at = text ? text : ""; break;
-    case List:  vec_push(a, (Texts *)at, text); break;
+    case List:
+    case Rest:  vec_push(a, (Texts *)at, text); break;
     case Int:   *(int64_t *)at = (int64_t)number(row, text); break;
     case Real:  *(double *)at = number(row, text); break;
     case Word:  *(int *)at = word_of(row, text, strlen(text)); break;
@@ -182,7 +183,8 @@ bool option_usual(const void *at, const Option *row)
     case Alone: return !*(const bool *)at;
     case Text:
     case Maybe: return !*(const char *const *)at;
-    case List:  return ((const Texts *)at)->n == 0;
+    case List:
+    case Rest:  return ((const Texts *)at)->n == 0;
     case Int:   return *(const int64_t *)at == (int64_t)row->usual;
     case Real:
         return !(*(const double *)at < row->usual)
@@ -238,7 +240,7 @@ static const Option *operand(const Command *c, int n)
             if (n-- == 0)
                 return last;
         }
-    return last && last->kind == List ? last : NULL;
+    return last && (last->kind == List || last->kind == Rest) ? last : NULL;
 }
 
 typedef struct {
@@ -273,6 +275,13 @@ static void take_operand(Reading *r, const char *word)
     store(r->arena, place(r, row), row, word);
     r->operand = word;
     r->operands++;
+}
+
+/* Is what follows for another command, whatever it looks like? */
+static bool takes_rest(const Reading *r)
+{
+    const Option *row = operand(r->command, r->operands);
+    return row && row->kind == Rest;
 }
 
 /* An option; true: the word after it is its value. */
@@ -326,7 +335,7 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
     }
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i];
-        if (!options || word[0] != '-' || !word[1])
+        if (!options || word[0] != '-' || !word[1] || takes_rest(&r))
             take_operand(&r, word);
         else if (strcmp(word, "--") == 0)
             options = false;

@@ -24,6 +24,8 @@ COMMAND(tensors, Tensors, "SPEC", 1,
 COMMAND(verify, Verify, "SPEC", 1,
         "compare the compiled model with double precision")
 COMMAND(bench, Bench, "SPEC", 1, "measure speed beside the machine's limit")
+COMMAND(watch, Watch, "SPEC [COMMAND [OPTION ..]]", 1,
+        "run or bench again when a file changes: what is new")
 COMMAND(sweep, Sweep, "SPEC ..", 1,
         "what variants of a spec cost, one beside the other")
 COMMAND(tune, Tune, "SPEC", 1,

@@ -41,6 +41,7 @@ static const size_t part_at[][OptionParts] = {
     [NthSweep] = { [PartModel] = HAS(Sweep, model),
                    [PartCode] = HAS(Sweep, code),
                    [PartBench] = HAS(Sweep, sweep.work) },
+    [NthWatch] = { 0 },
     [NthTune] = { [PartModel] = HAS(Tune, model),
                   [PartCode] = HAS(Tune, code),
                   [PartBench] = HAS(Tune, tune.work) },
@@ -89,6 +90,7 @@ static const char *const bench_formats[] = {
 static const char *const tune_formats[] = {
     [TuneLines] = "table", [TuneJson] = "json"
 };
+static const char *const watched[] = { "bench", "run" };
 static const char *const records_formats[] = { "table", "json", "csv" };
 static const char *const records_actions[] = { "show", "merge", "prune",
                                                "export", "explain" };
@@ -130,6 +132,9 @@ static const char *const color_words[] = {
     { name, takes, Maybe, place, .help = text, .group = GROUP }
 #define LIST(name, takes, place, text) \
     { name, takes, List, place, .help = text, .group = GROUP }
+#define REST(name, place, list) \
+    { name, "", Rest, place, 0, 0, 0, \
+      list, sizeof list / sizeof *list, "", GROUP, 0 }
 #define INT(name, takes, place, low, high, usual, text) \
     { name, takes, Int, place, low, high, usual, .help = text, \
       .group = GROUP }
@@ -156,6 +161,8 @@ const Option option_table[] = {
     TEXT("SPEC", "", OWN(Diff, other), ""),
     WORD("attnc records", "", OWN(Records, action), records_actions, 0, ""),
     LIST("FILE", "", OWN(Records, files), ""),
+    TEXT("SPEC", "", OWN(Watch, spec), ""),
+    REST("attnc watch", OWN(Watch, rest), watched),
     WORD("attnc cache", "", OWN(Cache, action), cache_actions, 0, ""),
     TEXT("FILE", "", MODEL(CmdTokens, spec), ""),
     TEXT("COMMAND", "", OWN(Help, command), ""),

@@ -150,6 +150,11 @@ struct SweepCommand {
     const char *budget;
 };
 
+struct WatchCommand {
+    const char *spec;
+    Texts rest; /* run or bench, and its options */
+};
+
 struct TuneCommand {
     ModelOptions model;
     CodeOptions code;
@@ -244,6 +249,7 @@ typedef enum {
     Text,  /* const char *; NULL: not given */
     Maybe, /* the same, and "" where it is given without a value */
     List,  /* Texts: one more each time */
+    Rest,  /* Texts: all words that follow, options of another command */
     Int,   /* int64_t */
     Real,  /* double */
     Word,  /* int: which of the words */

@@ -114,6 +114,16 @@ PAGE(Bench,
      "attnc bench models/tiny.yaml -p 8 -n 8 --format=json",
      "with sources and answers of these lengths, for a program",
      "attnc bench models/tiny.yaml -t 1 --svg roofline.svg", "as a picture")
+PAGE(Watch,
+     "Runs the model again when its spec is saved, or a file that it reads: "
+     "extended specs, vocabularies, weights. Shows what is new beside the run "
+     "before: fields, memory, time, fusions, the graph. What follows SPEC is "
+     "for bench (default) or run. Ctrl-C ends it.",
+     "attnc watch models/tiny.yaml", "cost and time of each version",
+     "attnc watch models/tiny.yaml run --ids --prompt '3 4' -n 4",
+     "the answer of each version",
+     "attnc watch models/tiny.yaml bench -t 1 -n 0",
+     "on one core, sources alone")
 PAGE(Sweep,
      "Makes every combination of the values of --vary, of every spec, and "
      "shows what each costs: parameters, memory, FLOPs, time. A combination "

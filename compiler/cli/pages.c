@@ -8,8 +8,9 @@ const Page pages[Commands] = {
 };
 
 enum {
-    ReadsSpec = CmdSweep | CmdSpec | CmdTensors | CmdTune | CmdDiff,
-    HasBackend = CmdSweep | CmdLoads | CmdCompile | CmdTune | CmdRecords
+    ReadsSpec = CmdSweep | CmdSpec | CmdTensors | CmdTune | CmdDiff | CmdWatch,
+    HasBackend = CmdSweep | CmdLoads | CmdWatch | CmdCompile | CmdTune
+               | CmdRecords
 };
 
 const ExitRow exit_table[] = {
@@ -19,7 +20,7 @@ const ExitRow exit_table[] = {
     { ExitNegative, CmdDiff, "something differs" },
     { ExitNegative, CmdImport, "--check: what is computed is not the same" },
     { ExitUsage, CmdAll, "usage: no such option, a value out of range .." },
-    { ExitInput, ReadsSpec | CmdRecords | CmdTokens,
+    { ExitInput, ReadsSpec | CmdRecords | CmdTokens | CmdImport,
       "invalid input: a spec, weights, a vocabulary, a line .." },
     { ExitIO, CmdAll, "a file, or stdout, that cannot be read or written" },
     { ExitResource, CmdAll, "out of memory, or beyond a limit" },

@@ -79,7 +79,9 @@ bool same_number(const Fact *a, const Fact *b);
 
 /* -------------------------------------------------------------- print.c --- */
 typedef struct {
-    const char *a, *b; /* heads of their columns: "before", "now" */
+    const char *a, *b; /* heads of their columns: "before", "now"; a NULL:
+                          b is all that there is, and its costs are printed */
+    bool changed;      /* of costs those alone that are not the same */
     int lines;         /* of a list, at most; -1: all */
     bool all; /* also what follows from the rest: nodes whose shape alone
                  differs, those of whole layers, tilings of tasks that one of

@@ -115,8 +115,10 @@ static void head(Printer *p)
 static void put_head(Printer *p, const char *title, const int *width)
 {
     head(p);
-    fprintf(p->out, "%s%-*s  %*s  %*s%s\n", paint(p->out, PaintHead), width[0],
-            title, width[1], p->style->a, width[2], p->style->b,
+    fprintf(p->out, "%s%-*s", paint(p->out, PaintHead), width[0], title);
+    if (p->style->a)
+        fprintf(p->out, "  %*s", width[1], p->style->a);
+    fprintf(p->out, "  %*s%s\n", width[2], p->style->b,
             paint(p->out, PaintEnd));
 }
 
@@ -135,9 +137,21 @@ static bool is_long(const Row *r)
     return columns_of(r->a) > MostColumn || columns_of(r->b) > MostColumn;
 }
 
+static void put_row(Printer *p, const Row *r, const int *width)
+{
+    fprintf(p->out, "%-*s", padded(r->key, width[0]), r->key);
+    if (p->style->a)
+        fprintf(p->out, "  %*s", padded(r->a, width[1]), r->a);
+    fprintf(p->out, "  %*s", padded(r->b, width[2]), r->b);
+    if (p->style->a && *r->more)
+        fprintf(p->out, "  %s", r->more);
+    fputc('\n', p->out);
+}
+
 static void put_rows(Printer *p, const char *title, const Rows *rows)
 {
-    int width[3] = { columns_of(title), columns_of(p->style->a),
+    int width[3] = { columns_of(title),
+                     p->style->a ? columns_of(p->style->a) : 0,
                      columns_of(p->style->b) };
     if (rows->n == 0)
         return;
@@ -148,16 +162,11 @@ static void put_rows(Printer *p, const char *title, const Rows *rows)
         width[2] = is_long(r) ? width[2] : most(width[2], columns_of(r->b));
     }
     put_head(p, title, width);
-    for (int i = 0; i < rows->n; i++) {
-        const Row *r = &rows->at[i];
-        if (is_long(r))
-            put_long(p, r);
+    for (int i = 0; i < rows->n; i++)
+        if (is_long(&rows->at[i]))
+            put_long(p, &rows->at[i]);
         else
-            fprintf(p->out, "%-*s  %*s  %*s%s%s\n", padded(r->key, width[0]),
-                    r->key, padded(r->a, width[1]), r->a,
-                    padded(r->b, width[2]), r->b, *r->more ? "  " : "",
-                    r->more);
-    }
+            put_row(p, &rows->at[i], width);
 }
 
 /* -------------------------------------------------------------- parts --- */
@@ -186,18 +195,23 @@ static void put_numbers(Printer *p, FactKind kind, const char *title)
 {
     Arena *a = p->d->arena;
     Rows rows = { 0 };
+    int left = 0;
     for (int i = 0; i < p->d->of[kind].n; i++) {
         const Change *c = &p->d->of[kind].at[i];
         const Fact *f = c->a ? c->a : c->b;
         const Row r = { arena_printf(a, "%s%s", f->key, unit_text(f->unit)),
                         value_text(a, c->a), value_text(a, c->b),
                         ratio_text(a, c->a, c->b) };
-        if (kind == FactFunction && i == p->style->lines)
-            break;
-        vec_push(a, &rows, r);
+        if (kind == FactCost && p->style->changed && c->a && c->b
+            && same_number(c->a, c->b))
+            continue;
+        if (kind == FactFunction && rows.n == p->style->lines)
+            left++;
+        else
+            vec_push(a, &rows, r);
     }
     put_rows(p, title, &rows);
-    put_more(p, p->d->of[kind].n - rows.n);
+    put_more(p, left);
 }
 
 static void put_line(Printer *p, char mark, const char *text)
@@ -365,7 +379,8 @@ void difference_print(const Difference *d, const DifferenceStyle *style,
                       FILE *out)
 {
     Printer p = { d, style, out, 0 };
-    put_fields(&p);
+    if (style->a)
+        put_fields(&p);
     put_numbers(&p, FactCost, "cost");
     put_numbers(&p, FactTime, "time");
     put_passes(&p);

@@ -15,7 +15,8 @@ static size_t size_of(const Option *row)
     case Alone: return sizeof(bool);
     case Text:
     case Maybe: return sizeof(char *);
-    case List:  return sizeof(Texts);
+    case List:
+    case Rest:  return sizeof(Texts);
     case Int:   return sizeof(int64_t);
     case Real:  return sizeof(double);
     default:    return sizeof(int);
@@ -78,7 +79,8 @@ static bool is_usual(const void *at, const Option *row)
     case Alone: return !*(const bool *)at;
     case Text:
     case Maybe: return !*(char *const *)at;
-    case List:  return memcmp(at, &none, sizeof none) == 0;
+    case List:
+    case Rest:  return memcmp(at, &none, sizeof none) == 0;
     case Int:   return (double)*(const int64_t *)at == row->usual;
     case Real:  return !(*(const double *)at != row->usual);
     default:    return *(const int *)at == (int)row->usual;
