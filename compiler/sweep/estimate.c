@@ -7,7 +7,7 @@
  * little, but of two variants the one that takes longer is told.             */
 double estimate_work(const Sweep *s, const Setup *setup, const Work *w)
 {
-    const Machine *m = &s->machine;
+    const Machine *m = s->machine;
     if (m->counts == 0)
         return NAN;
     return work_limit(m, machine_rates(m, setup->threads), w, INFINITY).seconds;

@@ -4,7 +4,11 @@
 
 #include "sweep/parts.h"
 
-enum { MostRuns = 500 }; /* of a round: more of a short one tell no more */
+enum {
+    MostRuns = 500, /* of a round: more of a short one tell no more */
+    MostAgain = 2   /* measurements of the machine */
+};
+static const double same = 0.02, again_seconds = 0.1;
 
 static int work_of(const Setup *setup, const Work *w)
 {
@@ -62,11 +66,37 @@ int facts_plan(const Sweep *s, const Variant *v, Row *r)
     return ExitDone;
 }
 
-/* A rate that this run beats was measured in a bad moment. */
+/* Is any of them faster than the machine was said to be? */
+static bool any_beaten(const Sweep *s, const Setup *setup, const Works *works,
+                       const Times *times)
+{
+    const Machine *m = s->machine;
+    const Rates *rates = machine_rates(m, setup->threads);
+    bool beaten = false;
+    for (int i = 0; i < works->n; i++) {
+        const double limit =
+            work_limit(m, rates, &works->at[i], INFINITY).seconds;
+        beaten |= limit > (1 + same) * times_summary(&times[i]).best;
+    }
+    return beaten;
+}
+
+/* A rate that a run beats was measured in a bad moment. */
+static void measure_again(const Sweep *s, const Setup *setup,
+                          const Works *works, const Times *times)
+{
+    for (int i = 0; i < MostAgain && any_beaten(s, setup, works, times); i++) {
+        Machine again;
+        machine_measure(&again, s->threads, again_seconds);
+        machine_keep_better(s->machine, &again);
+    }
+}
+
+/* What still is faster raises the rates. */
 static void take_times(const Sweep *s, Row *r, const Setup *setup,
                        const Work *w, const Times *times)
 {
-    const Machine *m = &s->machine;
+    const Machine *m = s->machine;
     Rates rates = *machine_rates(m, setup->threads);
     RowWork *to = &r->work[work_of(setup, w)];
     Cost c = w->sum;
@@ -100,6 +130,7 @@ int facts_times(const Sweep *s, const Variant *v, Row *r)
     setup->options.seconds = s->runs_seconds / works.n;
     take_plan(s, r, &e, setup, &works);
     bench_workloads(setup, &works, times);
+    measure_again(s, setup, &works, times);
     for (int i = 0; i < works.n; i++)
         take_times(s, r, setup, &works.at[i], &times[i]);
     return ExitDone;

@@ -65,7 +65,7 @@ void sweep_json(const Sweep *s, FILE *out)
     const char *between = "";
     if (s->times) {
         fputs("{\"machine\": ", out);
-        machine_json(&s->machine, out);
+        machine_json(s->machine, out);
         fputs(",\n", out);
     }
     fputs(s->times ? " \"rows\": [\n" : "{\"rows\": [\n", out);

@@ -58,7 +58,7 @@ static json_t *machine_of(const Machine *m)
 static json_t *header_of(const Sweep *s)
 {
     return json_pack("{s:s, s:o, s:o}", "attnc", ATTNC_VERSION, "machine",
-                     machine_of(&s->machine), "sweep", sweep_json_of(s));
+                     machine_of(s->machine), "sweep", sweep_json_of(s));
 }
 
 /* The members that differ, "cpu", of two objects. */
@@ -219,7 +219,7 @@ void keep_open(Sweep *s)
     size_t n;
     if (!path || !s->times)
         return;
-    machine_find(&s->machine);
+    machine_find(s->machine);
     s->kept = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (s->kept < 0)
         cannot(path, "open");

@@ -146,9 +146,11 @@ typedef struct {
     Words fields;
     Columns columns, sort, front; /* one of `sort`, none or two of `front` */
     bool times;                   /* any column needs that the variants run */
-    Machine machine;
-    double begin;        /* machine_seconds() */
-    int64_t runs;        /* of each workload in a round; 0: by seconds */
+    Machine *machine; /* shared with the children: what one of them finds to be
+                         faster is so for all */
+    int threads;      /* the most that a variant has */
+    double begin;     /* machine_seconds() */
+    int64_t runs;     /* of each workload in a round; 0: by seconds */
     double runs_seconds; /* of a variant in a round */
     int kept;            /* the file of --resume; -1: none */
     const char *kept_text;

@@ -1,6 +1,8 @@
 /* sweep.c: a sweep from its options to its report: all variants are planned,
  * then those that can be made are timed.                                     */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
+#include <sys/mman.h>
 
 #include "base/progress.h"
 #include "sweep/parts.h"
@@ -83,7 +85,7 @@ static void run_all(Sweep *s)
     progress_begin("sweep");
     keep_open(s);
     if (s->times)
-        machine_measure(&s->machine, most_threads(s), machine_time);
+        machine_measure(s->machine, s->threads, machine_time);
     progress_step("planning", 0, s->times ? 0.05 : 1);
     progress_begin("");
     const bool planned = plan_all(s);
@@ -142,7 +144,12 @@ int sweep_run(const SweepOptions *o, FILE *out)
                 .arena = arena_new(),
                 .begin = machine_seconds(),
                 .kept = -1 };
+    s.machine = mmap(NULL, sizeof *s.machine, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s.machine == MAP_FAILED)
+        fail(ExitResource, "out of memory");
     axes_read(s.arena, o, &s.axes);
+    s.threads = most_threads(&s);
     read_columns(&s);
     grid_make(s.arena, o, &s.axes, &s.variants);
     for (int i = 0; i < s.variants.n; i++)
@@ -150,6 +157,7 @@ int sweep_run(const SweepOptions *o, FILE *out)
     interrupt_watch();
     run_all(&s);
     const int code = report(&s, out);
+    munmap(s.machine, sizeof *s.machine);
     interrupt_end();
     arena_free(s.arena);
     return code;
