@@ -8604,6 +8604,8 @@ ATTN_API const char *attn_use_text(int use)
         return "--prompt";
     if (use & ATTN_FOR_CHAT)
         return "--chat";
+    if (use == ATTN_FOR_ENCODE)
+        return "lines that an encoder reads";
     if (use & ATTN_FOR_LINES)
         return "lines of stdin";
     return "--score";
@@ -8803,7 +8805,7 @@ struct program {
     struct program_list stop, suppress;
     const char *prompt, *save_state, *load_state, *system;
     int64_t tokens, seed, threads;
-    bool ids, quiet, score, chat, unchecked, help, version;
+    bool ids, pairs, quiet, score, chat, unchecked, help, version;
     /* lines */
     char *buffer; /* [PROGRAM_LINE + 1] */
     int64_t begin, end;
@@ -8820,6 +8822,8 @@ struct program {
     int refused;                      /* the part that is open has a bad line */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
+    struct room types; /* of the ids in items, where these are of pairs */
+    int64_t more;      /* ids of a pair beside those of a text of its bytes */
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
@@ -8904,6 +8908,10 @@ static int program_use(struct program *p);
 /* Before the first line is read, and behind the last. */
 static void program_prepare(struct program *p);
 static void program_finish(struct program *p);
+/* Ids of a line behind the batch's, of which `ids` is the next; their number,
+ * or -1.                                                                    */
+static int64_t program_question(struct program *p, const char *line,
+                                int64_t bytes, int32_t *ids);
 /* How many rows of a part are kept; -1: p->why says why it is refused. */
 static int64_t program_part(struct program *p, int64_t rows);
 /* Prints the answers to a batch, a line or a block of them for each part. */
@@ -9595,7 +9603,8 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* empty lines before the first block */
     const int64_t taken = attn_min(bytes, PROGRAM_LINE);
-    const int64_t most = attn_max(program_most(p, &p->source, taken),
+    const int64_t most = p->more
+                       + attn_max(program_most(p, &p->source, taken),
                                   taken + 2);
     char *items = program_grow(p, &p->items, (p->n + most) * 4);
     if (!items)
@@ -9607,7 +9616,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     } else if (blocks && bytes > 0)
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
-        n = program_tokens(p, &p->source, TOKENS_LINE, line, bytes, at);
+        n = program_question(p, line, bytes, at);
     if (n < 0 && p->status <= 3)
         program_refuse(p, p->line);
     if (n < 0)
@@ -9761,6 +9770,12 @@ static void program_prepare(struct program *p)
 /* ---------------------------------------------------------------- lines --- */
 
 /* Is there room in the model for so many tokens and an answer? */
+static int64_t program_question(struct program *p, const char *line,
+                                int64_t bytes, int32_t *ids)
+{
+    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
+}
+
 static int64_t program_part(struct program *p, int64_t rows)
 {
     const struct attn_search_options *o = &search.o;
@@ -10401,6 +10416,7 @@ static int program_main(int argc, char **argv)
     attn_pool_close(p.pool);
     free(p.bound.at);
     free(p.items.at);
+    free(p.types.at);
     free(p.work.at);
     free(p.text.at);
     free(p.found.at);

@@ -35,8 +35,10 @@ OPTION(LINES | PROMPT | SCORE | ENCODE, Lines, Flag, "--ids", NULL,
     Lines, ids, 0, 0, 0, "read and write token ids instead of text")
 OPTION(LINES | PROMPT, Lines, Text, "--prefix", "TEXT",
     Settings, prefix, 0, 0, 0, "first tokens of every answer")
-OPTION(LINES | PROMPT, Lines, Int, "--max-input", "N",
+OPTION(LINES | PROMPT | ENCODE | NUMBERS, Lines, Int, "--max-input", "N",
     Settings, max_input, 1, MOST, 0, "cut longer inputs to this many tokens")
+OPTION(ENCODE, Lines, Flag, "--pairs", NULL,
+    Encode, pairs, 0, 0, 0, "lines are TEXT tab TEXT: a pair, as a reranker's")
 PROGRAM_OPTION(SCORE, Lines, Flag, "--score", NULL,
     Program, score, 0, 0, 0, "lines are INPUT tab OUTPUT: how probable is it?")
 

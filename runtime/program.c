@@ -62,7 +62,7 @@ struct program {
     struct program_list stop, suppress;
     const char *prompt, *save_state, *load_state, *system;
     int64_t tokens, seed, threads;
-    bool ids, quiet, score, chat, unchecked, help, version;
+    bool ids, pairs, quiet, score, chat, unchecked, help, version;
     /* lines */
     char *buffer; /* [PROGRAM_LINE + 1] */
     int64_t begin, end;
@@ -79,6 +79,8 @@ struct program {
     int refused;                      /* the part that is open has a bad line */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
+    struct room types; /* of the ids in items, where these are of pairs */
+    int64_t more;      /* ids of a pair beside those of a text of its bytes */
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
@@ -163,6 +165,10 @@ static int program_use(struct program *p);
 /* Before the first line is read, and behind the last. */
 static void program_prepare(struct program *p);
 static void program_finish(struct program *p);
+/* Ids of a line behind the batch's, of which `ids` is the next; their number,
+ * or -1.                                                                    */
+static int64_t program_question(struct program *p, const char *line,
+                                int64_t bytes, int32_t *ids);
 /* How many rows of a part are kept; -1: p->why says why it is refused. */
 static int64_t program_part(struct program *p, int64_t rows);
 /* Prints the answers to a batch, a line or a block of them for each part. */

@@ -89,6 +89,12 @@ static void program_prepare(struct program *p)
 /* ---------------------------------------------------------------- lines --- */
 
 /* Is there room in the model for so many tokens and an answer? */
+static int64_t program_question(struct program *p, const char *line,
+                                int64_t bytes, int32_t *ids)
+{
+    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
+}
+
 static int64_t program_part(struct program *p, int64_t rows)
 {
     const struct attn_search_options *o = &search.o;

@@ -67,21 +67,13 @@ static int64_t text_how(const struct program *p, int place)
     return p->m->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
-static int64_t read_text(struct program *p, const struct program_side *s,
-                         int place, const char *text, int64_t bytes,
-                         int32_t *ids)
+/* What is wrong with a text where its ids are an error; their number, or -1. */
+static int64_t program_told(struct program *p, const struct program_side *s,
+                            const char *text, int64_t bytes, int64_t n,
+                            int64_t bad)
 {
     char quoted[ATTN_QUOTED];
-    int64_t bad = 0;
-    const int64_t need = attn_vocab_encode_bytes(s->block, bytes);
-    const int64_t most = attn_max(attn_vocab_most_ids(s->block, bytes), 0);
-    void *memory = program_grow(p, &p->work, attn_max(need, 1));
 
-    if (!memory)
-        return -1;
-    const int64_t n = attn_vocab_encode(s->block, text, bytes,
-                                        text_how(p, place), ids, most, memory,
-                                        &bad);
     if (n == ATTN_ERROR_UTF8)
         return program_wrong(p, "byte %lld: this is not UTF-8",
                              (long long)bad + 1);
@@ -94,6 +86,23 @@ static int64_t read_text(struct program *p, const struct program_side *s,
                              (long long)bad + 1, quoted);
     }
     return n < 0 ? program_wrong(p, "the line has too many tokens") : n;
+}
+
+static int64_t read_text(struct program *p, const struct program_side *s,
+                         int place, const char *text, int64_t bytes,
+                         int32_t *ids)
+{
+    int64_t bad = 0;
+    const int64_t need = attn_vocab_encode_bytes(s->block, bytes);
+    const int64_t most = attn_max(attn_vocab_most_ids(s->block, bytes), 0);
+    void *memory = program_grow(p, &p->work, attn_max(need, 1));
+
+    if (!memory)
+        return -1;
+    const int64_t n = attn_vocab_encode(s->block, text, bytes,
+                                        text_how(p, place), ids, most, memory,
+                                        &bad);
+    return program_told(p, s, text, bytes, n, bad);
 }
 
 /* A text of so many bytes has not more tokens. */
@@ -273,7 +282,8 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* empty lines before the first block */
     const int64_t taken = attn_min(bytes, PROGRAM_LINE);
-    const int64_t most = attn_max(program_most(p, &p->source, taken),
+    const int64_t most = p->more
+                       + attn_max(program_most(p, &p->source, taken),
                                   taken + 2);
     char *items = program_grow(p, &p->items, (p->n + most) * 4);
     if (!items)
@@ -285,7 +295,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     } else if (blocks && bytes > 0)
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
-        n = program_tokens(p, &p->source, TOKENS_LINE, line, bytes, at);
+        n = program_question(p, line, bytes, at);
     if (n < 0 && p->status <= 3)
         program_refuse(p, p->line);
     if (n < 0)

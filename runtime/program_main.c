@@ -42,6 +42,7 @@ static int program_main(int argc, char **argv)
     attn_pool_close(p.pool);
     free(p.bound.at);
     free(p.items.at);
+    free(p.types.at);
     free(p.work.at);
     free(p.text.at);
     free(p.found.at);

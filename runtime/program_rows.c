@@ -4,18 +4,110 @@
 
 static int program_use(struct program *p)
 {
+    if (p->pairs && p->ids)
+        program_fail(p, 2, "--pairs reads texts: it does not go with --ids");
     return p->m->input_width > 0 ? ATTN_FOR_NUMBERS : ATTN_FOR_ENCODE;
 }
 
+#if ATTN_HAS_TEXT
+/* Is there what pairs need? */
 static void program_prepare(struct program *p)
 {
-    (void)p; /* nothing is missing */
+    const void *block = p->source.block;
+
+    if (!p->pairs)
+        return;
+    if (!block)
+        program_fail(p, 3, "--pairs reads texts: the model has no vocabulary");
+    else if (attn_vocab_most_pair_ids(block, 0) < 0)
+        program_fail(p, 3, "--pairs: %s (post_processor of its tokenizer.json)",
+                     attn_error_text(ATTN_ERROR_PAIR));
+    else
+        p->more = attn_vocab_most_pair_ids(block, 0)
+                - attn_vocab_most_ids(block, 0);
 }
+#else
+static void program_prepare(struct program *p)
+{
+    if (p->pairs)
+        program_fail(p, 3, "--pairs reads texts: the model has no vocabulary");
+}
+#endif
 
 static void program_finish(struct program *p)
 {
     (void)p;
 }
+
+#if ATTN_HAS_TEXT
+/* Where the tab is that parts two texts; NULL: p->why says what is wrong. */
+static const char *pair_tab(struct program *p, const char *line, int64_t bytes)
+{
+    const char *tab = memchr(line, '\t', (size_t)bytes), *other = NULL;
+
+    if (tab)
+        other = memchr(tab + 1, '\t', (size_t)(line + bytes - tab - 1));
+    if (tab && !other)
+        return tab;
+    if (!tab)
+        program_wrong(p, "two texts and a tab between them are expected");
+    else
+        program_wrong(p,
+                      "byte %lld: one tab is expected, between two texts, and "
+                      "this is another",
+                      (long long)(other - line) + 1);
+    return NULL;
+}
+
+/* Does the model have the types of these n tokens? */
+static int64_t pair_types(struct program *p, const int32_t *types, int64_t n)
+{
+    for (int64_t i = 0; i < n && p->m->types > 1; i++)
+        if (types[i] >= p->m->types)
+            return program_wrong(p,
+                                 "the vocabulary's template has type %d, the "
+                                 "model takes 0 to %lld",
+                                 (int)types[i], (long long)p->m->types - 1);
+    return n;
+}
+
+/* Ids of two texts with a tab between them, and the types of these. */
+static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
+                            int32_t *ids)
+{
+    const void *block = p->source.block;
+    const char *tab = pair_tab(p, line, bytes);
+    const int64_t most = program_most(p, &p->source, bytes) + p->more;
+    int64_t bad = 0;
+
+    if (!tab)
+        return -1;
+    const int64_t left = tab - line, right = bytes - left - 1;
+    const int64_t need = attn_vocab_encode_bytes(block, attn_max(left, right));
+    char *memory = program_grow(p, &p->work, attn_max(need, 1));
+    int32_t *types = program_grow(p, &p->types, (p->n + most) * 4);
+    if (!memory || !types)
+        return -1;
+    int64_t n = attn_vocab_encode_pair(block, line, left, tab + 1, right, ids,
+                                       types + p->n, most, memory, &bad);
+    n = program_told(p, &p->source, line, bytes, n, bad + (bad >= left));
+    return pair_types(p, types + p->n, n);
+}
+
+static int64_t program_question(struct program *p, const char *line,
+                                int64_t bytes, int32_t *ids)
+{
+    if (p->pairs)
+        return program_pair(p, line, bytes, ids);
+    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
+}
+#else
+static int64_t program_question(struct program *p, const char *line,
+                                int64_t bytes, int32_t *ids)
+{
+    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
+}
+#endif
 
 static int64_t program_part(struct program *p, int64_t rows)
 {
@@ -131,6 +223,8 @@ static void program_answer(struct program *p)
         b.input = x;
     else
         b.ids = p->items.at;
+    if (p->pairs && p->m->types > 1)
+        b.types = p->types.at;
     if (blocks) {
         if (!program_blocks(p)) {
             putchar('\n');

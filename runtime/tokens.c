@@ -451,7 +451,8 @@ static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
     return wrong;
 }
 
-/* Nobody asks where bytes came from. */
+/* Where bytes came from is not asked. A text with an error is read once more,
+ * since its message says where. */
 static void tokens_forget(struct tokens *t)
 {
     t->raw.from = NULL;
@@ -501,6 +502,11 @@ ATTN_API int64_t attn_vocab_encode_offsets(const void *block, const char *line,
     if (!offsets)
         tokens_forget(&t);
     wrong = tokens_all(&t, bytes > 0 ? line : "", bytes);
+    if (wrong == ATTN_ERROR_UNKNOWN && !offsets) {
+        tokens_start(&t, block, bytes, ids, cap, memory);
+        t.e.how = how;
+        wrong = tokens_all(&t, line, bytes);
+    }
     *bad = t.e.bad;
     return wrong < 0 ? wrong : t.e.n;
 }
@@ -554,6 +560,10 @@ ATTN_API int64_t attn_vocab_encode_pair(const void *block, const char *text,
     if (!t.e.vocab.templates || t.e.vocab.templates[1] == 0)
         return ATTN_ERROR_PAIR;
     tokens_forget(&t);
+    wrong = tokens_pair(&t, both, size, types, bad);
+    if (wrong != ATTN_ERROR_UNKNOWN)
+        return wrong;
+    tokens_start(&t, block, attn_max(bytes, other_bytes), ids, cap, memory);
     return tokens_pair(&t, both, size, types, bad);
 }
 

@@ -12,6 +12,8 @@ ATTN_API const char *attn_use_text(int use)
         return "--prompt";
     if (use & ATTN_FOR_CHAT)
         return "--chat";
+    if (use == ATTN_FOR_ENCODE)
+        return "lines that an encoder reads";
     if (use & ATTN_FOR_LINES)
         return "lines of stdin";
     return "--score";

@@ -50,6 +50,9 @@ static int open_run(Run *r)
     int code = engine_open(&r->e, &options);
     if (code || !generates(r->e.spec))
         return code;
+    if (o->pairs)
+        fail(ExitUsage, "--pairs is for %s: this model writes its answers",
+             attn_use_text(ATTN_FOR_ENCODE));
     const Spec *s = r->e.spec;
     bool decoder = s->kind == KindDecoder, ids = o->lines.ids;
     r->target = tokens_with(r->e.target_vocab.block, s->target.size, ids);
@@ -253,6 +256,8 @@ static void check_use(const RunCommand *o, int use)
     const char *wrong = attn_settings_wrong(&o->search.set, use);
     if (wrong)
         fail(ExitUsage, "%s", wrong);
+    if (use == ATTN_FOR_LINES) /* whose, the model says */
+        use |= ATTN_FOR_ENCODE;
     options_for(o, &commands[NthRun], use);
 }
 
@@ -264,6 +269,11 @@ int cmd_run(const RunCommand *o)
         fail(ExitUsage, "--format=json is for lines and for --prompt: "
                         "--attention FILE.json has weights, --output FILE "
                         "tensors");
+    if (o->pairs && (o->attention || o->input || o->output || o->taps.n))
+        fail(ExitUsage, "--pairs is for lines of stdin: leave out --attention, "
+                        "--input, --output and --tap");
+    if (o->pairs && o->lines.ids)
+        fail(ExitUsage, "--pairs reads texts: it does not go with --ids");
     if (o->attention)
         return run_attention(o);
     if (o->layer >= 0 || o->head >= 0 || o->query >= 0)

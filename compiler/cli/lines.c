@@ -191,18 +191,10 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   : tokens_at(t, text, n, ids, NULL, why);
 }
 
-int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
-                  int32_t *offsets, Fault *why)
+/* What is wrong with a text where its ids are an error; their number, or -1. */
+static int64_t told(const Tokens *t, const char *text, size_t n, int64_t count,
+                    int64_t bad, Fault *why)
 {
-    int64_t bad = 0;
-    int64_t bytes = attn_vocab_encode_bytes(t->block, (int64_t)n);
-    void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
-    if (bytes > 0 && !memory)
-        fail(ExitResource, "out of memory for a line of %zu bytes", n);
-    int64_t count = attn_vocab_encode_offsets(
-        t->block, text, (int64_t)n, t->how, ids, offsets,
-        attn_min(tokens_most(t, n), MostTokens), memory, &bad);
-    free(memory);
     if (count == ATTN_ERROR_UTF8)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
               (long long)bad + 1);
@@ -215,6 +207,63 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
     else if (count < 0)
         fault(why, ExitInput, "the line has too many tokens");
     return count < 0 ? -1 : count;
+}
+
+/* Memory for ids of a text of n bytes, to be freed; NULL: none is needed. */
+static void *encoding_memory(const Tokens *t, size_t n)
+{
+    const int64_t bytes = attn_vocab_encode_bytes(t->block, (int64_t)n);
+    void *memory = bytes > 0 ? malloc((size_t)bytes) : NULL;
+    if (bytes > 0 && !memory)
+        fail(ExitResource, "out of memory for a line of %zu bytes", n);
+    return memory;
+}
+
+int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                  int32_t *offsets, Fault *why)
+{
+    int64_t bad = 0;
+    void *memory = encoding_memory(t, n);
+    int64_t count = attn_vocab_encode_offsets(
+        t->block, text, (int64_t)n, t->how, ids, offsets,
+        attn_min(tokens_most(t, n), MostTokens), memory, &bad);
+    free(memory);
+    return told(t, text, n, count, bad, why);
+}
+
+/* Where the tab is that parts two texts; NULL and a fault. */
+static const char *tab_of(const char *line, size_t n, Fault *why)
+{
+    const char *tab = memchr(line, '\t', n), *other = NULL;
+    if (tab)
+        other = memchr(tab + 1, '\t', (size_t)(line + n - tab - 1));
+    if (tab && !other)
+        return tab;
+    if (!tab)
+        fault(why, ExitInput, "two texts and a tab between them are expected");
+    else
+        fault(why, ExitInput,
+              "byte %lld: one tab is expected, between two texts, and this is "
+              "another",
+              (long long)(other - line) + 1);
+    return NULL;
+}
+
+int64_t pair_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                int32_t *types, Fault *why)
+{
+    const char *tab = tab_of(text, n, why);
+    int64_t bad = 0;
+    if (!tab)
+        return -1;
+    const int64_t left = tab - text, right = (int64_t)n - left - 1;
+    void *memory = encoding_memory(t, n);
+    const int64_t count = attn_vocab_encode_pair(
+        t->block, text, left, tab + 1, right, ids, types,
+        attn_min(attn_vocab_most_pair_ids(t->block, (int64_t)n), MostTokens),
+        memory, &bad);
+    free(memory);
+    return told(t, text, n, count, bad + (bad >= left), why);
 }
 
 int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,

@@ -50,6 +50,10 @@ int64_t tokens_most(const Tokens *t, size_t n);
  * message.                                                                  */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);
+/* The same of a line of two texts with a tab between them, in the vocabulary's
+ * template for pairs, and the types of tokens to types[].                   */
+int64_t pair_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
+                int32_t *types, Fault *why);
 /* The same of a text that is no ids, with offsets[2 so many] in it; or NULL. */
 int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   int32_t *offsets, Fault *why);

@@ -119,6 +119,7 @@ static const char *const color_words[] = {
 #define PLACE_Suppress(to) SEARCH(CmdRun, to)
 #define PLACE_Prompt(to) OWN(Run, to)
 #define PLACE_Chat(to) OWN(Run, to)
+#define PLACE_Encode(to) OWN(Run, to)
 #define PLACE_Seed(to) MODEL(CmdLoads | CmdTune | CmdSweep, to)
 #define PLACE_Threads(to) CODE(CmdLoads | CmdTune | CmdSweep, to)
 

@@ -68,6 +68,7 @@ struct RunCommand {
     SearchOptions search;
     LineOptions lines;
     bool quiet;
+    bool pairs; /* of texts, a line each */
     /* --prompt */
     const char *prompt, *save_state, *load_state;
     /* --chat */

@@ -24,8 +24,9 @@ typedef struct {
     int64_t width;     /* numbers of a row; 0: tokens are read */
     bool blocks;       /* kind attention: three parts are a question */
     int32_t *line_ids; /* of the line at hand */
-    char *line;        /* the same, where it is numbers */
-    VEC(int32_t) ids;
+    int32_t *line_types;
+    char *line;              /* the same, where it is numbers */
+    VEC(int32_t) ids, types; /* types: of pairs */
     VEC(float) numbers;
     int64_t parts, begun; /* ended in this batch; blocks, in all */
     int32_t start[BatchParts + 1];
@@ -88,18 +89,38 @@ static void end_part(Rows *r)
     if (r->width)
         r->numbers.n = (int)((first + rows) * r->width);
     else
-        r->ids.n = (int)(first + rows);
+        r->ids.n = r->types.n = (int)(first + rows);
     r->last[r->parts++] = r->in.number;
     r->start[r->parts] = (int32_t)(first + rows);
     r->begun++;
 }
 
 /* --------------------------------------------------------------- lines --- */
+/* Does the model have the types of the line's n tokens? */
+static bool types_fit(const Rows *r, int64_t n, Fault *why)
+{
+    for (int64_t i = 0; i < n && r->m->types > 1; i++)
+        if (r->line_types[i] >= r->m->types)
+            return fault(why, ExitInput,
+                         "the vocabulary's template has type %d, the model "
+                         "takes 0 to %lld",
+                         r->line_types[i], (long long)r->m->types - 1);
+    return true;
+}
+
 static bool take_tokens(Rows *r, const char *text, size_t n, Fault *why)
 {
-    int64_t tokens = question_of(&r->source, text, n, r->line_ids, why);
-    for (int64_t i = 0; i < tokens; i++)
+    const bool pair = r->o->pairs && n > 0;
+    const int64_t tokens = pair ? pair_of(&r->source, text, n, r->line_ids,
+                                          r->line_types, why)
+                                : question_of(&r->source, text, n, r->line_ids,
+                                              why);
+    if (pair && !types_fit(r, tokens, why))
+        return false;
+    for (int64_t i = 0; i < tokens; i++) {
         vec_push(r->e.arena, &r->ids, r->line_ids[i]);
+        vec_push(r->e.arena, &r->types, pair ? r->line_types[i] : 0);
+    }
     return tokens >= 0;
 }
 
@@ -160,7 +181,7 @@ static bool read_batch(Rows *r)
     size_t n;
     LineState state = LineText;
     const int64_t most = r->blocks ? Blocks : BatchParts;
-    r->parts = r->ids.n = r->numbers.n = 0;
+    r->parts = r->ids.n = r->types.n = r->numbers.n = 0;
     r->start[0] = 0;
     r->refused = false;
     memset(r->why, 0, sizeof r->why);
@@ -303,6 +324,8 @@ static void answer(Rows *r)
         b.input = x;
     } else {
         b.ids = r->ids.at;
+        if (r->o->pairs && r->m->types > 1)
+            b.types = r->types.at;
     }
     b.rows = s[b.sequences];
     encode(r, &b);
@@ -312,6 +335,25 @@ static void answer(Rows *r)
         print_rows(r, r->blocks ? Blocks - 1 : i, y, rows);
         y += (r->m->output_pooled ? 1 : rows) * r->m->output_columns;
     }
+}
+
+/* Is there what pairs need? */
+static bool pairs_fit(const Rows *r)
+{
+    const char *wrong = r->width ? "--pairs reads texts: this model reads rows "
+                                   "of numbers"
+                      : !r->source.block
+                          ? "--pairs reads texts: the model has no vocabulary"
+                          : NULL;
+    if (wrong)
+        error_at((Pos){ 0 }, "%s", wrong);
+    else if (attn_vocab_most_pair_ids(r->source.block, 0) < 0)
+        error_at((Pos){ 0 },
+                 "--pairs: %s (post_processor of its tokenizer.json)",
+                 attn_error_text(ATTN_ERROR_PAIR));
+    else
+        return true;
+    return false;
 }
 
 static int open_rows(Rows *r)
@@ -325,12 +367,17 @@ static int open_rows(Rows *r)
     const char *wrong = generation_option(r->o);
     if (wrong)
         fail(ExitUsage, "%s is about an answer: this model gives none", wrong);
+    if (r->o->pairs && !pairs_fit(r))
+        return ExitInput;
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
     if (r->width) {
         r->line = arena_alloc(r->e.arena, LongestLine + 1);
         return ExitDone;
     }
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
+    if (r->o->pairs)
+        r->line_types = arena_alloc(r->e.arena,
+                                    MostTokens * sizeof *r->line_types);
     return need_vocabularies(s, &r->source, &r->source);
 }
 

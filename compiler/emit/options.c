@@ -35,6 +35,7 @@ typedef struct {
 #define AT_Chat(member) #member
 #define AT_Seed(member) #member
 #define AT_Threads(member) #member
+#define AT_Encode(member) #member
 #define AT_Program(member) #member
 
 #define OPTION(use, group, kind, name, takes, place, member, least, most, \

@@ -1,6 +1,7 @@
 """Small models with tokenizers: texts and their answers, by transformers.
 
-texts.py FOLDER: makes FOLDER/NAME (tests/families/texts), with texts.json.
+texts.py FOLDER [NAME ..]: makes FOLDER/NAME (tests/families/texts), with
+texts.json; of pairs of texts, for those that take them.
 """
 import json
 import os
@@ -25,6 +26,12 @@ SIZE = dict(d_model=16, encoder_layers=1, decoder_layers=1,
 TEXTS = ["The compiler writes a file.", "a  b   c", " spaces, and more ",
          "Attention is all you need!", "two pieces</s> and an end",
          "unknown: \u00e9\u4e2d \U0001F600"]
+PAIRS = [("what writes a file?", "The compiler writes one file."),
+         ("what is needed", "Attention is all you need!"),
+         ("numbers", ""), ("", "a second text alone"), ("", ""),
+         ("  Spaces ", " and, commas  "),
+         ("\u00e9\u4e2d", "not known: \U0001F600"),
+         ("a file", "a file")]
 STEPS, MARGIN = 8, 1e-3
 
 
@@ -98,22 +105,50 @@ def gpt2(path):
         n_positions=64, bos_token_id=0, eos_token_id=0))
 
 
-def bert(path):
+def word_pieces():
     words = sorted({w.strip(".,;:!?'").lower() for line in PROSE
                     for w in line.split()} - {""})
     letters = "abcdefghijklmnopqrstuvwxyz.,:!?'"
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + list(letters)
     names += ["##" + x for x in letters[:26]]
     names += [w for w in words if w not in names]
-    tokenizer = hf.BertTokenizer(vocab={n: i for i, n in enumerate(names)})
+    return hf.BertTokenizer(vocab={n: i for i, n in enumerate(names)})
+
+
+ENCODER = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+               intermediate_size=24, max_position_embeddings=64)
+
+
+def bert(path):
+    tokenizer = word_pieces()
     return tokenizer, hf.BertModel(hf.BertConfig(
-        vocab_size=len(names), hidden_size=16, num_hidden_layers=1,
-        num_attention_heads=2, intermediate_size=24,
-        max_position_embeddings=64), add_pooling_layer=False)
+        vocab_size=len(tokenizer), **ENCODER), add_pooling_layer=False)
+
+
+def reranker(path):
+    tokenizer = word_pieces()
+    return tokenizer, hf.BertForSequenceClassification(hf.BertConfig(
+        vocab_size=len(tokenizer), num_labels=1, **ENCODER))
+
+
+def reranker_xlm(path):
+    tokenizer = hf.XLMRobertaTokenizer(vocab=pieces(
+        path, 80, bos_id=0, pad_id=1, eos_id=2, unk_id=3))
+    return tokenizer, hf.XLMRobertaForSequenceClassification(
+        hf.XLMRobertaConfig(vocab_size=len(tokenizer), num_labels=2,
+                            type_vocab_size=1, **ENCODER))
 
 
 def answer(model, tokenizer, text):
     """None where a choice is not clear or the answer has padding."""
+    if isinstance(text, tuple):
+        # of a list of pairs: of one whose second text is empty, alone, the
+        # tokenizer makes the template of one text
+        words = tokenizer([text[0]], [text[1]], return_tensors="pt")
+        with torch.no_grad():
+            row = model(**words).logits[0]
+        return {"text": text[0], "pair": text[1],
+                "ids": words["input_ids"][0].tolist(), "row": row.tolist()}
     ids = tokenizer(text)["input_ids"]
     if not hasattr(model, "lm_head"):
         with torch.no_grad():
@@ -139,16 +174,20 @@ def clear(model, tokenizer):
     for seed in range(1000):
         stir(model, seed)
         model = model.half().float().eval()
-        cases = [answer(model, tokenizer, text) for text in TEXTS]
+        pairs = hasattr(model, "classifier")
+        cases = [answer(model, tokenizer, text)
+                 for text in (PAIRS if pairs else TEXTS)]
         if all(cases) and len({str(c.get("answer", c["ids"]))
                                for c in cases}) > 3:
             return cases
     raise SystemExit("no weights have clear answers")
 
 
-def main(folder):
+def main(folder, *only):
     os.makedirs("build/texts", exist_ok=True)
-    for make in (t5, marian, mbart50, gpt2, bert):
+    for make in (t5, marian, mbart50, gpt2, bert, reranker, reranker_xlm):
+        if only and make.__name__ not in only:
+            continue
         path = os.path.join(folder, make.__name__)
         tokenizer, model = make("build/texts/" + make.__name__)
         cases = clear(model, tokenizer)
@@ -160,4 +199,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

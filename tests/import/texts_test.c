@@ -1,7 +1,7 @@
 /* texts_test.c: every folder of tests/families/texts, a small model with its
  * tokenizer (texts.py): imported as a user does it, then text goes in and text
  * comes out, as transformers' generate() and decode() gave it; of an encoder
- * the first row.                                                            */
+ * the first row; of one that reads pairs of texts, theirs.                  */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 
@@ -25,10 +25,16 @@ static const char *said(const char *spec, const json_t *c, const char *steps)
 {
     Spawned s;
     const json_t *text = json_object_get(c, "text");
-    const char *line = arena_printf(a, "%s\n", json_string_value(text));
+    const json_t *pair = json_object_get(c, "pair");
+    const char *line = arena_printf(a, "%s%s%s\n", json_string_value(text),
+                                    pair ? "\t" : "",
+                                    pair ? json_string_value(pair) : "");
     const bool row = json_object_get(c, "row") != NULL;
     if (RUN(&s, line, attnc(), "run", spec, "--backend=jit",
-            row ? NULL : "--beam=1", row ? NULL : "--max-output", steps))
+            pair  ? "--pairs"
+            : row ? NULL
+                  : "--beam=1",
+            row ? NULL : "--max-output", steps))
         fail_msg("%s", s.tail);
     return arena_strdup(a, s.out);
 }
@@ -79,7 +85,8 @@ static void test_texts(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        CASE("t5"), CASE("marian"), CASE("mbart50"), CASE("gpt2"), CASE("bert"),
+        CASE("t5"),   CASE("marian"),   CASE("mbart50"),      CASE("gpt2"),
+        CASE("bert"), CASE("reranker"), CASE("reranker_xlm"),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,9 @@ static const char *const files_[] = {
 
 /* ------------------------------------------------------- command lines --- */
 
-/* A model: what attnc takes, options always given, and lines of stdin. */
+/* A model: what attnc takes, options always given, and lines of stdin. prompt
+ * NULL: it is an encoder, which reads lines alone, and `pairs` are good ones.
+ */
 typedef struct {
     const char *spec, *always, *lines, *prompt, *pairs;
 } Model;
@@ -155,8 +157,38 @@ static const char *const together[] = {
     "--system x",
 };
 
+static const char *const of_encoders[] = {
+    "--pairs --max-input 5",   "--pairs --max-input 100 --threads 2",
+    "--max-input 4",           "--ids --max-input 3",
+    "--ids --pairs",           "--pairs --pairs",
+    "--pairs --threads 2 --x", "--pair",
+    "--threads 2 --pairs=yes", "--pairs --max-input",
+};
+
+static void encoder_lines(void)
+{
+    static const char *const uses[] = { "lines", "lines --pairs", "score",
+                                        "score --pairs" };
+    script_text = "";
+    script_lines = 0;
+    for
+        EACH(k, uses)
+        {
+            line(uses[k]);
+            for (int i = 0; i < Rows; i++)
+                if (rows[i].uses & ATTN_FOR_ENCODE)
+                    row_lines(uses[k], ATTN_FOR_ENCODE, &rows[i]);
+            for
+                EACH(i, of_encoders)
+            line(arena_printf(a, "%s %s", uses[k], of_encoders[i]));
+        }
+}
+
+/* Of the rows that a model that generates has. */
 static void all_lines(const Model *m)
 {
+    const int here = ATTN_FOR_LINES | ATTN_FOR_PROMPT | ATTN_FOR_SCORE
+                   | ATTN_FOR_CHAT;
     const char *prompt = arena_printf(a, "prompt -n 4 --prompt '%s'",
                                       m->prompt);
     script_text = "";
@@ -165,6 +197,8 @@ static void all_lines(const Model *m)
     line("score");
     line(prompt);
     for (int i = 0; i < Rows; i++) {
+        if (!(rows[i].uses & here))
+            continue;
         row_lines("lines", ATTN_FOR_LINES, &rows[i]);
         row_lines(prompt, ATTN_FOR_PROMPT, &rows[i]);
         if (rows[i].uses & ATTN_FOR_SCORE)
@@ -255,32 +289,43 @@ static int count(const char *text, const char *word)
 static void check(const Model *m)
 {
     const char *always = m->always, *x, *y;
-    assert_true(WORKS("/bin/sh", "-c",
-                      arena_printf(a,
-                                   "A=%s D=%s && mkfifo $D/pipe && "
-                                   "$A compile %s --quiet "
-                                   "--march=native -o $D/m.c && "
-                                   "%s -std=c11 -O1 -march=native "
-                                   "-DATTNC_MAIN $D/m.c -lm -o $D/m && "
-                                   "$A run %s %s --quiet --prompt '%s' -n 2 "
-                                   "--save-state $D/kept.0",
-                                   attnc(), dir, m->spec, some_clang(), m->spec,
-                                   always, m->prompt)));
-    all_lines(m);
+    const bool encodes = !m->prompt;
+    const char *first = encodes
+                          ? "true"
+                          : arena_printf(a,
+                                         "$A run %s %s --quiet --prompt '%s' "
+                                         "-n 2 --save-state $D/kept.0",
+                                         m->spec, always, m->prompt);
+    assert_true(
+        WORKS("/bin/sh", "-c",
+              arena_printf(a,
+                           "A=%s D=%s && mkfifo $D/pipe && "
+                           "$A compile %s --quiet "
+                           "--march=native -o $D/m.c && "
+                           "%s -std=c11 -O1 -march=native "
+                           "-DATTNC_MAIN $D/m.c -lm -o $D/m && "
+                           "%s",
+                           attnc(), dir, m->spec, some_clang(), first)));
+    if (encodes)
+        encoder_lines();
+    else
+        all_lines(m);
     x = log_of(m, arena_printf(a,
                                "run() { $A run %s %s \"$@\"; }\n"
-                               "score() { $A score %s %s \"$@\"; }",
-                               m->spec, always, m->spec, always));
+                               "score() { $A %s %s %s \"$@\"; }",
+                               m->spec, always, encodes ? "run" : "score",
+                               m->spec, always));
     y = log_of(m, arena_printf(a,
                                "run() { $M $W %s \"$@\"; }\n"
-                               "score() { $M $W %s --score \"$@\"; }",
-                               always, always));
+                               "score() { $M $W %s %s \"$@\"; }",
+                               always, always, encodes ? "" : "--score"));
     x = instead(x, "attnc help run lists them", "--help lists them");
     x = instead(x, "attnc help score lists them", "--help lists them");
     y = instead(y, arena_printf(a, "%s: ", in_dir("m")), "attnc: ");
     same_logs(x, y);
     assert_int_equal(count(x, "\n= "), script_lines);
-    assert_true(count(x, "\n= 0\n") > 100 && count(x, "\n= 2\n") > 100
+    const int most = encodes ? 10 : 100;
+    assert_true(count(x, "\n= 0\n") > most && count(x, "\n= 2\n") > most
                 && count(x, "\n= 3\n") > 10);
 }
 
@@ -326,10 +371,31 @@ static void test_chat(void **state)
                     "hello", "h\\te\\nH\\te\\n" });
 }
 
+/* A reranker: lines of texts and of pairs. */
+static void test_encoder(void **state)
+{
+    (void)state;
+    const char *spec = in_dir("reranker.yaml");
+    assert_true(WORKS(attnc(), "import", "tests/families/texts/reranker", "-o",
+                      spec, "--quiet"));
+    check(&(Model){
+        spec,
+        "",
+        "a file\\tthe words\\nno tab\\n\\na\\tb\\tc\\n\\t\\n"
+        "3 4 5\\n3 4\\t5\\n\\377\\t\\377\\nattention attention "
+        "attention attention attention attention attention\\t"
+        "attention attention attention attention attention\\n",
+        NULL,
+        "what is it\\tThe compiler.\\n\\na\\tb\\n\\tno first\\n"
+        "no second\\t\\n",
+    });
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
     const struct CMUnitTest tests[] = { TEST(test_chat), TEST(test_text),
-                                        TEST(test_ids), TEST(test_spec_ids) };
+                                        TEST(test_ids), TEST(test_spec_ids),
+                                        TEST(test_encoder) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
