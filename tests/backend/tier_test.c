@@ -110,6 +110,21 @@ static void test_killed(void **state)
     assert_non_null(strstr(why.text, "was killed by signal 9"));
 }
 
+/* The object is compiled, and there is no room for it. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    CacheKey key;
+    Fault why;
+    CcOptions o = compiler();
+    setenv("ATTNC_CACHE_LIMIT", "1K", 1);
+    Background at = started(&o);
+    const BackgroundEnd end = end_of(&at, &key, &why);
+    unsetenv("ATTNC_CACHE_LIMIT");
+    assert_int_equal(end, BackgroundFailed);
+    assert_non_null(strstr(why.text, "the cache did not take the object"));
+}
+
 /* Where we go away it goes on, and the object is there in the end. */
 static void test_left(void **state)
 {
@@ -132,10 +147,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_done),
-        TEST(test_too_long),
-        TEST(test_killed),
-        TEST(test_left),
+        TEST(test_done),    TEST(test_too_long), TEST(test_killed),
+        TEST(test_no_room), TEST(test_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
