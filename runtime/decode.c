@@ -150,13 +150,31 @@ static int64_t decode_clean(const char *text, int64_t n, const char **instead)
     return 0;
 }
 
+/* The token's own text. */
+static void decode_own(struct attn_text_out *o, const struct decode_steps *d,
+                       int kind, const char *text, int64_t n)
+{
+    (void)kind;
+    decode_text(o, d, text, n);
+}
+
+/* Bytes, which may be a part of a character. */
+static void decode_level(struct attn_text_out *o, const struct decode_steps *d,
+                         int kind, const char *text, int64_t n)
+{
+    (void)kind;
+    for (int64_t i = 0; i < n; i++)
+        decode_byte(o, d, text[i]);
+}
+
 /* A token that goes on with a word has the prefix; others are new words. */
 static void decode_word(struct attn_text_out *o, const struct decode_steps *d,
-                        const char *text, int64_t n)
+                        int kind, const char *text, int64_t n)
 {
     const struct attn_step *s = decode_step(d, ATTN_STEP_WORDPIECE_OUT);
     const char *instead;
     char start[8] = " ";
+    (void)kind;
     if (o->t->begun && decode_at(d, s, text, n)) {
         text += s->text.bytes;
         n -= s->text.bytes;
@@ -208,12 +226,13 @@ static void decode_piece(struct attn_text_out *o, const struct decode_steps *d,
 
 /* A text in which marks become other texts. */
 static void decode_marks(struct attn_text_out *o, const struct decode_steps *d,
-                         const char *text, int64_t n)
+                         int kind, const char *text, int64_t n)
 {
     const struct attn_step *replace = decode_step(d, ATTN_STEP_REPLACE_OUT);
     const struct attn_step *space = decode_step(d, ATTN_STEP_METASPACE_OUT);
     const struct attn_step *suffix = decode_step(d, ATTN_STEP_SUFFIX_OUT);
     int64_t i = 0, length;
+    (void)kind;
     for (; i < n; i += length) {
         if (o->t->gap)
             decode_text(o, d, " ", 1);
@@ -245,6 +264,25 @@ static int decode_byte_of(const struct decode_steps *d, const char *text,
     return attn_vocab_byte(text, n);
 }
 
+typedef void decode_write(struct attn_text_out *o, const struct decode_steps *d,
+                          int kind, const char *text, int64_t n);
+
+#define STEP(op, ...) [op] = { __VA_ARGS__ },
+static const struct {
+    decode_write *write;
+} decode_writers[ATTN_STEP_OUT_END] = {
+#include "writers.h"
+};
+
+/* What writes a token's text: one of its steps, or none of them. */
+static decode_write *decode_writer(const struct decode_steps *d)
+{
+    for (int op = ATTN_STEP_OUT; op < ATTN_STEP_OUT_END; op++)
+        if (decode_step(d, op) && decode_writers[op].write)
+            return decode_writers[op].write;
+    return decode_own;
+}
+
 ATTN_API void attn_decode_token(struct attn_text_out *o,
                                 const struct attn_vocab *v, int32_t id)
 {
@@ -267,15 +305,8 @@ ATTN_API void attn_decode_token(struct attn_text_out *o,
     if (byte >= 0) {
         t->lead = decode_step(&d, ATTN_STEP_PIECES_OUT) ? -1 : t->lead;
         decode_byte(o, &d, (char)byte);
-    } else if (decode_step(&d, ATTN_STEP_BYTE_LEVEL_OUT)) {
-        for (int64_t i = 0; i < n; i++)
-            decode_byte(o, &d, text[i]);
-    } else if (decode_step(&d, ATTN_STEP_WORDPIECE_OUT)) {
-        decode_word(o, &d, text, n);
-    } else if (decode_step(&d, ATTN_STEP_PIECES_OUT)) {
-        decode_piece(o, &d, kind, text, n);
     } else {
-        decode_marks(o, &d, text, n);
+        decode_writer (&d)(o, &d, kind, text, n);
     }
     t->begun = 1;
 }

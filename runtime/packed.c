@@ -192,6 +192,10 @@ static const char *packed_wrong_block(struct packed *p, int64_t at,
         return packed_damaged(p, "a vocabulary lies outside the file");
     const char *block = p->file + at;
     const char *wrong = attn_vocab_check(block, part);
+    if (attn_vocab_unknown(wrong)) {
+        packed_say(p, "made with another vocabulary than this program: ");
+        return packed_again(p, wrong);
+    }
     if (wrong)
         return packed_damaged(p, wrong);
     if (((const struct attn_vocab_header *)block)->size != size)

@@ -5,7 +5,8 @@
  * In:  a model's functions and its packed weights; files, tokens, text.
  * Out: answers; what was read, checked; files that appear whole or not at all.
  * Public beside it: core.h, exports.h, pool.h, settings.h, search_settings.h,
- * options.h, kinds.h, steps.h, split_steps.h, json.h, chat.h, gguf.h. */
+ * options.h, kinds.h, steps.h, split_steps.h, writers.h, json.h, chat.h,
+ * gguf.h. */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 

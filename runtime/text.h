@@ -226,6 +226,8 @@ ATTN_API int attn_class_word(unsigned kind);
 /* ------------------------------------------------------- vocab_check.c --- */
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
+/* Is it a kind or a step that this program has no code for? */
+ATTN_API int attn_vocab_unknown(const char *wrong);
 
 /* ----------------------------------------------------------- aligned.c --- */
 /* A text on its way: byte i came from the bytes from[i] to before to[i] of the

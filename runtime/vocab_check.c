@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+/* What it is where a block is well formed, but not of this program. */
+static const char vocab_no_kind[] = "vocabulary: unknown kind of tokenizer";
+static const char vocab_no_step[] = "vocabulary: an unknown step";
+
 static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
 {
     return id < -1 || id >= h->size;
@@ -63,7 +67,7 @@ static const char *vocab_check_head(const struct attn_vocab_header *h,
     if (h->bytes != bytes)
         return "vocabulary: its size is not the size that it states";
     if (!attn_vocab_kind(h->kind))
-        return "vocabulary: unknown kind of tokenizer";
+        return vocab_no_kind;
     if (h->size < 0 || h->size > bytes / 4 || h->extra < 0
         || h->extra > bytes / 4)
         return "vocabulary: fewer bytes than its tokens need";
@@ -163,7 +167,7 @@ static const char *vocab_check_steps(const struct attn_vocab *v, int list)
             return "vocabulary: a step's text is not UTF-8, or not in it";
         if (!op || (list == 0 && !op->change)
             || (list == 1 && !op->change && !op->find))
-            return "vocabulary: an unknown step";
+            return vocab_no_step;
         if (op->check)
             wrong = op->check(v, s);
         if (wrong)
@@ -252,6 +256,11 @@ static const char *vocab_check_parts(const struct attn_vocab *v)
     if (!wrong)
         wrong = vocab_check_bytes(v);
     return wrong;
+}
+
+ATTN_API int attn_vocab_unknown(const char *wrong)
+{
+    return wrong == vocab_no_kind || wrong == vocab_no_step;
 }
 
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes)

@@ -40,6 +40,11 @@ static const Row split_steps[] = {
 #include "runtime/split_steps.h"
 };
 
+#define STEP(op, ...) { op, #op, #__VA_ARGS__ },
+static const Row writers[] = {
+#include "runtime/writers.h"
+};
+
 static bool is_kind(const struct attn_vocab *v, int kind)
 {
     return v->head->kind == kind;
@@ -64,6 +69,8 @@ static const struct { /* where sources include them */
     { "#include \"steps.h\"\n", steps, sizeof steps / sizeof *steps, has_step },
     { "#include \"split_steps.h\"\n", split_steps,
       sizeof split_steps / sizeof *split_steps, has_step },
+    { "#include \"writers.h\"\n", writers, sizeof writers / sizeof *writers,
+      has_step },
 };
 enum { Tables = sizeof tables / sizeof *tables };
 

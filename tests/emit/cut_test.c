@@ -187,17 +187,78 @@ static void test_vocabularies(void **state)
     holds(bert, "[ATTN_STEP_CLEAN] = {", 1);
     holds(bert, "[ATTN_STEP_PUNCTUATION] = {", 1);
     holds(bert, "[ATTN_UNIGRAM]", 0);
+    holds(bert, "attn_decode_token", 0); /* it generates nothing */
     holds(bert, "[ATTN_STEP_GPT2]", 0);
     holds(bert, "static int64_t split_gpt2(", 0);
     holds(bert, "attn_charmap", 0);
 }
 
+/* ------------------------------------------------------------- programs --- */
+
+/* Writes NAME.c and NAME.weights of the tiny model with these changes. */
+static void compile_tiny(const char *name, const char *set, const char *other)
+{
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--seed=1",
+                      "--march=x86-64-v3", set, other, "-o",
+                      in_dir(arena_printf(a, "%s.c", name))));
+}
+
+static const char *program(const char *name)
+{
+    const char *path = in_dir(name);
+    assert_true(WORKS(some_clang(), "-O0", "-march=x86-64-v3", "-DATTNC_MAIN",
+                      in_dir(arena_printf(a, "%s.c", name)), "-lm", "-pthread",
+                      "-o", path));
+    return path;
+}
+
+static const char *answer(const char *path, const char *weights,
+                          const char *line, int code)
+{
+    Spawned s;
+    assert_int_equal(RUN(&s, line, path, in_dir(weights)), code);
+    return arena_strdup(a, code ? s.tail : s.out);
+}
+
+/* A program of ids passes over a vocabulary; one of words refuses a vocabulary
+ * of characters, whose code it lacks.                                       */
+static void test_other_vocabulary(void **state)
+{
+    (void)state;
+    const char *list = in_dir("list");
+    Buffer words = { .arena = a };
+    Fault why;
+    for (int i = 0; i < 48; i++)
+        buffer_printf(&words, "w%d\n", i);
+    assert_true(write_file(list, words.at, (size_t)words.n, &why));
+    const char *set = arena_printf(a, "--set=vocab.file=%s", list);
+    compile_tiny("ids", "--set=search.beam=2", "--set=name=tiny");
+    compile_tiny("words", set, "--set=vocab.split=spaces");
+    compile_tiny("characters", set, "--set=vocab.split=characters");
+
+    const char *ids = program("ids"), *text = program("words");
+    const char *expected = answer(ids, "ids.weights", "3 4 5\n", 0);
+    assert_string_equal(answer(ids, "words.weights", "3 4 5\n", 0), expected);
+    assert_true(strspn(expected, "0123456789 \n") == strlen(expected));
+    const char *said = answer(text, "words.weights", "w3 w4 w5\n", 0);
+    assert_non_null(strchr(said, 'w'));
+    said = answer(text, "characters.weights", "w3 w4 w5\n", 3);
+    holds(said,
+          "characters.weights: made with another vocabulary than this "
+          "program: vocabulary: unknown kind of tokenizer; pack it again: "
+          "attnc compile tiny.yaml",
+          1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_tables),       cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_calls),
         cmocka_unit_test(test_vocabularies),
+        cmocka_unit_test(test_other_vocabulary),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
