@@ -3601,7 +3601,7 @@ typedef int attn_take_id(void *user, int32_t id);
 
 #endif
 
-/* --------------------------------------------------------- search, text --- */
+/* --------------------------------------------------------------- search --- */
 
 /* memory.h: the caller's memory, cut into arrays; and hashes of it. */
 #ifndef ATTN_MEMORY_1

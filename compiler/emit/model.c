@@ -151,7 +151,10 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         core_need(g, all[i]);
 
-    heading(g, e, has_decoder(g->p) ? "search, text" : "weights files");
+    heading(g, e,
+            arena_printf(g->a, "%s%s",
+                         has_decoder(g->p) ? "search" : "weights files",
+                         has_vocabulary(g->p) ? ", text" : ""));
     emit_needed(g, e, CoreHeaders);
     emit_core_prototypes(g, e, false);
     emit_needed(g, e, CoreSources);
