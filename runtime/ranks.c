@@ -44,17 +44,17 @@ ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id)
 
 /* --------------------------------------------------------------- pairs --- */
 
-static struct attn_pair ranks_in_table(const struct attn_vocab *v, int32_t left,
-                                       int32_t right)
+static const struct attn_pair *ranks_in_table(const struct attn_vocab *v,
+                                              int32_t left, int32_t right)
 {
-    int64_t at = attn_slot(attn_pair_hash(left, right), v->pairs);
-    while (v->pair[at].left >= 0
-           && (v->pair[at].left != left || v->pair[at].right != right)) {
+    const struct attn_pair *at = v->pair, *const end = at + v->pairs;
+    at += attn_slot(attn_pair_hash(left, right), v->pairs);
+    while (at->left >= 0 && (at->left != left || at->right != right)) {
         at++;
-        if (at == v->pairs)
-            at = 0;
+        if (at == end)
+            at = v->pair;
     }
-    return v->pair[at];
+    return at;
 }
 
 /* Bytes of a symbol's text: of its token, else of one character. */
@@ -93,7 +93,7 @@ static void ranks_pair(struct attn_symbols *r, int64_t i, int64_t j)
         if (r->text && (!known || r->v->pairs == 0))
             r->last = ranks_in_texts(r, i, j);
         else
-            r->last = ranks_in_table(r->v, left, right);
+            r->last = *ranks_in_table(r->v, left, right);
         if (r->last.left < 0)
             r->last.rank = RANKS_NONE;
         r->last.left = left;
@@ -265,7 +265,7 @@ ATTN_API void attn_symbols_join(struct attn_symbols *r)
     r->last.left = -1;
     for (int64_t i = 0; i + 1 < r->n; i++) {
         ranks_pair(r, i, i + 1);
-        least = (int32_t)attn_min(least, r->symbol[i].rank);
+        least = r->symbol[i].rank < least ? r->symbol[i].rank : least;
     }
     if (r->n > 0)
         r->symbol[r->n - 1].rank = RANKS_NONE;

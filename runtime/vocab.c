@@ -201,6 +201,17 @@ ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
     return text ? text + offset[id] : "";
 }
 
+/* memcmp() of a few bytes, most of them a character's. */
+static int vocab_same(const char *a, const char *b, int64_t n)
+{
+    if (n > 4)
+        return memcmp(a, b, (size_t)n) == 0;
+    for (int64_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return 0;
+    return 1;
+}
+
 ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
                            int64_t bytes)
 {
@@ -210,8 +221,7 @@ ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
     while (v->find[at] != 0) {
         const uint32_t *offset = v->offset + v->find[at] - 1;
         if ((int64_t)offset[1] - (int64_t)offset[0] == bytes
-            && (bytes == 0
-                || memcmp(v->text + offset[0], token, (size_t)bytes) == 0))
+            && vocab_same(v->text + offset[0], token, bytes))
             return (int32_t)(v->find[at] - 1);
         at++;
         if (at == v->finds)

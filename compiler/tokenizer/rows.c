@@ -25,7 +25,7 @@ void bytes_add(Bytes *b, const void *at, size_t n)
     b->n += n;
 }
 
-/* Half of the slots stay empty: most searches end where they begin. */
+/* A third of the slots stays empty: a text that is there is found soon. */
 static int64_t slots_of(int64_t n)
 {
     return n + n / 2 + 8;
@@ -51,7 +51,8 @@ void table_of_texts(Bytes *out, const Token *token, const int32_t *id,
 
 void table_of_merges(Bytes *out, const Merge *merge, int64_t n)
 {
-    const int64_t slots = slots_of(n);
+    /* most pairs are not there: such a search ends at an empty slot */
+    const int64_t slots = 2 * n + n / 2 + 8;
     bytes_add(out, NULL, (size_t)slots * sizeof(struct attn_pair));
     if (out->full)
         return;
