@@ -194,18 +194,18 @@ static void take_row(const Sweep *s, Row *r, const Buffer *b, const char *text)
 
 bool child_row(Sweep *s, Row *r, Facts *facts)
 {
-    Buffer b = { .arena = s->arena };
+    Arena *a = arena_new(); /* of what it hands over, as text */
+    Buffer b = { .arena = a };
     const Child c = start(s, r, facts);
     const bool whole = attend(&c, &b);
     const int status = ended(&c, !whole);
-    const char *text = said(s->arena, c.said);
+    const char *text = said(a, c.said);
     close(c.row);
     close(c.said);
-    if (!whole)
-        return false;
-    if (status == 0 && b.n > 0)
+    if (whole && status == 0 && b.n > 0)
         take_row(s, r, &b, text);
-    else
+    else if (whole)
         refuse_ended(s->arena, r, status, text);
-    return true;
+    arena_free(a);
+    return whole;
 }

@@ -134,7 +134,7 @@ const char *column_text(Arena *a, const SweepColumn *c, const Row *r);
 const char *column_exact(Arena *a, const SweepColumn *c, const Row *r);
 bool column_has(const SweepColumn *c, const Row *r);
 
-/* ----------------------------------------------------------------- front ---
+/* --------------------------------------------------------------- sweep.c ---
  */
 typedef struct {
     const SweepOptions *options;
@@ -159,8 +159,10 @@ typedef struct {
     bool interrupted;
 } Sweep;
 
+/* --------------------------------------------------------------- front.c ---
+ */
 /* Marks the rows than which none is better in one column of two, and as good in
- * the other. front.c                                                         */
+ * the other.                                                         */
 void front_mark(Sweep *s);
 /* Would it be marked if its times were at the good ends of their intervals? */
 bool front_near(const Sweep *s, const Row *r);
