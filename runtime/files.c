@@ -121,7 +121,19 @@ void files_tell(void (*f)(const char *path))
     told = f;
 }
 
-static int open_regular(const char *path, size_t *size, Fault *why)
+static int64_t nanoseconds(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static FileIdentity identity_of(const struct stat *st)
+{
+    return (FileIdentity){ (uint64_t)st->st_dev, (uint64_t)st->st_ino,
+                           nanoseconds(st->st_mtim), nanoseconds(st->st_ctim) };
+}
+
+/* Its path, size and identity go to *f. */
+static int open_regular(File *f, const char *path, Fault *why)
 {
     if (told)
         told(path);
@@ -138,7 +150,10 @@ static int open_regular(const char *path, size_t *size, Fault *why)
     else if (!S_ISREG(st.st_mode))
         fault(why, ExitIO, "%s: is not a regular file", path);
     else {
-        *size = (size_t)st.st_size;
+        *f = (File){ .path = path,
+                     .at = nothing,
+                     .size = (size_t)st.st_size,
+                     .identity = identity_of(&st) };
         return fd;
     }
     close(fd);
@@ -164,10 +179,10 @@ static ssize_t read_whole(int fd, unsigned char *to, size_t size)
 
 bool file_read(File *f, const char *path, size_t limit, Fault *why)
 {
-    size_t size;
-    int fd = open_regular(path, &size, why);
+    int fd = open_regular(f, path, why);
     if (fd < 0)
         return false;
+    const size_t size = f->size;
     if (size > limit) {
         close(fd);
         return fault(why, ExitInput,
@@ -184,17 +199,17 @@ bool file_read(File *f, const char *path, size_t limit, Fault *why)
         return false;
     }
     at[n] = '\0';
-    *f = (File){ .path = path, .at = at, .size = (size_t)n };
+    f->at = at;
+    f->size = (size_t)n;
     return true;
 }
 
 bool file_map(File *f, const char *path, Fault *why)
 {
-    size_t size;
-    int fd = open_regular(path, &size, why);
+    int fd = open_regular(f, path, why);
     if (fd < 0)
         return false;
-    *f = (File){ .path = path, .at = nothing };
+    const size_t size = f->size;
     if (size == 0) { /* nothing that mmap would take */
         close(fd);
         return true;
@@ -204,7 +219,8 @@ bool file_map(File *f, const char *path, Fault *why)
     close(fd);
     if (!done)
         return false;
-    *f = (File){ .path = path, .at = at, .size = size, .mapped = true };
+    f->at = at;
+    f->mapped = true;
     if (!watch(f)) {
         munmap(at, size);
         return fault(why, ExitResource, "%s: more than %d files are mapped",
@@ -223,6 +239,18 @@ void file_close(File *f)
         free((void *)f->at);
     }
     *f = (File){ 0 };
+}
+
+bool file_unchanged(const File *f)
+{
+    struct stat st;
+    if (stat(f->path, &st) != 0)
+        return true; /* what is mapped is there still */
+    const FileIdentity now = identity_of(&st);
+    if (now.device != f->identity.device || now.inode != f->identity.inode)
+        return true;
+    return now.modified == f->identity.modified
+        && (size_t)st.st_size == f->size;
 }
 
 size_t file_mark(const File *f)

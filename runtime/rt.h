@@ -29,11 +29,16 @@ enum {
 };
 
 /* ------------------------------------------------------------- files.c --- */
+typedef struct { /* what tells a file from others, and from what it was */
+    uint64_t device, inode;
+    int64_t modified, changed; /* nanoseconds since 1970 */
+} FileIdentity;
 typedef struct { /* a whole file, mapped or read */
     const char *path;
     const unsigned char *at;
     size_t size;
     bool mapped;
+    FileIdentity identity; /* when it was opened */
 } File;
 
 /* Why something failed: an exit code (ExitInput, ExitIO ...) and one line that
@@ -54,6 +59,9 @@ bool file_read(File *f, const char *path, size_t limit, Fault *why);
 /* a NUL follows the last byte */
 bool file_map(File *f, const char *path, Fault *why); /* read-only */
 void file_close(File *f);
+/* Has nobody written to it since it was opened? True where its path leads to
+ * another one by now.                                                       */
+bool file_unchanged(const File *f);
 /* From now on f is called with each path before it is opened to be read, also
  * where there is no such file. */
 void files_tell(void (*f)(const char *path));
@@ -133,6 +141,10 @@ int safetensors_count(const Safetensors *s);
 const Tensor *safetensors_at(const Safetensors *s, int i);
 const Tensor *safetensors_find(const Safetensors *s, const char *name);
 const char *safetensors_path(const Safetensors *s);
+/* The files that it is in, from 0 on: itself, or its shards; NULL: no more. */
+const File *safetensors_file_at(const Safetensors *s, int i);
+/* False, with *why: one of them was written to since it was opened. */
+bool safetensors_unchanged(const Safetensors *s, Fault *why);
 
 /* ---------------------------------------------------------- convert.c --- */
 /* Elements first .. first + n - 1 as floats, from any type but StOther. */

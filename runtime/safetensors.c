@@ -383,3 +383,22 @@ const char *safetensors_path(const Safetensors *s)
 {
     return s->file.path;
 }
+
+const File *safetensors_file_at(const Safetensors *s, int i)
+{
+    if (s->shards > 0)
+        return i < s->shards ? &s->shard[i].file->file : NULL;
+    return i == 0 ? &s->file : NULL;
+}
+
+bool safetensors_unchanged(const Safetensors *s, Fault *why)
+{
+    const File *f;
+    for (int i = 0; (f = safetensors_file_at(s, i)); i++)
+        if (!file_unchanged(f))
+            return fault(why, ExitIO,
+                         "%s: was changed while it was read: run it again when "
+                         "it is whole",
+                         f->path);
+    return true;
+}

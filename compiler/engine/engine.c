@@ -2,38 +2,12 @@
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/progress.h"
 #include "engine/engine.h"
+#include "engine/kept_weights.h"
 #include "engine/tiers.h"
 #include "tokenizer/tokenizer.h"
-
-enum { HugePage = 2 << 20 };
-
-/* Weights that are read once a step come a third faster from huge pages. A
- * kernel that has none gives others.                                        */
-static void want_huge_pages(void *at, int64_t bytes)
-{
-#if defined MADV_HUGEPAGE
-    madvise(at, (size_t)bytes / HugePage * HugePage, MADV_HUGEPAGE);
-#else
-    (void)at;
-    (void)bytes;
-#endif
-}
-
-void *aligned_memory(Arena *a, int64_t bytes)
-{
-    const uintptr_t align = bytes < HugePage ? ATTN_ALIGN : HugePage;
-    if (bytes < 0)
-        fail(ExitResource, "sizes overflow: use smaller lengths or batches");
-    uintptr_t at = (uintptr_t)arena_alloc(a, (size_t)bytes + align);
-    void *memory = (void *)((at + align - 1) / align * align);
-    if (align == HugePage)
-        want_huge_pages(memory, bytes);
-    return memory;
-}
 
 /* ----------------------------------------------------- spec to graph --- */
 static int keep_taps(Graph *g, const EngineOptions *o)
@@ -334,129 +308,7 @@ int engine_plan(Engine *e, const EngineOptions *o)
     return ExitDone;
 }
 
-/* ---------------------------------------------- weights, vocabularies --- */
-void print_report(Report *r)
-{
-    for (const char *line = r->text; line && *line;) {
-        int n = (int)strcspn(line, "\n");
-        terminal_clear();
-        fprintf(stderr, "attnc: %.*s\n", n, line);
-        line += n + (line[n] == '\n');
-    }
-    report_free(r);
-}
-
-static bool left_out(const void *spec, const char *tensor)
-{
-    return spec_leaves_out(spec, tensor);
-}
-
-static int open_file(Engine *e)
-{
-    Fault why;
-    const char *path = e->options.weights;
-    if (!path && e->spec->weights)
-        path = spec_path(e->arena, e->spec->weights_pos, e->spec->weights);
-    if (!path)
-        return ExitDone;
-    e->file = safetensors_open(path, &why);
-    return e->file ? ExitDone : report_fault(&why);
-}
-
-static int check_file(Engine *e, Report *report)
-{
-    report->known = left_out;
-    report->by = e->spec;
-    progress_begin("checking the weights");
-    const bool good = weights_check(&e->plan->pack, e->file, report);
-    progress_end();
-    if (good)
-        return ExitDone;
-    if (report->cut)
-        fail(ExitResource, "%s: out of memory while it is checked",
-             safetensors_path(e->file));
-    print_report(report);
-    spec_propose_names(e->arena, &e->plan->pack, e->file);
-    return ExitInput;
-}
-
-int engine_file(Engine *e, Report *report)
-{
-    const int code = open_file(e);
-    return code || !e->file ? code : check_file(e, report);
-}
-
-static int64_t elements(const PackItem *item)
-{
-    return item->rows * item->k;
-}
-
-/* By all cores where that is worth a thread; a share of all, then the next. */
-static void pack_weights(Engine *e, bool *bad)
-{
-    enum { Few = 1 << 20, Share = 1 << 25 };
-    const PackList *all = &e->plan->pack;
-    WeightSource from = { e->file, e->options.seed, NULL, bad };
-    struct attn_pool *pool = NULL;
-    int64_t done = 0, sum = 0;
-    for (int64_t i = 0; i < all->count; i++)
-        sum += elements(&all->item[i]);
-    if (sum > Few && attn_cores() > 1)
-        pool = attn_pool_open(attn_cores());
-    if (pool) /* else one does it */
-        from.parallel = attn_pool_parallel(pool);
-    progress_begin(e->file ? "packing the weights" : "making weights");
-    for (PackList some = *all; done < sum; some.item += some.count) {
-        int64_t share = 0;
-        for (some.count = 0; done + share < sum && share < Share; some.count++)
-            share += elements(&some.item[some.count]);
-        weights_pack(&some, &from, e->packed);
-        done += share;
-        progress_at((double)done / (double)sum);
-    }
-    progress_end();
-    attn_pool_close(pool);
-}
-
-/* Values are looked at where they are packed: what fits is packed first. */
-static int check_and_pack(Engine *e)
-{
-    Report shapes = { .shapes = true }, report = { 0 };
-    bool *bad = NULL;
-    if (e->file && weights_check(&e->plan->pack, e->file, &shapes)) {
-        bad = arena_alloc(e->arena, (size_t)safetensors_count(e->file) + 1);
-        pack_weights(e, bad);
-    }
-    report_free(&shapes);
-    report.bad = bad;
-    const int code = e->file ? check_file(e, &report) : ExitDone;
-    print_report(&report);
-    return code;
-}
-
-/* Nobody takes answers of random weights for a model's. */
-static void say_random(const Engine *e)
-{
-    if (!e->file && e->plan->pack.bytes > 0)
-        note_once("weights are random (seed %llu): %s names no file; give one "
-                  "by --weights",
-                  (unsigned long long)e->options.seed,
-                  quote(e->spec->top.src->name));
-}
-
-int engine_weights(Engine *e)
-{
-    int code = open_file(e);
-    if (code)
-        return code;
-    e->packed = aligned_memory(e->arena, e->plan->pack.bytes);
-    if (e->file)
-        return check_and_pack(e);
-    say_random(e);
-    pack_weights(e, NULL);
-    return ExitDone;
-}
-
+/* -------------------------------------------------------- vocabularies --- */
 static int load_vocab(Engine *e, VocabBlock *v, const SpecVocab *from,
                       VocabSplit split, bool append_end)
 {
@@ -512,6 +364,7 @@ static int open_model(Engine *e, const EngineOptions *o)
     int code = engine_plan(e, o);
     if (!code) /* before there are threads, and weights in memory */
         code = engine_tiers(e);
+    e->keeps = true;
     if (!code)
         code = engine_weights(e);
     if (!code)
@@ -544,6 +397,8 @@ void engine_close(Engine *e)
 {
     attn_pool_close(e->pool);
     backend_unload(&e->backend);
+    weights_keep(e);
+    cache_close(&e->kept);
     if (e->file)
         safetensors_close(e->file);
     free(e->source.block);

@@ -8,6 +8,7 @@
 #define ATTNC_ENGINE_H
 
 #include "runtime/pool.h"
+#include "base/cache.h"
 #include "backend/backend.h"
 #include "records/records.h"
 
@@ -67,6 +68,10 @@ typedef struct {
     Plan *plan;
     Safetensors *file; /* NULL: seeded weights */
     void *packed;      /* 64-byte aligned, plan->pack.bytes */
+    CacheEntry kept;   /* where they are of an earlier run */
+    CacheKey kept_key;
+    bool keeps;   /* asked: large weights that are packed are kept */
+    bool to_keep; /* these are, when the engine is closed */
     VocabBlock source, target_vocab;
     Backend backend;
     void *bound;                          /* as model->bind() filled it */
