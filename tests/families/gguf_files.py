@@ -140,6 +140,10 @@ def put_config(writer, config, kind):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)
+    if config.model_type == "stablelm":
+        writer.add_parallel_residual(config.use_parallel_residual)
+    if config.model_type == "cohere":
+        writer.add_logit_scale(config.logit_scale)
     if not rope:
         return
     writer.add_vocab_size(config.vocab_size)
@@ -447,6 +451,15 @@ ALL = [
      dict(SMALL, max_position_embeddings=24, pad_token_id=None,
           original_max_position_embeddings=8, lengths=(1, 12, 8, 20),
           max_len={1: 8, 8: 8})),
+    ("stablelm-f16", "stablelm", TYPES.F16, "StableLm",
+     base(10000.0, partial_rotary_factor=0.5),
+     dict(SMALL, hidden_size=32, layer_norm_eps=1e-3, rms_norm_eps=None,
+          use_qkv_bias=True)),
+    ("command-r-f16", "command-r", TYPES.F16, "Cohere", base(50000.0),
+     dict(SMALL, layer_norm_eps=1e-3, rms_norm_eps=None, logit_scale=0.25)),
+    ("phi2-f16", "phi2", TYPES.F16, "Phi",
+     base(10000.0, partial_rotary_factor=0.5),
+     dict(SMALL, hidden_size=32, layer_norm_eps=1e-3, rms_norm_eps=None)),
     ("gpt2-f16", "gpt2", TYPES.F16, "GPT2", None,
      dict(SMALL, layer_norm_epsilon=1e-3, rms_norm_eps=None, n_inner=36)),
     ("bert-f16", "bert", TYPES.F16, "Bert", None,

@@ -3,8 +3,9 @@
  * An input: the name of a folder of tests/families, whose model.safetensors is
  * taken as it is, and, behind a line of `%%` each, config.json,
  * generation_config.json, modules.json, 1_Pooling/config.json,
- * tokenizer_config.json, tokenizer.json. One that begins with GGUF is a file;
- * its tensors' data are the zeros that follow.                              */
+ * tokenizer_config.json, tokenizer.json, rules in the place of attnc's own. One
+ * that begins with GGUF is a file; its tensors' data are the zeros that follow.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +53,14 @@ static const Weights *weights_of(const FuzzPart *name)
     return &kept[n_kept++];
 }
 
+static const char *rules; /* of this input; NULL: attnc's own */
+
 static int import(void *with)
 {
     const ImportOptions o = { .folder = with,
                               .spec = "tests/fuzz/model.yaml",
-                              .name = "model" };
+                              .name = "model",
+                              .rules = rules };
     Imported to;
     const int code = import_folder(&to, &o);
     if (code == ExitDone && (to.n == 0 || strlen(to.text) != to.n))
@@ -88,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char folder[] = "tests/fuzz";
     FuzzPart part[8];
+    rules = NULL;
     fuzz_limits.layers = 4;
     fuzz_files_clear();
     if (size > 4 && memcmp(data, "GGUF", 4) == 0) {
@@ -102,6 +107,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 1; i < n && i < Names; i++)
         if (part[i].n)
             fuzz_file(name[i], part[i].at, part[i].n);
+    if (n == 8 && part[7].n) {
+        rules = "tests/fuzz/own.yaml";
+        fuzz_file(rules, part[7].at, part[7].n);
+    }
     fuzz_run(import, folder);
     return 0;
 }

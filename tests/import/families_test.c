@@ -273,14 +273,15 @@ static int is_family(const struct dirent *e)
 
 #define CASE(name, test) { name, test, set_up_sharing, tear_down, name }
 static const struct CMUnitTest others[] = {
-    CASE("lora", test_adapter),         CASE("llama-q8_0", test_gguf),
-    CASE("llama-q4_0", test_gguf),      CASE("qwen2-bf16", test_gguf),
-    CASE("gemma-f16", test_gguf),       CASE("llama-3-f16", test_gguf),
-    CASE("qwen3-f16", test_gguf),       CASE("granite-f16", test_gguf),
-    CASE("starcoder2-f16", test_gguf),  CASE("phi3-f16", test_gguf),
-    CASE("phi3-long-f16", test_gguf),   CASE("gpt2-f16", test_gguf),
-    CASE("bert-f16", test_gguf),        CASE("bert-mean-f16", test_gguf),
-    CASE("xlm-roberta-f16", test_gguf),
+    CASE("lora", test_adapter),        CASE("llama-q8_0", test_gguf),
+    CASE("llama-q4_0", test_gguf),     CASE("qwen2-bf16", test_gguf),
+    CASE("gemma-f16", test_gguf),      CASE("llama-3-f16", test_gguf),
+    CASE("qwen3-f16", test_gguf),      CASE("granite-f16", test_gguf),
+    CASE("starcoder2-f16", test_gguf), CASE("phi3-f16", test_gguf),
+    CASE("phi3-long-f16", test_gguf),  CASE("gpt2-f16", test_gguf),
+    CASE("stablelm-f16", test_gguf),   CASE("command-r-f16", test_gguf),
+    CASE("phi2-f16", test_gguf),       CASE("bert-f16", test_gguf),
+    CASE("bert-mean-f16", test_gguf),  CASE("xlm-roberta-f16", test_gguf),
 };
 enum { Others = sizeof others / sizeof *others };
 

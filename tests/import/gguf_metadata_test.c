@@ -122,8 +122,9 @@ static void names_architectures(void **state)
     read_gguf("bert-f16"); /* of its value, 8 bytes of length before it */
     assert_true(rename_key("bert", "tree"));
     expect("no rules are known for a gguf of architecture 'tree': the families "
-           "that have some are bert, gemma, gpt2, granite, llama, phi3, qwen2, "
-           "qwen3, starcoder2; the folder that it was made of may be known");
+           "that have some are bert, cohere, gemma, gpt2, granite, llama, phi, "
+           "phi3, qwen2, qwen3, stablelm, starcoder2; the folder that it was "
+           "made of may be known");
 }
 
 static void names_keys(void **state)
