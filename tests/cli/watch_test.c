@@ -350,6 +350,32 @@ static void test_files_that_it_reads(void **state)
     stop();
 }
 
+/* Weights that are no weights, then good ones again. */
+static void test_weights(void **state)
+{
+    (void)state;
+    char *folder = realpath("models/g2p-en", NULL);
+    assert_non_null(folder);
+    const char *weights = arena_printf(a, "%s/g2p-en.safetensors", folder);
+    save("m.yaml", arena_printf(a,
+                                "attnc: 1\nextends: %s/g2p-en.yaml\n"
+                                "weights: w.safetensors\n",
+                                folder));
+    assert_int_equal(symlink(weights, in_dir("w.safetensors")), 0);
+    START(in_dir("m.yaml"), "-r", "1", "-n", "1");
+    is_measured();
+    save_by_rename("w.safetensors", "nothing");
+    comes("w.safetensors changed\n");
+    comes("w.safetensors: ");
+    comes("exit code 3 (invalid input); waits for a change\n");
+    assert_int_equal(symlink(weights, in_dir("next")), 0);
+    assert_int_equal(rename(in_dir("next"), in_dir("w.safetensors")), 0);
+    comes("the same fields, graph, plan and cost\n");
+    is_measured();
+    stop();
+    free(folder);
+}
+
 /* --------------------------------------------------------------- the run ---
  */
 static void test_run(void **state)
@@ -551,6 +577,7 @@ int main(void)
         TEST(test_saved_by_rename),
         TEST(test_appears_and_goes),
         TEST(test_files_that_it_reads),
+        TEST(test_weights),
         TEST(test_run),
         TEST(test_starts_anew),
         TEST(test_crash),

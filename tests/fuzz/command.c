@@ -220,7 +220,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         WordList w;
         cut(&w, part[i]);
         lseek(STDIN_FILENO, 0, SEEK_SET);
-        fuzz_run(run, &w);
+        if (w.n < 2 || strcmp(w.at[1], "watch") != 0) /* it waits for ever */
+            fuzz_run(run, &w);
         for (int k = 0; k < w.n; k++)
             free(w.at[k]);
     }
