@@ -271,6 +271,8 @@ check-tokenizers: $(B)/attnc $(B)/tokens build/tokenizers/ready ## ids, places, 
 bench-tokens: $(B)/attnc $(B)/tokens build/tokenizers/ready ## the speed of tokenizers alone
 	build/tokenizers/bin/python tests/tokenizers/compare.py --speed-only \
 	    --bench=$(B)/tokens $(if $(ONLY),--only $(ONLY))
+bench-predict: $(B)/attnc ## how near `attnc sweep --predict` is to what is measured
+	python3 bench/predict.py --attnc $(B)/attnc
 $(B)/tokens: bench/tokens.c $(B)/libattnc.a
 	$(call say,LINK $@)
 	@mkdir -p $(@D)
@@ -305,7 +307,7 @@ help: ## this list
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-imports check-tokenizers bench-tokens g2p-error golden sample lint rooms \
+        families-golden check-imports check-tokenizers bench-tokens bench-predict g2p-error golden sample lint rooms \
         pictures format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,7 +1,8 @@
 /* bench.h: how fast a model runs, and how near to the machine's limits.
  *
  *   engine -> batches (setup.c) -> workloads (work.c)
- *   -> what they cost (cost.c), and the machine's limits (limits.c)
+ *   -> what they cost (cost.c), by kind (load.c), and the machine's limits
+ *      (limits.c)
  *   -> times (bench.c, times.c), of each step of the model too (kernels.c)
  *   -> text (print.c, csv.c, json.c), a picture (draw_roofline.c)
  *
@@ -110,6 +111,42 @@ int64_t setup_output_floats(const Setup *s); /* of an encode call */
 void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
                   const int32_t *past, int64_t beam);
 
+/* ------------------------------------------------------------- load.c --- */
+/* What a machine does at a part of its rates of its own: products by rows of x
+ * (one, few, many) and by dtype, attention of one query row and of more, norms;
+ * all else moves values.                                                     */
+enum {
+    LoadRow,
+    LoadFew,
+    LoadMany,
+    LoadBf16, /* the same three of bf16 weights */
+    LoadQuery = 2 * LoadBf16,
+    LoadQueries,
+    LoadNorm,
+    LoadMove,
+    LoadKinds
+};
+/* What takes time that no rate tells: calls of the model, functions in them,
+ * results of products, functions by exp of an activation, scores of attention,
+ * logits that a search looks through.                                        */
+enum {
+    LoadCalls = LoadKinds,
+    LoadFunctions,
+    LoadResults,
+    LoadCurves,
+    LoadScores,
+    LoadLogits,
+    Loads
+};
+typedef struct { /* one call of a model, by kind */
+    Cost of[LoadKinds];
+    double count[Loads]; /* from LoadCalls on */
+} Load;
+Load load_of(const Plan *p, const EntryCall *c, const Cost *cost);
+/* Adds what it has of each: seconds at the machine's rates, then counts. */
+void load_add(const Machine *m, const Rates *r, const Load *load,
+              double x[Loads]);
+
 /* -------------------------------------------------------------- work.c --- */
 typedef struct { /* something to be timed */
     const char *name;
@@ -118,6 +155,7 @@ typedef struct { /* something to be timed */
     Cost *cost;    /* [nodes] of one run */
     Cost sum;
     VEC(Cost) calls; /* of the model, one after the other */
+    VEC(Load) loads; /* of the same */
     double set;      /* bytes of weights and cache that the one
                         which reads most reads */
     void (*run)(Setup *s);

@@ -91,6 +91,7 @@ static void add_call(Setup *s, Work *w, EntryCall c)
     w->set = set > w->set ? set : w->set;
     w->sum = cost_sum(w->sum, sum);
     vec_push(s->arena, &w->calls, sum);
+    vec_push(s->arena, &w->loads, load_of(p, &c, cost));
 }
 
 /* The first step reads what is given, once for each sentence; later ones a row
@@ -113,6 +114,8 @@ static void add_search_calls(Setup *s, Work *w)
         }
         setup_decode(s, &b, rows, past, step == 0 ? 1 : o->beam);
         add_call(s, w, decode_call(s, &b));
+        w->loads.at[w->loads.n - 1].count[LoadLogits] =
+            (double)(b.sequences * s->model->target_vocab);
     }
 }
 

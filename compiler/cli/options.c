@@ -186,6 +186,8 @@ const Option option_table[] = {
          "override a field of the spec; KEY= leaves it out"),
     LIST("--vary", "KEY=VALUES", OWN(Sweep, vary),
          "a field or option, as h=4,8, N=2..6, p=16..128..x2"),
+    FLAG("--predict", OWN(Sweep, sweep.predict),
+         "run nothing: times as they are thought to be"),
     FLAG("--zip", OWN(Sweep, sweep.zip),
          "all --vary in step, not every combination"),
     TEXT("--weights", "FILE",

@@ -42,6 +42,19 @@ static double get_time(const Row *r, int which)
     return w ? w->time.p50 : NAN;
 }
 
+/* Seconds that it was thought to take. */
+static double get_predicted(const Row *r, int which)
+{
+    const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
+    return r->state != RowRefused && w && w->there ? w->estimate : NAN;
+}
+
+/* By how much that misses the time, as a part of it. */
+static double get_miss(const Row *r, int which)
+{
+    return fabs(get_predicted(r, which) / get_time(r, which) - 1);
+}
+
 static double get_low(const Row *r, int which)
 {
     const RowWork *w = timed_work(r, which);
@@ -95,47 +108,61 @@ enum { WorkMain = WorkKinds };
 /* clang-format off */
 #define TIME(name, work, rank)                                                \
     { name, name "_ms", name " ms", ColumnSeconds, get_time, NULL, work,      \
-      -1, rank, true },                                                       \
+      -1, rank, NeedsTimes },                                                 \
     { name "_low", name "_low_ms", name " low", ColumnSeconds, get_low, NULL, \
-      work, -1, 20, true },                                                   \
+      work, -1, 20, NeedsTimes },                                             \
     { name "_high", name "_high_ms", name " high", ColumnSeconds, get_high,   \
-      NULL, work, -1, 20, true }
+      NULL, work, -1, 20, NeedsTimes }
+
+#define PREDICTED(name, head, work)                                           \
+    { name, name "_ms", head, ColumnSeconds, get_predicted, NULL, work,       \
+      -1, 3, NeedsEstimates }
 
 static const SweepColumn all[] = {
     { "parameters", "parameters", "parameters", ColumnCount, get_parameters,
-      NULL, 0, -1, 0, false },
+      NULL, 0, -1, 0, NeedsPlan },
     { "weights", "weights_bytes", "weights MB", ColumnBytes, get_weights,
-      NULL, 0, -1, 6, false },
+      NULL, 0, -1, 6, NeedsPlan },
     { "memory", "memory_bytes", "memory MB", ColumnBytes, get_memory,
-      NULL, 0, -1, 4, false },
+      NULL, 0, -1, 4, NeedsPlan },
     { "flops", "flops", "MFLOP", ColumnFlops, get_flops,
-      NULL, 0, -1, 5, false },
+      NULL, 0, -1, 5, NeedsPlan },
     TIME("encode", WorkEncode, 7),
     TIME("prefill", WorkPrefill, 7),
     TIME("step", WorkStep, 3),
     TIME("search", WorkSearch, 0),
     TIME("latency", WorkMain, 0),
+    PREDICTED("encode_predicted", "encode ms", WorkEncode),
+    PREDICTED("prefill_predicted", "prefill ms", WorkPrefill),
+    PREDICTED("step_predicted", "step ms", WorkStep),
+    PREDICTED("search_predicted", "search ms", WorkSearch),
+    PREDICTED("predicted", "predicted ms", WorkMain),
+    { "missed", "missed_percent", "missed by %", ColumnPart, get_miss,
+      NULL, WorkMain, -1, 11, NeedsTimes },
     { "error", "error_percent", "+- %", ColumnPart, get_error,
-      NULL, WorkMain, -1, 8, true },
+      NULL, WorkMain, -1, 8, NeedsTimes },
     { "tokens", "tokens_per_s", "tokens/s", ColumnRate, get_tokens,
-      NULL, WorkMain, 1, 2, true },
+      NULL, WorkMain, 1, 2, NeedsTimes },
     { "limit", "limit_percent", "% of limit", ColumnPart, get_limit,
-      NULL, WorkMain, 1, 1, true },
+      NULL, WorkMain, 1, 1, NeedsTimes },
     { "bound", "bound", "bound by", ColumnWord, NULL,
-      get_bound, WorkMain, 0, 9, true },
+      get_bound, WorkMain, 0, 9, NeedsTimes },
     { "runs", "runs", "runs", ColumnCount, get_runs,
-      NULL, WorkMain, 0, 10, true },
+      NULL, WorkMain, 0, 10, NeedsTimes },
 };
 /* clang-format on */
 enum { AllColumns = sizeof all / sizeof *all };
 
 static const char usual[] =
     "parameters,weights,memory,flops,encode,prefill,step,search,error,tokens,"
-    "limit,bound";
+    "limit,bound,predicted,missed";
+static const char usual_predicted[] =
+    "parameters,weights,memory,flops,encode_predicted,prefill_predicted,"
+    "step_predicted,search_predicted";
 static const char usual_exact[] =
     "parameters,weights,memory,flops,encode,encode_low,encode_high,prefill,"
     "prefill_low,prefill_high,step,step_low,step_high,search,search_low,"
-    "search_high,tokens,limit,bound,runs";
+    "search_high,tokens,limit,bound,runs,predicted";
 
 /* -------------------------------------------------------------- choice --- */
 static _Noreturn void unknown(Arena *a, const char *option, const char *name)
@@ -199,9 +226,9 @@ void columns_read(Arena *a, const char *list, const char *option, Columns *to,
     }
 }
 
-const char *columns_usual(bool exact)
+const char *columns_usual(bool exact, bool predict)
 {
-    return exact ? usual_exact : usual;
+    return predict ? usual_predicted : exact ? usual_exact : usual;
 }
 
 /* ---------------------------------------------------------------- texts --- */

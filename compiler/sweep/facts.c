@@ -10,14 +10,6 @@ enum {
 };
 static const double same = 0.02, again_seconds = 0.1;
 
-static int work_of(const Setup *setup, const Work *w)
-{
-    return w->batch == &setup->encode  ? WorkEncode
-         : w->batch == &setup->prefill ? WorkPrefill
-         : w->batch == &setup->step    ? WorkStep
-                                       : WorkSearch;
-}
-
 static const char *const *field_texts(const Sweep *s, const Spec *spec)
 {
     const size_t n = (size_t)s->fields.n;
@@ -38,16 +30,15 @@ static void take_plan(const Sweep *s, Row *r, const Engine *e,
     r->fields = field_texts(s, e->spec);
     for (int i = 0; i < works->n; i++) {
         const Work *w = &works->at[i];
-        r->work[work_of(setup, w)] = (RowWork){
-            .there = true,
-            .cost = w->sum,
-            .tokens = w->tokens,
-            .estimate = estimate_work(s, setup, w),
-            .limit = NAN,
-            .bound = BoundFma
-        };
+        r->work[work_of(setup, w)] = (RowWork){ .there = true,
+                                                .cost = w->sum,
+                                                .tokens = w->tokens,
+                                                .estimate = NAN,
+                                                .limit = NAN,
+                                                .bound = BoundFma };
     }
     r->flops = row_main(r) ? row_main(r)->cost.flops : 0;
+    estimate_row(s, r, e, setup, works);
 }
 
 int facts_plan(const Sweep *s, const Variant *v, Row *r)

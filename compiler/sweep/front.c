@@ -43,7 +43,7 @@ static double hoped(const SweepColumn *c, const Row *r)
     const RowWork *w = row_main(r);
     const double error = w && w->time.n > 0 ? summary_error(&w->time) : 0;
     const double x = worth(c, r);
-    return c->timed ? x - fabs(x) * (error < 0 ? 1 : error) : x;
+    return c->needs == NeedsTimes ? x - fabs(x) * (error < 0 ? 1 : error) : x;
 }
 
 bool front_near(const Sweep *s, const Row *r)

@@ -57,13 +57,15 @@ const char *variant_text(Arena *a, const Axes *axes, const Variant *v);
 /* ----------------------------------------------------------------- row.c ---
  */
 enum { WorkEncode, WorkPrefill, WorkStep, WorkSearch, WorkKinds };
-extern const char *const work_word[WorkKinds]; /* "encode" .. */
+extern const char *const work_word[WorkKinds];  /* "encode" .. */
+int work_of(const Setup *setup, const Work *w); /* WorkEncode .. */
 
 typedef struct { /* a workload of a variant */
     bool there;
     Cost cost;           /* of one run */
     double tokens;       /* that one run takes in or gives out */
     double estimate;     /* seconds, before anything ran; NAN: not known */
+    double load[Loads];  /* of one run: what the estimate is made of */
     Times times;         /* of its runs */
     Summary time;        /* of them; n 0: it was not timed */
     double limit;        /* seconds that the machine needs at least */
@@ -76,13 +78,15 @@ typedef enum { RowNew, RowPlanned, RowTimed, RowRefused } RowState;
 typedef struct {
     const Variant *variant;
     RowState state;
-    int code;                 /* RowRefused: the exit code that it stands for */
-    const char *message;      /* RowRefused: why */
-    const char *note;         /* what the spec's reading warns of; or NULL */
-    const char *hash;         /* of the spec, in hex; NULL: not known */
-    double parameters, flops; /* of what row_main() is */
-    double weights, memory;   /* bytes; memory: with the weights */
-    RowWork work[WorkKinds];  /* by WorkEncode .. */
+    int code;            /* RowRefused: the exit code that it stands for */
+    const char *message; /* RowRefused: why */
+    const char *note;    /* what the spec's reading warns of; or NULL */
+    const char *hash;    /* of the spec, in hex; NULL: not known */
+    const char
+        *host; /* whom its code is made for: machine, threads, compiler */
+    double parameters, flops;  /* of what row_main() is */
+    double weights, memory;    /* bytes; memory: with the weights */
+    RowWork work[WorkKinds];   /* by WorkEncode .. */
     const char *const *fields; /* [fields of the columns] texts */
     bool front;
 } Row;
@@ -108,6 +112,8 @@ typedef enum {
     ColumnWord
 } ColumnKind;
 
+typedef enum { NeedsPlan, NeedsEstimates, NeedsTimes } ColumnNeeds;
+
 typedef struct {
     const char *name; /* of --columns; of spec fields their key */
     const char *json; /* with its unit: "step_ms" */
@@ -118,7 +124,7 @@ typedef struct {
     int which;                                    /* their argument */
     int better; /* -1: less is, 1: more is, 0 */
     int rank;   /* as in TableFit; of table_fit() */
-    bool timed;
+    ColumnNeeds needs;
 } SweepColumn;
 typedef VEC(SweepColumn) Columns;
 
@@ -127,7 +133,7 @@ typedef VEC(SweepColumn) Columns;
 void columns_read(Arena *a, const char *list, const char *option, Columns *to,
                   Words *fields);
 /* Names of the usual columns: for people, or for programs. */
-const char *columns_usual(bool exact);
+const char *columns_usual(bool exact, bool predict);
 /* "12.3 ms" without its unit, as `head` has it; "": none. */
 const char *column_text(Arena *a, const SweepColumn *c, const Row *r);
 /* The same for programs, with all digits, in the unit of `json`. */
@@ -136,6 +142,12 @@ bool column_has(const SweepColumn *c, const Row *r);
 
 /* --------------------------------------------------------------- sweep.c ---
  */
+typedef struct { /* how fast a host does each kind of work */
+    const char *host;
+    int times; /* of workloads that they come from; 0: they are a guess */
+    double c[Loads];
+} Speeds;
+
 typedef struct {
     const SweepOptions *options;
     FILE *out;
@@ -149,6 +161,8 @@ typedef struct {
     Machine *machine; /* shared with the children: what one of them finds to be
                          faster is so for all */
     int threads;      /* the most that a variant has */
+    bool estimates;   /* any column needs what a run is thought to take */
+    Speeds speeds;    /* of the first row's host */
     double begin;     /* machine_seconds() */
     int64_t runs;     /* of each workload in a round; 0: by seconds */
     double runs_seconds; /* of a variant in a round */
@@ -178,8 +192,31 @@ int facts_times(const Sweep *s, const Variant *v, Row *r);
 
 /* ------------------------------------------------------------ estimate.c ---
  */
-/* Seconds that a workload of a planned model takes, before anything ran. */
-double estimate_work(const Sweep *s, const Setup *setup, const Work *w);
+/* Fills in the machine's rates: measured, or those that are kept. */
+void estimate_begin(Sweep *s);
+/* Of a planned model: whom it is made for, and by workload the seconds of it
+ * before anything ran.                                                       */
+void estimate_row(const Sweep *s, Row *r, const Engine *e, const Setup *setup,
+                  const Works *works);
+/* The speeds of the row's host, for the rows that come. */
+void estimate_next(Sweep *s, const Row *r);
+/* Keeps the times of the rows, with which others are estimated. */
+void estimate_learn(const Sweep *s);
+
+/* -------------------------------------------------------------- speeds.c ---
+ */
+typedef struct { /* a workload that was timed */
+    double seconds, load[Loads];
+} Timed;
+typedef VEC(Timed) TimedList;
+/* What each kind of load takes on a host, in *to. */
+void speeds_read(Arena *a, const char *host, Speeds *to);
+double speeds_seconds(const double c[Loads], const double load[Loads]);
+void speeds_keep(Arena *a, const char *host, const TimedList *timed);
+/* The rates of this machine, as they were measured when they were kept. False:
+ * none are kept, or none of so many threads.                                 */
+bool rates_kept(Arena *a, Machine *m, int threads);
+void rates_keep(Arena *a, const Machine *m);
 
 /* --------------------------------------------------------------- child.c ---
  */

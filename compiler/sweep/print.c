@@ -35,8 +35,9 @@ static bool will_have(const SweepColumn *c, const Row *r)
     const bool work = c->which < WorkKinds ? r->work[c->which].there
                                            : row_main(r) != NULL;
     return r->state != RowRefused
-        && (c->timed ? r->state == RowTimed ? column_has(c, r) : work
-                     : column_has(c, r));
+        && (c->needs == NeedsTimes
+                ? r->state == RowTimed ? column_has(c, r) : work
+                : column_has(c, r));
 }
 
 /* A column in which no row has anything is not shown. */
@@ -78,7 +79,7 @@ static int longer(int width, const char *text)
 
 static bool any_words(const Table *t, const Cell *c)
 {
-    bool words = c->c && c->c->timed && c->c->kind == ColumnWord;
+    bool words = c->c && c->c->needs == NeedsTimes && c->c->kind == ColumnWord;
     for (int i = 0; i < t->s->rows.n; i++) {
         const Row *r = &t->s->rows.at[i];
         if (!c->c || r->state != RowRefused)

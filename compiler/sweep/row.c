@@ -7,6 +7,14 @@
 const char *const work_word[WorkKinds] = { "encode", "prefill", "step",
                                            "search" };
 
+int work_of(const Setup *setup, const Work *w)
+{
+    return w->batch == &setup->encode  ? WorkEncode
+         : w->batch == &setup->prefill ? WorkPrefill
+         : w->batch == &setup->step    ? WorkStep
+                                       : WorkSearch;
+}
+
 const RowWork *row_main(const Row *r)
 {
     static const int order[] = { WorkSearch, WorkEncode, WorkStep };
@@ -40,19 +48,24 @@ static json_t *work_json(const RowWork *w)
     for (int i = 0; i < w->times.n; i++)
         json_array_append_new(times,
                               json_integer(llround(1e9 * w->times.at[i])));
-    return json_pack("{s:o, s:f, s:o, s:o, s:i, s:o, s:o}", "cost",
+    json_t *load = json_array();
+    for (int i = 0; i < Loads; i++)
+        json_array_append_new(load, json_real(w->load[i]));
+    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:i, s:o, s:o}", "cost",
                      cost_json(&w->cost), "tokens", w->tokens, "estimate",
-                     number(w->estimate), "limit", number(w->limit), "bound",
-                     w->bound, "results", text(w->results), "times", times);
+                     number(w->estimate), "load", load, "limit",
+                     number(w->limit), "bound", w->bound, "results",
+                     text(w->results), "times", times);
 }
 
 json_t *row_json(const Row *r, int fields)
 {
     json_t *words = json_array();
-    json_t *o = json_pack("{s:o, s:f, s:f, s:f, s:f, s:o, s:o}", "hash",
-                          text(r->hash), "parameters", r->parameters, "flops",
-                          r->flops, "weights", r->weights, "memory", r->memory,
-                          "note", text(r->note), "fields", words);
+    json_t *o = json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o}", "hash",
+                          text(r->hash), "host", text(r->host), "parameters",
+                          r->parameters, "flops", r->flops, "weights",
+                          r->weights, "memory", r->memory, "note",
+                          text(r->note), "fields", words);
     for (int i = 0; i < fields; i++)
         json_array_append_new(words, text(r->fields[i]));
     for (int i = 0; i < WorkKinds; i++)
@@ -110,6 +123,16 @@ static void take_times(Reader *r, Times *to)
     }
 }
 
+static void take_load(Reader *r, double load[Loads])
+{
+    const json_t *list = json_object_get(r->from, "load");
+    for (size_t i = 0; i < Loads; i++) {
+        const json_t *x = json_array_get(list, i);
+        r->bad |= !(json_is_real(x) && json_real_value(x) >= 0);
+        load[i] = json_number_value(x);
+    }
+}
+
 static bool take_work(Arena *a, RowWork *w, const json_t *from)
 {
     Reader r = { a, from, false };
@@ -119,6 +142,7 @@ static bool take_work(Arena *a, RowWork *w, const json_t *from)
     w->cost = take_cost(&r);
     w->tokens = take_number(&r, "tokens");
     w->estimate = take_number(&r, "estimate");
+    take_load(&r, w->load);
     take_times(&r, &w->times);
     w->limit = take_number(&r, "limit");
     w->bound = bound >= 0 && (int)bound <= BoundFma ? (int)bound : BoundFma;
@@ -135,6 +159,7 @@ bool row_read(Arena *a, Row *row, const json_t *from, int fields)
     const json_t *words = json_object_get(from, "fields");
     const char **word = arena_alloc(a, (size_t)fields * sizeof *word + 1);
     row->hash = take_text(&r, "hash");
+    row->host = take_text(&r, "host");
     row->parameters = take_number(&r, "parameters");
     row->flops = take_number(&r, "flops");
     row->weights = take_number(&r, "weights");

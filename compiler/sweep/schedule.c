@@ -10,9 +10,10 @@
 #include "sweep/parts.h"
 
 /* Of a budget, for the first round; what a child takes before it runs; what
- * runs take beside their estimate, which is a bound; half of an interval that
- * is known well enough. */
-static const double first_part = 0.7, made = 0.02, more = 3, well_known = 0.01;
+ * runs take at most, in estimates of them; half of an interval that is known
+ * well enough. */
+static const double first_part = 0.7, made = 0.02, more = 1.5,
+                    well_known = 0.01;
 enum { LeastRuns = 7 };
 
 /* ---------------------------------------------------------------- order --- */

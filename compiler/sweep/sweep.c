@@ -7,15 +7,14 @@
 #include "base/progress.h"
 #include "sweep/parts.h"
 
-/* Of the machine's rates: enough to tell variants apart, and their limits. */
-static const double machine_time = 0.2;
-
 /* -------------------------------------------------------------- columns --- */
-static bool needs_times(const Columns *c)
+static bool any_needs(const Sweep *s, ColumnNeeds needs)
 {
-    for (int i = 0; i < c->n; i++)
-        if (c->at[i].timed)
-            return true;
+    const Columns *of[] = { &s->columns, &s->sort, &s->front };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int k = 0; k < of[i]->n; k++)
+            if (of[i]->at[k].needs >= needs)
+                return true;
     return false;
 }
 
@@ -36,20 +35,26 @@ static void read_columns(Sweep *s)
     const SweepOptions *o = s->options;
     Arena *a = s->arena;
     const bool exact = o->format == BenchJson || o->format == BenchCsv;
-    columns_read(a, o->columns ? o->columns : columns_usual(exact), "--columns",
-                 &s->columns, &s->fields);
+    columns_read(a, o->columns ? o->columns : columns_usual(exact, o->predict),
+                 "--columns", &s->columns, &s->fields);
     if (o->sort)
         columns_read(a, o->sort, "--sort", &s->sort, &s->fields);
     if (o->front)
         columns_read(a, o->front, "--front", &s->front, &s->fields);
     if (s->sort.n > 1)
         fail(ExitUsage, "--sort takes one column");
-    s->times = needs_times(&s->columns) || needs_times(&s->sort)
-            || needs_times(&s->front);
-    if (s->times && !o->sort)
-        columns_read(a, "latency", "--sort", &s->sort, &s->fields);
-    if (s->times && !o->front)
-        columns_read(a, "parameters,latency", "--front", &s->front, &s->fields);
+    s->times = any_needs(s, NeedsTimes);
+    s->estimates = any_needs(s, NeedsEstimates);
+    if (s->times && o->predict)
+        fail(ExitUsage, "--predict runs nothing: it has no columns of times: "
+                        "take predicted, prefill_predicted ..");
+    if (s->estimates && !o->sort)
+        columns_read(a, s->times ? "latency" : "predicted", "--sort", &s->sort,
+                     &s->fields);
+    if (s->estimates && !o->front)
+        columns_read(a,
+                     s->times ? "parameters,latency" : "parameters,predicted",
+                     "--front", &s->front, &s->fields);
     if (s->front.n)
         refuse_worthless(&s->front);
 }
@@ -63,6 +68,7 @@ static bool plan_all(Sweep *s)
         progress_step(variant_text(a, &s->axes, r->variant),
                       (double)i / s->rows.n, (i + 1.0) / s->rows.n);
         s->interrupted = !child_row(s, r, facts_plan);
+        estimate_next(s, r);
     }
     return !s->interrupted;
 }
@@ -84,8 +90,8 @@ static void run_all(Sweep *s)
 {
     progress_begin("sweep");
     keep_open(s);
-    if (s->times)
-        machine_measure(s->machine, s->threads, machine_time);
+    if (s->estimates)
+        estimate_begin(s);
     progress_step("planning", 0, s->times ? 0.05 : 1);
     progress_begin("");
     const bool planned = plan_all(s);
@@ -95,6 +101,7 @@ static void run_all(Sweep *s)
         progress_step("timing", 0.05, 1);
         progress_begin("");
         sweep_times(s);
+        estimate_learn(s);
         progress_end();
     }
     keep_close(s);
@@ -132,6 +139,10 @@ static int report(Sweep *s, FILE *out)
     sweep_print(s, out);
     fflush(out);
     say_left(s);
+    if (s->options->predict && s->speeds.host && s->speeds.times == 0)
+        note_once("no times of models are kept for %s: these are guesses; each "
+                  "sweep that runs makes later ones better",
+                  s->speeds.host);
     if (code)
         error_at((Pos){ 0 }, "no variant could be made");
     return code ? code : s->unkept ? ExitIO : ExitDone;

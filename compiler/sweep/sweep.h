@@ -1,14 +1,16 @@
 /* sweep.h: what many variants of a spec cost, one beside the other.
  *
  *   specs, --vary -> axes (axis.c) -> variants (grid.c)
- *   -> each in a child process (child.c): planned, then timed (facts.c), in the
- *      order that tells most soonest (schedule.c); kept in a file (keep.c)
+ *   -> each in a child process (child.c): planned and estimated (facts.c,
+ *      estimate.c, speeds.c), then timed, in the order that tells most soonest
+ *      (schedule.c); kept in a file (keep.c)
  *   -> rows (row.c), their columns (columns.c), the front (front.c)
  *   -> text (print.c, csv.c, json.c)
  *
  * In:  paths of specs, texts of --vary, columns, what an engine and a bench
- * take. Out: a table of the variants; one that cannot be made is a row that
- * says so. */
+ *      take.
+ * Out: a table of the variants; one that cannot be made is a row that says so.
+ */
 #ifndef ATTNC_SWEEP_H
 #define ATTNC_SWEEP_H
 
@@ -19,6 +21,7 @@ typedef struct {
     int nspecs;
     const char *const *vary; /* "h=4,8,16", each */
     int nvary;
+    bool predict;        /* run nothing: times as the plans say */
     bool zip;            /* axes in step, not every combination */
     const char *columns; /* names, by commas; NULL: the usual ones */
     const char *sort;    /* a column; NULL: the usual one */

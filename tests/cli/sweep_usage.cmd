@@ -28,3 +28,4 @@
 2 sweep models/tiny.yaml --columns=flops --front=flops,dtype
 2 sweep - - --columns=flops
 2 sweep --columns=flops
+2 sweep models/tiny.yaml --predict --columns=latency

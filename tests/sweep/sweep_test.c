@@ -364,9 +364,12 @@ static void test_plans(void **state)
                              .model = { .threads = -1 },
                              .work = { .steps = -1, .beam = 1 } };
     Machine machine;
-    Sweep s = {
-        .options = &o, .arena = a, .machine = &machine, .threads = 2, .runs = 1
-    };
+    Sweep s = { .options = &o,
+                .arena = a,
+                .machine = &machine,
+                .threads = 2,
+                .runs = 1,
+                .estimates = true };
     (void)state;
     machine_find(&machine);
     machine.counts = 1;

@@ -1,0 +1,253 @@
+/* speeds.c: how long work takes here, from times of other models. A workload
+ * takes c[0] x[0] + c[1] x[1] + ..: x[i] its loads, of each kind of work the
+ * seconds at the machine's rates (bench/load.c), c[i] what that kind takes of
+ * them. Times that were measured are kept, with their loads, for each host, and
+ * c is the vector that misses them least.
+ *
+ * Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23: c >= 0;
+ * here coordinate by coordinate, as the squares are few.                     */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep/parts.h"
+
+/* Where nothing is known: parts of the rates that products reach at usual
+ * sizes, and seconds of what no rate tells; and what a guess is worth, in times
+ * that agree with it.                                                        */
+static const double guess[Loads] = {
+    [LoadRow] = 1.2,       [LoadFew] = 1.3,      [LoadMany] = 1.1,
+    [LoadRow + 3] = 1.5,   [LoadFew + 3] = 1.5,  [LoadMany + 3] = 1.2,
+    [LoadQuery] = 2,       [LoadQueries] = 1.3,  [LoadNorm] = 2,
+    [LoadMove] = 2,        [LoadCalls] = 2e-7,   [LoadFunctions] = 2e-8,
+    [LoadResults] = 1e-10, [LoadCurves] = 3e-10, [LoadScores] = 2e-10,
+    [LoadLogits] = 1e-10,
+};
+static const double worth = 0.005;
+enum { MostTimes = 1024, Sweeps = 200, Rounds = 8 };
+
+/* ------------------------------------------------------------------ fit --- */
+typedef struct { /* of what was timed, all divided by the time */
+    double a[Loads][Loads], b[Loads];
+} Normal;
+
+/* A time far from what is thought counts for less: it may be of a machine that
+ * was busy.                                                                  */
+static double weight_of(const Timed *t, const double *c)
+{
+    const double wide = 0.05;
+    const double off = fabs(speeds_seconds(c, t->load) / t->seconds - 1);
+    return off <= wide ? 1 : wide / off;
+}
+
+static void add_square(Normal *n, const double *x, double y, double weight)
+{
+    for (int i = 0; i < Loads; i++) {
+        for (int k = 0; k < Loads; k++)
+            n->a[i][k] += weight * x[i] * x[k];
+        n->b[i] += weight * x[i] * y;
+    }
+}
+
+static void solve(const Normal *n, double *c)
+{
+    for (int round = 0; round < Sweeps; round++)
+        for (int i = 0; i < Loads; i++) {
+            double rest = n->b[i];
+            for (int k = 0; k < Loads; k++)
+                rest -= k == i ? 0 : n->a[i][k] * c[k];
+            c[i] = fmax(0, rest / n->a[i][i]);
+        }
+}
+
+/* Relative errors are what counts: a short time is worth as much as a long. */
+static void fit(const TimedList *list, double c[Loads])
+{
+    memcpy(c, guess, sizeof guess);
+    for (int round = 0; list->n && round < Rounds; round++) {
+        Normal n = { 0 };
+        for (int i = 0; i < list->n; i++) {
+            const Timed *t = &list->at[i];
+            double x[Loads];
+            for (int k = 0; k < Loads; k++)
+                x[k] = t->load[k] / t->seconds;
+            add_square(&n, x, 1, round ? weight_of(t, c) : 1);
+        }
+        for (int i = 0; i < Loads; i++) {
+            double x[Loads] = { 0 };
+            x[i] = 1 / guess[i];
+            add_square(&n, x, 1, worth);
+        }
+        solve(&n, c);
+    }
+}
+
+double speeds_seconds(const double c[Loads], const double load[Loads])
+{
+    double sum = 0;
+    for (int i = 0; i < Loads; i++)
+        sum += c[i] * load[i];
+    return sum;
+}
+
+/* ----------------------------------------------------------------- kept --- */
+static CacheKey key_of(const char *what, const char *host)
+{
+    return cache_key((CachePiece[]){ { what, strlen(what) },
+                                     { host, strlen(host) },
+                                     { ATTNC_VERSION, strlen(ATTNC_VERSION) } },
+                     3);
+}
+
+static json_t *kept_note(Arena *a, const char *what, const char *host)
+{
+    CacheEntry e;
+    if (!cache_get(&e, a, CacheNote, key_of(what, host), CacheWhole))
+        return NULL;
+    json_t *note = json_loadb(e.at, e.bytes, 0, NULL);
+    cache_close(&e);
+    return note;
+}
+
+/* What cannot be kept is only not there the next time. */
+static void keep_note(Arena *a, const char *what, const char *host,
+                      json_t *note)
+{
+    char *text = json_dumps(note, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    Fault unused;
+    if (text)
+        cache_put(a,
+                  &(CachePut){ .kind = CacheNote,
+                               .key = key_of(what, host),
+                               .what = arena_printf(a, "%s of %s", what, host),
+                               .at = text,
+                               .bytes = strlen(text) },
+                  &unused);
+    free(text);
+    json_decref(note);
+}
+
+static const char times_word[] = "times of models",
+                  rates_word[] = "rates of the machine";
+
+static bool timed_read(Timed *t, const json_t *from)
+{
+    if (json_array_size(from) != Loads + 1)
+        return false;
+    t->seconds = json_number_value(json_array_get(from, 0));
+    for (int i = 0; i < Loads; i++)
+        t->load[i] = json_number_value(json_array_get(from, (size_t)i + 1));
+    return t->seconds > 0;
+}
+
+static void times_read(Arena *a, const char *host, TimedList *to)
+{
+    json_t *note = kept_note(a, times_word, host), *x;
+    size_t i;
+    json_array_foreach(note, i, x)
+    {
+        Timed t;
+        if (timed_read(&t, x))
+            vec_push(a, to, t);
+    }
+    json_decref(note);
+}
+
+void speeds_read(Arena *a, const char *host, Speeds *to)
+{
+    TimedList list = { 0 };
+    times_read(a, host, &list);
+    to->host = host;
+    to->times = list.n;
+    fit(&list, to->c);
+}
+
+/* But for digits that were not written. */
+static bool same_load(const double *a, const double *b)
+{
+    for (int i = 0; i < Loads; i++)
+        if (fabs(a[i] - b[i]) > 1e-7 * fabs(a[i]))
+            return false;
+    return true;
+}
+
+/* The same work has one time: the last. */
+static void put_time(Arena *a, TimedList *list, const Timed *t)
+{
+    for (int i = 0; i < list->n; i++)
+        if (same_load(list->at[i].load, t->load)) {
+            list->at[i] = *t;
+            return;
+        }
+    vec_push(a, list, *t);
+}
+
+void speeds_keep(Arena *a, const char *host, const TimedList *new)
+{
+    TimedList list = { 0 };
+    json_t *note = json_array();
+    times_read(a, host, &list);
+    for (int i = 0; i < new->n; i++)
+        put_time(a, &list, &new->at[i]);
+    for (int i = list.n > MostTimes ? list.n - MostTimes : 0; i < list.n; i++) {
+        json_t *row = json_array();
+        json_array_append_new(row, json_real(list.at[i].seconds));
+        for (int k = 0; k < Loads; k++)
+            json_array_append_new(row, json_real(list.at[i].load[k]));
+        json_array_append_new(note, row);
+    }
+    keep_note(a, times_word, host, note);
+}
+
+/* ---------------------------------------------------------------- rates --- */
+static const char *machine_name(Arena *a, const Machine *m)
+{
+    return arena_printf(a, "%s, %d cores, %zu %zu %zu", m->cpu, m->cores,
+                        m->cache[0], m->cache[1], m->cache[2]);
+}
+
+static bool rates_read(Rates *r, const json_t *from)
+{
+    if (json_array_size(from) != Levels + 2)
+        return false;
+    r->threads = (int)json_integer_value(json_array_get(from, 0));
+    r->fma = json_number_value(json_array_get(from, 1));
+    for (int i = 0; i < Levels; i++)
+        r->read[i] = json_number_value(json_array_get(from, (size_t)i + 2));
+    return r->threads > 0 && r->fma > 0;
+}
+
+bool rates_kept(Arena *a, Machine *m, int threads)
+{
+    Machine found = *m;
+    json_t *x;
+    size_t i;
+    machine_find(&found);
+    json_t *note = kept_note(a, rates_word, machine_name(a, &found));
+    json_array_foreach(note, i, x)
+    {
+        if (found.counts < MostRates
+            && rates_read(&found.rates[found.counts], x))
+            found.counts++;
+    }
+    json_decref(note);
+    if (found.counts == 0 || machine_rates(&found, threads)->threads != threads)
+        return false;
+    *m = found;
+    return true;
+}
+
+void rates_keep(Arena *a, const Machine *m)
+{
+    json_t *note = json_array();
+    for (int i = 0; i < m->counts; i++) {
+        const Rates *r = &m->rates[i];
+        json_t *row = json_array();
+        json_array_append_new(row, json_integer(r->threads));
+        json_array_append_new(row, json_real(r->fma));
+        for (int k = 0; k < Levels; k++)
+            json_array_append_new(row, json_real(r->read[k]));
+        json_array_append_new(note, row);
+    }
+    keep_note(a, rates_word, machine_name(a, m), note);
+}
