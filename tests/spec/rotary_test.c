@@ -90,12 +90,15 @@ static void packed_table(void **state)
     };
 
     (void)state;
-    for (int64_t r = 0; r < item.rows; r++)
-        for (int64_t c = 0; c < 4; c++) {
+    for (int64_t r = 0; r < item.rows; r++) {
+        float row[4];
+        table_floats(&item, r, 1, 0, 4, row, 4);
+        for (int c = 0; c < 4; c++) {
             const double angle = (double)r * rate[c % 2];
             const double x = 1.25 * (c < 2 ? cos(angle) : sin(angle));
-            assert_true(table_element(&item, r, c) == (float)x);
+            assert_true(row[c] == (float)x);
         }
+    }
 }
 
 int main(void)
