@@ -30,7 +30,7 @@ int cmd_sweep(const SweepCommand *o)
         fail(ExitUsage, "--resume -: rows are read and written there, stdout "
                         "is not: name a file");
     sweep.work.no_kernels = sweep.work.no_limit = true;
-    const int code = sweep_run(&sweep, stdout);
+    const int code = sweep_run(&sweep, beside(sweep.svg));
     arena_free(a);
     return code;
 }

@@ -231,6 +231,18 @@ const char *columns_usual(bool exact, bool predict)
     return predict ? usual_predicted : exact ? usual_exact : usual;
 }
 
+/* They are the next two. */
+void column_ends(const SweepColumn *c, const SweepColumn **low,
+                 const SweepColumn **high)
+{
+    *low = *high = NULL;
+    for (int i = 0; c->get == get_time && i + 2 < AllColumns; i++)
+        if (all[i].get == get_time && all[i].which == c->which) {
+            *low = &all[i + 1];
+            *high = &all[i + 2];
+        }
+}
+
 /* ---------------------------------------------------------------- texts --- */
 bool column_has(const SweepColumn *c, const Row *r)
 {

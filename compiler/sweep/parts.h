@@ -139,6 +139,9 @@ const char *column_text(Arena *a, const SweepColumn *c, const Row *r);
 /* The same for programs, with all digits, in the unit of `json`. */
 const char *column_exact(Arena *a, const SweepColumn *c, const Row *r);
 bool column_has(const SweepColumn *c, const Row *r);
+/* The columns of the ends of its interval; NULL: it has none. */
+void column_ends(const SweepColumn *c, const SweepColumn **low,
+                 const SweepColumn **high);
 
 /* --------------------------------------------------------------- sweep.c ---
  */
@@ -157,6 +160,8 @@ typedef struct {
     Rows rows; /* one a variant, in their order */
     Words fields;
     Columns columns, sort, front; /* one of `sort`, none or two of `front` */
+    Columns drawn;                /* that --axes names: x and y, or y */
+    int drawn_axis;               /* that --axes names first; -1: none */
     bool times;                   /* any column needs that the variants run */
     Machine *machine; /* shared with the children: what one of them finds to be
                          faster is so for all */
@@ -250,5 +255,15 @@ void live_end(Sweep *s);
 void sweep_print(const Sweep *s, FILE *out);
 void sweep_csv(const Sweep *s, FILE *out);
 void sweep_json(const Sweep *s, FILE *out);
+
+/* ------------------------------------------- draw_axes.c, draw_sweep.c --- */
+/* The columns that --axes names. Ends with ExitUsage after a message. */
+void draw_read(Sweep *s);
+/* Once the rows are planned: ends with ExitUsage after a message where no row
+ * can have the numbers that are to be drawn.                                 */
+void draw_check(const Sweep *s);
+/* A picture of `size` bytes as SVG, to be freed; NULL: no row has both numbers.
+ */
+char *draw_sweep(const Sweep *s, size_t *size);
 
 #endif

@@ -10,7 +10,7 @@
 /* -------------------------------------------------------------- columns --- */
 static bool any_needs(const Sweep *s, ColumnNeeds needs)
 {
-    const Columns *of[] = { &s->columns, &s->sort, &s->front };
+    const Columns *of[] = { &s->columns, &s->sort, &s->front, &s->drawn };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         for (int k = 0; k < of[i]->n; k++)
             if (of[i]->at[k].needs >= needs)
@@ -41,6 +41,7 @@ static void read_columns(Sweep *s)
         columns_read(a, o->sort, "--sort", &s->sort, &s->fields);
     if (o->front)
         columns_read(a, o->front, "--front", &s->front, &s->fields);
+    draw_read(s);
     if (s->sort.n > 1)
         fail(ExitUsage, "--sort takes one column");
     s->times = any_needs(s, NeedsTimes);
@@ -96,6 +97,8 @@ static void run_all(Sweep *s)
     progress_begin("");
     const bool planned = plan_all(s);
     progress_end();
+    if (planned && s->options->svg)
+        draw_check(s);
     if (planned && s->times) {
         keep_take(s);
         progress_step("timing", 0.05, 1);
@@ -131,7 +134,19 @@ static void say_left(const Sweep *s)
         note_once("--resume FILE keeps rows, and goes on from them");
 }
 
-static int report(Sweep *s, FILE *out)
+static int write_svg(const Sweep *s, Output *file)
+{
+    size_t n;
+    char *text = draw_sweep(s, &n);
+    if (text)
+        return commit_text(file, text, n);
+    output_cancel(file);
+    error_at((Pos){ 0 }, "--svg: there is nothing to draw: no variant has both "
+                         "numbers");
+    return ExitInput;
+}
+
+static int report(Sweep *s, FILE *out, Output *svg)
 {
     const int code = refused_code(s);
     front_mark(s);
@@ -145,7 +160,10 @@ static int report(Sweep *s, FILE *out)
                   s->speeds.host);
     if (code)
         error_at((Pos){ 0 }, "no variant could be made");
-    return code ? code : s->unkept ? ExitIO : ExitDone;
+    const int drawn = s->options->svg && !code ? write_svg(s, svg) : ExitDone;
+    if (s->options->svg && code)
+        output_cancel(svg);
+    return code ? code : drawn ? drawn : s->unkept ? ExitIO : ExitDone;
 }
 
 int sweep_run(const SweepOptions *o, FILE *out)
@@ -155,6 +173,8 @@ int sweep_run(const SweepOptions *o, FILE *out)
                 .arena = arena_new(),
                 .begin = machine_seconds(),
                 .kept = -1 };
+    Output svg;
+    Fault why;
     s.machine = mmap(NULL, sizeof *s.machine, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s.machine == MAP_FAILED)
@@ -165,9 +185,11 @@ int sweep_run(const SweepOptions *o, FILE *out)
     grid_make(s.arena, o, &s.axes, &s.variants);
     for (int i = 0; i < s.variants.n; i++)
         vec_push(s.arena, &s.rows, ((Row){ .variant = &s.variants.at[i] }));
+    if (o->svg && !output_open(&svg, o->svg, &why))
+        return report_fault(&why);
     interrupt_watch();
     run_all(&s);
-    const int code = report(&s, out);
+    const int code = report(&s, out, &svg);
     munmap(s.machine, sizeof *s.machine);
     interrupt_end();
     arena_free(s.arena);

@@ -5,7 +5,7 @@
  *      estimate.c, speeds.c), then timed, in the order that tells most soonest
  *      (schedule.c); kept in a file (keep.c)
  *   -> rows (row.c), their columns (columns.c), the front (front.c)
- *   -> text (print.c, csv.c, json.c)
+ *   -> text (print.c, csv.c, json.c), a picture (draw_sweep.c)
  *
  * In:  paths of specs, texts of --vary, columns, what an engine and a bench
  *      take.
@@ -26,6 +26,9 @@ typedef struct {
     const char *columns; /* names, by commas; NULL: the usual ones */
     const char *sort;    /* a column; NULL: the usual one */
     const char *front;   /* "parameters,latency"; NULL: these */
+    const char *svg;     /* a file to draw the rows into; NULL: none */
+    const char *axes;    /* what it draws: "parameters,latency"; NULL: what fits
+                            the fields that are varied */
     BenchFormat format;
     double budget;       /* seconds for all of it; 0: no limit */
     const char *resume;  /* a file that keeps the rows; NULL: none */

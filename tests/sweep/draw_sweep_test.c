@@ -1,0 +1,311 @@
+/* draw_sweep_test: scales, labels that do not overlap, and pictures of rows:
+ * well-formed, all marks inside, the same each time.                         */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep/draw.h"
+
+#include <cmocka.h>
+#undef fail /* base.h has another one */
+
+#include "support/check_xml.h"
+
+/* --------------------------------------------------------------- scales --- */
+static Scale scale_of(ColumnKind kind, double least, double most, bool zero)
+{
+    Scale s = scale_new(kind);
+    scale_widen(&s, least);
+    scale_widen(&s, most);
+    scale_end(&s, zero);
+    return s;
+}
+
+static void check_scale(ColumnKind kind, double least, double most,
+                        bool logarithmic, const char *word)
+{
+    Arena *a = arena_new();
+    const Scale s = scale_of(kind, least, most, true);
+    double tick[MostTicks];
+    const int n = scale_ticks(&s, 6, tick);
+    assert_int_equal(s.logarithmic, logarithmic);
+    assert_string_equal(s.word, word);
+    assert_true(scale_part(&s, least) >= 0 && scale_part(&s, most) <= 1);
+    assert_true(scale_part(&s, least) <= scale_part(&s, most));
+    assert_in_range(n, 2, 16);
+    for (int i = 0; i < n; i++) {
+        assert_true(scale_part(&s, tick[i]) > -1e-9);
+        assert_true(scale_part(&s, tick[i]) < 1 + 1e-9);
+        assert_true(i == 0 || tick[i] > tick[i - 1]);
+        /* texts are short, and what they say */
+        const char *text = scale_text(a, &s, tick[i], 4);
+        assert_true(strlen(text) <= 9);
+        assert_true(fabs(atof(text) * s.unit - tick[i])
+                    <= 0.006 * fabs(tick[i]) + 1e-12);
+    }
+    arena_free(a);
+}
+
+static void test_scales(void **state)
+{
+    (void)state;
+    check_scale(ColumnSeconds, 12e-6, 90e-6, false, "us");
+    check_scale(ColumnSeconds, 0.5e-3, 90e-3, true, "ms");
+    check_scale(ColumnSeconds, 3, 3, false, "s");
+    check_scale(ColumnCount, 22912, 23000, false, "thousands");
+    check_scale(ColumnCount, 1e3, 7e9, true, "billions");
+    check_scale(ColumnCount, 0, 900, false, "");
+    check_scale(ColumnCount, 0, 0, false, "");
+    check_scale(ColumnFlops, 1e6, 1e12, true, "TFLOP");
+    check_scale(ColumnBytes, 1e6, 19e6, false, "MB");
+    check_scale(ColumnPart, 0.2, 1.1, false, "%");
+    check_scale(ColumnRate, 900, 15000, false, "thousands a second");
+    check_scale(ColumnWord, -8, 800, false, "");
+}
+
+/* --------------------------------------------------------------- labels --- */
+static bool overlap(const Box *a, const Box *b)
+{
+    return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h
+        && b->y < a->y + a->h;
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 40;
+}
+
+/* Marks at random places: most have a label, none is over another or a mark. */
+static void test_labels(void **state)
+{
+    enum { Marks = 60 };
+    Arena *a = arena_new();
+    uint64_t seed = 7;
+    Labels l = { .arena = a, .inside = { 0, 0, 700, 420 } };
+    double x[Marks], y[Marks];
+    Box box[Marks];
+    int n = 0;
+    (void)state;
+    for (int i = 0; i < Marks; i++) {
+        x[i] = (double)(next_random(&seed) % 690) + 5;
+        y[i] = (double)(next_random(&seed) % 410) + 5;
+        labels_take(&l, x[i], y[i], 5);
+    }
+    for (int i = 0; i < Marks; i++) {
+        LabelPlace p;
+        if (labels_place(&l, x[i], y[i], "h=4 N=2", true, &p))
+            box[n++] = p.box;
+    }
+    assert_in_range(n, Marks / 2, Marks);
+    for (int i = 0; i < n; i++) {
+        assert_true(box[i].x >= 0 && box[i].x + box[i].w <= 700);
+        assert_true(box[i].y >= 0 && box[i].y + box[i].h <= 420);
+        for (int k = 0; k < i; k++)
+            assert_false(overlap(&box[i], &box[k]));
+        for (int k = 0; k < Marks; k++)
+            assert_false(
+                overlap(&box[i], &(Box){ x[k] - 5, y[k] - 5, 10, 10 }));
+    }
+    arena_free(a);
+}
+
+/* No room: none. */
+static void test_no_room(void **state)
+{
+    Arena *a = arena_new();
+    Labels l = { .arena = a, .inside = { 0, 0, 30, 30 } };
+    LabelPlace p;
+    (void)state;
+    assert_false(labels_place(&l, 15, 15, "transformer", true, &p));
+    arena_free(a);
+}
+
+/* ------------------------------------------------------------- pictures --- */
+typedef struct {
+    SweepOptions options;
+    Machine machine;
+    Sweep s;
+} Made;
+
+static SweepOptions new_options(const char *const *vary, int n)
+{
+    static const char *const specs[] = { "a<&b.yaml" };
+    return (SweepOptions){ .specs = specs,
+                           .nspecs = 1,
+                           .vary = vary,
+                           .nvary = n,
+                           .svg = "x.svg",
+                           .columns = "parameters,weights",
+                           .model = { .threads = -1 },
+                           .work = { .steps = -1, .beam = 1 } };
+}
+
+/* Rows that were timed: the last is refused. */
+static void make(Made *m, const char *const *vary, int n, const char *axes)
+{
+    Sweep *s = &m->s;
+    memset(m, 0, sizeof *m);
+    m->options = new_options(vary, n);
+    m->options.axes = axes;
+    *s = (Sweep){ .options = &m->options,
+                  .arena = arena_new(),
+                  .machine = &m->machine };
+    axes_read(s->arena, &m->options, &s->axes);
+    columns_read(s->arena, m->options.columns, "--columns", &s->columns,
+                 &s->fields);
+    draw_read(s);
+    grid_make(s->arena, &m->options, &s->axes, &s->variants);
+    for (int i = 0; i < s->variants.n; i++) {
+        Row r = { .variant = &s->variants.at[i],
+                  .state = i + 1 < s->variants.n ? RowTimed : RowRefused,
+                  .parameters = 1000 + 97 * (i % 7),
+                  .weights = 4000 - 97 * (i % 7) + 40 * (i % 3) };
+        RowWork *w = &r.work[WorkSearch];
+        w->there = true;
+        w->tokens = 3;
+        w->time = (Summary){ .n = 9,
+                             .p50 = 1e-3 * (i + 1),
+                             .low = 0.9e-3 * (i + 1),
+                             .high = 1.2e-3 * (i + 1) };
+        vec_push(s->arena, &s->rows, r);
+    }
+}
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+/* The points of a class of marks lie in a plot of this size. */
+static int check_inside(const char *svg, const char *mark, double width,
+                        double height)
+{
+    const char *at = svg;
+    int n = 0;
+    for (; (at = strstr(at, mark)); n++) {
+        double x, y;
+        at += strlen(mark);
+        assert_int_equal(sscanf(at, "%lf %lf", &x, &y), 2);
+        assert_true(x >= 0 && x <= width && y >= -6 && y <= height);
+    }
+    return n;
+}
+
+static const char dot[] = "<path class=\"dot\" d=\"M";
+static const char best[] = "<path class=\"best\" d=\"M";
+
+static char *draw(Made *m)
+{
+    size_t n, again;
+    draw_check(&m->s);
+    char *svg = draw_sweep(&m->s, &n), *same = draw_sweep(&m->s, &again);
+    assert_non_null(svg);
+    assert_int_equal(n, strlen(svg));
+    assert_string_equal(svg, same);
+    check_xml(svg, "path");
+    assert_non_null(strstr(svg, "prefers-color-scheme:dark"));
+    assert_non_null(strstr(svg, "a&#60;&#38;b"));
+    free(same);
+    return svg;
+}
+
+/* One field of numbers: a line, its band, a value beside each mark. */
+static void test_line(void **state)
+{
+    static const char *const vary[] = { "h=1..6" };
+    Made m;
+    (void)state;
+    make(&m, vary, 1, "latency");
+    char *svg = draw(&m);
+    assert_int_equal(check_inside(svg, dot, 700, 420), 5);
+    assert_int_equal(check_xml(svg, "g"), 3);
+    assert_int_equal(count(svg, "<path class=\"line\""), 1);
+    assert_int_equal(count(svg, "<path class=\"band\""), 1);
+    assert_int_equal(count(svg, "latency against h"), 2);
+    assert_non_null(strstr(svg, "1 of 6 variants are left out"));
+    assert_non_null(strstr(svg, "h=2: h 2 , latency 2 ms (1.8 to 2.4)"));
+    free(svg);
+    arena_free(m.s.arena);
+}
+
+/* Two: a panel for each value of the one, lines over the other; over that
+ * which is of numbers, or which --axes names.                                */
+static void test_panels(void **state)
+{
+    static const char *const vary[] = { "h=1..3", "N=1..4" };
+    static const char *const words[] = { "h=1..3", "dtype=f32,bf16" };
+    Made m;
+    (void)state;
+    make(&m, vary, 2, NULL);
+    char *svg = draw(&m);
+    assert_int_equal(check_inside(svg, dot, 230, 160), 11);
+    assert_int_equal(count(svg, "<path class=\"line\""), 3);
+    assert_non_null(strstr(svg, ">h 3</text>"));
+    assert_non_null(strstr(svg, "parameters against N"));
+    free(svg);
+    arena_free(m.s.arena);
+    make(&m, vary, 2, "h,weights");
+    svg = draw(&m);
+    assert_int_equal(count(svg, "<path class=\"line\""), 4);
+    assert_non_null(strstr(svg, "weights against h"));
+    free(svg);
+    arena_free(m.s.arena);
+    make(&m, words, 2, NULL);
+    svg = draw(&m);
+    assert_int_equal(count(svg, "<path class=\"line\""), 2);
+    assert_non_null(strstr(svg, ">dtype bf16</text>"));
+    free(svg);
+    arena_free(m.s.arena);
+}
+
+/* Else a scatter, with the front of its own two columns. */
+static void test_scatter(void **state)
+{
+    static const char *const vary[] = { "h=1..3", "N=1..4", "d_ff=1..2" };
+    Made m;
+    (void)state;
+    make(&m, vary, 3, "parameters,weights");
+    char *svg = draw(&m);
+    const int front = check_inside(svg, best, 700, 420);
+    assert_int_equal(check_inside(svg, dot, 700, 420) + front, 23);
+    assert_in_range(front, 2, 22);
+    assert_int_equal(count(svg, "<path class=\"front\""), 1);
+    assert_int_equal(count(svg, "<path class=\"line\""), 0);
+    free(svg);
+    arena_free(m.s.arena);
+    make(&m, vary, 3, NULL);
+    svg = draw(&m);
+    assert_non_null(strstr(svg, "weights against parameters"));
+    free(svg);
+    arena_free(m.s.arena);
+}
+
+/* Where no row has both there is no picture. */
+static void test_nothing(void **state)
+{
+    static const char *const vary[] = { "h=1..2" };
+    Made m;
+    size_t n;
+    (void)state;
+    make(&m, vary, 1, "h,step");
+    assert_null(draw_sweep(&m.s, &n));
+    arena_free(m.s.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scales),  cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_no_room), cmocka_unit_test(test_line),
+        cmocka_unit_test(test_panels),  cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
