@@ -291,11 +291,13 @@ format: ## write all C as .clang-format says: before each commit
 	@sh tests/format.sh
 rooms: ## draw docs/rooms.svg
 	sh tests/rooms.sh --svg > docs/rooms.svg
-pictures: $(B)/attnc ## draw docs/transformer-base.svg and docs/arena.svg
+pictures: $(B)/attnc ## draw docs/transformer-base.svg, arena.svg and sweep.svg
 	$(B)/attnc graph models/transformer-base.yaml --format=svg \
 	    -o docs/transformer-base.svg
 	$(B)/attnc plan models/transformer-base.yaml --march=x86-64-v3 --no-records \
 	    --format=svg -o docs/arena.svg
+	$(B)/attnc sweep models/transformer-base.yaml models/table3/*.yaml \
+	    --set vocab.size=41000 --columns=parameters,flops --svg=docs/sweep.svg
 clean: ## remove build/
 	rm -rf build
 help: ## this list

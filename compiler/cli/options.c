@@ -441,7 +441,7 @@ const Option option_table[] = {
     TEXT("--svg", "FILE", OWN(Sweep, sweep.svg),
          "draw the variants; - is stdout"),
     TEXT("--axes", "X,Y", OWN(Sweep, sweep.axes),
-         "of --svg: columns, or a field that is varied: h,latency"),
+         "what --svg draws: two columns, or h,latency"),
     TEXT("--svg", "FILE", OWN(Bench, bench.svg),
          "draw the roofline; - is stdout"),
     TEXT("--svg", "FILE", OWN(Tune, tune.svg),

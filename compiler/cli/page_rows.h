@@ -133,8 +133,8 @@ PAGE(Sweep,
      "nine variants, timed",
      "attnc sweep models/table3/*.yaml --columns=parameters,weights,flops",
      "several specs, nothing runs",
-     "attnc sweep models/tiny.yaml --vary p=8..32..x2 -t 1 --format=csv",
-     "one model at several lengths, for a program")
+     "attnc sweep models/tiny.yaml --vary p=8..64..x2 -t 1 --svg sweep.svg",
+     "one model at several lengths, as a picture too")
 PAGE(Tune,
      "Times the tilings of each task that promise most, and records those that "
      "are faster than the default beyond chance. compile, run and bench take "

@@ -56,6 +56,9 @@ void labels_take_line(Labels *l, double x0, double y0, double x1, double y1);
 bool labels_place(Labels *l, double x, double y, const char *text, bool far,
                   LabelPlace *to);
 
+/* Text that is safe, of at most so many letters, then dots. */
+const char *label_cut(Arena *a, const char *text, int most);
+
 /* ----------------------------------------------------------- draw_axes.c ---
  */
 typedef struct { /* what a side shows of a row */

@@ -153,7 +153,8 @@ static bool can_have(const Sweep *s, const Measure *m)
         const Row *r = &s->rows.at[i];
         if (!isnan(measure_get(m, r)))
             return true;
-        if (m->c && m->c->needs == NeedsTimes && m->c->get && r->state == RowPlanned
+        if (m->c && m->c->needs == NeedsTimes && m->c->get
+            && r->state == RowPlanned
             && (m->c->which >= WorkKinds || r->work[m->c->which].there))
             return true;
     }

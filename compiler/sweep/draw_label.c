@@ -3,10 +3,21 @@
 #include <math.h>
 
 #include "base/svg.h"
+#include "base/text.h"
 #include "sweep/draw.h"
 
 static const double pi = 3.14159265358979;
 static const double beside_mark = 8, above = 2, clear = 9; /* pixels */
+
+const char *label_cut(Arena *a, const char *text, int most)
+{
+    const char *plain = plain_text(a, text), *at = plain;
+    for (int n = 0; *at; at++)
+        if ((*at & 0xc0) != 0x80 && ++n > most)
+            return arena_printf(a, "%.*s\xe2\x80\xa6", (int)(at - plain),
+                                plain);
+    return plain;
+}
 
 static bool overlaps(const Box *a, const Box *b)
 {

@@ -168,17 +168,6 @@ static const char *name_of(const Picture *d, const Row *r)
              : name;
 }
 
-/* At most so many letters, then dots. */
-static const char *cut(Arena *a, const char *text, int most)
-{
-    const char *plain = plain_text(a, text), *at = plain;
-    for (int n = 0; *at; at++)
-        if ((*at & 0xc0) != 0x80 && ++n > most)
-            return arena_printf(a, "%.*s\xe2\x80\xa6", (int)(at - plain),
-                                plain);
-    return plain;
-}
-
 /* What tells a panel from the others. */
 static const char *panel_name(const Picture *d, const Row *r)
 {
@@ -188,7 +177,7 @@ static const char *panel_name(const Picture *d, const Row *r)
         if (i != d->view.x.axis && s->axes.at[i].value.n > 1)
             name = arena_printf(d->arena, "%s%s%s %s", name, *name ? ", " : "",
                                 s->axes.at[i].key, r->variant->value[i]);
-    return cut(d->arena, name, PanelWidth / 7);
+    return label_cut(d->arena, name, PanelWidth / 7);
 }
 
 static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
@@ -200,8 +189,8 @@ static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
 /* The names of all marks at its place, as many as there is room for. */
 static const char *names_at(const Picture *d, int i)
 {
-    const char *names = cut(d->arena, name_of(d, d->points.at[i].row),
-                            MostName);
+    const char *names = label_cut(d->arena, name_of(d, d->points.at[i].row),
+                                  MostName);
     int left = 0;
     for (int k = i + 1; k < d->points.n; k++) {
         if (d->points.at[k].leader != i)
@@ -239,7 +228,7 @@ static int find_ticks(const Picture *d, double tick[MostTicks])
 {
     int n = 0;
     if (!d->view.lines)
-        return scale_ticks(&d->x, 7, tick);
+        return scale_ticks(&d->x, 9, tick);
     for (int i = 0; i < d->points.n; i++) {
         bool known = false;
         for (int k = 0; k < n; k++)
@@ -278,7 +267,7 @@ static void put_ticks_x(Picture *d, bool texts)
 static void put_ticks_y(Picture *d, bool texts)
 {
     double tick[MostTicks];
-    const int n = scale_ticks(&d->y, d->height > PanelHeight ? 7 : 4, tick);
+    const int n = scale_ticks(&d->y, d->height > PanelHeight ? 9 : 4, tick);
     for (int i = 0; i < n; i++) {
         const double y = d->height * (1 - scale_part(&d->y, tick[i]));
         buffer_printf(&d->out, "<path class=\"grid\" d=\"M0 %.1fh%d\"/>\n", y,

@@ -29,3 +29,13 @@
 2 sweep - - --columns=flops
 2 sweep --columns=flops
 2 sweep models/tiny.yaml --predict --columns=latency
+2 sweep models/tiny.yaml --columns=flops --axes=flops,weights
+2 sweep models/tiny.yaml --vary h=1,2 --columns=flops --svg=no-such.svg --axes=h
+2 sweep models/tiny.yaml --vary h=1,2 --columns=flops --svg=no-such.svg --axes=flops,weights,memory
+2 sweep models/tiny.yaml --columns=flops --svg=no-such.svg --axes=flop,weights
+2 sweep models/tiny.yaml --columns=flops --svg=no-such.svg
+2 sweep models/tiny.yaml --vary h=1,2 --columns=flops --svg=no-such.svg --axes=dtype,flops
+2 sweep models/tiny.yaml --vary dtype=f32,bf16 --columns=flops --svg=no-such.svg --axes=dtype,flops
+2 sweep models/minilm.yaml --vary h=6,12 --svg=no-such.svg --axes=h,search
+2 sweep models/tiny.yaml --vary h=1,2 --vary N=1..37 --columns=flops --svg=no-such.svg --axes=h,flops
+4 sweep models/tiny.yaml --vary h=1,2 --columns=flops --svg=no-such/x.svg
