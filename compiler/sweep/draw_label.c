@@ -43,7 +43,7 @@ void labels_take(Labels *l, double x, double y, double radius)
     vec_push(l->arena, &l->taken, b);
 }
 
-/* Small boxes stand for it. */
+/* Small boxes stand for it, without gaps that another one could go through. */
 static Box piece_of(double x0, double y0, double x1, double y1, int i, int n)
 {
     const double part = n > 0 ? (double)i / n : 0;
@@ -52,7 +52,7 @@ static Box piece_of(double x0, double y0, double x1, double y1, int i, int n)
 
 static int pieces(double x0, double y0, double x1, double y1)
 {
-    return (int)ceil(hypot(x1 - x0, y1 - y0) / 4);
+    return (int)ceil(hypot(x1 - x0, y1 - y0) / 2);
 }
 
 void labels_take_line(Labels *l, double x0, double y0, double x1, double y1)

@@ -48,7 +48,8 @@ void scale_widen(Scale *s, double value)
 
 static void find_unit(Scale *s)
 {
-    const double most = fmax(fabs(s->most), fabs(s->least));
+    const double most = s->logarithmic ? sqrt(s->least * s->most)
+                                       : fmax(fabs(s->most), fabs(s->least));
     for (int i = 0; i < Units && units[s->kind][i].word; i++) {
         s->unit = units[s->kind][i].unit;
         s->word = units[s->kind][i].word;
@@ -59,8 +60,8 @@ static void find_unit(Scale *s)
 
 void scale_end(Scale *s, bool zero)
 {
-    find_unit(s);
     s->logarithmic = s->least > 0 && s->most > most_linear * s->least;
+    find_unit(s);
     s->from = s->logarithmic ? log10(s->least) : s->least;
     s->to = s->logarithmic ? log10(s->most) : s->most;
     double range = s->to - s->from;

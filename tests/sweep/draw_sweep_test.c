@@ -56,10 +56,10 @@ static void test_scales(void **state)
     check_scale(ColumnSeconds, 0.5e-3, 90e-3, true, "ms");
     check_scale(ColumnSeconds, 3, 3, false, "s");
     check_scale(ColumnCount, 22912, 23000, false, "thousands");
-    check_scale(ColumnCount, 1e3, 7e9, true, "billions");
+    check_scale(ColumnCount, 1e3, 7e9, true, "millions");
     check_scale(ColumnCount, 0, 900, false, "");
     check_scale(ColumnCount, 0, 0, false, "");
-    check_scale(ColumnFlops, 1e6, 1e12, true, "TFLOP");
+    check_scale(ColumnFlops, 1e6, 1e12, true, "GFLOP");
     check_scale(ColumnBytes, 1e6, 19e6, false, "MB");
     check_scale(ColumnPart, 0.2, 1.1, false, "%");
     check_scale(ColumnRate, 900, 15000, false, "thousands a second");
