@@ -4,6 +4,16 @@
 /* Far from the end of int64, so that a few sums of sizes cannot wrap. */
 static const int64_t memory_most = INT64_MAX / 16;
 
+ATTN_API int64_t attn_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+ATTN_API int64_t attn_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory)
 {
     m->base = NULL;

@@ -20,14 +20,8 @@ ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
 /* `memory` from its first aligned byte on (attn_memory_bytes allows for it). */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
-static inline int64_t attn_min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-static inline int64_t attn_max(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+ATTN_API int64_t attn_min(int64_t a, int64_t b);
+ATTN_API int64_t attn_max(int64_t a, int64_t b);
 /* Parts that an arena needs room for; NULL: 1. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 

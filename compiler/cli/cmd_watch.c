@@ -319,6 +319,14 @@ static void watch(Watch *w)
     }
 }
 
+static void close_watch(const Watch *w)
+{
+    changes_close(w->changes);
+    arena_free(w->before.arena);
+    arena_free(w->notes.arena);
+    arena_free(w->arena);
+}
+
 int cmd_watch(const WatchCommand *o)
 {
     sigset_t ends;
@@ -327,8 +335,11 @@ int cmd_watch(const WatchCommand *o)
     w.notes.arena = arena_new();
     w.what = read_command(w.arena, o);
     w.changes = changes_open(w.arena, &why);
-    if (!w.changes || !changes_add(w.changes, o->spec, &why))
-        return report_fault(&why);
+    if (!w.changes || !changes_add(w.changes, o->spec, &why)) {
+        const int code = report_fault(&why);
+        close_watch(&w);
+        return code;
+    }
     interrupt_watch();
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
@@ -336,10 +347,7 @@ int cmd_watch(const WatchCommand *o)
     sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, &w.usual);
     watch(&w);
-    changes_close(w.changes);
-    arena_free(w.before.arena);
-    arena_free(w.notes.arena);
-    arena_free(w.arena);
+    close_watch(&w);
     sigprocmask(SIG_SETMASK, &w.usual, NULL);
     interrupt_end(); /* raises the signal */
     return ExitDone;

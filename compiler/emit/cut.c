@@ -339,7 +339,8 @@ static void need_names(Cut *c, const char *text, const char *end)
 
 void cut_need(Cut *c, const char *text, size_t n)
 {
-    need_names(c, text, text + n);
+    if (n > 0)
+        need_names(c, text, text + n);
     while (c->found.n > 0) {
         const Piece p = c->pieces.at[c->found.at[--c->found.n]];
         need_names(c, p.at, p.end);

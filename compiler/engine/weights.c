@@ -121,6 +121,8 @@ static int check_and_pack(Engine *e)
     const int code = check_file(e, &report);
     weights_may_keep(e, !any_of(bad, safetensors_count(e->file)));
     print_report(&report);
+    if (!code && !e->packed) /* the first look had no memory for its report */
+        fail(ExitResource, "out of memory");
     return code ? code : still_as_read(e);
 }
 

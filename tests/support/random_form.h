@@ -471,15 +471,18 @@ static inline void form_search(RandomForm *f)
 static inline void form_chat(RandomForm *f)
 {
     RandomSpec *r = &f->r;
+    RandomSpec of = *r; /* what follows draws the same numbers */
+    const char *trim = WORD(&of, "none", "turns", "all");
 
     if (r->kind == KindDecoder && coin(r))
         say(r, "chat",
             TEXT(f,
-                 "{begin: \"%s\", system: {prefix: \"%s\", suffix: \"%s\", "
+                 "{begin: \"%s\", trim: %s, system: {prefix: \"%s\", "
+                 "suffix: \"%s\", "
                  "text: \"%s\", inside: %s}, user: {prefix: \"%s\", "
                  "suffix: \"%s\"}, assistant: {prefix: \"%s\", "
                  "suffix: \"%s\"}}",
-                 WORD(r, "", "<"), WORD(r, "", "t1"), WORD(r, "\\n", "?"),
+                 WORD(r, "", "<"), trim, WORD(r, "", "t1"), WORD(r, "\\n", "?"),
                  WORD(r, "be kind", ""), yes_no(r), WORD(r, "a", "\\\\"),
                  WORD(r, "\\\"", ":"), WORD(r, "x", "y: #"),
                  WORD(r, "", "\\t")));
