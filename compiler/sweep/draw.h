@@ -77,6 +77,10 @@ typedef struct {
 View view_choose(const Sweep *s);
 double measure_get(const Measure *m, const Row *r); /* NAN: none */
 ColumnKind measure_kind(const Measure *m);
+/* Of its variant, and of its spec where there are several. */
+const char *row_name(const Sweep *s, Arena *a, const Row *r);
+/* What tells a panel of lines over the axis from the others. */
+const char *panel_name(const Sweep *s, Arena *a, int axis, const Row *r);
 /* Have they all but the axis alike? */
 bool same_panel(const Sweep *s, int axis, const Row *x, const Row *y);
 

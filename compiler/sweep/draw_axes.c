@@ -112,6 +112,24 @@ bool same_panel(const Sweep *s, int axis, const Row *x, const Row *y)
     return same;
 }
 
+const char *row_name(const Sweep *s, Arena *a, const Row *r)
+{
+    const char *name = variant_text(a, &s->axes, r->variant);
+    return s->options->nspecs > 1 && s->axes.n > 0
+             ? arena_printf(a, "%s %s", r->variant->label, name)
+             : name;
+}
+
+const char *panel_name(const Sweep *s, Arena *a, int axis, const Row *r)
+{
+    const char *name = s->options->nspecs > 1 ? r->variant->label : "";
+    for (int i = 0; i < s->axes.n; i++)
+        if (i != axis && s->axes.at[i].value.n > 1)
+            name = arena_printf(a, "%s%s%s %s", name, *name ? ", " : "",
+                                s->axes.at[i].key, r->variant->value[i]);
+    return name;
+}
+
 /* The axis that lines go over: the last of numbers where one or two things are
  * varied; -1: none.                                                          */
 static int line_axis(const Sweep *s)

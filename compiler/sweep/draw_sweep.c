@@ -104,9 +104,10 @@ static void find_points(Picture *d)
         p.panel = panel_of(d, r);
         p.low = end_of(my->low, r);
         p.high = end_of(my->high, r);
-        scale_widen(&d->x, p.x);
-        scale_widen(&d->y, p.y);
-        scale_widen(&d->y, fmin(p.y, p.low)); /* fmin: not of a NAN */
+        /* fmin, fmax: not of a NAN */
+        scale_widen(&d->x, fmin(p.x, end_of(mx->low, r)));
+        scale_widen(&d->x, fmax(p.x, end_of(mx->high, r)));
+        scale_widen(&d->y, fmin(p.y, p.low));
         scale_widen(&d->y, fmax(p.y, p.high));
         vec_push(d->arena, &d->points, p);
     }
@@ -159,27 +160,6 @@ static void put_text(Picture *d, const char *attributes, double x, double y,
     buffer_printf(&d->out, "</text>\n");
 }
 
-static const char *name_of(const Picture *d, const Row *r)
-{
-    const Sweep *s = d->s;
-    const char *name = variant_text(d->arena, &s->axes, r->variant);
-    return s->options->nspecs > 1 && s->axes.n > 0
-             ? arena_printf(d->arena, "%s %s", r->variant->label, name)
-             : name;
-}
-
-/* What tells a panel from the others. */
-static const char *panel_name(const Picture *d, const Row *r)
-{
-    const Sweep *s = d->s;
-    const char *name = s->options->nspecs > 1 ? r->variant->label : "";
-    for (int i = 0; i < s->axes.n; i++)
-        if (i != d->view.x.axis && s->axes.at[i].value.n > 1)
-            name = arena_printf(d->arena, "%s%s%s %s", name, *name ? ", " : "",
-                                s->axes.at[i].key, r->variant->value[i]);
-    return label_cut(d->arena, name, PanelWidth / 7);
-}
-
 static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
 {
     return *s->word ? arena_printf(d->arena, "%s, %s", m->name, s->word)
@@ -189,14 +169,16 @@ static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
 /* The names of all marks at its place, as many as there is room for. */
 static const char *names_at(const Picture *d, int i)
 {
-    const char *names = label_cut(d->arena, name_of(d, d->points.at[i].row),
+    const char *names = label_cut(d->arena,
+                                  row_name(d->s, d->arena, d->points.at[i].row),
                                   MostName);
     int left = 0;
     for (int k = i + 1; k < d->points.n; k++) {
         if (d->points.at[k].leader != i)
             continue;
         const char *more = arena_printf(d->arena, "%s, %s", names,
-                                        name_of(d, d->points.at[k].row));
+                                        row_name(d->s, d->arena,
+                                                 d->points.at[k].row));
         if (left == 0 && strlen(more) <= MostName)
             names = plain_text(d->arena, more);
         else
@@ -209,7 +191,8 @@ static void put_tip(Picture *d, const Point *p)
 {
     Arena *a = d->arena;
     const char *tip = arena_printf(a, "%s: %s %s %s, %s %s %s",
-                                   name_of(d, p->row), d->view.x.name,
+                                   row_name(d->s, d->arena, p->row),
+                                   d->view.x.name,
                                    scale_text(a, &d->x, p->x, 5), d->x.word,
                                    d->view.y.name,
                                    scale_text(a, &d->y, p->y, 5), d->y.word);
@@ -294,18 +277,35 @@ static double down(const Picture *d, double y)
     return d->height * (1 - scale_part(&d->y, y));
 }
 
+static void put_bar(Picture *d, Labels *l, double x0, double y0, double x1,
+                    double y1)
+{
+    labels_take_line(l, x0, y0, x1, y1);
+    buffer_printf(&d->out,
+                  "<path class=\"thin\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x0, y0,
+                  x1, y1);
+}
+
+static void put_bars(Picture *d, Labels *l, const Point *p)
+{
+    const double low = end_of(d->view.x.low, p->row);
+    const double high = end_of(d->view.x.high, p->row);
+    if (!isnan(p->low))
+        put_bar(d, l, p->at_x, down(d, p->low), p->at_x, down(d, p->high));
+    if (!isnan(low))
+        put_bar(d, l, d->width * scale_part(&d->x, low), p->at_y,
+                d->width * scale_part(&d->x, high), p->at_y);
+}
+
 /* The intervals of all of a line's points, or of those that have one. */
-static void put_bands(Picture *d, int from, int end)
+static void put_bands(Picture *d, Labels *l, int from, int end)
 {
     const Point *p = d->points.at;
     bool all = end - from > 1;
     for (int i = from; i < end; i++)
         all = all && !isnan(p[i].low);
     for (int i = from; i < end && !all; i++)
-        if (!isnan(p[i].low))
-            buffer_printf(&d->out,
-                          "<path class=\"thin\" d=\"M%.1f %.1fV%.1f\"/>\n",
-                          p[i].at_x, down(d, p[i].low), down(d, p[i].high));
+        put_bars(d, l, &p[i]);
     if (!all)
         return;
     buffer_printf(&d->out, "<path class=\"band\" d=\"");
@@ -439,7 +439,11 @@ static void put_sides(Picture *d, int panel)
         put_text(d, " text-anchor=\"middle\"", d->width / 2.0, d->height + 32,
                  side_text(d, &d->view.x, &d->x));
     if (d->head.n > 1)
-        put_text(d, " class=\"b\"", 0, -6, panel_name(d, d->head.at[panel]));
+        put_text(d, " class=\"b\"", 0, -6,
+                 label_cut(d->arena,
+                           panel_name(d->s, d->arena, d->view.x.axis,
+                                      d->head.at[panel]),
+                           PanelWidth / 7));
 }
 
 static void put_plot(Picture *d, int from, int end)
@@ -452,7 +456,7 @@ static void put_plot(Picture *d, int from, int end)
                  .inside = { 1, 1, d->width - 2, d->height - 2 } };
     buffer_printf(&d->out, "<g transform=\"translate(%d %d)\">\n", x, y);
     put_sides(d, panel);
-    put_bands(d, d->view.lines ? from : end, end);
+    put_bands(d, &l, d->view.lines ? from : end, end);
     for (int i = from; i < end; i++)
         labels_take(&l, d->points.at[i].at_x, d->points.at[i].at_y, 5);
     if (d->view.lines)
@@ -460,7 +464,7 @@ static void put_plot(Picture *d, int from, int end)
     else
         put_front(d, &l);
     for (int i = from; i < end && !d->view.lines; i++)
-        put_bands(d, i, i + 1);
+        put_bands(d, &l, i, i + 1);
     put_marks(d, from, end);
     buffer_printf(&d->out, "<g font-size=\"%d\">\n", LabelSize);
     put_labels(d, &l, from, end);
@@ -495,7 +499,8 @@ static const char *subtitle_of(const Picture *d)
     int front = 0;
     for (int i = 0; i < d->points.n; i++) {
         front += d->points.at[i].front && d->points.at[i].leader == i;
-        bars |= !isnan(d->points.at[i].low);
+        bars |= !isnan(d->points.at[i].low)
+             || !isnan(end_of(d->view.x.low, d->points.at[i].row));
     }
     const char *text = arena_printf(d->arena, "%d variant%s", d->points.n,
                                     d->points.n == 1 ? "" : "s");

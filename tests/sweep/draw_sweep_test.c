@@ -280,6 +280,14 @@ static void test_scatter(void **state)
     assert_int_equal(count(svg, "<path class=\"line\""), 0);
     free(svg);
     arena_free(m.s.arena);
+    /* bars of the intervals of both */
+    make(&m, vary, 3, "latency,search");
+    svg = draw(&m);
+    assert_int_equal(count(svg, "<path class=\"thin\""), 2 * 23);
+    assert_int_equal(check_inside(svg, "<path class=\"thin\" d=\"M", 700, 420),
+                     2 * 23);
+    free(svg);
+    arena_free(m.s.arena);
     make(&m, vary, 3, NULL);
     svg = draw(&m);
     assert_non_null(strstr(svg, "weights against parameters"));
