@@ -271,6 +271,8 @@ check-tokenizers: $(B)/attnc $(B)/tokens build/tokenizers/ready ## ids, places, 
 bench-tokens: $(B)/attnc $(B)/tokens build/tokenizers/ready ## the speed of tokenizers alone
 	build/tokenizers/bin/python tests/tokenizers/compare.py --speed-only \
 	    --bench=$(B)/tokens $(if $(ONLY),--only $(ONLY))
+bench-jit: $(B)/attnc ## libtcc's code beside the C compiler's, over random specs
+	python3 bench/jit.py --attnc $(B)/attnc
 bench-predict: $(B)/attnc ## how near `attnc sweep --predict` is to what is measured
 	python3 bench/predict.py --attnc $(B)/attnc
 $(B)/tokens: bench/tokens.c $(B)/libattnc.a
@@ -309,7 +311,7 @@ help: ## this list
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-imports check-tokenizers bench-tokens bench-predict g2p-error golden sample lint rooms \
+        families-golden check-imports check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
         pictures format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
