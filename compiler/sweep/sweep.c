@@ -166,6 +166,19 @@ static int report(Sweep *s, FILE *out, Output *svg)
     return code ? code : drawn ? drawn : s->unkept ? ExitIO : ExitDone;
 }
 
+static int run_and_report(Sweep *s, FILE *out)
+{
+    Output svg;
+    Fault why;
+    if (s->options->svg && !output_open(&svg, s->options->svg, &why))
+        return report_fault(&why);
+    interrupt_watch();
+    run_all(s);
+    const int code = report(s, out, &svg);
+    interrupt_end();
+    return code;
+}
+
 int sweep_run(const SweepOptions *o, FILE *out)
 {
     Sweep s = { .options = o,
@@ -173,8 +186,6 @@ int sweep_run(const SweepOptions *o, FILE *out)
                 .arena = arena_new(),
                 .begin = machine_seconds(),
                 .kept = -1 };
-    Output svg;
-    Fault why;
     s.machine = mmap(NULL, sizeof *s.machine, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s.machine == MAP_FAILED)
@@ -185,13 +196,8 @@ int sweep_run(const SweepOptions *o, FILE *out)
     grid_make(s.arena, o, &s.axes, &s.variants);
     for (int i = 0; i < s.variants.n; i++)
         vec_push(s.arena, &s.rows, ((Row){ .variant = &s.variants.at[i] }));
-    if (o->svg && !output_open(&svg, o->svg, &why))
-        return report_fault(&why);
-    interrupt_watch();
-    run_all(&s);
-    const int code = report(&s, out, &svg);
+    const int code = run_and_report(&s, out);
     munmap(s.machine, sizeof *s.machine);
-    interrupt_end();
     arena_free(s.arena);
     return code;
 }
