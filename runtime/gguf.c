@@ -50,9 +50,9 @@ bool is_gguf(const char *path)
 
 static bool read_number(Cursor *c, int bytes, uint64_t *to)
 {
+    *to = 0;
     if (c->file->size - c->at < (size_t)bytes)
         return bad(c, c->file->size, "ends in its head: it is cut short");
-    *to = 0;
     for (int i = bytes - 1; i >= 0; i--)
         *to = *to << 8 | c->file->at[c->at + (size_t)i];
     c->at += (size_t)bytes;
