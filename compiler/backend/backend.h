@@ -24,6 +24,10 @@ bool interrupted(void);
 void interrupt_end(void);
 void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
+/* In a process that was just forked by `parent`: a group of its own, so that
+ * the terminal's signals are for the parent; ends with it, dies of what goes
+ * wrong, and leaves no core file. */
+void interrupt_child(int64_t parent);
 
 /* ------------------------------------------------------------- temp.c --- */
 typedef struct {     /* a folder for files that nobody keeps */

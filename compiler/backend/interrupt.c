@@ -3,9 +3,11 @@
  * They are in process groups of their own, so the terminal's signals reach
  * attnc alone. The first one is only kept: who waits sees it, ends the others
  * in order and cleans up. A second one ends all at once.                     */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* setpgid, getppid; prctl is Linux's */
 #include <signal.h>
-#include <sys/types.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 
@@ -77,4 +79,17 @@ void interrupt_leaves(int64_t group)
     for (int i = 0; i < MostGroups; i++)
         if (watch.groups[i] == (sig_atomic_t)group)
             watch.groups[i] = 0;
+}
+
+void interrupt_child(int64_t parent)
+{
+    static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV,
+                                 SIGBUS, SIGILL,  SIGFPE, SIGABRT };
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != (pid_t)parent)
+        _exit(ExitInternal);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        signal(usual[i], SIG_DFL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }

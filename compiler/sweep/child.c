@@ -1,16 +1,13 @@
 /* child.c: a variant in a process of its own, since what cannot be made may end
  * its process. It hands its row over as JSON; what it says on stderr is kept:
  * an error is the row's message, a warning its note.                         */
-#define _GNU_SOURCE /* memfd_create, prctl */
+#define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,25 +23,11 @@ typedef struct {
 } Child;
 
 /* --------------------------------------------------------- in the child --- */
-/* Ends with the parent, leaves no core file; the terminal's signals are for the
- * parent.                                                                    */
-static void settle_child(pid_t parent)
-{
-    static const int usual[] = { SIGINT, SIGTERM, SIGHUP };
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(ExitInternal);
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        signal(usual[i], SIG_DFL);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-}
-
 static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
                                 int out, int said, pid_t parent)
 {
     Row r = { .variant = row->variant };
-    settle_child(parent);
+    interrupt_child(parent);
     dup2(said, STDERR_FILENO);
     color_choose(ColorNever);
     progress_off();

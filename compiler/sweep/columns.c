@@ -1,32 +1,17 @@
 /* columns.c: the columns of a sweep's report, for all of its forms. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "sweep/parts.h"
 
 /* -------------------------------------------------------------- figures --- */
-static double get_parameters(const Row *r, int which)
+/* What the plan says; `at`: where in a Row. */
+static double get_planned(const Row *r, int at)
 {
-    (void)which;
-    return r->state == RowRefused ? NAN : r->parameters;
-}
-
-static double get_weights(const Row *r, int which)
-{
-    (void)which;
-    return r->state == RowRefused ? NAN : r->weights;
-}
-
-static double get_memory(const Row *r, int which)
-{
-    (void)which;
-    return r->state == RowRefused ? NAN : r->memory;
-}
-
-static double get_flops(const Row *r, int which)
-{
-    (void)which;
-    return r->state == RowRefused ? NAN : r->flops;
+    double value;
+    memcpy(&value, (const char *)r + at, sizeof value);
+    return r->state == RowRefused ? NAN : value;
 }
 
 /* NULL: it was not timed. */
@@ -119,14 +104,14 @@ enum { WorkMain = WorkKinds };
       -1, 3, NeedsEstimates }
 
 static const SweepColumn all[] = {
-    { "parameters", "parameters", "parameters", ColumnCount, get_parameters,
-      NULL, 0, -1, 0, NeedsPlan },
-    { "weights", "weights_bytes", "weights MB", ColumnBytes, get_weights,
-      NULL, 0, -1, 6, NeedsPlan },
-    { "memory", "memory_bytes", "memory MB", ColumnBytes, get_memory,
-      NULL, 0, -1, 4, NeedsPlan },
-    { "flops", "flops", "MFLOP", ColumnFlops, get_flops,
-      NULL, 0, -1, 5, NeedsPlan },
+    { "parameters", "parameters", "parameters", ColumnCount, get_planned,
+      NULL, offsetof(Row, parameters), -1, 0, NeedsPlan },
+    { "weights", "weights_bytes", "weights MB", ColumnBytes, get_planned,
+      NULL, offsetof(Row, weights), -1, 6, NeedsPlan },
+    { "memory", "memory_bytes", "memory MB", ColumnBytes, get_planned,
+      NULL, offsetof(Row, memory), -1, 4, NeedsPlan },
+    { "flops", "flops", "MFLOP", ColumnFlops, get_planned,
+      NULL, offsetof(Row, flops), -1, 5, NeedsPlan },
     TIME("encode", WorkEncode, 7),
     TIME("prefill", WorkPrefill, 7),
     TIME("step", WorkStep, 3),

@@ -1,15 +1,12 @@
 /* child.c: runs candidates in a child process. What they do there is told
  * on a board, memory that both processes see, before it is done: so whoever
  * crashes or hangs is known, and the parent sleeps while the child is timed. */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, prctl */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,21 +55,6 @@ static void say(Board *b, Doing what, int which)
     atomic_store(&b->doing, what);
     atomic_store(&b->at, which);
     atomic_fetch_add(&b->steps, 1);
-}
-
-/* Ends with the parent, dies of what a candidate does, leaves no core file; the
- * terminal's signals are for the parent.                                     */
-static void settle_child(pid_t parent)
-{
-    static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV,
-                                 SIGBUS, SIGILL,  SIGFPE, SIGABRT };
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(ExitInternal);
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        signal(usual[i], SIG_DFL);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
 static void mix_order(int *order, int n, uint64_t *state)
@@ -188,7 +170,7 @@ static _Noreturn void run_child(const ChildWork *w, const Measurement *m,
                                 const Shared *s, pid_t parent)
 {
     Fault why;
-    settle_child(parent);
+    interrupt_child(parent);
     say(s->board, DoBegin, 0);
     if (!w->begin(w->with, &why)) {
         snprintf(s->verdict[0].why, sizeof s->verdict[0].why, "%.150s",
