@@ -41,7 +41,7 @@ static void scale(const Way *w, float *x, int64_t n)
 /* n numbers, one behind the other, to index `to` of the block. */
 static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
 {
-    if (w->from.item->bf16)
+    if (w->from.item->dtype == DtypeBf16)
         w->from.loops->bf16(x, n, (uint16_t *)w->block + to);
     else
         memcpy((float *)w->block + to, x, (size_t)n * sizeof *x);
@@ -75,7 +75,7 @@ static void pack_panel(Way *w, int64_t row, int64_t rows)
         if (rows < ATTN_PANEL) {
             for (int64_t r = 0; r < rows; r++)
                 put_column(w, x + r * Columns, n, to + r);
-        } else if (item->bf16) {
+        } else if (item->dtype == DtypeBf16) {
             w->from.loops->transpose(x, Columns, n, panel);
             put_run(w, panel, n * ATTN_PANEL, to);
         } else {

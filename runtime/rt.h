@@ -6,7 +6,7 @@
  * Out: answers; what was read, checked; files that appear whole or not at all.
  * Public beside it: core.h, exports.h, pool.h, settings.h, search_settings.h,
  * options.h, kinds.h, steps.h, split_steps.h, writers.h, json.h, chat.h,
- * gguf.h. */
+ * gguf.h, formats.h. */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "formats.h"
 
 /* Exit codes (docs/errors.md). Signals are re-raised, not returned. */
 enum {
@@ -203,7 +204,7 @@ typedef struct {      /* one tensor's way into the packed weights */
     const char *name; /* canonical name; NULL: a table */
     FileTensor from;  /* where its elements are in the file */
     PackLayout layout;
-    bool bf16;                  /* of its block; else f32 */
+    Dtype dtype;                /* of its block */
     int64_t rows, k;            /* its shape [rows, k]; vectors: rows 1 */
     int64_t at;                 /* byte offset of the destination block */
     int64_t first;              /* its first column (out row) in the block */

@@ -124,6 +124,6 @@ void weights_tensor(const PackItem *item, const Safetensors *file,
     const int64_t n = item->rows * item->k;
     Elements e = elements_of(item, file, seed);
     elements_read(&e, 0, item->rows, 0, item->k, out, item->k);
-    for (int64_t i = 0; i < n && item->bf16; i++)
+    for (int64_t i = 0; i < n && item->dtype == DtypeBf16; i++)
         out[i] = bf16_float(bf16_of(out[i]));
 }

@@ -75,7 +75,7 @@ int put_bias(Build *b, int64_t rows, const char *word)
 
 int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word)
 {
-    Elem elem = b->s->dtype == DtypeBf16 ? ElemBf16 : ElemF32;
+    Elem elem = dtype_elem(b->s->dtype);
     Node n = { .op = OpWeight, .type = constant(elem, rows, columns) };
     return put_named(b, n, word, ".weight");
 }

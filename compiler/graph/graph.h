@@ -95,7 +95,16 @@ typedef struct {
     int64_t c;
     Sym sym;
 } Dim; /* c: constant, or the bound */
-typedef enum { ElemF32, ElemI32, ElemBf16 /* weights */ } Elem;
+typedef enum {
+    ElemF32,
+    ElemI32,
+    ElemBf16, /* weights: this, and the next two */
+    ElemInt8,
+    ElemInt4,
+    ElemQuantized /* rows of activations as integers, with their scale */
+} Elem;
+Dtype elem_dtype(Elem e); /* of weights; of others DtypeF32 */
+Elem dtype_elem(Dtype d);
 typedef struct {
     Elem elem;
     int rank;

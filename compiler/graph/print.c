@@ -11,9 +11,8 @@ const char *const sym_name[Syms] = {
     [SymR] = "r",   [SymM] = "m", [SymS] = "s",
 };
 static const char *const elem_name[] = {
-    [ElemF32] = "f32",
-    [ElemI32] = "i32",
-    [ElemBf16] = "bf16",
+    [ElemF32] = "f32",   [ElemI32] = "i32",   [ElemBf16] = "bf16",
+    [ElemInt8] = "int8", [ElemInt4] = "int4", [ElemQuantized] = "quantized",
 };
 static const char *const entry_name[] = {
     [EntryNone] = "constants",

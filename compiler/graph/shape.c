@@ -41,11 +41,11 @@ static bool is_matrix(const Type *t)
     return t->elem == ElemF32 && t->rank == 2 && t->dim[1].sym == SymNone;
 }
 
-/* A matrix of weights, in either format. */
+/* A matrix of weights, in any format. */
 static bool is_table(const Type *t)
 {
     Type floats = *t;
-    if (t->elem == ElemBf16)
+    if (dtype_elem(elem_dtype(t->elem)) == t->elem)
         floats.elem = ElemF32;
     return is_matrix(&floats);
 }

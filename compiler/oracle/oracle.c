@@ -17,7 +17,8 @@ static const double *load(Weights *w, const PackItem *item)
     PackItem plain = *item;
     int64_t size = item->rows * item->k;
     float *f = arena_alloc(a, (size_t)size * sizeof *f);
-    plain.bf16 &= !w->f32;
+    if (w->f32)
+        plain.dtype = DtypeF32;
     weights_tensor(&plain, w->engine->file, w->engine->options.seed, f);
     const double *x = widen(w->arena, f, size);
     arena_free(a);

@@ -304,7 +304,7 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
                     .at = b->at,
                     .first = first,
                     .columns = b->columns,
-                    .bf16 = b->dtype == DtypeBf16,
+                    .dtype = b->dtype,
                     .scale = (float)scale,
                     .scaled = scale < 1 || scale > 1 };
     if (b->layout == PackVector) {
@@ -385,7 +385,7 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
     for (int i = 0; i < list->n; i++) {
         const PackItem *it = &list->at[i];
         const int64_t v[] = {
-            it->layout,       it->bf16,          it->rows,    it->k,
+            it->layout,       it->dtype,         it->rows,    it->k,
             it->at,           it->first,         it->columns, it->position,
             it->halves,       it->tensor2tensor, it->table,   it->length,
             it->max_distance, it->bidirectional

@@ -26,7 +26,6 @@ typedef enum {
     TaskKinds
 } TaskKind;
 extern const char *const task_word[TaskKinds]; /* "matmul", "small_m" .. */
-extern const char *const dtype_word[];         /* "f32", "bf16", NULL */
 
 #define On(kind) (1 << (kind))
 #define OnProducts (On(TaskMatmul) | On(TaskAttention))

@@ -9,12 +9,6 @@ const char *const task_word[TaskKinds] = {
     [TaskSplit] = "split",
 };
 
-const char *const dtype_word[] = {
-    [DtypeF32] = "f32",
-    [DtypeBf16] = "bf16",
-    NULL,
-};
-
 const Knob knobs[Knobs] = {
 #define KNOB(name, tasks, least, most, step, text)                            \
     { #name, tasks, least, most, step, text, offsetof(Tiling, name) },

@@ -41,7 +41,7 @@ int64_t row_stride(int64_t columns)
 
 Dtype dtype_of(Type t)
 {
-    return t.elem == ElemBf16 ? DtypeBf16 : DtypeF32;
+    return elem_dtype(t.elem);
 }
 
 Sym row_sym(Type t)

@@ -152,7 +152,7 @@ static Record members(LineReader *m)
                   .compiler = text_of(m, "compiler") },
         .key = { .kind = (TaskKind)word_of(m, "op", task_word, TaskKinds),
                  .shape = text_of(m, "shape"),
-                 .dtype = (Dtype)word_of(m, "dtype", dtype_word, 2),
+                 .dtype = (Dtype)word_of(m, "dtype", dtype_word, Dtypes),
                  .epilogue = text_of(m, "epilogue") },
         .ns = real_of(m, "ns"),
         .usual_ns = real_of(m, "usual_ns"),

@@ -68,7 +68,8 @@ typedef enum {
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
-typedef enum { DtypeF32, DtypeBf16 } Dtype; /* of matrices of weights */
+/* what products of integers compute in */
+typedef enum { ArithmeticF32, ArithmeticInt8, ArithmeticInt15 } Arithmetic;
 
 enum { TieSource = 1, TieTarget = 2, TieLogits = 4 }; /* embedding.tie bits */
 

@@ -132,7 +132,7 @@ static void packs_what_is_stored(void **state)
     for (int i = 0; i < 2; i++) {
         PackItem item = { .name = "x",
                           .from.name = "x",
-                          .bf16 = true,
+                          .dtype = DtypeBf16,
                           .rows = Side,
                           .k = Side,
                           .layout = layouts[i],
@@ -157,7 +157,7 @@ static void scales_before_it_rounds(void **state)
         const float scale = i ? 0.3f : 0.125f;
         PackItem item = { .name = "x",
                           .from.name = "x",
-                          .bf16 = true,
+                          .dtype = DtypeBf16,
                           .rows = Side,
                           .k = Side,
                           .layout = PackPanels,
@@ -185,7 +185,7 @@ static void the_oracle_has_the_rounded(void **state)
                       .k = 21,
                       .layout = PackPanels,
                       .columns = 33,
-                      .bf16 = true };
+                      .dtype = DtypeBf16 };
     int changed = 0;
     (void)state;
     pack(&item, 1, NULL);
@@ -193,7 +193,7 @@ static void the_oracle_has_the_rounded(void **state)
     for (int64_t r = 0; r < 33; r++)
         for (int64_t k = 0; k < 21; k++)
             assert_true(plain[r * 21 + k] == bf16_float(at(&item, r, k)));
-    item.bf16 = false;
+    item.dtype = DtypeF32;
     static float exact[33 * 21];
     weights_tensor(&item, NULL, 3, exact);
     for (int i = 0; i < 33 * 21; i++) {

@@ -136,7 +136,7 @@ static void pack_slowly(const PackItem *item, const Tensor *t, void *packed)
             if (item->scaled)
                 x *= item->scale;
             const uint16_t bf16 = slow_bf16(x);
-            if (item->bf16)
+            if (item->dtype == DtypeBf16)
                 memcpy(block + 2 * to, &bf16, sizeof bf16);
             else
                 memcpy(block + 4 * to, &x, sizeof x);
@@ -217,7 +217,7 @@ static PackItem random_item(void)
 {
     PackItem item = { .name = "y",
                       .layout = (PackLayout)below(3),
-                      .bf16 = below(2),
+                      .dtype = below(2) ? DtypeBf16 : DtypeF32,
                       .at = 64 * below(3),
                       .first = below(2) * below(40),
                       .scaled = below(2),
@@ -264,10 +264,10 @@ static void packs_one(const struct attn_parallel *with)
     weights_pack(&list, &(WeightSource){ s, 1, with, &bad }, fast);
     pack_slowly(&item, t, slow);
     if (memcmp(fast, slow, all) != 0)
-        fail_msg("layout %d, type %s, [%lld, %lld], first %lld, bf16 %d, "
+        fail_msg("layout %d, type %s, [%lld, %lld], first %lld, dtype %d, "
                  "transposed %d, by columns %d, %lld groups",
                  (int)item.layout, types[type].name, (long long)item.rows,
-                 (long long)item.k, (long long)item.first, item.bf16,
+                 (long long)item.k, (long long)item.first, (int)item.dtype,
                  item.from.transposed, item.from.by_columns,
                  (long long)item.from.groups);
     if (item.rows * item.k == t->elements)

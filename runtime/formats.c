@@ -1,0 +1,35 @@
+/* formats.c: what the rows of formats.h say. */
+#include "formats.h"
+
+#include <stddef.h>
+
+static const struct {
+    int64_t group, line, ending;
+} formats[] = {
+#define FORMAT(name, word, group, line, ending) { group, line, ending },
+    FORMATS(FORMAT)
+#undef FORMAT
+};
+
+const char *const dtype_word[] = {
+#define FORMAT(name, word, group, line, ending) word,
+    FORMATS(FORMAT)
+#undef FORMAT
+        NULL,
+};
+
+bool dtype_is_integer(Dtype d)
+{
+    return formats[d].ending > 0;
+}
+
+int64_t dtype_stored(Dtype d, int64_t k)
+{
+    return (k + formats[d].group - 1) / formats[d].group * formats[d].group;
+}
+
+int64_t dtype_column_bytes(Dtype d, int64_t k)
+{
+    return dtype_stored(d, k) / formats[d].group * formats[d].line
+         + formats[d].ending;
+}

@@ -1,0 +1,38 @@
+/* formats.h: how matrices of weights are stored in packed files: a row each.
+ *
+ *   FORMAT(name, word, group, line, ending)
+ *
+ * group: numbers of a sum over k that share what makes floats of them beside
+ * the column's scale; whole groups are stored. In a panel of ATTN_PANEL columns
+ * a group is `line` bytes a column, and `ending` bytes a column stand behind
+ * all of them: of integers a scale, a float, and -128 times their sum, 32 bits.
+ * A group of integers is 64 numbers, so that it is whole lines of a cache.  */
+#ifndef ATTNC_FORMATS_H
+#define ATTNC_FORMATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FORMATS(FORMAT)                                                       \
+    FORMAT(F32, "f32", 1, 4, 0)                                               \
+    FORMAT(Bf16, "bf16", 1, 2, 0)                                             \
+    FORMAT(Int8, "int8", 64, 64, 8)                                           \
+    FORMAT(Int4, "int4", 64, 36, 8)
+
+typedef enum {
+#define FORMAT(name, word, group, line, ending) Dtype##name,
+    FORMATS(FORMAT)
+#undef FORMAT
+        Dtypes
+} Dtype;
+
+extern const char *const dtype_word[]; /* "f32", "bf16" ..; NULL at the end */
+
+/* Are its numbers integers, with a scale for each column? */
+bool dtype_is_integer(Dtype d);
+/* k as it is stored: whole groups. */
+int64_t dtype_stored(Dtype d, int64_t k);
+/* Bytes of a column of k numbers in panels. */
+int64_t dtype_column_bytes(Dtype d, int64_t k);
+
+#endif
