@@ -56,7 +56,7 @@ OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 # what makes C of a spec
 MODEL   := $(foreach r,base tokenizer machine spec graph passes plan emit,\
              $(filter compiler/$(r)/%,$(SOURCES)))
-FUZZ    := spec tensors import vocab state records packed command
+FUZZ    := spec tensors import vocab state records resume packed command
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
            $(FUZZ:%=$(B)/tests/fuzz/%_test)
 

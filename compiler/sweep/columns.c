@@ -254,7 +254,7 @@ const char *column_text(Arena *a, const SweepColumn *c, const Row *r)
     case ColumnFlops:
     case ColumnBytes:   return short_number(a, 1e-6 * x);
     case ColumnSeconds: return short_number(a, 1e3 * x);
-    case ColumnRate:    return arena_grouped(a, (int64_t)(x + 0.5));
+    case ColumnRate:    return arena_grouped(a, (int64_t)fmin(x + 0.5, 1e18));
     default:            return arena_printf(a, "%.1f", 100 * x);
     }
 }

@@ -127,18 +127,29 @@ static Row *find_row(Sweep *s, const json_t *line)
     return NULL;
 }
 
+/* Work of the kinds that the variant has. */
+static bool same_work(const Row *a, const Row *b)
+{
+    bool same = true;
+    for (int i = 0; i < WorkKinds; i++)
+        same = same && a->work[i].there == b->work[i].there;
+    return same;
+}
+
 /* What was timed of it; a later line of the same variant has all of both. */
 static void take_line(Sweep *s, const char *path, int number,
                       const json_t *line)
 {
     Row found = { 0 };
     Row *r = find_row(s, line);
+    const bool taken = r && r->state != RowRefused; /* not of other values */
     if (!json_is_object(line)
-        || !row_read(s->arena, &found, json_object_get(line, "row"), 0))
+        || !row_read(s->arena, &found, json_object_get(line, "row"), 0)
+        || (taken && !same_work(r, &found)))
         fail(ExitInput, "%s:%d: this is no row of a sweep: remove the line",
              path, number);
-    if (!r || r->state == RowRefused)
-        return; /* of other values */
+    if (!taken)
+        return;
     if (!r->hash || !found.hash || strcmp(r->hash, found.hash) != 0)
         fail(ExitInput,
              "%s:%d: %s is not what it was when this row was timed: give "
@@ -229,10 +240,12 @@ void keep_open(Sweep *s)
     n = whole_lines(s->kept, path, all, n);
     if (n == 0 && !append(s->kept, header_of(s)))
         cannot(path, "write");
-    s->kept_text = arena_strndup(s->arena, all, n);
+    s->kept_text = all;
+    s->kept_bytes = n;
     if (n == 0)
         return;
-    json_t *header = json_loads(s->kept_text, JSON_DISABLE_EOF_CHECK, NULL);
+    const char *end = memchr(all, '\n', n);
+    json_t *header = json_loadb(all, (size_t)(end - all), 0, NULL);
     check_header(s, path, header);
     json_decref(header);
 }
@@ -240,9 +253,10 @@ void keep_open(Sweep *s)
 void keep_take(Sweep *s)
 {
     int number = 1;
-    for (const char *at = s->kept_text, *end; at && *at; at = end + 1) {
-        end = strchr(at, '\n');
-        json_t *line = json_loadb(at, (size_t)(end - at), 0, NULL);
+    for (size_t at = 0, n; at < s->kept_bytes; at += n + 1) {
+        const char *text = s->kept_text + at;
+        n = (size_t)((char *)memchr(text, '\n', s->kept_bytes - at) - text);
+        json_t *line = json_loadb(text, n, 0, NULL);
         if (number++ > 1)
             take_line(s, s->options->resume, number - 1, line);
         json_decref(line);

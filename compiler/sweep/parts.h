@@ -170,9 +170,10 @@ typedef struct {
     Speeds speeds;    /* of the first row's host */
     double begin;     /* machine_seconds() */
     int64_t runs;     /* of each workload in a round; 0: by seconds */
-    double runs_seconds; /* of a variant in a round */
-    int kept;            /* the file of --resume; -1: none */
-    const char *kept_text;
+    double runs_seconds;   /* of a variant in a round */
+    int kept;              /* the file of --resume; -1: none */
+    const char *kept_text; /* whole lines */
+    size_t kept_bytes;
     bool unkept;       /* it could not be written */
     struct Live *live; /* rows on a terminal, as they come; NULL: none */
     bool interrupted;

@@ -81,13 +81,19 @@ typedef struct { /* an object that may lack what is asked for */
     bool bad;
 } Reader;
 
+/* Of which sums and quotients are numbers still. */
+static bool in_range(double x)
+{
+    return x >= 0 && x < 1e30;
+}
+
 /* A number of 0 or more; NAN: null. */
 static double take_number(Reader *r, const char *key)
 {
     const json_t *x = json_object_get(r->from, key);
     const double value = json_number_value(x);
     r->bad |= !json_is_number(x) && !json_is_null(x);
-    r->bad |= !(value >= 0);
+    r->bad |= !in_range(value);
     return json_is_number(x) ? value : NAN;
 }
 
@@ -128,7 +134,7 @@ static void take_load(Reader *r, double load[Loads])
     const json_t *list = json_object_get(r->from, "load");
     for (size_t i = 0; i < Loads; i++) {
         const json_t *x = json_array_get(list, i);
-        r->bad |= !(json_is_real(x) && json_real_value(x) >= 0);
+        r->bad |= !(json_is_real(x) && in_range(json_real_value(x)));
         load[i] = json_number_value(x);
     }
 }
@@ -145,7 +151,7 @@ static bool take_work(Arena *a, RowWork *w, const json_t *from)
     take_load(&r, w->load);
     take_times(&r, &w->times);
     w->limit = take_number(&r, "limit");
-    w->bound = bound >= 0 && (int)bound <= BoundFma ? (int)bound : BoundFma;
+    w->bound = bound >= 0 && bound <= (double)BoundFma ? (int)bound : BoundFma;
     r.bad |= w->results && results && strcmp(w->results, results) != 0;
     w->results = results ? results : w->results;
     if (w->times.n > 0 && !r.bad)

@@ -25,6 +25,8 @@ runtime/wordpiece.c
 state    1000000  8192  runtime/state.c runtime/stream.c
 records  1000000  2048  compiler/records/records.c compiler/records/line.c \
 compiler/records/file.c compiler/records/print.c
+resume   300000   4096  compiler/sweep/keep.c compiler/sweep/row.c \
+compiler/sweep/csv.c compiler/sweep/json.c compiler/sweep/front.c
 packed   1000000  4096  runtime/packed.c
 command  50000    1024  compiler/main.c compiler/cli/options.c \
 compiler/cli/command_line.c compiler/cli/model_options.c compiler/cli/lines.c \
