@@ -94,12 +94,14 @@ static void need_of_tile(Kernels *k, TileKey key)
     need(k, "v_fma");
     if (key.dtype == DtypeBf16)
         need(k, "v_widen");
+    if (key.epilogue & EpAny && key.width > 1)
+        need(k, "v_max");
     if (key.epilogue & EpAct) /* relu is written out */
         need(k, key.act == ActRelu
                     ? "v_max"
                     : arena_printf(k->arena, "v_%s", act_text[key.act].plain));
     if (key.epilogue & EpAny)
-        need(k, "finish_rows");
+        need(k, key.width > 1 ? "finish_rows" : "activate");
     if (tile_prefetches(key))
         need(k, "v_prefetch");
 }

@@ -28,10 +28,13 @@ typedef struct {
  *            const float *bias,                [nr]
  *            const float *residual, int64_t ldr,
  *            int64_t act,                      Activation: EpAny
- *            const T *next);                   EpPrefetch, EpAny: a panel
+ *            const T *next,                    EpPrefetch, EpAny: a panel
  *                                              that is read soon, and, where
  *                                              nr > 16, the one at + ldb;
  *                                              else any
+ *            int64_t ldp);                     EpAny: panels of C, bias and
+ *                                              residual are so far apart; 16
+ *                                              elsewhere
  * without what it does not use (tile_has()), but if it is prebuilt. T is
  * number_type(dtype): bf16 is widened as it is read. The sum runs over k in
  * order, one FMA each, for every output on its own lane: the same bits for
@@ -49,6 +52,7 @@ typedef enum {
     TileLdr,
     TileAct,
     TileNext,
+    TileLdp,
     TileParameters
 } TileParameter;
 bool tile_has(TileKey k, TileParameter p);

@@ -113,6 +113,7 @@ static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
         residual ? "ldr" : "0",
         arena_printf(g->a, "%d", ep.act),
         ep.parts & EpPrefetch ? "next" : "b",
+        "16",
     };
     let(e, "mr", "%d", mr);
     put(e, "if (mr == $mr) {\n");

@@ -64,6 +64,7 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
             "0",
             "0",
             prefetch ? "b + 16 * k" : "b",
+            "16",
         };
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");

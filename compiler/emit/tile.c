@@ -3,6 +3,8 @@
  * element of A is spread, a row of a panel is read in vectors.              */
 #include "emit/kernels.h"
 
+enum { MostRegisters = 32 }; /* of any machine: more sums are in memory */
+
 const char *number_type(Dtype d)
 {
     return d == DtypeBf16 ? "uint16_t" : "float";
@@ -38,6 +40,7 @@ bool tile_has(TileKey k, TileParameter p)
     case TileLdr:      return any || (!row && k.epilogue & EpResidual);
     case TileAct:      return any;
     case TileNext:     return tile_prefetches(k);
+    case TileLdp:      return any;
     default:           return true;
     }
 }
@@ -70,6 +73,7 @@ static void put_signature(Emit *e, TileKey k, const char *head,
         "int64_t ldr",
         "int64_t act",
         arena_printf(a, "const %s *next", number),
+        "int64_t ldp",
     };
     put_call(e, arena_printf(a, "%s %s", head, tile_name(a, k)),
              tile_arguments(a, k, declared), tail);
@@ -94,6 +98,17 @@ static void let_at(Emit *e, const char *hole, const char *base, int times,
     let(e, hole, "%s%s%s", base, product, rest);
 }
 
+/* Binds `hole` to where column `column` of row i is, in what begins at hole. */
+static void let_column(Emit *e, TileKey k, const char *hole, int i,
+                       const char *ld, int column)
+{
+    const int panel = k.epilogue & EpAny ? column / ATTN_PANEL : 0;
+    const char *base = !panel ? hole
+                              : arena_printf(emit_arena(e), "%s + %d * ldp",
+                                             hole, panel);
+    let_at(e, hole, base, i, ld, column - panel * ATTN_PANEL);
+}
+
 /* Binds what names accumulator (i, j): row i, vector j. */
 static void let_lane(Emit *e, TileKey k, int i, int j)
 {
@@ -101,10 +116,11 @@ static void let_lane(Emit *e, TileKey k, int i, int j)
     let(e, "acc", "acc%d_%d", i, j);
     let(e, "bj", "b%d", j);
     let_at(e, "b", "b", column / ATTN_PANEL, "ldb", column % ATTN_PANEL);
-    let_at(e, "c", "c", i, "ldc", column);
     let(e, "offset", "bias%d", j);
-    let_at(e, "bias", "bias", 0, "", column);
-    let_at(e, "residual", "residual", i, "ldr", column);
+    let(e, "lane", "%d", i * k.nr + column);
+    let_column(e, k, "c", i, "ldc", column);
+    let_column(e, k, "bias", 0, "", column);
+    let_column(e, k, "residual", i, "ldr", column);
 }
 
 /* One block of text for each accumulator; nothing bound stays bound. */
@@ -189,10 +205,45 @@ static void put_end(Emit *e, TileKey k)
     }
 }
 
+static void put_all_lanes(Emit *e, TileKey k, const char *block)
+{
+    for (int i = 0; i < k.mr; i++)
+        put_lanes(e, k, i, block);
+}
+
+/* The same, of parts that are known at run time only: in registers, where
+ * these hold the sums, and the activation is none or relu.                  */
+static void put_any_end(Emit *e, TileKey k)
+{
+    let(e, "relu", "%d", ActRelu);
+    let(e, "none", "%d", ActNone);
+    if (k.mr * k.nr / k.width <= MostRegisters) {
+        put(e, "if (act == $none || act == $relu) {\n"
+               "    if (bias) {\n");
+        put_lanes(e, k, 0, "const v $offset = v_load($bias);\n");
+        put_all_lanes(e, k, "$acc += $offset;\n");
+        put(e, "}\n"
+               "if (act == $relu) {\n");
+        put_all_lanes(e, k, "$acc = v_max($acc, v_splat(0.0f));\n");
+        put(e, "}\n"
+               "if (residual) {\n");
+        put_all_lanes(e, k, "$acc += v_load($residual);\n");
+        put(e, "}\n");
+        put_all_lanes(e, k, "v_store($c, $acc);\n");
+        put(e, "return;\n"
+               "}\n");
+    }
+    put(e, "float tile[$mr * $nr];\n");
+    put_all_lanes(e, k, "v_store(tile + $lane, $acc);\n");
+    put(e, "finish_rows(c, ldc, ldp, tile, $mr, $nr, bias, residual, ldr, "
+           "act);\n");
+}
+
 /* At width 1 the accumulators are an array, a panel at a time: as many names
  * would be slow to compile, and tcc keeps everything in memory anyway.      */
 static void put_scalar_body(Emit *e, TileKey k)
 {
+    let(e, "j", k.epilogue & EpAny ? "j / 16 * ldp" : "j");
     put(e, "for (int64_t j = 0; j < $nr; j += 16) {\n"
            "    float acc[$mr][16];\n"
            "    for (int64_t r = 0; r < $mr; r++)\n"
@@ -208,13 +259,19 @@ static void put_scalar_body(Emit *e, TileKey k)
            "for (int64_t r = 0; r < $mr; r++) {\n"
            "    for (int64_t l = 0; l < 16; l++) {\n");
     put(e, "float x = acc[r][l];\n");
+    if (k.epilogue & EpAny)
+        put(e, "if (bias)\n"
+               "    x += bias[$j + l];\n"
+               "x = activate(x, act);\n"
+               "if (residual)\n"
+               "    x += residual[r * ldr + $j + l];\n");
     if (k.epilogue & EpBias)
         put(e, "x += bias[j + l];\n");
     if (k.epilogue & EpAct)
         put(e, "x = $act(x$more);\n");
     if (k.epilogue & EpResidual)
         put(e, "x += residual[r * ldr + j + l];\n");
-    put(e, "c[r * ldc + j + l] = x;\n"
+    put(e, "c[r * ldc + $j + l] = x;\n"
            "}\n"
            "}\n"
            "b += ldb;\n"
@@ -228,13 +285,6 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     let(e, "nr", "%d", k.nr);
     put_signature(e, k, is_static ? "static void" : "void", "");
     put(e, "{\n");
-    if (k.epilogue & EpAny) /* the residual may be what C holds */
-        put(e, "float tile[$mr * $nr];\n"
-               "float *const y = c;\n"
-               "const int64_t ldy = ldc;\n"
-               "\n"
-               "c = tile;\n"
-               "ldc = $nr;\n");
     if (k.epilogue & EpAct)
         let_act(e, k);
     if (k.width == 1) {
@@ -244,11 +294,11 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     } else {
         put_start(e, k);
         put_loop(e, k);
-        put_end(e, k);
+        if (k.epilogue & EpAny)
+            put_any_end(e, k);
+        else
+            put_end(e, k);
     }
-    if (k.epilogue & EpAny)
-        put(e, "finish_rows(y, ldy, tile, $mr, $nr, bias, residual, ldr, "
-               "act);\n");
     put(e, "}\n\n");
     emit_reset(e, mark);
 }

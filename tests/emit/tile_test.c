@@ -120,7 +120,8 @@ static void round_b(void)
 /* The arguments of a tile that has them, and so many numbers more, which it
  * does not look at.                                                         */
 typedef void Called(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                    int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
+                    int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                    int64_t);
 
 static void call_with(const Lab *l, TileKey key,
                       const int64_t all[TileParameters])
@@ -133,7 +134,8 @@ static void call_with(const Lab *l, TileKey key,
     ((Called *)lab_function(l, tile_name(lab_arena, key)))(x[0], x[1], x[2],
                                                            x[3], x[4], x[5],
                                                            x[6], x[7], x[8],
-                                                           x[9], x[10], x[11]);
+                                                           x[9], x[10], x[11],
+                                                           x[12]);
 }
 
 /* Parts as run-time arguments: absent ones are NULL. */
@@ -144,11 +146,11 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
     key.width = l->target.width;
     key.prebuilt = !l->object;
     call_with(l, key,
-              (int64_t[]){ (int64_t)a, Stride, (int64_t)panels, depth * 16,
-                           depth, (int64_t)c, C,
-                           parts & EpBias ? (int64_t)bias : 0,
-                           parts & EpResidual ? (int64_t)residual : 0, C,
-                           parts & EpAct ? act : ActNone, (int64_t)panels });
+              (int64_t[]){
+                  (int64_t)a, Stride, (int64_t)panels, depth * 16, depth,
+                  (int64_t)c, C, parts & EpBias ? (int64_t)bias : 0,
+                  parts & EpResidual ? (int64_t)residual : 0, C,
+                  parts & EpAct ? act : ActNone, (int64_t)panels, 16 });
 }
 
 static void run_tile(const Lab *l, TileKey key, int parts, Activation act,

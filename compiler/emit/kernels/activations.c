@@ -165,23 +165,42 @@ INLINE v activate(v x, int64_t act)
     return x;
 }
 
-//: finish_rows needs: v_load v_store activate
-/* The epilogue of a tile whose parts are known at run time only: y becomes
- * act(in + bias) + residual; NULL: absent. The rows of `in` are d floats
- * apart; the residual may be y itself. */
-static void finish_rows(float *y, int64_t ldy, const float *in, int64_t rows,
-                        int64_t d, const float *bias, const float *residual,
-                        int64_t ldr, int64_t act)
+//: activate_floats_ACT needs: v_load v_store v_ACT
+static void activate_floats_ACT(float *x, int64_t n)
 {
+    for (int64_t i = 0; i < n; i += W)
+        v_store(x + i, v_ACT(v_load(x + i)));
+}
+
+//: activate_floats needs: activate_floats_ACT
+/* n numbers, whole vectors, by an activation that is known at run time only. */
+static void activate_floats(float *x, int64_t n, int64_t act)
+{
+    if (act == NUMBER_ACT) activate_floats_ACT(x, n);
+}
+
+//: finish_rows needs: v_load v_store activate_floats
+/* An epilogue whose parts are known at run time only: y becomes
+ * act(x + bias) + residual; NULL: absent. The rows of x are d floats apart, a
+ * multiple of 16, and are overwritten; panels of y, bias and residual are ldp
+ * apart. x or the residual may be y itself. */
+static void finish_rows(float *y, int64_t ldy, int64_t ldp, float *x,
+                        int64_t rows, int64_t d, const float *bias,
+                        const float *residual, int64_t ldr, int64_t act)
+{
+    for (int64_t i = 0; i < rows && bias; i++)
+        for (int64_t j = 0; j < d; j += W) {
+            const float *offset = bias + j / 16 * ldp + j % 16;
+            v_store(x + i * d + j, v_load(x + i * d + j) + v_load(offset));
+        }
+    activate_floats(x, rows * d, act);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < d; j += W) {
-            v x = v_load(in + i * d + j);
-            if (bias)
-                x += v_load(bias + j);
-            x = activate(x, act);
+            const int64_t at = j / 16 * ldp + j % 16;
+            v sum = v_load(x + i * d + j);
             if (residual)
-                x += v_load(residual + i * ldr + j);
-            v_store(y + i * ldy + j, x);
+                sum += v_load(residual + i * ldr + at);
+            v_store(y + i * ldy + at, sum);
         }
 }
 
