@@ -4,11 +4,14 @@ usage: build/peers/bin/python bench/peers/compare.py [options]
 
 Each peer is a process of its own (worker.py), pinned to the cores of the
 workload. A peer whose output differs from attnc's is not timed, unless the
-workload says that it computes another model. The others run in turn, round
-after round; medians and bests of all rounds are printed, and written to --json
-for report.py. What a machine does not have is told in the table, not
-left out."""
+workload says that it computes another model. What has fewer bits than f32 is
+compared with itself in f32 instead, and what it loses is told beside its speed;
+it is without AMX, and, where the CPU has that, measured with it too. All run in
+turn, round after round; medians and bests of all rounds are printed, and
+written to --json for report.py. What a machine does not have is told in the
+table, not left out."""
 import argparse
+import contextlib
 import json
 import os
 import select
@@ -20,10 +23,12 @@ import time
 
 import numpy as np
 
-import worker
+import accuracy
+import instructions
 import workloads
+from programs import PROGRAMS, measured
 
-HERE = workloads.HERE
+WORKER = os.path.join(workloads.HERE, "worker.py")
 ROUNDS, LEAST_ROUNDS = 7, 3
 PATIENCE = 240                   # seconds for one answer of a peer
 
@@ -33,17 +38,19 @@ class Peer:
 
     def __init__(self, name, path):
         self.name, self.times, self.wrong = name, [], None
+        self.program, self.accuracy = PROGRAMS[name], {}
         self.log = os.path.join(os.path.dirname(path), name + ".log")
         self.result = os.path.join(os.path.dirname(path), name + ".npy")
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [sys.executable, os.path.join(HERE, "worker.py"), name, path],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                [sys.executable, WORKER, name, path], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=log,
                 env=dict(os.environ, GLIBC_TUNABLES="glibc.malloc.hugetlb=1"))
 
     def ready(self):
         found = self.answer()
         self.version = found["version"] if found else None
+        self.dot_products = found["dot_products"] if found else None
 
     def answer(self):
         """The next line of the worker; None where it ended."""
@@ -52,11 +59,15 @@ class Peer:
                 else b"")
         if line:
             return json.loads(line)
-        self.process.kill()
         self.wrong = self.reason()
+        self.process.kill()
         return None
 
     def reason(self):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if self.process.wait(1) < 0:
+                signals = signal.Signals(-self.process.returncode)
+                return f"ended by {signals.name}"
         with open(self.log, encoding="utf-8", errors="replace") as log:
             lines = log.read().strip().split("\n")
         if "No module named" in lines[-1]:
@@ -93,12 +104,28 @@ class Peer:
         if not self.difference <= tolerance:
             self.wrong = f"other outputs, by {self.difference:.3g}"
 
+    def weigh(self, own):
+        """What it loses against itself in f32, which is `own`, a Peer."""
+        if own.wrong:
+            self.wrong = f"{own.name}: {own.wrong}"[:120]
+            return
+        found, right = np.load(self.result), np.load(own.result)
+        if found.shape != right.shape:
+            self.wrong = f"shape {found.shape} instead of {right.shape}"
+            return
+        self.accuracy = accuracy.of(found.ravel().tolist(),
+                                    right.ravel().tolist())
+        self.wrong = accuracy.wrong(self.accuracy)
+
     def row(self, per):
         """Times are of 1 / per of a run."""
         row = {"peer": self.name, "version": self.version}
         if self.wrong:
             return dict(row, missing=self.wrong)
-        return dict(row, runs=len(self.times), difference=self.difference,
+        row.update(self.accuracy or {"difference": self.difference})
+        if self.program.products != "f32":
+            row["dot_products"] = self.dot_products
+        return dict(row, runs=len(self.times),
                     p50_ms=statistics.median(self.times) / per,
                     best_ms=min(self.times) / per)
 
@@ -117,6 +144,19 @@ def measure(peers, seconds):
             return
 
 
+def check(work, peers):
+    """Whose result is wrong; what is of fewer bits, after the others."""
+    expected = np.load(peers[0].result)
+    by_name = {peer.name: peer for peer in peers}
+    for peer in sorted(peers, key=lambda peer: bool(peer.program.of)):
+        if peer.wrong:
+            continue
+        if peer.program.of:
+            peer.weigh(by_name[peer.program.of])
+        else:
+            peer.compare(work, expected)
+
+
 def compare(work, names, options):
     """The workload's part of the report."""
     report = {key: work[key] for key in ("name", "title", "kind", "threads",
@@ -129,16 +169,13 @@ def compare(work, names, options):
     path = workloads.write(work, options.attnc)
     peers = []
     try:
-        for name in ["attnc"] + names:
+        for name in measured(names, instructions.AMX in instructions.of_cpu()):
             peers.append(Peer(name, path))
         for peer in peers:
             peer.ready()
         if peers[0].wrong:
             return dict(report, missing=f"attnc: {peers[0].wrong}")
-        expected = np.load(peers[0].result)
-        for peer in peers:
-            if not peer.wrong:
-                peer.compare(work, expected)
+        check(work, peers)
         measure([p for p in peers if not p.wrong], options.seconds)
         if peers[0].wrong:
             return dict(report, missing=f"attnc: {peers[0].wrong}")
@@ -161,7 +198,15 @@ def machine(attnc):
         stdout=subprocess.PIPE, encoding="utf-8").stdout.split("\n")[0]
     return {"cpu": found["cpu"], "cores": len(os.sched_getaffinity(0)),
             "fma_gflop_per_s": found["fma_gflop_per_s"],
-            "compiler": compiler}
+            "dot_products": instructions.of_cpu(), "compiler": compiler}
+
+
+def beside(row):
+    """How far the result is from attnc's, or from its own in f32."""
+    if "difference" not in row:
+        return accuracy.text(row)
+    return ("another model" if row["difference"] is None
+            else f"{row['difference']:.1e}")
 
 
 def print_rows(report):
@@ -173,15 +218,15 @@ def print_rows(report):
     attnc = report["rows"][0]
     for row in report["rows"]:
         name = f"{row['peer']} {row['version'] or ''}".strip()
+        if "dot_products" in row:
+            name += f", {row['dot_products']}"
         if "missing" in row:
             print(f"| {title} | {name} | {row['missing']} | | | |")
             continue
-        difference = ("another model" if row["difference"] is None
-                      else f"{row['difference']:.1e}")
         print(f"| {title} | {name} | {row['p50_ms']:.3f}",
               f"| {row['best_ms']:.3f}",
               f"| {row['p50_ms'] / attnc['p50_ms']:.2f}",
-              f"| {difference} |")
+              f"| {beside(row)} |")
     sys.stdout.flush()
 
 
@@ -214,7 +259,7 @@ def arguments():
     parser.add_argument("--only", nargs="+", default=[""], metavar="NAME",
                         help="workloads whose names begin so")
     parser.add_argument("--peers", nargs="+", metavar="PEER",
-                        choices=list(worker.PEERS))
+                        choices=list(PROGRAMS))
     parser.add_argument("--seconds", type=float, default=1.0,
                         help="of runs, for each peer and workload")
     parser.add_argument("--list", action="store_true",
@@ -236,7 +281,7 @@ def main():
     print(f"{here['cpu']}, {here['cores']} cores, {here['fma_gflop_per_s']}"
           f" GFLOP/s of multiply-adds a core; {here['compiler']}\n")
     print("| workload | program | median ms | best ms | / attnc | difference"
-          " |\n|---|---|---|---|---|---|")
+          " or loss |\n|---|---|---|---|---|---|")
     for work in chosen:
         names = [p for p in work["peers"]
                  if not options.peers or p in options.peers]

@@ -24,15 +24,22 @@ def version(work):
 
 
 def emit(work, variant):
-    """Path of the C file; beside it the header and the packed weights."""
-    path = os.path.join(work["folder"], f"model{variant}.c")
+    """Path of the C file; beside it the header and the packed weights. A
+    variant with `=` is fields of the spec; what attnc says of such that it does
+    not know ends this process."""
+    path = os.path.join(work["folder"],
+                        f"model{re.sub('[^a-z0-9]+', '-', variant)}.c")
     command = [work["attnc"], "compile", "-o", path]
-    if work["set"]:
-        command += ["--set", work["set"]]
+    fields = [f for f in (work["set"], variant) if "=" in f]
+    if fields:
+        command += ["--set", ",".join(fields)]
     if work["weights_file"]:
         command += ["--weights", work["weights_file"]]
-    subprocess.run(command + [os.path.join(workloads.ROOT, work["spec"])],
-                   check=True)
+    done = subprocess.run(
+        command + [os.path.join(workloads.ROOT, work["spec"])],
+        stderr=subprocess.PIPE, encoding="utf-8")
+    if done.returncode:
+        raise SystemExit(done.stderr.split("\n")[0])
     return path
 
 

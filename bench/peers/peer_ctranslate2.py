@@ -1,5 +1,5 @@
-"""CTranslate2, f32. The 32 steps are forced by its least and greatest output
-length, as attnc's are."""
+"""CTranslate2, f32 or int8. The 32 steps are forced by its least and greatest
+output length, as attnc's are."""
 import json
 import os
 
@@ -80,16 +80,16 @@ def make_spec(work, weights):
     return spec
 
 
-def make_translator(work):
+def make_translator(work, compute_type):
     spec = make_spec(work, workloads.weights(work))
     spec.validate()
     spec.optimize()
-    folder = os.path.join(work["folder"], "ctranslate2")
+    folder = os.path.join(work["folder"], f"ctranslate2.{os.getpid()}")
     os.makedirs(folder, exist_ok=True)
     spec.save(folder)
     return ctranslate2.Translator(
         folder, device="cpu", inter_threads=1, intra_threads=work["threads"],
-        compute_type="float32")
+        compute_type=compute_type)
 
 
 def check_words(translator):
@@ -108,8 +108,8 @@ def check_words(translator):
 
 
 def prepare(work, variant):
-    translator = make_translator(work)
-    if work["model"] == "g2p":
+    translator = make_translator(work, variant)
+    if work["model"] == "g2p" and variant == "float32":
         check_words(translator)
     names, target = tokens(work)
     source = [[names[i] for i in ids] for ids in workloads.sources(work)]

@@ -1,7 +1,8 @@
 """llama.cpp by llama-cpp-python (built for this CPU), the model as GGUF with
-weights in f32. By itself it keeps keys and values in f16, and its attention
-computes with these; the variant f32 does neither. Its rotary positions turn
-pairs, so rows of q and k change places as its own converter lets them."""
+weights in f32, or as its own quantiser makes it of that. By itself it keeps
+keys and values in f16, and its attention computes with these; the variant f32
+does neither. Its rotary positions turn pairs, so rows of q and k change places
+as its own converter lets them."""
 import os
 
 import gguf
@@ -26,9 +27,14 @@ def paired(weight, h):
     return np.ascontiguousarray(rows.swapaxes(1, 2)).reshape(weight.shape)
 
 
+# By variant: the quantiser's type, and whether that is of all tensors.
+TYPES = {"q8_0": (llama.LLAMA_FTYPE_MOSTLY_Q8_0, False),
+         "q4_0": (llama.LLAMA_FTYPE_MOSTLY_Q4_0, False),
+         "q4_0-all": (llama.LLAMA_FTYPE_MOSTLY_Q4_0, True)}
+
+
 def write_gguf(work):
-    """Its path."""
-    path = os.path.join(work["folder"], "model.gguf")
+    path = os.path.join(work["folder"], f"model.{os.getpid()}.gguf")
     weights, d, h = workloads.weights(work), work["d"], work["h"]
     file = gguf.GGUFWriter(path, "llama")
     file.add_context_length(1024)
@@ -56,10 +62,27 @@ def write_gguf(work):
     return path
 
 
+def model_file(work, variant):
+    """Its path, of this process alone; in the variant's type."""
+    path = write_gguf(work)
+    if variant not in TYPES:
+        return path
+    out = f"{path}.{variant}"
+    options = llama.llama_model_quantize_default_params()
+    options.ftype, options.pure = TYPES[variant]
+    options.nthread = 1
+    if llama.llama_model_quantize(path.encode(), out.encode(), options):
+        raise RuntimeError("llama_model_quantize failed")
+    os.remove(path)
+    return out
+
+
 def open_context(work, variant):
     llama.llama_backend_init()
+    path = model_file(work, variant)
     model = llama.llama_model_load_from_file(
-        write_gguf(work).encode(), llama.llama_model_default_params())
+        path.encode(), llama.llama_model_default_params())
+    os.remove(path)              # it is mapped
     options = llama.llama_context_default_params()
     options.n_ctx = 1024
     options.n_batch = options.n_ubatch = work["prompt"]

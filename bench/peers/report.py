@@ -8,30 +8,13 @@ import os
 import sys
 import textwrap
 
-import matplotlib
+import accuracy
+from programs import PROGRAMS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(HERE, "../../docs")
 BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
 
-# name of the peer in worker.py: what people call it, colour
-PEERS = {
-    "attnc": ("attnc", "#1f2430"),
-    "attnc-ids": ("attnc, from ids", "#5a6480"),
-    "onnxruntime": ("ONNX Runtime", "#4e79a7"),
-    "openvino": ("OpenVINO", "#76b7b2"),
-    "torch": ("PyTorch", "#f28e2b"),
-    "torch-nested": ("PyTorch, nested", "#e8a866"),
-    "torch-compile": ("torch.compile", "#c0672a"),
-    "fasttextembed": ("fasttextembed, bge-small, 12 layers", "#edc948"),
-    "iree": ("IREE", "#59a14f"),
-    "tinygrad": ("tinygrad", "#b07aa1"),
-    "ctranslate2": ("CTranslate2", "#4e79a7"),
-    "llamacpp": ("llama.cpp", "#e15759"),
-    "llamacpp-f32": ("llama.cpp, f32 throughout", "#ef9a9b"),
-    "plain": ("plain C, -O3", "#9c9c9c"),
-    "plain-fast": ("plain C, -O3 -ffast-math", "#bdbdbd"),
-}
 CHARTS = [
     ("encoder", "Encoders", ["encoder"]),
     ("text", "From text to embedding", ["embed"]),
@@ -49,8 +32,14 @@ BESIDE = 3                       # of the other programs: the fastest
 LONGEST = 4.0                    # a bar's; what is longer is cut
 
 
+def in_f32(work):
+    return [row for row in work.get("rows", [])
+            if not PROGRAMS[row["peer"]].of]
+
+
 def measured(work):
-    return [row for row in work.get("rows", []) if "missing" not in row]
+    """In f32: the charts are of that."""
+    return [row for row in in_f32(work) if "missing" not in row]
 
 
 def ratio(work, row):
@@ -72,9 +61,9 @@ def cell(work, row):
 
 def table(works):
     """A row for each workload, a column for each peer."""
-    found = {row["peer"] for w in works for row in w.get("rows", [])}
-    columns = [peer for peer in PEERS if peer in found]
-    lines = ["| workload | " + " | ".join(PEERS[p][0] for p in columns)
+    found = {row["peer"] for w in works for row in in_f32(w)}
+    columns = [peer for peer in PROGRAMS if peer in found]
+    lines = ["| workload | " + " | ".join(PROGRAMS[p].name for p in columns)
              + " |", "|---" * (1 + len(columns)) + "|"]
     for work in works:
         rows = {row["peer"]: row for row in work.get("rows", [])}
@@ -88,6 +77,36 @@ def table(works):
     return lines
 
 
+def fewer_cells(work, row):
+    """A line of the table of fewer bits."""
+    program = PROGRAMS[row["peer"]]
+    cells = [work["title"], program.name, program.format, program.products]
+    if "missing" in row:
+        return cells + ["", row["missing"], "", "", ""]
+    own = {r["peer"]: r["p50_ms"] for r in measured(work)}.get(program.of)
+    return cells + [row.get("dot_products") or "", number(row["p50_ms"]),
+                    f"{ratio(work, row):.2f}",
+                    f"{row['p50_ms'] / own:.2f}" if own else "",
+                    accuracy.text(row)]
+
+
+def fewer_table(report):
+    """A line for each workload and program of fewer bits."""
+    lines = [" | ".join(fewer_cells(work, row))
+             for work in report["workloads"] for row in work.get("rows", [])
+             if PROGRAMS[row["peer"]].of]
+    if not lines:
+        return []
+    has = ", ".join(report["machine"]["dot_products"])
+    return ["### Fewer bits", "",
+            *textwrap.wrap(f"Dot products of integers that this CPU has: {has}."
+                           " `dot products`: the best of them that the program"
+                           " may use.", 80), "",
+            "| workload | program | weights | products in | dot products | ms |"
+            " / attnc in f32 | / itself in f32 | loss |",
+            "|" + "---|" * 9, *[f"| {line} |" for line in lines], ""]
+
+
 def rate(work):
     """GFLOP/s of attnc; FLOPs of products, real rows alone."""
     return work["flops"] / work["rows"][0]["p50_ms"] / 1e6
@@ -98,7 +117,8 @@ def versions(report):
     for work in report["workloads"]:
         for row in work.get("rows", []):
             if row["version"]:
-                found[PEERS[row["peer"]][0].split(",")[0]] = row["version"]
+                name = PROGRAMS[row["peer"]].name.split(",")[0]
+                found[name] = row["version"]
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
@@ -115,7 +135,7 @@ def text(report):
         if works:
             lines += [f"### {title}", "", f"![{title}](peers-{name}.svg)", "",
                       *table(works), ""]
-    return "\n".join(lines)
+    return "\n".join(lines + fewer_table(report))
 
 
 def summary_row(report, work, title):
@@ -125,8 +145,9 @@ def summary_row(report, work, title):
         peak = report["machine"]["fma_gflop_per_s"]
         own += f", {100 * rate(work) / peak:.0f} % of the core's FMA peak"
     others = sorted(rows[1:], key=lambda row: row["p50_ms"])[:BESIDE]
-    beside = "; ".join(f"{PEERS[row['peer']][0]}: {number(row['p50_ms'])} ms"
-                       for row in others)
+    beside = "; ".join(
+        f"{PROGRAMS[row['peer']].name}: {number(row['p50_ms'])} ms"
+        for row in others)
     return f"| {title} | {own} | {beside} |"
 
 
@@ -160,13 +181,12 @@ def bars(axes, works):
         rows = measured(work)
         rows = rows[:1] + sorted(rows[1:], key=lambda row: row["p50_ms"])
         for i, row in enumerate(rows):
-            name, colour = PEERS[row["peer"]]
-            times = ratio(work, row)
-            axes.barh(y + i, min(times, LONGEST), 0.86, color=colour)
+            program, times = PROGRAMS[row["peer"]], ratio(work, row)
+            axes.barh(y + i, min(times, LONGEST), 0.86, color=program.colour)
             if times > LONGEST:
                 break_mark(axes, y + i)
             label = f"{number(row['p50_ms'])} ms"
-            label += f"  {name}, {times:.2f}" if i else f"  {name}"
+            label += f"  {program.name}" + (f", {times:.2f}" if i else "")
             end = max(1, min(times, LONGEST))
             axes.text(end + 0.04, y + i, label, va="center",
                       fontsize=7, color="#333333")
@@ -206,6 +226,7 @@ def main():
         HERE, "results.json")
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
+    import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "attnc",
                                 "svg.fonttype": "none",

@@ -11,16 +11,24 @@ ENCODER_PEERS = ["onnxruntime", "openvino", "torch", "torch-nested",
                  "torch-compile", "iree", "tinygrad", "plain", "plain-fast"]
 PADDED_PEERS = ["onnxruntime", "openvino", "torch", "torch-nested",
                 "torch-compile"]
+FEWER_ENCODER = ["attnc-int8", "attnc-int8-int15", "onnxruntime-int8",
+                 "openvino-int8", "openvino-int8-weights"]
+FEWER_SEARCH = ["attnc-bf16", "attnc-int8-f32", "attnc-int8", "attnc-int4",
+                "ctranslate2-int8"]
+FEWER_LLAMA = ["attnc-bf16", "attnc-int8-f32", "attnc-int8",
+               "attnc-int8-int15", "attnc-int4-f32", "attnc-int4",
+               "attnc-int4-all-f32", "attnc-int4-all", "llamacpp-q8_0",
+               "llamacpp-q4_0", "llamacpp-q4_0-all"]
 
 
-def encoder(name, title, lengths, threads=1, peers=ENCODER_PEERS,
-            sizes=(512, 8, 2048, 6)):
+def encoder(name, title, lengths, threads=1,
+            peers=(*ENCODER_PEERS, *FEWER_ENCODER), sizes=(512, 8, 2048, 6)):
     """The encoder of models/transformer-base.yaml, in these sizes: token ids
     in, rows of d_model numbers out."""
     d, h, ff, layers = sizes
     return {
         "name": name, "title": title, "kind": "encoder", "threads": threads,
-        "peers": peers, "lengths": lengths,
+        "peers": list(peers), "lengths": lengths,
         "spec": "models/transformer-base.yaml",
         "set": f"kind=encoder,d_model={d},h={h},d_k={d // h},d_v={d // h},"
                f"d_ff={ff},N={layers},vocab.size=1000,max_len=128",
@@ -65,7 +73,7 @@ def embedding():
         "name": "embed-text", "title": "all-MiniLM-L6-v2, a text of 32 tokens",
         "kind": "embed", "threads": 1,
         "peers": ["attnc-ids", "onnxruntime", "openvino", "torch",
-                  "torch-compile", "fasttextembed"],
+                  "torch-compile", "fasttextembed", *FEWER_ENCODER],
         "other_model": ["fasttextembed"], "texts": TEXTS, "per": len(TEXTS),
         "checkpoint": MINILM, "weights": MINILM + "/model.safetensors",
         "set": "", "lengths": [n], "d": d, "h": 12, "ff": ff,
@@ -104,23 +112,24 @@ def translation(model, batch, beam):
         "name": f"{model}-b{batch}-" + search.replace(" ", ""),
         "title": f"{model}, B {batch}, source 32, 32 steps, {search}",
         "kind": "translation", "model": model, "threads": 1,
-        "peers": ["ctranslate2"], "batch": batch, "beam": beam, "steps": 32,
-        "lengths": [32] * batch, **sizes}
+        "peers": ["ctranslate2", *FEWER_SEARCH], "batch": batch, "beam": beam,
+        "steps": 32, "lengths": [32] * batch, **sizes}
 
 
-def llama(part, threads):
-    """A prompt of 512 at once, or steps after it: 16 in a run, but `per` says
-    that the time of one is reported."""
+def llama(part, threads, prompt=512):
+    """A prompt at once, or steps after it: 16 in a run, but `per` says that the
+    time of one is reported."""
+    after = "" if prompt == 512 else prompt
     return {
-        "name": f"llama-{part}-t{threads}",
-        "title": "llama 110M, " + {"prefill": "prefill 512",
-                                   "step": "one step after 512"}[part]
+        "name": f"llama-{part}{after}-t{threads}",
+        "title": "llama 110M, " + {"prefill": f"prefill {prompt}",
+                                   "step": f"one step after {prompt}"}[part]
                  + f", {threads} thread" + "s" * (threads > 1),
         "kind": "llama", "part": part, "threads": threads,
-        "peers": ["llamacpp", "llamacpp-f32"],
+        "peers": ["llamacpp", "llamacpp-f32", *FEWER_LLAMA],
         "spec": "models/llama-110m.yaml", "set": "",
         "d": 768, "h": 12, "layers": 12, "ff": 2048, "vocab": 32000,
-        "prompt": 512, "steps": 16, "per": 16 if part == "step" else 1,
+        "prompt": prompt, "steps": 16, "per": 16 if part == "step" else 1,
         "tolerance": 1e-3,
         "tolerances": {"llamacpp": 0.1}}
 
@@ -142,9 +151,9 @@ WORKLOADS = [
     encoder("minilm-32", "MiniLM's sizes, 1 x 32", [32],
             sizes=(384, 12, 1536, 6)),
     encoder("small-16", "small encoder, 1 x 16", [16],
-            sizes=(128, 4, 512, 3)),
+            peers=ENCODER_PEERS, sizes=(128, 4, 512, 3)),
     encoder("small-64", "small encoder, 1 x 64", [64],
-            sizes=(128, 4, 512, 3)),
+            peers=ENCODER_PEERS, sizes=(128, 4, 512, 3)),
     embedding(),
     *[attention(n, causal) for causal in (False, True)
       for n in (128, 384, 1024, 4096)],
@@ -152,5 +161,6 @@ WORKLOADS = [
       for batch in (1, 32) for beam in (1, 4)],
     *[llama(part, threads) for threads in (1, 2)
       for part in ("prefill", "step")],
+    llama("step", 1, 16),
     stories(),
 ]

@@ -1,11 +1,12 @@
 """One peer with one workload, in a process of its own, which compare.py starts.
 
-usage: worker.py PEER WORKLOAD.json
+usage: worker.py PROGRAM WORKLOAD.json
 
-It prepares, runs once, writes what came out to PEER.npy beside the workload,
+It prepares, runs once, writes what came out to PROGRAM.npy beside the workload,
 pins itself to as many cores as the workload has threads, prints a line of JSON
-with its version, and then answers each line of stdin, a number of seconds, with
-the times of the runs that it made in them, in ms."""
+with its version and the dot products of integers that it may use, and then
+answers each line of stdin, a number of seconds, with the times of the runs that
+it made in them, in ms."""
 import ctypes
 import importlib
 import json
@@ -14,25 +15,10 @@ import signal
 import sys
 import time
 
-PR_SET_PDEATHSIG = 1             # it does not outlive compare.py
+import instructions
+import programs
 
-PEERS = {
-    "attnc": ("peer_attnc", ""),
-    "attnc-ids": ("peer_attnc", "ids"),
-    "onnxruntime": ("peer_onnxruntime", ""),
-    "openvino": ("peer_openvino", ""),
-    "torch": ("peer_torch", "eager"),
-    "torch-nested": ("peer_torch", "nested"),
-    "torch-compile": ("peer_torch", "compile"),
-    "fasttextembed": ("peer_fasttextembed", ""),
-    "iree": ("peer_iree", ""),
-    "tinygrad": ("peer_tinygrad", ""),
-    "plain": ("peer_plain", "-O3"),
-    "plain-fast": ("peer_plain", "-O3 -ffast-math"),
-    "ctranslate2": ("peer_ctranslate2", ""),
-    "llamacpp": ("peer_llamacpp", ""),
-    "llamacpp-f32": ("peer_llamacpp", "f32"),
-}
+PR_SET_PDEATHSIG = 1             # it does not outlive compare.py
 
 
 def timed(run, seconds):
@@ -53,21 +39,24 @@ def pin(threads):
 
 
 def main():
-    peer, path = sys.argv[1:]
+    name, path = sys.argv[1:]
+    program = programs.PROGRAMS[name]
     with open(path, encoding="utf-8") as file:
         work = json.load(file)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)                # what libraries print is not an answer
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(work["threads"])
-    module, variant = PEERS[peer]
-    module = importlib.import_module(module)
-    run, result = module.prepare(work, variant)
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = str(work["threads"])
+    if not program.amx:
+        instructions.deny_amx()
+    module = importlib.import_module(program.module)
+    run, result = module.prepare(work, program.variant)
     import numpy as np
-    np.save(os.path.join(work["folder"], peer + ".npy"), result(run()))
+    np.save(os.path.join(work["folder"], name + ".npy"), result(run()))
     pin(work["threads"])
-    print(json.dumps({"version": module.version(work)}), file=answers,
+    print(json.dumps({"version": module.version(work),
+                      "dot_products": instructions.usable()}), file=answers,
           flush=True)
     for line in sys.stdin:
         print(json.dumps(timed(run, float(line))), file=answers, flush=True)
