@@ -77,7 +77,7 @@ KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile \
               emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
               plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
-              base/index base/terminal) $(B)/runtime/files.o $(B)/runtime/words.o $(B)/embedded.o
+              base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,files formats words) $(B)/embedded.o
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 

@@ -28,6 +28,11 @@ int64_t dtype_stored(Dtype d, int64_t k)
     return (k + formats[d].group - 1) / formats[d].group * formats[d].group;
 }
 
+double dtype_number_bytes(Dtype d)
+{
+    return (double)formats[d].line / (double)formats[d].group;
+}
+
 int64_t dtype_column_bytes(Dtype d, int64_t k)
 {
     return dtype_stored(d, k) / formats[d].group * formats[d].line

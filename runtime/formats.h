@@ -32,6 +32,8 @@ extern const char *const dtype_word[]; /* "f32", "bf16" ..; NULL at the end */
 bool dtype_is_integer(Dtype d);
 /* k as it is stored: whole groups. */
 int64_t dtype_stored(Dtype d, int64_t k);
+/* Bytes of a number in the middle of many. */
+double dtype_number_bytes(Dtype d);
 /* Bytes of a column of k numbers in panels. */
 int64_t dtype_column_bytes(Dtype d, int64_t k);
 

@@ -119,8 +119,10 @@ enum {
     LoadRow,
     LoadFew,
     LoadMany,
-    LoadBf16, /* the same three of bf16 weights */
-    LoadQuery = 2 * LoadBf16,
+    LoadBf16,                      /* the same three of bf16 weights .. */
+    LoadInt8 = 2 * LoadBf16,       /* and of integers, also in int4 .. */
+    LoadDot = LoadInt8 + LoadBf16, /* and by sums of integers */
+    LoadQuery = LoadDot + LoadBf16,
     LoadQueries,
     LoadNorm,
     LoadMove,

@@ -71,7 +71,9 @@ static int64_t keys_of(const Graph *g, const Node *n, const Lengths length,
 
 static double elem_bytes(Type t)
 {
-    return t.elem == ElemBf16 ? 2.0 : 4.0;
+    return elem_arithmetic(t.elem) == ArithmeticF32
+             ? dtype_number_bytes(elem_dtype(t.elem))
+             : (double)elem_arithmetic(t.elem);
 }
 
 static bool looks_up(const Node *n)

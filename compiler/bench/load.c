@@ -29,7 +29,13 @@ static int product_kind(const Graph *g, const Node *n, double rows)
     const int kind = rows < few_rows  ? LoadRow
                    : rows < many_rows ? LoadFew
                                       : LoadMany;
-    return kind + (g->nodes.at[n->in[1]].type.elem == ElemBf16 ? LoadBf16 : 0);
+    const Dtype dtype = elem_dtype(g->nodes.at[n->in[1]].type.elem);
+    const Elem rows_elem = g->nodes.at[n->in[0]].type.elem;
+    return kind
+         + (elem_arithmetic(rows_elem) != ArithmeticF32 ? LoadDot
+            : dtype_is_integer(dtype)                   ? LoadInt8
+            : dtype == DtypeBf16                        ? LoadBf16
+                                                        : 0);
 }
 
 /* Columns go by panels, whole ones. */

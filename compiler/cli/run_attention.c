@@ -272,7 +272,7 @@ static float *value_of(AttentionRun *r, const Trial *t, int node,
     const char *name = r->e.unfused->nodes.at[node].name;
     int kept = index_find(&r->kept, name);
     float *x = aligned_memory(r->e.arena, elements * 4);
-    if (kept < 0 || !trial_value(t, kept, 0, x))
+    if (kept < 0 || !trial_floats(t, kept, 0, elements, x))
         die("%s is not kept", name);
     return x;
 }

@@ -56,7 +56,12 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
         const Node *n = &g->nodes.at[node];
         if (n->op == OpOutput)
             continue; /* is written without being asked */
-        if (!trial_value(trial, node, 0, add_output(t, name, n->type)))
+        float *x = add_output(t, name, n->type);
+        const TensorOut *out = &t->out.at[t->out.n - 1];
+        int64_t elements = 1;
+        for (int d = 0; d < out->rank; d++)
+            elements *= out->dim[d];
+        if (!trial_floats(trial, node, 0, elements, x))
             return fault(why, ExitUsage,
                          "--tap '%s': it has no memory of its "
                          "own at run time",

@@ -9,13 +9,25 @@ const char *epilogue_formula(Arena *a, Epilogue ep)
     return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
 }
 
+const char *rows_type(Arithmetic a)
+{
+    return a == ArithmeticF32 ? "float" : "uint8_t";
+}
+
+int64_t panel_column(Dtype d, int64_t k)
+{
+    const int64_t number = dtype_is_integer(d) ? 1 : dtype_column_bytes(d, 1);
+    return dtype_column_bytes(d, k) / number;
+}
+
 void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 {
     const char *args = arena_printf(
         g->a,
-        "int64_t rows, int64_t from, int64_t to, const float *x, int64_t ldx, "
+        "int64_t rows, int64_t from, int64_t to, const %s *x, int64_t ldx, "
         "const %s *w, %sfloat *y, int64_t ldy%s",
-        number_type(ep.dtype), ep.parts & EpBias ? "const float *b, " : "",
+        rows_type(ep.arithmetic), number_type(ep.dtype),
+        ep.parts & EpBias ? "const float *b, " : "",
         ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
     put_call(g->shapes, arena_printf(g->a, "static void %s", name), args, "");
 }

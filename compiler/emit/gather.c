@@ -1,6 +1,7 @@
 /* gather.c: ops on rows that must know the sequence they belong to:
  * look-ups, positions, pooling, the choice of rows.                         */
 #include "emit/names.h"
+#include "emit/products.h"
 #include "emit/steps.h"
 
 /* Arguments that a batch may leave out. */
@@ -93,11 +94,29 @@ void emit_pool(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
+/* Row `id` of a table, and the step in it; of integers in panels the panel, and
+ * the row in it.                                                            */
+static const char *token_at(Gen *g, int table)
+{
+    const Type *t = &node_at(g->p, table)->type;
+    const int64_t d = t->dim[1].c;
+    const Dtype dtype = dtype_of(*t);
+    const long long panel = ATTN_PANEL * panel_column(dtype, d);
+    if (plan_block(g->p, table, PackPanels) < 0)
+        return arena_printf(g->a, "%s + id * %lld, 1",
+                            weight_of(g, table, PackRows),
+                            (long long)round16(d));
+    return arena_printf(g->a,
+                        dtype_is_integer(dtype)
+                            ? "%s + id / 16 * %lld, id %% 16"
+                            : "%s + id / 16 * %lld + id %% 16, 16",
+                        weight_of(g, table, PackPanels), panel);
+}
+
 void emit_embed(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[1].c;
-    const bool panels = plan_block(g->p, n->in[0], PackPanels) >= 0;
     const bool positions = n->nin > 2 && n->in[2] >= 0;
     begin_sequences(e);
     const bool types = node_at(g->p, n->in[1])->member == BatchTypes;
@@ -108,19 +127,14 @@ void emit_embed(Gen *g, Emit *e, int node)
     if (positions)
         let_position(e, n);
     put(e, "\n");
-    const char *token = panels
-                          ? arena_printf(g->a,
-                                         "%s + id / 16 * %lld + id %% 16, 16",
-                                         weight_of(g, n->in[0], PackPanels),
-                                         (long long)(ATTN_PANEL * d))
-                          : arena_printf(g->a, "%s + id * %lld, 1",
-                                         weight_of(g, n->in[0], PackRows),
-                                         (long long)round16(d));
-    const bool bf16 = dtype_of(node_at(g->p, n->in[0])->type) == DtypeBf16;
-    const char *kernel = bf16 ? "embed_row_bf16" : "embed_row";
+    const Dtype dtype = dtype_of(node_at(g->p, n->in[0])->type);
+    const char *kernel = dtype == DtypeF32 ? "embed_row"
+                                           : arena_printf(g->a, "embed_row_%s",
+                                                          dtype_word[dtype]);
     put_call(e, use_kernel(g->kernels, kernel),
              arena_printf(g->a, "%s, %s, %lld, %s, %s", value_at(g, node, "i"),
-                          token, (long long)d, c_float(g->a, n->scale),
+                          token_at(g, n->in[0]), (long long)d,
+                          c_float(g->a, n->scale),
                           positions ? position_at(g, n->in[2]) : "0"),
              ";");
     put(e, "}\n"

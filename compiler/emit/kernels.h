@@ -13,6 +13,7 @@
 typedef struct {
     int mr, nr;
     Dtype dtype;
+    Arithmetic arithmetic;
     int epilogue;   /* EpBias .. */
     Activation act; /* EpAct: which one */
     int width;
@@ -61,7 +62,7 @@ const char *tile_arguments(Arena *a, TileKey k,
                            const char *const text[TileParameters]);
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
 const char *tile_suffix(Arena *a, TileKey k); /* _bias_relu */
-const char *number_type(Dtype d);             /* "float", "uint16_t" */
+const char *number_type(Dtype d);             /* "float", "int8_t" */
 bool tile_prefetches(TileKey k);              /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 void declare_tile(Emit *e, TileKey k); /* prototype only: the JIT */

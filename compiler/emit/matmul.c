@@ -13,22 +13,24 @@ enum {
 typedef struct { /* a product */
     const Tiling *t;
     int64_t k, n;
+    int64_t column; /* numbers of a column in a panel, and what stands behind */
     Epilogue ep;
 } Product;
 
 /* While they are worked on, those behind them come. */
 static void put_whole(Gen *g, const Product *p, int nr)
 {
-    const long long k = p->k;
-    const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, k);
-    put_call(g->shapes, need_rows(g, p->t, nr, p->ep),
-             arena_printf(
-                 g->a,
-                 "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s", k,
-                 ATTN_PANEL * k, k, p->ep.parts & EpBias ? ", b + j" : "",
-                 p->ep.parts & EpResidual ? ", r + j, ldr" : "",
-                 next_panels(g, p->t, next)),
-             ";");
+    const long long column = p->column;
+    const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, column);
+    put_call(
+        g->shapes, need_rows(g, p->t, nr, p->ep),
+        arena_printf(g->a,
+                     "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s",
+                     column, ATTN_PANEL * column, (long long)p->k,
+                     p->ep.parts & EpBias ? ", b + j" : "",
+                     p->ep.parts & EpResidual ? ", r + j, ldr" : "",
+                     next_panels(g, p->t, next)),
+        ";");
 }
 
 /* Sums of a block of k are added to those before it, in y. */
@@ -84,9 +86,10 @@ static void put_block(Gen *g, const Product *p, int nr)
     }
 }
 
+/* Integers are few bytes, and their sums have no place in y. */
 static bool is_blocked(const Product *p)
 {
-    return p->t->k < p->k;
+    return p->t->k < p->k && !dtype_is_integer(p->ep.dtype);
 }
 
 static void put_columns(Gen *g, const Product *p, int nr)
@@ -202,6 +205,8 @@ const char *need_matmul(Gen *g, int node)
     const Product p = { .t = tiling_of(g, TaskMatmul, node),
                         .k = w->type.dim[1].c,
                         .n = w->type.dim[0].c,
+                        .column = panel_column(dtype_of(w->type),
+                                               w->type.dim[1].c),
                         .ep = epilogue_of(g->p, node) };
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
     const Tiling *small = alone ? NULL : tiling_of(g, TaskSmallM, node);
@@ -219,7 +224,8 @@ const char *need_matmul(Gen *g, int node)
     let(e, "formula", "%s", epilogue_formula(g->a, p.ep));
     let(e, "k", "%lld", (long long)p.k);
     let(e, "n", "%lld", (long long)p.n);
-    let(e, "of", p.ep.dtype == DtypeBf16 ? " bf16" : "");
+    let(e, "of", "%s%s", p.ep.dtype == DtypeF32 ? "" : " ",
+        p.ep.dtype == DtypeF32 ? "" : dtype_word[p.ep.dtype]);
     put(e, "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
            " * columns from .. to - 1 of y */\n");
     matmul_prototype(g, name, p.ep);

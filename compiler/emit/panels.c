@@ -70,6 +70,7 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
     return (TileKey){ .mr = mr,
                       .nr = nr,
                       .dtype = ep.dtype,
+                      .arithmetic = ep.arithmetic,
                       .epilogue = any ? EpAny : ep.parts,
                       .act = any ? ActNone : ep.act,
                       .width = g->p->target.width,
@@ -128,9 +129,9 @@ static void rows_prototype(Gen *g, const char *name, Epilogue ep)
         g->shapes, arena_printf(g->a, "static void %s", name),
         arena_printf(
             g->a,
-            "int64_t rows, const float *a, int64_t lda, "
+            "int64_t rows, const %s *a, int64_t lda, "
             "const %s *b, int64_t ldb, int64_t k, float *c, int64_t ldc%s%s%s",
-            number_type(ep.dtype),
+            rows_type(ep.arithmetic), number_type(ep.dtype),
             ep.parts & EpBias ? ", const float *bias" : "",
             ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
             !(ep.parts & EpPrefetch) ? ""

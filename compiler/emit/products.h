@@ -7,6 +7,10 @@
 #include "emit/gen.h"
 
 /* ---------------------------------------------------------- epilogue.c --- */
+const char *rows_type(Arithmetic a); /* of x: "float", "uint8_t" */
+/* Of a product's weights: numbers of a column of k in a panel, in
+ * number_type(), with what stands behind the panel.                         */
+int64_t panel_column(Dtype d, int64_t k);
 const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
 /* y = act(sums + bias) + residual in kernels, where no tile does it. */

@@ -5,13 +5,43 @@
 #include "emit/products.h"
 #include "emit/steps.h"
 
+/* Rows of integers begin where floats would, and are counted in bytes. */
+static long long row_bytes(const Gen *g, int node)
+{
+    return (long long)sizeof(float) * stride_of(g, node);
+}
+
+/* "x, 512" */
+static const char *rows_of_product(Gen *g, int x)
+{
+    return elem_arithmetic(node_at(g->p, x)->type.elem) == ArithmeticF32
+             ? arena_printf(g->a, "%s, %lld", block_at(g, x), stride_of(g, x))
+             : arena_printf(g->a, "(const uint8_t *)(%s), %lld", block_at(g, x),
+                            row_bytes(g, x));
+}
+
+void emit_quantize(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const long long k = n->type.dim[1].c;
+    const bool two = elem_arithmetic(n->type.elem) == ArithmeticInt15;
+    put_call(e,
+             use_kernel(g->kernels,
+                        two ? "quantize_rows_int15" : "quantize_rows_int8"),
+             arena_printf(g->a,
+                          "(uint8_t *)(%s), %lld, %s, %lld, rows, %lld, %lld",
+                          part_at(g, node), row_bytes(g, node),
+                          part_at(g, n->in[0]), stride_of(g, n->in[0]), k,
+                          (long long)dtype_stored(DtypeInt8, k)),
+             ";");
+}
+
 void emit_product(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const Epilogue ep = epilogue_of(g->p, node);
-    const char *args = arena_printf(g->a, "c->rows, from, to, %s, %lld, %s",
-                                    block_at(g, n->in[0]),
-                                    stride_of(g, n->in[0]),
+    const char *args = arena_printf(g->a, "c->rows, from, to, %s, %s",
+                                    rows_of_product(g, n->in[0]),
                                     weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
         args = arena_printf(g->a, "%s, %s", args,

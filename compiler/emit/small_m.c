@@ -8,7 +8,7 @@
  * sees by itself what is read, and reads up to a third faster; as measured. */
 static bool prefetches(int rows, Dtype dtype)
 {
-    return rows >= (dtype == DtypeBf16 ? 4 : 7);
+    return rows >= (dtype == DtypeF32 ? 7 : 4);
 }
 
 /* Have other products of a small M other tilings? */
@@ -22,15 +22,25 @@ static bool others(const Gen *g, const Tiling *t)
     return other;
 }
 
+/* Of sums of k. */
+static const char *next_panel(Gen *g, Dtype d)
+{
+    const long long line = panel_column(d, 1), ending = panel_column(d, 0);
+    return !ending
+             ? "b + 16 * k"
+             : arena_printf(g->a, "b + 16 * ((k + 63) / 64 * %lld + %lld)",
+                            line - ending, ending);
+}
+
 /* The tile for each number of rows. */
-static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
+static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
 {
     Emit *e = g->shapes;
     const int nr = ATTN_PANEL * t->streams;
     const char *name = arena_printf(
         g->a, "small_m_rows%s%s",
         others(g, t) ? arena_printf(g->a, "_%dx%d", t->small_m - 1, nr) : "",
-        dtype == DtypeBf16 ? "_bf16" : "");
+        epilogue_suffix(g->a, of));
     if (!first_time(g, name))
         return name;
     const int mark = emit_mark(e);
@@ -39,18 +49,19 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
     put(e, "/* c = a b: at most $most rows, and $nr columns */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              arena_printf(g->a,
-                          "int64_t rows, const float *a, int64_t lda, "
+                          "int64_t rows, const %s *a, int64_t lda, "
                           "const %s *b, int64_t ldb, int64_t k, float *c",
-                          number_type(dtype)),
+                          rows_type(of.arithmetic), number_type(of.dtype)),
              "");
     put(e, "{\n");
     const bool scalar = g->p->target.width == 1;
     put_unused(g, t->small_m > 2 || scalar, "lda");
     put_unused(g, nr > 16 || scalar, "ldb");
     for (int mr = 1; mr < t->small_m; mr++) {
-        const bool prefetch = prefetches(mr, dtype);
+        const bool prefetch = prefetches(mr, of.dtype);
         const Epilogue ep = { .parts = prefetch ? EpPrefetch : 0,
-                              .dtype = dtype };
+                              .dtype = of.dtype,
+                              .arithmetic = of.arithmetic };
         const char *const text[TileParameters] = {
             "a",
             "lda",
@@ -63,7 +74,7 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Dtype dtype)
             "0",
             "0",
             "0",
-            prefetch ? "b + 16 * k" : "b",
+            prefetch ? next_panel(g, of.dtype) : "b",
             "16",
         };
         let(e, "mr", "%d", mr);
@@ -101,7 +112,7 @@ static void small_m_body(Gen *g, const Tiling *t, Epilogue ep)
            "    float c[$floats];\n"
            "\n"
            "    for (int64_t n = from; n < to; n += 16) {\n"
-           "        $small_m(rows, x, ldx, w + n * $k, 0, $k, c);\n");
+           "        $small_m(rows, x, ldx, w + n * $column, 0, $k, c);\n");
     put_columns(g, t, ep);
     put(e, "}\n"
            "}\n\n");
@@ -112,16 +123,17 @@ static void small_m_body(Gen *g, const Tiling *t, Epilogue ep)
 static void small_m_body_halves(Gen *g, const Tiling *t, Epilogue ep)
 {
     Emit *e = g->shapes;
-    put(e, "{\n"
-           "    const int64_t half = (to - from + 16) / 32 * 16;\n"
-           "    float sums[$floats];\n"
-           "\n"
-           "    for (int64_t j = from; j < from + half; j += 16) {\n"
-           "        const int64_t far = j + half < to ? half : 0;\n"
-           "        float *c = sums;\n"
-           "\n"
-           "        $small_m(rows, x, ldx, w + j * $k, far * $k, $k, c);\n"
-           "        for (int64_t n = j; n < to; n += half) {\n");
+    put(e,
+        "{\n"
+        "    const int64_t half = (to - from + 16) / 32 * 16;\n"
+        "    float sums[$floats];\n"
+        "\n"
+        "    for (int64_t j = from; j < from + half; j += 16) {\n"
+        "        const int64_t far = j + half < to ? half : 0;\n"
+        "        float *c = sums;\n"
+        "\n"
+        "        $small_m(rows, x, ldx, w + j * $column, far * $column, $k, c);\n"
+        "        for (int64_t n = j; n < to; n += half) {\n");
     put_columns(g, t, ep);
     put(e, "c += 16;\n"
            "}\n"
@@ -134,8 +146,10 @@ void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    let(e, "small_m", "%s", need_small_m_rows(g, t, ep.dtype));
+    const Epilogue sums = { .dtype = ep.dtype, .arithmetic = ep.arithmetic };
+    let(e, "small_m", "%s", need_small_m_rows(g, t, sums));
     let(e, "k", "%lld", (long long)k);
+    let(e, "column", "%lld", (long long)panel_column(ep.dtype, k));
     let(e, "floats", "%d", (t->small_m - 1) * ATTN_PANEL * t->streams);
     put(e,
         t->streams == 2

@@ -7,12 +7,16 @@ enum { MostRegisters = 32 }; /* of any machine: more sums are in memory */
 
 const char *number_type(Dtype d)
 {
-    return d == DtypeBf16 ? "uint16_t" : "float";
+    return d == DtypeInt8 ? "int8_t"
+         : d == DtypeInt4 ? "uint8_t"
+         : d == DtypeBf16 ? "uint16_t"
+                          : "float";
 }
 
 const char *tile_suffix(Arena *a, TileKey k)
 {
-    return epilogue_suffix(a, (Epilogue){ k.epilogue, k.act, k.dtype });
+    return epilogue_suffix(a, (Epilogue){ k.epilogue, k.act, k.dtype,
+                                          k.arithmetic });
 }
 
 const char *tile_name(Arena *a, TileKey k)

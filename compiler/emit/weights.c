@@ -40,8 +40,9 @@ static const char *members(Gen *g, Stack stack, int layer)
         const Block *b = &g->p->block.at[i];
         const char *start = arena_printf(g->a, "    const %s *%s;",
                                          number_type(b->dtype), b->field);
-        buffer_printf(&text, "%-40s /* %s%s */\n", start,
-                      b->dtype == DtypeBf16 ? "bf16 " : "", shape_text(g, b));
+        buffer_printf(&text, "%-40s /* %s%s%s */\n", start,
+                      b->dtype == DtypeF32 ? "" : dtype_word[b->dtype],
+                      b->dtype == DtypeF32 ? "" : " ", shape_text(g, b));
         i = b->of_layer;
     }
     return text.at;
@@ -123,13 +124,36 @@ static void layer_members(Gen *g, Emit *e, const Layers *s)
     }
 }
 
+static const char *const format_text[Dtypes] = {
+    [DtypeBf16] = "/* bf16: a number is the upper half of a float's bits. */\n",
+    [DtypeInt8] =
+        "/* int8: for every four k in turn, four bytes of each of 16 rows, up to a\n"
+        " * multiple of 64 k; behind a panel the rows' scales, 16 floats, and -128\n"
+        " * times the sums of their integers, 16 of 32 bits. */\n",
+    [DtypeInt4] =
+        "/* int4: as int8, of 64 k after the other: 8 lines of 64 bytes, of which\n"
+        " * each has the four k of one line in its lower halves and those of the\n"
+        " * next in its upper ones; a step and an offset of each row for the first\n"
+        " * 32 k, then for the others. An integer is (half - 8) step + offset. */\n",
+};
+
+/* Is a block of this format among the weights? */
+static bool stores(const Gen *g, Dtype d)
+{
+    bool found = false;
+    for (int i = 0; i < g->p->block.n; i++)
+        found |= g->p->block.at[i].dtype == d;
+    return found;
+}
+
 void emit_weight_structs(Gen *g, Emit *e)
 {
     put(e, "/* Weights, where model.weights has them. A matrix [n, k] in\n"
            " * panels of 16 is n / 16 panels, one after the other: in each,\n"
            " * for every k in turn, the elements of 16 rows. */\n");
-    if (g->p->g->spec->dtype == DtypeBf16)
-        put(e, "/* bf16: a number is the upper half of a float's bits. */\n");
+    for (int d = 0; d < Dtypes; d++)
+        if (format_text[d] && stores(g, (Dtype)d))
+            put(e, format_text[d]);
     find_layers(g);
     for (int i = 0; i < Stacks; i++)
         for (int l = 0; l < g->layers[i].n; l++)
@@ -176,9 +200,10 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
         let(e, "at", "%lld", (long long)(b->at / 4 - from));
         let(e, "w", layer >= 0 ? "x" : "w");
         let(e, "p", layer >= 0 ? "q" : "p");
-        put(e, b->dtype == DtypeBf16
-                   ? "$w->$field = (const uint16_t *)($p + $at);\n"
-                   : "$w->$field = $p + $at;\n");
+        let(e, "number", "%s", number_type(b->dtype));
+        put(e, b->dtype == DtypeF32
+                   ? "$w->$field = $p + $at;\n"
+                   : "$w->$field = (const $number *)($p + $at);\n");
     }
 }
 

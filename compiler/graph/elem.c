@@ -1,4 +1,5 @@
-/* elem.c: the types of matrices of weights, by their format in packed files. */
+/* elem.c: the types of matrices of weights, by their format in packed files,
+ * and of activations, by what products of them compute in. */
 #include "graph/graph.h"
 
 static const Elem elem_of[Dtypes] = {
@@ -19,4 +20,18 @@ Dtype elem_dtype(Elem e)
     while (d < Dtypes - 1 && elem_of[d] != e)
         d++;
     return elem_of[d] == e ? (Dtype)d : DtypeF32;
+}
+
+Arithmetic elem_arithmetic(Elem e)
+{
+    return e == ElemQ8  ? ArithmeticInt8
+         : e == ElemQ15 ? ArithmeticInt15
+                        : ArithmeticF32;
+}
+
+Elem arithmetic_elem(Arithmetic a)
+{
+    return a == ArithmeticInt8  ? ElemQ8
+         : a == ArithmeticInt15 ? ElemQ15
+                                : ElemF32;
 }

@@ -101,10 +101,14 @@ typedef enum {
     ElemBf16, /* weights: this, and the next two */
     ElemInt8,
     ElemInt4,
-    ElemQuantized /* rows of activations as integers, with their scale */
+    ElemQ8, /* activations of a row as integers, with its scale */
+    ElemQ15
 } Elem;
 Dtype elem_dtype(Elem e); /* of weights; of others DtypeF32 */
 Elem dtype_elem(Dtype d);
+/* Of products of such activations. */
+Arithmetic elem_arithmetic(Elem e);
+Elem arithmetic_elem(Arithmetic a);
 typedef struct {
     Elem elem;
     int rank;

@@ -121,6 +121,9 @@ OP(Output, "output", 1, 1, Sink, "a result of the entry",
 OP(Linear, "linear", 2, 4, Row, "act(x W^T + b) + residual",
    linear, Residual, 2 * out * columns(c, 1) + epilogue(n) * out,
    linear, SUMMED_BY(8, linear), STEP(product))
+OP(Quantize, "quantize", 1, 1, Row,
+   "round(x / s) s, s = max |x| / 127 of its row",
+   quantize, No, 3 * out, quantize, BY(1, quantize), STEP(quantize))
 OP(Gate, "gate", 2, 2, Row, "act(a) * b",
    pair, Elements, 2 * out,
    gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))

@@ -119,12 +119,26 @@ static bool shape_position(const Graph *g, Node *n)
     return covers(table, n->first, rows, table->dim[1]);
 }
 
+/* The type says how: q8 or q15. */
+static bool shape_quantize(const Graph *g, Node *n)
+{
+    const Elem elem = n->type.elem;
+    n->type = *in(g, n, 0);
+    n->type.elem = elem;
+    return is_matrix(in(g, n, 0)) && elem_arithmetic(elem) != ArithmeticF32;
+}
+
+/* Integers are multiplied by integers. */
 static bool shape_matmul(const Graph *g, Node *n)
 {
-    const Type *x = in(g, n, 0), *w = in(g, n, 1);
-    if (!is_matrix(x) || !is_table(w) || !same_dim(x->dim[1], w->dim[1]))
+    const Type *w = in(g, n, 1);
+    Type x = *in(g, n, 0);
+    if (elem_arithmetic(x.elem) != ArithmeticF32
+        && dtype_is_integer(elem_dtype(w->elem)))
+        x.elem = ElemF32;
+    if (!is_matrix(&x) || !is_table(w) || !same_dim(x.dim[1], w->dim[1]))
         return false;
-    n->type = (Type){ ElemF32, 2, { x->dim[0], w->dim[0] } };
+    n->type = (Type){ ElemF32, 2, { x.dim[0], w->dim[0] } };
     return true;
 }
 

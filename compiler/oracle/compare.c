@@ -17,12 +17,12 @@ static double error_ratio(double want, double got, double tolerance)
     return ratio <= HUGE_VAL ? ratio : HUGE_VAL;
 }
 
-bool compare_values(Comparison *c, const double *want, const float *got,
+bool compare_values(Comparison *c, const double *want, const double *got,
                     const double *tolerance, int64_t n)
 {
     bool worse = false;
     for (int64_t i = 0; i < n; i++) {
-        double ratio = error_ratio(want[i], (double)got[i], tolerance[i]);
+        double ratio = error_ratio(want[i], got[i], tolerance[i]);
         c->failed += !(ratio <= 1);
         c->zeros += want[i] == 0;
         if (ratio > c->ratio || c->count + i == 0) {
@@ -30,7 +30,7 @@ bool compare_values(Comparison *c, const double *want, const float *got,
             c->ratio = ratio;
             c->worst = i;
             c->want = want[i];
-            c->got = (double)got[i];
+            c->got = got[i];
         }
     }
     c->count += n;
@@ -61,8 +61,8 @@ typedef struct {
     Gate *gate;         /* NULL: the above says it all */
 } GateRow;
 
-static Gate gate_norm, gate_function, gate_gate, gate_softcap, gate_rotate,
-    gate_bias, gate_linear, gate_attention;
+static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
+    gate_rotate, gate_bias, gate_linear, gate_attention;
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
@@ -214,6 +214,33 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
             out[at + j] = fmax(fabs(x.at[at + j]), fabs(x.at[at + other]))
                         * (j < n->dims ? length : 1);
         }
+}
+
+/* ---- integers ---- */
+
+double quantize_step(const double *x, int64_t n, Arithmetic a)
+{
+    const double most = a == ArithmeticInt15 ? 16256 : 127;
+    double size = 0;
+    for (int64_t i = 0; i < n; i++)
+        size = fmax(size, fabs(x[i]));
+    return size < 0x1p-100 ? 0 : size / most;
+}
+
+/* A number that lies within 4 ulp of the middle of two integers may become
+ * either; of the others there is only the rounding of the scale.            */
+static void gate_quantize(const Interp *in, const Node *n, double *out)
+{
+    const Matrix x = interp_in(in, n, 0);
+    const Arithmetic a = elem_arithmetic(n->type.elem);
+    for (int64_t i = 0; i < x.rows * x.cols; i++) {
+        const double *row = x.at + i / x.cols * x.cols;
+        const double step = quantize_step(row, x.cols, a);
+        const double q = step > 0 ? fabs(x.at[i]) / step : 0;
+        const double middle = fabs(q - floor(q) - 0.5);
+        const bool either = middle <= 4 * F32_EPS * fmax(q, 1);
+        out[i] = either ? step * (1 / F32_EPS + 2 * q) : 2 * step * q;
+    }
 }
 
 /* ---- compositions ---- */

@@ -19,7 +19,7 @@ typedef struct { /* {0} before the first values */
 
 /* Adds n values to the comparison. True: the largest ratio so far is among
  * them. `tolerance` is by value and absolute.                               */
-bool compare_values(Comparison *c, const double *want, const float *got,
+bool compare_values(Comparison *c, const double *want, const double *got,
                     const double *tolerance, int64_t n);
 /* Something was compared, and not nearly all was to be 0, which would prove
  * nothing.                                                                  */

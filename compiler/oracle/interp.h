@@ -30,6 +30,9 @@ Matrix interp_in(const Interp *in, const Node *n, int i); /* its input i */
 /* An activation of one number, by the formula of spec/activations.h. */
 double activation(Activation act, double x);
 
+/* Of a row: what its integers are multiplied by; 0: they all are 0. */
+double quantize_step(const double *x, int64_t n, Arithmetic a);
+
 /* Evaluates `n` from the values of its inputs into `out`. */
 typedef void InterpOp(const Interp *in, const Node *n, double *out);
 

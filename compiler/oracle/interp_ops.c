@@ -46,6 +46,18 @@ void eval_matmul(const Interp *in, const Node *n, double *out)
             *out++ = dot(x.at + r * x.cols, w.at + c * w.cols, x.cols);
 }
 
+void eval_quantize(const Interp *in, const Node *n, double *out)
+{
+    const Matrix x = interp_in(in, n, 0);
+    for (int64_t r = 0; r < x.rows; r++) {
+        const double *row = x.at + r * x.cols;
+        const double step = quantize_step(row, x.cols,
+                                          elem_arithmetic(n->type.elem));
+        for (int64_t c = 0; c < x.cols; c++)
+            *out++ = step > 0 ? rint(row[c] / step) * step : 0;
+    }
+}
+
 void eval_bias(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), b = interp_in(in, n, 1);

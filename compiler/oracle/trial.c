@@ -273,7 +273,24 @@ static int64_t extent(const Trial *t, Dim d, int64_t sequence)
              : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
 }
 
-bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
+/* The row of n numbers that begins at `from`, as it is, or by its scale. */
+static void read_row(const float *from, Arithmetic a, int64_t n, double *out)
+{
+    const unsigned char *high = (const unsigned char *)from;
+    const int64_t stored = dtype_stored(DtypeInt8, n);
+    const bool two = a == ArithmeticInt15;
+    const double scale = a == ArithmeticF32
+                           ? 1
+                           : (double)from[(two ? 2 : 1) * stored / 4];
+    for (int64_t i = 0; i < n; i++) {
+        const int q = high[i] - 128;
+        out[i] = a == ArithmeticF32
+                   ? (double)from[i]
+                   : scale * (two ? 128 * q + high[stored + i] : q);
+    }
+}
+
+bool trial_value(const Trial *t, int node, int64_t sequence, double *out)
 {
     const Plan *p = t->engine->plan;
     const Node *n = &p->g->nodes.at[node];
@@ -300,7 +317,19 @@ bool trial_value(const Trial *t, int node, int64_t sequence, float *out)
     int64_t cols = extent(t, n->type.dim[n->type.rank - 1], sequence);
     for (int64_t h = 0; h < heads; h++)
         for (int64_t r = 0; r < rows; r++, out += cols)
-            memcpy(out, at + (first + r) * v->stride + h * v->head_stride,
-                   (size_t)cols * sizeof *out);
+            read_row(at + (first + r) * v->stride + h * v->head_stride,
+                     elem_arithmetic(n->type.elem), cols, out);
     return true;
+}
+
+bool trial_floats(const Trial *t, int node, int64_t sequence, int64_t n,
+                  float *out)
+{
+    Arena *a = arena_new();
+    double *x = arena_alloc(a, (size_t)n * sizeof *x);
+    const bool kept = trial_value(t, node, sequence, x);
+    for (int64_t i = 0; kept && i < n; i++)
+        out[i] = (float)x[i];
+    arena_free(a);
+    return kept;
 }

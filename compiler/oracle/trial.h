@@ -66,8 +66,12 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
 void trial_free(Trial *t);
 /* One node's value for one sequence after a run with chunk 0 of an engine
  * with keep_all, row-major as the oracle has it. False: it is not kept, as
- * constants, inputs and the contents of pages are not.                      */
-bool trial_value(const Trial *t, int node, int64_t sequence, float *out);
+ * constants, inputs and the contents of pages are not. Integers of activations
+ * come as the numbers that they stand for, which double has exactly.        */
+bool trial_value(const Trial *t, int node, int64_t sequence, double *out);
+/* The same, of n numbers, rounded. */
+bool trial_floats(const Trial *t, int node, int64_t sequence, int64_t n,
+                  float *out);
 
 /* ----------------------------------------------------------- oracle.c --- */
 typedef struct { /* an engine's weights in double */

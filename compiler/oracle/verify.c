@@ -56,7 +56,7 @@ typedef struct { /* one sequence, op by op */
 } Ops;
 
 /* Compares one node, then takes the compiled value as what later nodes read. */
-static void check_node(Ops *o, int node, const float *got)
+static void check_node(Ops *o, int node, const double *got)
 {
     Interp *in = &o->in;
     const Node *n = &in->g->nodes.at[node];
@@ -73,7 +73,7 @@ static void check_node(Ops *o, int node, const float *got)
             o->bare = bare_values(in->arena, o->w, o->x, o->sequence);
         op->c.zeros -= made_zeros(in->value[node], o->bare[node], size);
     }
-    in->value[node] = widen(in->arena, got, size);
+    in->value[node] = got;
 }
 
 /* The rows of the result that belong to one sequence. */
@@ -95,10 +95,11 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
         const Node *n = &g->nodes.at[i];
         if (n->op == OpNop || n->entry == EntryNone)
             continue;
-        float *got = arena_alloc(a,
-                                 (size_t)interp_size(&o.in, i) * sizeof *got);
+        const int64_t size = interp_size(&o.in, i);
+        double *got = arena_alloc(a, (size_t)size * sizeof *got);
         if (n->op == OpOutput)
-            check_node(&o, i, result_of(g->spec, x, sequence, out));
+            check_node(&o, i,
+                       widen(a, result_of(g->spec, x, sequence, out), size));
         else if (op_info[n->op].op_class != ClassView
                  && trial_value(t, i, sequence, got))
             check_node(&o, i, got);

@@ -43,6 +43,7 @@ static bool folds_into(const Graph *g, int weight, int root)
                   w->name);
         return false;
     }
+    /* integers have a scale, which takes it */
     if (w->type.elem == ElemBf16 && !is_power_of_2(at(g, root)->scale)) {
         pass_note(g, root,
                   "stays at the reader: %s is bf16 and would be "

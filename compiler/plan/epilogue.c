@@ -11,10 +11,21 @@ static const struct {
     { EpAny, "_any" },           { EpPrefetch, "_prefetch" },
 };
 
+/* Sums of products of integers: of one plane of x, or of two. */
+static const char *const arithmetic_suffix[] = {
+    [ArithmeticF32] = "",
+    [ArithmeticInt8] = "_dot",
+    [ArithmeticInt15] = "_dot2",
+};
+
 const char *epilogue_suffix(Arena *a, Epilogue ep)
 {
     Buffer s = { .arena = a };
-    buffer_printf(&s, "%s", ep.dtype == DtypeBf16 ? "_bf16" : "");
+    buffer_add(&s, "", 0);
+    if (ep.dtype != DtypeF32)
+        buffer_printf(&s, "_%s", dtype_word[ep.dtype]);
+    if (ep.arithmetic != ArithmeticF32)
+        buffer_printf(&s, "%s", arithmetic_suffix[ep.arithmetic]);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (ep.parts & suffixes[i].part)
             buffer_printf(&s, "%s%s", suffixes[i].suffix,

@@ -20,8 +20,9 @@ typedef struct {
     int parts;
     Activation act; /* EpAct: which one */
     Dtype dtype;    /* of the product's weights */
+    Arithmetic arithmetic;
 } Epilogue;
-/* "_bf16_bias_relu_residual"; "" of nothing. */
+/* "_bf16_bias_relu_residual", "_int8_dot"; "" of nothing. */
 const char *epilogue_suffix(Arena *a, Epilogue ep);
 
 #endif

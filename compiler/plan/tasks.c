@@ -202,7 +202,8 @@ static int64_t usual_rows(const Plan *p, const Task *t)
         const Type *w = &node_at(p, n->in[1])->type;
         const int64_t all = w->dim[1].c * round16(w->dim[0].c);
         numbers += all;
-        bytes += all * (dtype_of(*w) == DtypeBf16 ? 2 : 4);
+        bytes += dtype_column_bytes(dtype_of(*w), w->dim[1].c)
+               * round16(w->dim[0].c);
     }
     return target_row_block(&p->target, bytes, numbers);
 }

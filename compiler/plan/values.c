@@ -17,7 +17,10 @@ bool is_product(const Node *n)
 Epilogue epilogue_of(const Plan *p, int product)
 {
     const Node *n = node_at(p, product);
-    Epilogue ep = { .dtype = dtype_of(node_at(p, n->in[1])->type) };
+    Epilogue ep = {
+        .dtype = dtype_of(node_at(p, n->in[1])->type),
+        .arithmetic = elem_arithmetic(node_at(p, n->in[0])->type.elem),
+    };
     if (n->op != OpLinear)
         return ep;
     ep.act = n->act;
@@ -37,6 +40,15 @@ int64_t row_stride(int64_t columns)
 {
     const int64_t n = round16(columns);
     return n % 1024 == 0 ? n + ATTN_PANEL : n;
+}
+
+/* Floats of a row of integers: a plane of bytes for each 8 bits, whole groups,
+ * then the scale; see row_stride().                                         */
+static int64_t quantized_stride(Arithmetic a, int64_t k)
+{
+    const int64_t planes = a == ArithmeticInt15 ? 2 : 1;
+    const int64_t bytes = planes * dtype_stored(DtypeInt8, k);
+    return row_stride(bytes / 4 + 1);
 }
 
 Dtype dtype_of(Type t)
@@ -102,7 +114,9 @@ static Value arena_value(const Node *n)
 {
     const Type *t = &n->type;
     Value v = { .place = PlaceArena, .base = -1, .slot = -1 };
-    if (t->rank == 2) {
+    if (elem_arithmetic(t->elem) != ArithmeticF32) {
+        v.stride = quantized_stride(elem_arithmetic(t->elem), t->dim[1].c);
+    } else if (t->rank == 2) {
         v.stride = row_stride(t->dim[1].c);
     } else if (t->rank == 3 && t->dim[2].sym != SymNone) { /* scores */
         v.head_stride = (t->dim[2].c + ATTN_PAGE - 1) / ATTN_PAGE * ATTN_PAGE;

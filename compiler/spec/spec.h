@@ -231,6 +231,7 @@ struct Spec {
     bool chat_system_inside;
     ChatTrim chat_trim;
     Dtype dtype;
+    Arithmetic arithmetic;
     const char *weights; /* path as written; NULL: seeded random */
     Pos weights_pos;
     SpecTexts unused; /* patterns of tensors of the file */

@@ -15,7 +15,7 @@ typedef struct {
     Target target;    /* registers 0: not known here */
     Tiling by, usual; /* usual: 0 where it is not known */
     int64_t k, n;     /* of the product, or d_k and d_v */
-    int size;         /* bytes of a weight */
+    double size;      /* bytes of a weight */
     const char *text; /* the clauses */
 } Why;
 
@@ -329,7 +329,7 @@ char *explain_record(Arena *a, const Record *r, const Tiling *usual,
               .record = r,
               .by = r->tiling,
               .text = "",
-              .size = r->key.dtype == DtypeBf16 ? 2 : 4 };
+              .size = dtype_number_bytes(r->key.dtype) };
     int64_t size[MostSizes];
     if (m->counts > 0)
         w.r = machine_rates(m, r->host.threads);

@@ -282,7 +282,8 @@ static double use_seconds(const CostModel *m, const Tiling *t,
     }
     const double parts = u->by_columns ? (double)u->parts : 1;
     const double n = (double)round16(s->n) / parts, k = (double)s->k;
-    const double bytes = n * k * (m->task->key.dtype == DtypeBf16 ? 2 : 4);
+    const double bytes = n
+                       * (double)dtype_column_bytes(m->task->key.dtype, s->k);
     const double read = bytes / rate(m, machine_level(m->machine, u->set));
     if (m->task->key.kind == TaskSmallM) {
         const Tiling nest = { .mr = 6, .nr = 64 };

@@ -100,7 +100,8 @@ static int64_t place_bytes(const CostModel *m)
     if (is_attention(m))
         return 4 * pages_of(most_of(m, true)) * heads_of_page(m)
              * head_floats(m);
-    return m->shape.weights * (m->task->key.dtype == DtypeBf16 ? 2 : 4);
+    return round16(m->shape.n)
+         * dtype_column_bytes(m->task->key.dtype, m->shape.k);
 }
 
 int64_t rotating_buffer_bytes(const CostModel *m)

@@ -22,8 +22,7 @@ const char *backend_word(const TuneReport *r)
 const char *task_text(Arena *a, const TaskKey *k)
 {
     return plain_text(a, arena_printf(a, "%s %s %s%s%s", task_word[k->kind],
-                                      k->shape,
-                                      k->dtype == DtypeBf16 ? "bf16" : "f32",
+                                      k->shape, dtype_word[k->dtype],
                                       *k->epilogue ? " " : "", k->epilogue));
 }
 

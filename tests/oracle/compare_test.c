@@ -10,7 +10,7 @@
 static bool one_passes(double want, double got, double tolerance)
 {
     Comparison c = { 0 };
-    float g = (float)got;
+    double g = got;
     compare_values(&c, &want, &g, &tolerance, 1);
     return compare_passed(&c);
 }
@@ -43,7 +43,7 @@ static void test_nothing_fails(void **state)
     Comparison none = { 0 };
     assert_false(compare_passed(&none));
     double want[20] = { 1, 2 }, tolerance[20] = { 0 };
-    float got[20] = { 1, 2 };
+    double got[20] = { 1, 2 };
     Comparison enough = { 0 }, zeros = { 0 };
     compare_values(&enough, want, got, tolerance, 20);
     assert_true(compare_passed(&enough));
@@ -55,13 +55,13 @@ static void test_worst(void **state)
 {
     (void)state;
     double want[4] = { 1, 2, 3, 4 }, tolerance[4] = { 1, 1, 1, 1 };
-    float got[4] = { 1, 2.25F, 3.5F, 4 };
+    double got[4] = { 1, 2.25, 3.5, 4 };
     Comparison c = { 0 };
     assert_true(compare_values(&c, want, got, tolerance, 4));
     assert_int_equal(c.worst, 2);
     assert_true(c.ratio == 0.5 && c.want == 3 && c.got == 3.5);
     assert_int_equal(c.failed, 0);
-    float nan[4] = { 1, NAN, 9, 4 };
+    double nan[4] = { 1, NAN, 9, 4 };
     assert_true(compare_values(&c, want, nan, tolerance, 4));
     assert_int_equal(c.worst, 1);
     assert_int_equal(c.failed, 2);

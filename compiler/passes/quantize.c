@@ -1,0 +1,61 @@
+/* quantize: where products of integer weights are sums of integers, the rows
+ * that they read become integers too, each row with a scale of its own. What
+ * several products of a layer read is made once.
+ *
+ *     %5 = linear %2, %3, %4     ->    %5 = quantize %2
+ *     %6 = linear %2, %7               %6 = linear %5, %3, %4
+ *                                      %8 = linear %5, %7
+ *
+ * needs: nothing.  keeps: names; values, but for the rounding.
+ * breaks: products that other passes look for.                              */
+#include "passes/rewrite.h"
+
+/* The quantize of rows `x` in the part of `reader`, if there is one. */
+static int made_before(const Graph *g, const Node *reader, int x)
+{
+    for (int i = g->nodes.n - 1; i >= 0; i--) {
+        const Node *n = &g->nodes.at[i];
+        if (n->op == OpQuantize && n->in[0] == x && same_part(n, reader))
+            return i;
+    }
+    return -1;
+}
+
+static int made_for(Graph *g, const Node *reader, int x)
+{
+    Node n = {
+        .op = OpQuantize,
+        .type = { .elem = arithmetic_elem(g->spec->arithmetic) },
+        .entry = reader->entry,
+        .in = { x },
+        .nin = 1,
+        .stack = reader->stack,
+        .layer = reader->layer,
+        .sublayer = reader->sublayer,
+        .whole_stack = reader->whole_stack,
+        .pos = reader->pos,
+        .name = reader->name,
+        .word = reader->word,
+    };
+    graph_rename(g, &n, ".rows");
+    return graph_add(g, n);
+}
+
+static int quantize_rows(Graph *g, int node)
+{
+    const Node *n = &g->nodes.at[node];
+    if ((n->op != OpMatmul && n->op != OpLinear)
+        || !dtype_is_integer(elem_dtype(g->nodes.at[n->in[1]].type.elem))
+        || g->nodes.at[n->in[0]].op == OpQuantize)
+        return 0;
+    const int before = made_before(g, n, n->in[0]);
+    const int made = before >= 0 ? before : made_for(g, n, n->in[0]);
+    graph_link(g, node, 0, made);
+    return 1;
+}
+
+int quantize(Graph *g)
+{
+    return g->spec->arithmetic == ArithmeticF32 ? 0
+                                                : pass_each(g, quantize_rows);
+}
