@@ -218,15 +218,6 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
 
 /* ---- integers ---- */
 
-double quantize_step(const double *x, int64_t n, Arithmetic a)
-{
-    const double most = a == ArithmeticInt15 ? 16256 : 127;
-    double size = 0;
-    for (int64_t i = 0; i < n; i++)
-        size = fmax(size, fabs(x[i]));
-    return size < 0x1p-100 ? 0 : size / most;
-}
-
 /* A number that lies within 4 ulp of the middle of two integers may become
  * either; of the others there is only the rounding of the scale.            */
 static void gate_quantize(const Interp *in, const Node *n, double *out)

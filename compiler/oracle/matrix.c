@@ -1,5 +1,7 @@
 /* matrix.c: how large the values of nodes are, and the inputs of one as
  * matrices. What every op of the oracle begins with. */
+#include <math.h>
+
 #include "oracle/interp.h"
 
 int64_t interp_extent(const Interp *in, Dim d)
@@ -36,4 +38,13 @@ Matrix interp_in(const Interp *in, const Node *n, int i)
     if (t.rank > 2)
         m.heads = interp_extent(in, t.dim[0]);
     return m;
+}
+
+double quantize_step(const double *x, int64_t n, Arithmetic a)
+{
+    const double most = a == ArithmeticInt15 ? 16256 : 127;
+    double size = 0;
+    for (int64_t i = 0; i < n; i++)
+        size = fmax(size, fabs(x[i]));
+    return size < 0x1p-100 ? 0 : size / most;
 }
