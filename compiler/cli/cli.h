@@ -20,6 +20,7 @@ enum {
 enum {
 #define COMMAND(word, id, ...) Cmd##id = 1 << Nth##id,
 #include "cli/commands.h"
+    CmdTiers = CmdRun | CmdScore, /* libtcc's code, then a compiler's */
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,

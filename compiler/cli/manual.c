@@ -54,7 +54,8 @@ static void print_environment(FILE *out)
                "where the folder attnc has compiled models and the records of "
                "attnc tune; default: ~/.cache");
     print_item(out, "ATTNC_BACKEND",
-               "of attnc run, where --backend is not given; default: auto");
+               "of attnc run and score, where --backend is not given; default: "
+               "auto");
     print_item(out, "ATTNC_CACHE_LIMIT",
                "how many bytes of compiled models are kept there, as 500M; "
                "default: 2G; 0: none");

@@ -40,6 +40,19 @@ void need_lines(const ModelOptions *model)
                         "a file");
 }
 
+/* Of commands that answer in two tiers; others measure one that is named. */
+static const char *backend_of(int command, const CodeOptions *code)
+{
+    BackendOptions unused;
+    const char *name = code->backend;
+    if (command & CmdTiers)
+        name = name ? name : getenv("ATTNC_BACKEND");
+    else if (backend_kind(name, &unused) == BackendAuto)
+        fail(ExitUsage, "--backend=auto is for attnc run and score: name one, "
+                        "as jit or clang");
+    return name || !(command & CmdTiers) ? name : "auto";
+}
+
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code)
 {
@@ -60,19 +73,15 @@ EngineOptions engine_options(int command, const ModelOptions *model,
     };
     if (!code)
         return o;
-    BackendOptions unused;
-    if (command != CmdRun
-        && backend_kind(code->backend, &unused) == BackendAuto)
-        fail(ExitUsage, "--backend=auto is for attnc run: name one, as jit or "
-                        "clang");
     o.march = code->march;
     o.width = (int)code->width;
     o.tile = code->tile;
-    o.backend = code->backend;
+    o.backend = backend_of(command, code);
     o.cc = code->cc;
     o.level = code->level;
     o.threads = code->threads;
     o.perf = code->perf;
+    o.verbose = code->verbose;
     o.tuned = !code->no_records;
     o.records = records_option(code);
     o.offers = offers_of(command);
@@ -84,11 +93,6 @@ EngineOptions run_engine_options(const RunCommand *o)
     EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
     options.taps = o->taps.at;
     options.ntaps = o->taps.n;
-    options.verbose = o->code.verbose;
-    if (!options.backend)
-        options.backend = getenv("ATTNC_BACKEND");
-    if (!options.backend)
-        options.backend = "auto";
     if (o->quiet)
         options.offers = 0;
     return options;

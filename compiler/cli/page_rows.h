@@ -141,7 +141,7 @@ PAGE(Tune,
      "them from there. Tunings change no bit of a result.",
      "attnc tune models/tiny.yaml --budget=5s -t 1", "for one core",
      "attnc tune models/tiny.yaml --budget=2s --backend=jit",
-     "for attnc run alone",
+     "for libtcc's code alone",
      "attnc tune models/tiny.yaml --budget=2s --records=tiny.records",
      "into a file of its own")
 PAGE(Records,
