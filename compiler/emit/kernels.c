@@ -172,18 +172,13 @@ static void emit_tiles(const Kernels *k, Emit *e)
     if (!tiles.n)
         return;
     qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
-    if (!k->jit)
-        put(e, "/* Tiles: C = A B for a few rows of A and panels of B, which\n"
-               " * are ldb apart. Each output has a lane of its own that sums\n"
-               " * over k in order: its bits are the same by every tile.\n"
-               " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
-               " * _prefetch: fetches the panels that follow, meanwhile. */\n");
-    for (int i = 0; i < tiles.n; i++) {
-        if (k->jit)
-            declare_tile(e, *tiles.at[i]);
-        else
-            emit_tile(e, *tiles.at[i], true);
-    }
+    put(e, "/* Tiles: C = A B for a few rows of A and panels of B, which\n"
+           " * are ldb apart. Each output has a lane of its own that sums\n"
+           " * over k in order: its bits are the same by every tile.\n"
+           " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
+           " * _prefetch: fetches the panels that follow, meanwhile. */\n");
+    for (int i = 0; i < tiles.n; i++)
+        emit_tile(e, *tiles.at[i], true);
 }
 
 void emit_kernels(Kernels *k, Emit *e)
@@ -196,7 +191,7 @@ void emit_kernels(Kernels *k, Emit *e)
         const Piece *p = &k->pieces.list.at[i];
         if (k->jit && k->level[i] == Asked)
             declare_piece(e, p);
-        else if (!k->jit && k->level[i])
+        else if (k->level[i] && (!k->jit || p->type))
             print_piece(e, p);
     }
     emit_tiles(k, e);

@@ -17,8 +17,8 @@ typedef struct {
     int epilogue;   /* EpBias .. */
     Activation act; /* EpAct: which one */
     int width;
-    bool prebuilt; /* one of the JIT's, which code for any machine may call: of
-                      whatever width, it has all parameters */
+    bool prebuilt; /* one of attnc's own, for code of libtcc: of whatever width,
+                      it has all parameters */
 } TileKey;
 
 /*  void NAME(const float *a, int64_t lda,      mr rows of A, k long
@@ -65,7 +65,8 @@ const char *tile_suffix(Arena *a, TileKey k); /* _bias_relu */
 const char *number_type(Dtype d);             /* "float", "int8_t" */
 bool tile_prefetches(TileKey k);              /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
-void declare_tile(Emit *e, TileKey k); /* prototype only: the JIT */
+/* Where kernels/products.c has prebuilt tiles of these. */
+int prebuilt_kind(Dtype d, Arithmetic a);
 
 /* ----------------------------------------------------------- kernels.c --- */
 /* The fixed kernels: pieces of the files in kernels/ (embedded at build), found

@@ -3,20 +3,50 @@
  * and every tile, with a table by name. */
 #include "emit/kernels.h"
 
-/* Every tile that a tiling can have, and so every remainder of one. */
+enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
+
+_Static_assert((ArithmeticInt15 + 1) * Dtypes == 12,
+               "kernels/products.c has `tiles` of so many");
+
+static TileKey prebuilt_tile(const Target *t, Dtype dtype, bool adds, int mr,
+                             int panels)
+{
+    return (TileKey){ .mr = mr,
+                      .nr = panels * ATTN_PANEL,
+                      .dtype = dtype,
+                      .epilogue = adds ? EpAccumulate | EpPrefetch : EpAny,
+                      .width = t->width,
+                      .prebuilt = true };
+}
+
 static void use_all(Kernels *k, const Target *t)
 {
-    TileKey key = { .dtype = DtypeF32, .width = t->width, .prebuilt = true };
     use_all_kernels(k);
-    for (key.mr = 1; key.mr <= 16; key.mr++)
-        for (key.nr = 16; key.nr <= 64; key.nr += 16)
-            for (int bf16 = 0; bf16 < 2; bf16++) {
-                key.dtype = bf16 ? DtypeBf16 : DtypeF32;
-                key.epilogue = EpAccumulate | EpPrefetch;
-                use_tile(k, key);
-                key.epilogue = EpAny;
-                use_tile(k, key);
+    for (int mr = 1; mr <= MostRows; mr++)
+        for (int panels = 1; panels <= MostPanels; panels++)
+            for (int d = DtypeF32; d <= DtypeBf16; d++) {
+                use_tile(k, prebuilt_tile(t, (Dtype)d, true, mr, panels));
+                use_tile(k, prebuilt_tile(t, (Dtype)d, false, mr, panels));
             }
+}
+
+/* The table that kernels/products.c reads. */
+static void emit_tiles(Arena *a, Emit *e, const Target *t)
+{
+    put(e, "static tile *const tiles[12][2][16][4] = {\n");
+    for (int d = DtypeF32; d <= DtypeBf16; d++)
+        for (int adds = 0; adds < 2; adds++)
+            for (int mr = 1; mr <= MostRows; mr++)
+                for (int panels = 1; panels <= MostPanels; panels++) {
+                    let(e, "at", "[%d][%d][%d][%d]",
+                        prebuilt_kind((Dtype)d, ArithmeticF32), adds, mr - 1,
+                        panels - 1);
+                    let(e, "tile", "%s",
+                        tile_name(a, prebuilt_tile(t, (Dtype)d, adds, mr,
+                                                   panels)));
+                    put(e, "$at = $tile,\n");
+                }
+    put(e, "};\n");
 }
 
 /* kernels_x86_64_v3 */
@@ -61,6 +91,7 @@ int main(int argc, char **argv)
     Emit *e = emit_new(a);
     use_all(k, &t);
     emit_kernels(k, e);
+    emit_tiles(a, e, &t);
     emit_table(a, k, e, t.march);
     size_t n;
     const char *text = emit_text(e, &n);

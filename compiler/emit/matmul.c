@@ -218,8 +218,10 @@ const char *need_matmul(Gen *g, int node)
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    need_all_columns(g, &p);
-    if (small && small->small_m > 1)
+    const bool prebuilt = g->o->mode == EmitJit;
+    if (!prebuilt)
+        need_all_columns(g, &p);
+    if (!prebuilt && small && small->small_m > 1)
         emit_small_m(g, small, shape, p.k, p.ep);
     let(e, "formula", "%s", epilogue_formula(g->a, p.ep));
     let(e, "k", "%lld", (long long)p.k);
@@ -230,9 +232,20 @@ const char *need_matmul(Gen *g, int node)
            " * columns from .. to - 1 of y */\n");
     matmul_prototype(g, name, p.ep);
     put(e, "{\n");
-    if (small && small->small_m > 1)
-        put_small_m_call(g, small, shape, p.ep);
-    matmul_body(g, &p);
+    if (prebuilt) {
+        put_prebuilt_product(g, &(Shape){ .tiles = p.t,
+                                          .small = small,
+                                          .k = p.k,
+                                          .column = p.column,
+                                          .step = is_blocked(&p) ? p.t->k : p.k,
+                                          .rows = SumRows,
+                                          .columns = SumColumns,
+                                          .ep = p.ep });
+    } else {
+        if (small && small->small_m > 1)
+            put_small_m_call(g, small, shape, p.ep);
+        matmul_body(g, &p);
+    }
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

@@ -57,24 +57,18 @@ const char *next_panels(Gen *g, const Tiling *t, const char *next)
 
 /* ---- tiles ---- */
 
-/* In a JIT skeleton one prebuilt tile serves every epilogue, and each of them
- * prefetches. A compiler for one float at a time may know no way to.        */
+/* A compiler for one float at a time may know no way to prefetch. */
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
-    const bool jit = g->o->mode == EmitJit;
-    const bool any = jit && !(ep.parts & EpAccumulate);
-    if (jit)
-        ep.parts |= EpPrefetch;
-    else if (g->p->target.width == 1)
+    if (g->p->target.width == 1)
         ep.parts &= ~EpPrefetch;
     return (TileKey){ .mr = mr,
                       .nr = nr,
                       .dtype = ep.dtype,
                       .arithmetic = ep.arithmetic,
-                      .epilogue = any ? EpAny : ep.parts,
-                      .act = any ? ActNone : ep.act,
-                      .width = g->p->target.width,
-                      .prebuilt = jit };
+                      .epilogue = ep.parts,
+                      .act = ep.act,
+                      .width = g->p->target.width };
 }
 
 void put_unused(Gen *g, bool used, const char *name)
@@ -231,6 +225,30 @@ static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
     put(e, "}\n");
 }
 
+/* The loops, in tiles of this file. */
+static void panels_body(Gen *g, const Tiling *t, Epilogue ep)
+{
+    int nr[4];
+    const int steps = tile_steps(t, nr);
+    put(g->shapes, "    int64_t j = 0;\n"
+                   "\n");
+    for (int s = 0; s < steps; s++)
+        panels_step(g, t, nr[s], ep);
+}
+
+/* The call of what attnc has prebuilt. */
+static void panels_call(Gen *g, const Tiling *t, Epilogue ep)
+{
+    put_shape(g, &(Shape){ .tiles = t });
+    put_call(g->shapes, use_kernel(g->kernels, "product_panels"),
+             arena_printf(g->a,
+                          "&s, %d, rows, a, lda, b, ldb, k, panels, c, ldc, "
+                          "%s",
+                          ep.parts & EpAccumulate ? 1 : 0,
+                          t->prefetch > 1 ? "next" : "b"),
+             ";");
+}
+
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
 {
     const char *name = arena_printf(g->a, "panels%s%s",
@@ -243,7 +261,8 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
     int nr[4];
     const int steps = tile_steps(t, nr);
     const Epilogue ep = { .parts = accumulate ? EpAccumulate : 0 };
-    for (int s = 0; s < steps; s++)
+    const bool prebuilt = g->o->mode == EmitJit;
+    for (int s = 0; s < steps && !prebuilt; s++)
         need_rows(g, t, nr[s], ep);
     let(e, "op", "%s", accumulate ? "+=" : "=");
     put(e,
@@ -259,11 +278,11 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
             "int64_t ldb, int64_t k, int64_t panels, float *c, int64_t ldc%s",
             next_panels(g, t, "const float *next")),
         "");
-    put(e, "{\n"
-           "    int64_t j = 0;\n"
-           "\n");
-    for (int s = 0; s < steps; s++)
-        panels_step(g, t, nr[s], ep);
+    put(e, "{\n");
+    if (prebuilt)
+        panels_call(g, t, ep);
+    else
+        panels_body(g, t, ep);
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

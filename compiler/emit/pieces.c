@@ -91,6 +91,7 @@ static Piece piece_for_all(Arena *a, const Piece *p)
 {
     Piece one = { .name = p->name,
                   .kernel = p->kernel,
+                  .type = p->type,
                   .text = lines_for_acts(a, p->text) };
     for (int i = 0; i < p->needs.n; i++) {
         const bool each = is_for_acts(p->needs.at[i]);
@@ -108,7 +109,8 @@ static bool read_marker(Arena *a, const Target *t, const char *line, Piece *p)
     bool fit = true;
     p->name = take_word(a, &line);
     p->kernel = !strcmp(p->name, "kernel");
-    if (p->kernel)
+    p->type = !strcmp(p->name, "type");
+    if (p->kernel || p->type)
         p->name = take_word(a, &line);
     const char *word = take_word(a, &line);
     if (!strcmp(word, "when:")) {
@@ -156,6 +158,7 @@ Pieces pieces_of(Arena *a, const Target *t)
     read_pieces(a, &all, t, "activations.c");
     read_pieces(a, &all, t, "rows.c");
     read_pieces(a, &all, t, "attention.c");
+    read_pieces(a, &all, t, "products.c");
     return all;
 }
 

@@ -2,6 +2,7 @@
  *
  *     //: NAME [when: TARGET] [needs: NAMES]     a piece that others need
  *     //: kernel NAME ..                         one that emitters ask for
+ *     //: type NAME ..                           one that callers see whole
  *
  * These lines are the only list of kernels that there is. */
 #ifndef ATTNC_EMIT_PIECES_H
@@ -13,7 +14,7 @@
 typedef struct {
     const char *name;
     VEC(const char *) needs;
-    bool kernel;
+    bool kernel, type;
     const char *text; /* without the marker and the last newline */
 } Piece;
 typedef struct {

@@ -23,6 +23,19 @@ typedef struct {
 } EpilogueArgs;
 void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 
+/* ---------------------------------------------------------- prebuilt.c --- */
+/* In code for libtcc: the struct `s` that kernels of products take. */
+typedef struct {
+    const Tiling *tiles, *small; /* small: NULL: no M is small */
+    int64_t k, column;
+    int64_t step;      /* of k: sums that are made at once .. */
+    int rows, columns; /* .. of so many rows and columns */
+    Epilogue ep;
+} Shape;
+void put_shape(Gen *g, const Shape *s);
+/* The body of a product's function. */
+void put_prebuilt_product(Gen *g, const Shape *s);
+
 /* ------------------------------------------------------------ panels.c --- */
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
 /* All rows against nr columns: tiles whose heights differ by one at most, for a
@@ -46,6 +59,7 @@ void put_tile(Gen *g, int mr, int nr, Epilogue ep,
 void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
                   Epilogue ep);
 void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
+int small_m_prefetches(Dtype dtype); /* rows from which tiles of it do */
 
 /* ------------------------------------------------------------ matmul.c --- */
 const char *need_matmul(Gen *g, int node);

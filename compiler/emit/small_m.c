@@ -3,12 +3,12 @@
  * apart, two at a time, which comes faster than from one place.             */
 #include "emit/products.h"
 
-/* Are panels worked on about as long as they take to come from memory, so that
- * the next ones should be prefetched meanwhile? With fewer rows the machine
+/* Panels are worked on about as long as they take to come from memory, so that
+ * the next ones should be prefetched meanwhile. With fewer rows the machine
  * sees by itself what is read, and reads up to a third faster; as measured. */
-static bool prefetches(int rows, Dtype dtype)
+int small_m_prefetches(Dtype dtype)
 {
-    return rows >= (dtype == DtypeF32 ? 7 : 4);
+    return dtype == DtypeF32 ? 7 : 4;
 }
 
 /* Have other products of a small M other tilings? */
@@ -58,7 +58,7 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
     put_unused(g, t->small_m > 2 || scalar, "lda");
     put_unused(g, nr > 16 || scalar, "ldb");
     for (int mr = 1; mr < t->small_m; mr++) {
-        const bool prefetch = prefetches(mr, of.dtype);
+        const bool prefetch = mr >= small_m_prefetches(of.dtype);
         const Epilogue ep = { .parts = prefetch ? EpPrefetch : 0,
                               .dtype = of.dtype,
                               .arithmetic = of.arithmetic };

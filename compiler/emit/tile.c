@@ -49,6 +49,11 @@ bool tile_has(TileKey k, TileParameter p)
     }
 }
 
+int prebuilt_kind(Dtype d, Arithmetic a)
+{
+    return (int)a * (int)Dtypes + (int)d;
+}
+
 const char *tile_arguments(Arena *a, TileKey k,
                            const char *const text[TileParameters])
 {
@@ -59,15 +64,17 @@ const char *tile_arguments(Arena *a, TileKey k,
     return s;
 }
 
-static void put_signature(Emit *e, TileKey k, const char *head,
-                          const char *tail)
+/* Prebuilt tiles of all dtypes have one type. */
+static void put_signature(Emit *e, TileKey k, const char *head)
 {
     Arena *a = emit_arena(e);
+    const char *of = k.prebuilt ? "_of" : "";
     const char *number = number_type(k.dtype);
+    const char *x = k.arithmetic == ArithmeticF32 ? "float" : "uint8_t";
     const char *const declared[TileParameters] = {
-        "const float *a",
+        arena_printf(a, "const %s *a%s", k.prebuilt ? "void" : x, of),
         "int64_t lda",
-        arena_printf(a, "const %s *b", number),
+        arena_printf(a, "const %s *b%s", k.prebuilt ? "void" : number, of),
         "int64_t ldb",
         "int64_t k",
         "float *c",
@@ -76,16 +83,18 @@ static void put_signature(Emit *e, TileKey k, const char *head,
         "const float *residual",
         "int64_t ldr",
         "int64_t act",
-        arena_printf(a, "const %s *next", number),
+        arena_printf(a, "const %s *next%s", k.prebuilt ? "void" : number, of),
         "int64_t ldp",
     };
     put_call(e, arena_printf(a, "%s %s", head, tile_name(a, k)),
-             tile_arguments(a, k, declared), tail);
-}
-
-void declare_tile(Emit *e, TileKey k)
-{
-    put_signature(e, k, "void", ";");
+             tile_arguments(a, k, declared), "");
+    let(e, "x", "%s", x);
+    let(e, "number", "%s", number);
+    put(e, "{\n");
+    if (k.prebuilt)
+        put(e, "const $x *a = a_of;\n"
+               "const $number *b = b_of, *next = next_of;\n"
+               "\n");
 }
 
 /* Binds `hole` to the text of base + times * step + plus. */
@@ -287,8 +296,7 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     const int mark = emit_mark(e);
     let(e, "mr", "%d", k.mr);
     let(e, "nr", "%d", k.nr);
-    put_signature(e, k, is_static ? "static void" : "void", "");
-    put(e, "{\n");
+    put_signature(e, k, is_static ? "static void" : "void");
     if (k.epilogue & EpAct)
         let_act(e, k);
     if (k.width == 1) {

@@ -1,0 +1,173 @@
+/* products.c: products of any shape in prebuilt tiles, for code of libtcc, whose
+ * own loops are slow. Other files have loops of constant shapes (matmul.c,
+ * small_m.c, panels.c), to which these correspond.                          */
+
+//: type shape
+struct shape {                 /* of a product */
+    int64_t kind;              /* of tiles: those of tiles[kind] */
+    int64_t x_bytes, bytes;    /* of a number of x, of the weights */
+    int64_t k;                 /* length of the sums */
+    int64_t column;            /* weights of a column in a panel */
+    int64_t mr, nr;            /* of the highest tile, of the widest */
+    int64_t fetch;             /* tiles that prefetch the panels after these */
+    int64_t step;              /* of k: sums that are made at once, for .. */
+    int64_t rows, columns;     /* .. so many rows and columns */
+    int64_t small_m;           /* fewer rows are a small M: panels that .. */
+    int64_t streams;           /* .. are read at a time; rows from which .. */
+    int64_t small_m_fetch;     /* .. they prefetch */
+    int64_t act;               /* of spec/activations.h */
+};
+
+//: tile
+/* A tile, by arithmetic and dtype, if it accumulates, rows - 1, panels - 1. */
+typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
+                  int64_t k, float *c, int64_t ldc, const float *bias,
+                  const float *residual, int64_t ldr, int64_t act,
+                  const void *next, int64_t ldp);
+static tile *const tiles[12][2][16][4];
+
+//: rows_of_tiles needs: v shape tile
+/* All rows of a times nr columns, in tiles whose heights differ by one at most.
+ * The first of them prefetch panels at `next`, two each. */
+INLINE void rows_of_tiles(const struct shape *s, int64_t adds, int64_t nr,
+                          int64_t rows, const char *a, int64_t lda,
+                          const char *b, int64_t ldb, int64_t k, float *c,
+                          int64_t ldc, const float *bias, const float *r,
+                          int64_t ldr, int64_t act, const char *next)
+{
+    const int64_t usual = nr > 32 ? 2 : 1, p = nr / 16 - 1;
+    const int64_t fetch = nr < s->nr && s->fetch > usual ? usual : s->fetch;
+    const int64_t count = rows > s->mr ? (rows + s->mr - 1) / s->mr : 1;
+    int64_t i = 0;
+    for (int64_t t = 1; t <= count; t++) {
+        const int64_t end = t < count ? rows * t / count : rows;
+        tiles[s->kind][adds][end - i - 1][p](
+            a + i * lda * s->x_bytes, lda, b, ldb, k, c + i * ldc, ldc, bias,
+            r ? r + i * ldr : 0, ldr, act, t <= fetch ? next : b, 16);
+        next += (p > 0 ? 2 : 1) * ldb * s->bytes;
+        i = end;
+    }
+}
+
+//: tile_width
+/* Of the next tile: nr, or less where `left` columns are. */
+static inline int64_t tile_width(int64_t nr, int64_t left)
+{
+    return left >= nr ? nr : left >= 32 ? 32 : 16;
+}
+
+//: kernel product_panels needs: rows_of_tiles tile_width
+/* c = a b, or c += a b: b is `panels` panels of 16 columns, ldb apart. */
+static void product_panels(const struct shape *s, int64_t adds, int64_t rows,
+                           const float *a, int64_t lda, const float *b,
+                           int64_t ldb, int64_t k, int64_t panels, float *c,
+                           int64_t ldc, const float *next)
+{
+    int64_t j = 0;
+    while (j < panels && rows > 0) {
+        const int64_t nr = tile_width(s->nr, (panels - j) * 16);
+        rows_of_tiles(s, adds, nr, rows, (const char *)a, lda,
+                      (const char *)(b + j * ldb), ldb, k, c + j * 16, ldc, 0, 0, 0, 0,
+                      (const char *)(next + j * ldb));
+        j += nr / 16;
+    }
+}
+
+//: product_small_m needs: shape tile
+/* A panel at a time; or two that lie half of the columns apart, where their
+ * number is odd the last one alone. */
+static void product_small_m(const struct shape *s, int64_t rows, int64_t from,
+                            int64_t to, const char *x, int64_t ldx,
+                            const char *w, float *y, int64_t ldy,
+                            const float *bias, const float *r, int64_t ldr)
+{
+    const int64_t line = s->column * s->bytes;
+    const int64_t ahead = rows < s->small_m_fetch ? 0 : 16 * line;
+    const int64_t half = s->streams == 2 ? (to - from + 16) / 32 * 16
+                                         : to - from;
+    for (int64_t j = from; j < from + half; j += 16) {
+        const int64_t far = j + half < to ? half : 0;
+        const char *b = w + j * line;
+        tiles[s->kind][0][rows - 1][far > 0](
+            x, ldx, b, far * s->column, s->k, y + j, ldy, bias ? bias + j : 0,
+            r ? r + j : 0, ldr, s->act, b + ahead, half);
+    }
+}
+
+//: product_whole needs: rows_of_tiles tile_width
+static void product_whole(const struct shape *s, int64_t rows, int64_t from,
+                          int64_t to, const char *x, int64_t ldx,
+                          const char *w, float *y, int64_t ldy,
+                          const float *bias, const float *r, int64_t ldr)
+{
+    const int64_t line = s->column * s->bytes;
+    int64_t nr;
+    for (int64_t j = from; j < to; j += nr) {
+        nr = tile_width(s->nr, to - j);
+        rows_of_tiles(s, 0, nr, rows, x, ldx, w + j * line, 16 * s->column,
+                      s->k, y + j, ldy, bias ? bias + j : 0, r ? r + j : 0, ldr,
+                      s->act, w + (j + nr) * line);
+    }
+}
+
+//: product_of_block needs: rows_of_tiles tile_width finish_rows
+/* n of k, from `at` on, are added to what y has. */
+static void product_of_block(const struct shape *s, int64_t at, int64_t n,
+                             int64_t rows, int64_t from, int64_t to,
+                             const char *x, int64_t ldx, const char *w,
+                             float *y, int64_t ldy, const float *bias,
+                             const float *r, int64_t ldr)
+{
+    const int64_t line = s->column * s->bytes;
+    int64_t nr;
+    for (int64_t j = from; j < to; j += nr) {
+        const char *b = w + j * line + at * 16 * s->bytes;
+        nr = tile_width(s->nr, to - j);
+        rows_of_tiles(s, at > 0, nr, rows, x + at * s->x_bytes, ldx, b, 16 * s->column, n,
+                      y + j, ldy, 0, 0, 0, 0, b + nr * line);
+        for (int64_t i = 0; i < rows && at + n == s->k; i++)
+            finish_rows(y + i * ldy + j, ldy, 16, y + i * ldy + j, 1, nr,
+                        bias ? bias + j : 0, r ? r + i * ldr + j : 0, ldr,
+                        s->act);
+    }
+}
+
+//: lesser
+static inline int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+//: product_blocks needs: product_of_block lesser
+/* A block of k for many rows and columns before the next one. */
+static void product_blocks(const struct shape *s, int64_t rows, int64_t from,
+                           int64_t to, const char *x, int64_t ldx,
+                           const char *w, float *y, int64_t ldy,
+                           const float *bias, const float *r, int64_t ldr)
+{
+    for (int64_t i = 0; i < rows; i += s->rows)
+        for (int64_t j = from; j < to; j += s->columns)
+            for (int64_t at = 0; at < s->k; at += s->step)
+                product_of_block(s, at, lesser(s->step, s->k - at),
+                                 lesser(s->rows, rows - i), j,
+                                 lesser(j + s->columns, to), x + i * ldx * s->x_bytes, ldx,
+                                 w, y + i * ldy, ldy, bias,
+                                 r ? r + i * ldr : 0, ldr);
+}
+
+//: kernel product needs: product_small_m product_whole product_blocks
+/* Columns from .. to - 1 of y = act(x W^T + bias) + r; NULL: absent. */
+static void product(const struct shape *s, int64_t rows, int64_t from,
+                    int64_t to, const void *x, int64_t ldx, const void *w,
+                    float *y, int64_t ldy, const float *bias, const float *r,
+                    int64_t ldr)
+{
+    if (rows < 1)
+        return;
+    if (rows < s->small_m)
+        product_small_m(s, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
+    else if (s->step >= s->k)
+        product_whole(s, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
+    else
+        product_blocks(s, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
+}
