@@ -20,6 +20,14 @@ int64_t panel_column(Dtype d, int64_t k)
     return dtype_column_bytes(d, k) / number;
 }
 
+/* From there on panels are worked on about as long as they take to come from
+ * memory. With fewer rows the machine sees by itself what is read, and reads up
+ * to a third faster; as measured.                                           */
+int small_m_prefetches(Dtype dtype)
+{
+    return dtype == DtypeF32 ? 7 : 4;
+}
+
 void matmul_prototype(Gen *g, const char *name, Epilogue ep)
 {
     const char *args = arena_printf(

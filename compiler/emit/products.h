@@ -11,6 +11,8 @@ const char *rows_type(Arithmetic a); /* of x: "float", "uint8_t" */
 /* Of a product's weights: numbers of a column of k in a panel, in
  * number_type(), with what stands behind the panel.                         */
 int64_t panel_column(Dtype d, int64_t k);
+/* Of a small M: rows from which tiles prefetch the next panels. */
+int small_m_prefetches(Dtype dtype);
 const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
 /* y = act(sums + bias) + residual in kernels, where no tile does it. */
@@ -59,7 +61,6 @@ void put_tile(Gen *g, int mr, int nr, Epilogue ep,
 void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
                   Epilogue ep);
 void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
-int small_m_prefetches(Dtype dtype); /* rows from which tiles of it do */
 
 /* ------------------------------------------------------------ matmul.c --- */
 const char *need_matmul(Gen *g, int node);

@@ -3,14 +3,6 @@
  * apart, two at a time, which comes faster than from one place.             */
 #include "emit/products.h"
 
-/* Panels are worked on about as long as they take to come from memory, so that
- * the next ones should be prefetched meanwhile. With fewer rows the machine
- * sees by itself what is read, and reads up to a third faster; as measured. */
-int small_m_prefetches(Dtype dtype)
-{
-    return dtype == DtypeF32 ? 7 : 4;
-}
-
 /* Have other products of a small M other tilings? */
 static bool others(const Gen *g, const Tiling *t)
 {

@@ -148,8 +148,8 @@ static void test_lines_are_the_list(void **state)
 static void test_epilogues_have_one_name(void **state)
 {
     (void)state;
-    const Epilogue all = { EpBias | EpAct | EpResidual, ActGeluTanh,
-                           DtypeBf16 };
+    const Epilogue all = { EpBias | EpAct | EpResidual, ActGeluTanh, DtypeBf16,
+                           ArithmeticF32 };
     assert_string_equal(epilogue_suffix(arena, all),
                         "_bf16_bias_gelu_tanh_residual");
     assert_string_equal(epilogue_suffix(arena, (Epilogue){ 0 }), "");
@@ -170,16 +170,14 @@ static void test_jit_gets_prototypes(void **state)
     const Target t = target("generic", 0);
     Kernels *k = kernels_new(arena, &t, true);
     use_kernel(k, "log_sum_exp");
-    use_tile(k, (TileKey){ .mr = 1, .nr = 16, .epilogue = EpAny, .width = 1 });
-    assert_string_equal(
-        text_of(k),
-        "float log_sum_exp(const float *x, int64_t n);\n"
-        "void tile_1x16_any(const float *a, int64_t lda, const float *b, "
-        "int64_t ldb,\n"
-        "                   int64_t k, float *c, int64_t ldc, "
-        "const float *bias,\n"
-        "                   const float *residual, int64_t ldr, "
-        "int64_t act);\n");
+    use_kernel(k, "product_panels");
+    const char *text = text_of(k), *types = "float log_sum_exp(const float *x, "
+                                            "int64_t n);\n"
+                                            "struct shape {";
+    assert_memory_equal(text, types, strlen(types));
+    assert_non_null(strstr(text, "};\n\nvoid product_panels("
+                                 "const struct shape *s, "));
+    assert_null(strstr(text, "typedef")); /* what kernels need alone */
 }
 
 static void test_targets(void **state)

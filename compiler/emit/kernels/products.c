@@ -1,4 +1,4 @@
-/* products.c: products of any shape in prebuilt tiles, for code of libtcc, whose
+/* products.c: products of any shape in prebuilt tiles, for code of libtcc: its
  * own loops are slow. Other files have loops of constant shapes (matmul.c,
  * small_m.c, panels.c), to which these correspond.                          */
 
@@ -67,8 +67,8 @@ static void product_panels(const struct shape *s, int64_t adds, int64_t rows,
     while (j < panels && rows > 0) {
         const int64_t nr = tile_width(s->nr, (panels - j) * 16);
         rows_of_tiles(s, adds, nr, rows, (const char *)a, lda,
-                      (const char *)(b + j * ldb), ldb, k, c + j * 16, ldc, 0, 0, 0, 0,
-                      (const char *)(next + j * ldb));
+                      (const char *)(b + j * ldb), ldb, k, c + j * 16, ldc,
+                      0, 0, 0, 0, (const char *)(next + j * ldb));
         j += nr / 16;
     }
 }
@@ -123,8 +123,9 @@ static void product_of_block(const struct shape *s, int64_t at, int64_t n,
     for (int64_t j = from; j < to; j += nr) {
         const char *b = w + j * line + at * 16 * s->bytes;
         nr = tile_width(s->nr, to - j);
-        rows_of_tiles(s, at > 0, nr, rows, x + at * s->x_bytes, ldx, b, 16 * s->column, n,
-                      y + j, ldy, 0, 0, 0, 0, b + nr * line);
+        rows_of_tiles(s, at > 0, nr, rows, x + at * s->x_bytes, ldx, b,
+                      16 * s->column, n, y + j, ldy, 0, 0, 0, 0,
+                      b + nr * line);
         for (int64_t i = 0; i < rows && at + n == s->k; i++)
             finish_rows(y + i * ldy + j, ldy, 16, y + i * ldy + j, 1, nr,
                         bias ? bias + j : 0, r ? r + i * ldr + j : 0, ldr,
@@ -150,9 +151,9 @@ static void product_blocks(const struct shape *s, int64_t rows, int64_t from,
             for (int64_t at = 0; at < s->k; at += s->step)
                 product_of_block(s, at, lesser(s->step, s->k - at),
                                  lesser(s->rows, rows - i), j,
-                                 lesser(j + s->columns, to), x + i * ldx * s->x_bytes, ldx,
-                                 w, y + i * ldy, ldy, bias,
-                                 r ? r + i * ldr : 0, ldr);
+                                 lesser(j + s->columns, to),
+                                 x + i * ldx * s->x_bytes, ldx, w, y + i * ldy,
+                                 ldy, bias, r ? r + i * ldr : 0, ldr);
 }
 
 //: kernel product needs: product_small_m product_whole product_blocks
