@@ -147,8 +147,9 @@ bool weights_kept(Engine *e)
         e->packed = (void *)e->kept.at; /* which nobody writes */
         return true;
     }
-    note_once("%s: kept weights that are damaged: they are packed again",
-              quote(e->kept.path));
+    if (e->options.verbose)
+        note_once("%s: kept weights that are damaged: they are packed again",
+                  quote(e->kept.path));
     cache_close(&e->kept);
     cache_remove(e->arena, CacheWeights, e->kept_key);
     return false;

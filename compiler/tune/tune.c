@@ -68,6 +68,7 @@ static int share(Tuner *t, const Tuner *first)
         t->engine.packed = first->engine.packed;
         r->machine = first->report.machine;
     } else {
+        t->engine.keeps = true;
         const int code = engine_weights(&t->engine);
         if (code)
             return code;

@@ -2,7 +2,7 @@
  * taken where file, layout and contents are the same, and nowhere else; where
  * they can't be kept, nothing else changes.                                  */
 #define _GNU_SOURCE
-#include "engine/engine.h"
+#include "tune/tune.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 
 static Arena *a;
 static const char *spec, *weights, *cache;
+static bool verbose;
 
 /* 43 MB of weights: what is smaller is not kept. */
 static const char text[] = "attnc: 1\nname: large\nkind: decoder\n"
@@ -82,7 +83,8 @@ static Opened open_with(const char *set)
                               .weights = weights,
                               .sets = &set,
                               .nsets = set != NULL,
-                              .march = "x86-64-v3" };
+                              .march = "x86-64-v3",
+                              .verbose = verbose };
     capture_stderr();
     const int code = engine_open(&e, &o);
     x.said = captured_stderr(a);
@@ -180,13 +182,15 @@ static void damage_is_found(void **state)
                             (long)first.bytes + 3 };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         change_byte(kept_file(), places[i]);
+        verbose = i > 0;
         const Opened x = open_with(NULL);
         assert_false(x.kept);
         assert_same(&first, &x);
-        if (i == 0)
-            assert_non_null(strstr(x.said,
-                                   "kept weights that are damaged: they "
-                                   "are packed again"));
+        if (i < 2) /* it is said once */
+            assert_int_equal(strstr(x.said, "kept weights that are damaged: "
+                                            "they are packed again")
+                                 != NULL,
+                             verbose);
         assert_true(open_with(NULL).kept); /* they were kept again */
     }
     assert_int_equal(truncate(kept_file(), 1000000), 0);
@@ -240,6 +244,35 @@ static void not_finite_is_told_each_time(void **state)
     }
     write_weights((Fill){ { 1, 0.25f }, false });
     grow_old();
+}
+
+/* A tuning keeps them for a run, and takes those of one. */
+static void tunings_too(void **state)
+{
+    const TuneOptions o = { .budget = 0.2,
+                            .records = scratch_path("tune.txt"),
+                            .work = { .lengths = "4", .beam = 1 },
+                            .model = { .spec = spec,
+                                       .weights = weights,
+                                       .march = "x86-64-v3",
+                                       .backend = "jit",
+                                       .threads = 1 } };
+    FILE *out = fopen("/dev/null", "w");
+    (void)state;
+    forget_kept();
+    assert_int_equal(tune_run(&o, out), ExitDone);
+    while (wait(NULL) > 0)
+        ;
+    assert_true(open_with(NULL).kept);
+    change_byte(kept_file(), 0);
+    const char *file = kept_file();
+    assert_int_equal(tune_run(&o, out), ExitDone);
+    while (wait(NULL) > 0)
+        ;
+    fclose(out);
+    assert_string_equal(kept_file(), file);
+    assert_true(open_with(NULL).kept); /* it found the damage */
+    forget_kept();
 }
 
 /* Without room, or a folder, all goes on. */
@@ -297,6 +330,7 @@ int main(void)
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(changed_file),
         cmocka_unit_test(not_finite_is_told_each_time),
+        cmocka_unit_test(tunings_too),
         cmocka_unit_test(nowhere_to_keep),
     };
     return cmocka_run_group_tests(tests, begin, end);
