@@ -8,11 +8,6 @@
 
 typedef int64_t Lengths[SymS + 1];
 
-typedef struct { /* the last answer of keys_seen */
-    const MaskSpec *mask;
-    int64_t rows, keys, seen;
-} Seen;
-
 static int64_t dim_of(Dim d, const Lengths length)
 {
     return d.sym == SymNone ? d.c : length[d.sym];
@@ -37,36 +32,26 @@ static bool is_const(const Graph *g, int node)
     return g->nodes.at[node].entry == EntryNone;
 }
 
-/* Keys that a row sees by average, where the last of `rows` is the last of
- * `keys`: what is computed in vain is not useful.                            */
-static int64_t keys_seen(Seen *last, const MaskSpec *m, int64_t rows,
-                         int64_t keys)
-{
-    int64_t seen = 0;
-    if (last->mask == m && last->rows == rows && last->keys == keys)
-        return last->seen;
-    for (int64_t i = keys - rows; i < keys; i++)
-        for (int64_t j = 0; j < keys; j++)
-            seen += mask_allows(m, i, j, 0);
-    *last = (Seen){ m, rows, keys, (seen + rows / 2) / rows };
-    return last->seen;
-}
-
 static bool has_keys(const Graph *g, const Node *n)
 {
     return n->nin > 1 && n->in[1] >= 0 && !is_const(g, n->in[1]);
 }
 
-/* Keys that each row of an attention op reads. Other ops have as many "keys" as
- * rows of their own.                                                         */
-static int64_t keys_of(const Graph *g, const Node *n, const Lengths length,
-                       Seen *last)
+/* Keys that an attention op has. Other ops have as many as rows of their own.
+ */
+static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
 {
-    const int64_t rows = type_rows(n->type, length);
-    if (!has_keys(g, n))
-        return rows;
-    const int64_t keys = type_rows(g->nodes.at[n->in[1]].type, length);
-    return n->mask ? keys_seen(last, n->mask, rows, keys) : keys;
+    return type_rows(has_keys(g, n) ? g->nodes.at[n->in[1]].type : n->type,
+                     length);
+}
+
+/* Of them those that a row sees, by average. */
+static int64_t keys_seen(const Graph *g, int node, int64_t rows, int64_t keys)
+{
+    const Node *n = &g->nodes.at[node];
+    return n->mask && has_keys(g, n)
+             ? (node_pairs(g, node, rows, keys) + rows / 2) / rows
+             : keys;
 }
 
 static double elem_bytes(Type t)
@@ -160,18 +145,18 @@ static void count_sequence(const Plan *p, const EntryCall *c,
                            const Lengths length, int64_t s, Cost *cost)
 {
     const Graph *g = p->g;
-    Seen last = { 0 };
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         if (n->entry != c->entry || p->region_of[i] < 0)
             continue;
-        const int64_t keys = keys_of(g, n, length, &last);
-        cost[i].flops += (double)node_flops(g, i, rows_of_node(g, n, length),
-                                            keys);
-        cost[i].values += value_bytes(g, n, length, keys, false);
-        cost[i].written += written_bytes(g, n, length, keys);
+        const int64_t rows = rows_of_node(g, n, length);
+        const int64_t keys = keys_of(g, n, length);
+        const int64_t seen = keys_seen(g, i, rows, keys);
+        cost[i].flops += (double)node_flops(g, i, rows, keys);
+        cost[i].values += value_bytes(g, n, length, seen, false);
+        cost[i].written += written_bytes(g, n, length, seen);
         if (s % c->group == 0 || !reads_cross(g, n))
-            cost[i].cached += value_bytes(g, n, length, keys, true);
+            cost[i].cached += value_bytes(g, n, length, seen, true);
         if (s == 0 || looks_up(n))
             cost[i].weights += weight_bytes(g, n, length);
     }

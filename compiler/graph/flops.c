@@ -46,11 +46,19 @@ static int64_t keys(const Count *c)
     return k->op == OpRecall ? c->keys : dim_at(c, k->type.dim[1]);
 }
 
-/* Pairs of a query and a key, of all heads. */
+/* Pairs of a query and a key that it sees, of a head. Queries of an encoder
+ * stand at the first keys, those of a decoder at the last.                   */
+static int64_t pairs(const Count *c)
+{
+    const int64_t rows = dim_at(c, input(c, 0)->type.dim[1]), n = keys(c);
+    return mask_pairs(c->n->mask, c->n->entry == EntryDecode ? n - rows : 0,
+                      rows, n);
+}
+
+/* Of all heads. */
 static int64_t scored(const Count *c)
 {
-    const Type *q = &input(c, 0)->type;
-    return q->dim[0].c * dim_at(c, q->dim[1]) * keys(c);
+    return input(c, 0)->type.dim[0].c * pairs(c);
 }
 
 /* Numbers that positions turn: the other columns of a head are copied. */
@@ -74,6 +82,11 @@ static int64_t pooled(const Count *c)
 static int64_t epilogue(const Node *n)
 {
     return n->has_bias + n->has_residual + (n->act != ActNone);
+}
+
+int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t n_keys)
+{
+    return pairs(&(Count){ g, &g->nodes.at[node], rows, n_keys });
 }
 
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t n_keys)

@@ -204,9 +204,12 @@ bool infer_shape(const Graph *g, Node *n);
 Dim rows_of(const Spec *s, Sym sym); /* a length and its bound */
 
 /* -------------------------------------------------------------- flops.c --- */
-/* For `rows` rows of queries, or of anything, and as many keys; multiply and
- * add count as two. */
+/* For `rows` rows of queries, or of anything, and `keys` keys, of which a mask
+ * may hide some; multiply and add count as two.                              */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
+/* Of an op that reads keys: pairs of a query and a key that it sees, of a head.
+ */
+int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);
 
 /* -------------------------------------------------------------- check.c --- */
 void check_graph(const Graph *g, const char *after); /* die()s when broken */

@@ -220,3 +220,32 @@ bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix)
         return false;
     return !m->causal || j <= i || (m->prefix && j < prefix);
 }
+
+/* Keys that row i sees of those before `keys`. */
+static int64_t row_pairs(const MaskSpec *m, int64_t i, int64_t keys)
+{
+    int64_t from = 0, to = keys, seen = 0;
+    if (m->window) {
+        from = attn_max(from, i - m->window + 1);
+        to = attn_min(to, i + m->window);
+    }
+    if (m->block) {
+        from = attn_max(from, i / m->block * m->block);
+        to = attn_min(to, (i / m->block + 1) * m->block);
+    }
+    if (m->causal)
+        to = attn_min(to, i + 1);
+    for (int64_t j = from; m->file && j < to; j++)
+        seen += m->file[i * m->file_columns + j];
+    return m->file ? seen : attn_max(to - from, 0);
+}
+
+int64_t mask_pairs(const MaskSpec *m, int64_t first, int64_t rows, int64_t keys)
+{
+    int64_t seen = 0;
+    if (!m)
+        return rows * keys;
+    for (int64_t i = first; i < first + rows; i++)
+        seen += row_pairs(m, i, keys);
+    return seen;
+}

@@ -144,6 +144,10 @@ typedef struct {
 /* Whether row i may see row j, where all see the first `prefix` if it says so;
  * NULL: no mask.                                                            */
 bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix);
+/* Pairs that it allows, without a prefix, of rows first .. first + rows - 1 and
+ * the keys before `keys`.                                                    */
+int64_t mask_pairs(const MaskSpec *m, int64_t first, int64_t rows,
+                   int64_t keys);
 
 typedef enum { SideEncoder, SideDecoder } Side;
 

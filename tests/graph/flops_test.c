@@ -156,6 +156,53 @@ static void test_attention(void **state)
                                        .heads_kv = 2 });
 }
 
+/* 2 heads of 3 columns: 4 operations for each column of a pair that a mask lets
+ * through.                                                                   */
+static void count_masked(Entry entry, MaskSpec mask, int64_t keys, int pairs)
+{
+    Type t = { ElemF32,
+               3,
+               { { 2, SymNone },
+                 { 8, entry == EntryDecode ? SymT : SymN },
+                 { 3, SymNone } } };
+    const int q = add((Node){ .op = OpInput, .type = t });
+    t.dim[1].sym = entry == EntryDecode ? SymPT : SymN;
+    const int k = add((Node){ .op = OpInput, .type = t });
+    MaskSpec *m = arena_alloc(arena, sizeof *m);
+    *m = mask;
+    const int node = add((Node){ .op = OpAttention,
+                                 .in = { q, k, k },
+                                 .nin = 3,
+                                 .heads = 2,
+                                 .heads_kv = 2,
+                                 .mask = m });
+    graph.nodes.at[node].entry = entry;
+    assert_int_equal(node_pairs(&graph, node, Rows, keys), pairs);
+    assert_int_equal(node_flops(&graph, node, Rows, keys), 2 * 4 * 3 * pairs);
+}
+
+/* Rows 0 to 4 of an encoder, rows 2 to 6 of a decoder: keys for each row. */
+static void test_masks(void **state)
+{
+    static const unsigned char file[5 * 5] = { 1, 0, 0, 0, 1, 0, 0, 0, 0,
+                                               0, 1, 1, 1, 1, 1, 0, 1, 0,
+                                               1, 0, 0, 0, 0, 0, 1 };
+    const MaskSpec causal = { .causal = true }, window = { .window = 2 },
+                   past = { .causal = true, .window = 3 },
+                   block = { .block = 2 }, blocks = { .block = 4 },
+                   drawn = { .file = file, .file_rows = 5, .file_columns = 5 };
+    (void)state;
+    count_masked(EntryEncode, causal, Rows, 1 + 2 + 3 + 4 + 5);
+    count_masked(EntryEncode, window, Rows, 2 + 3 + 3 + 3 + 2);
+    count_masked(EntryEncode, past, Rows, 1 + 2 + 3 + 3 + 3);
+    count_masked(EntryEncode, block, Rows, 2 + 2 + 2 + 2 + 1);
+    count_masked(EntryEncode, drawn, Rows, 2 + 0 + 5 + 2 + 1);
+    count_masked(EntryDecode, causal, Keys, 3 + 4 + 5 + 6 + 7);
+    count_masked(EntryDecode, window, Keys, 3 + 3 + 3 + 3 + 2);
+    count_masked(EntryDecode, past, Keys, 3 + 3 + 3 + 3 + 3);
+    count_masked(EntryDecode, blocks, Keys, 4 + 4 + 3 + 3 + 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +213,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rotate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pools, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_attention, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_masks, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
