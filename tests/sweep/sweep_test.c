@@ -449,7 +449,7 @@ static void test_budget(void **state)
     assert_true(
         json_is_null(json_object_get(json_array_get(rows, 0), "search_ms")));
     json_decref(report);
-    o.budget = 1.5;
+    o.budget = 4;
     report = sweep(&o, &code);
     assert_int_equal(code, ExitDone);
     rows = json_object_get(report, "rows");
