@@ -25,10 +25,13 @@ def fused(work, path):
 
 
 def in_int8(path):
-    """Symmetric, a scale a column: as fast as one for all, and loses less."""
+    """Symmetric, a scale a column: as fast as one for all, and loses less. The
+    quantiser writes beside a path that it is given; others read there."""
+    import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
     out = path.replace(".onnx", f".int8.{os.getpid()}.onnx")
-    quantize_dynamic(path, out, per_channel=True, weight_type=QuantType.QInt8,
+    quantize_dynamic(onnx.load(path), out, per_channel=True,
+                     weight_type=QuantType.QInt8,
                      extra_options={"DefaultTensorType": 1})
     return out
 

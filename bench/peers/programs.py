@@ -58,7 +58,7 @@ FEWER = {                        # of, variant, format, products
     "onnxruntime-int8": ("onnxruntime", "int8", "int8", "int8"),
     "openvino-int8": ("openvino", "int8", "int8", "int8, scales from samples"),
     "openvino-int8-weights": ("openvino", "int8-weights", "int8",
-                              "int8, groups of 128"),
+                              "int8, groups of 128 or 256"),
     "ctranslate2-int8": ("ctranslate2", "int8", "int8", "int8"),
     "llamacpp-q8_0": ("llamacpp", "q8_0", "q8_0", BLOCKS),
     "llamacpp-q4_0": ("llamacpp", "q4_0", "q4_0, logits q6_K", BLOCKS),
