@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 0936825b6ab263ce by
+ * from the spec of hash 2866353cf812e8d4 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -3437,7 +3437,7 @@ struct attn_model {
     int64_t output_columns; /* numbers in a row of the result */
     int64_t output_pooled;  /* 1: it has a row for each sequence */
     int64_t weights_bytes;  /* of the packed weights */
-    int64_t weight_bits;    /* of a number in a matrix: 32, 16 (bf16) */
+    int64_t weight_bits;    /* of a number in most matrices: 32, 16 .. */
     uint64_t weights_hash;  /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;     /* of all that decides what is computed */
     const char *command;    /* that packs its weights */
@@ -6959,6 +6959,14 @@ static const char *packed_wrong_page(struct packed *p)
     return p->why;
 }
 
+static const char *packed_format(int64_t bits)
+{
+    return bits == 4  ? "int4"
+         : bits == 8  ? "int8"
+         : bits == 16 ? "bf16"
+                      : "f32";
+}
+
 /* Of a model with the same weights in the same places, whatever its name. */
 static const char *packed_wrong_layout(struct packed *p)
 {
@@ -6975,10 +6983,10 @@ static const char *packed_wrong_layout(struct packed *p)
         return packed_again(p, "'");
     }
     if (h->weight_bits != m->weight_bits) {
-        packed_say(p, h->weight_bits == 16 ? "its weights are bf16"
-                                           : "its weights are f32");
-        return packed_again(p, m->weight_bits == 16 ? ", this program's bf16"
-                                                    : ", this program's f32");
+        packed_say(p, "its weights are ");
+        packed_say(p, packed_format(h->weight_bits));
+        packed_say(p, ", this program's ");
+        return packed_again(p, packed_format(m->weight_bits));
     }
     packed_say(p, "made for another form of '");
     packed_say(p, m->name);
@@ -7541,7 +7549,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x0936825b6ab263ceull,
+    .spec_hash = 0x2866353cf812e8d4ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,

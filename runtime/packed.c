@@ -133,6 +133,14 @@ static const char *packed_wrong_page(struct packed *p)
     return p->why;
 }
 
+static const char *packed_format(int64_t bits)
+{
+    return bits == 4  ? "int4"
+         : bits == 8  ? "int8"
+         : bits == 16 ? "bf16"
+                      : "f32";
+}
+
 /* Of a model with the same weights in the same places, whatever its name. */
 static const char *packed_wrong_layout(struct packed *p)
 {
@@ -149,10 +157,10 @@ static const char *packed_wrong_layout(struct packed *p)
         return packed_again(p, "'");
     }
     if (h->weight_bits != m->weight_bits) {
-        packed_say(p, h->weight_bits == 16 ? "its weights are bf16"
-                                           : "its weights are f32");
-        return packed_again(p, m->weight_bits == 16 ? ", this program's bf16"
-                                                    : ", this program's f32");
+        packed_say(p, "its weights are ");
+        packed_say(p, packed_format(h->weight_bits));
+        packed_say(p, ", this program's ");
+        return packed_again(p, packed_format(m->weight_bits));
     }
     packed_say(p, "made for another form of '");
     packed_say(p, m->name);

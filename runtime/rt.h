@@ -229,7 +229,7 @@ typedef struct {
     PackItem *item;
     int64_t count;
     int64_t bytes;       /* of the packed weights */
-    int64_t weight_bits; /* of a number in a matrix: 32, 16 */
+    int64_t weight_bits; /* of a number in most matrices: 32 .. */
     uint64_t hash;
 } PackList;
 

@@ -330,6 +330,16 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
              : print_result(e->arena, &worst, what == CheckRounding);
 }
 
+/* Are there weights that are not stored as they come? */
+static bool rounds(const Graph *g)
+{
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op == OpWeight
+            && g->nodes.at[i].type.elem != ElemF32)
+            return true;
+    return false;
+}
+
 /* One variant, as it is used (every value's memory reused) or with all values
  * kept.                                                                     */
 static int run_variant(const EngineOptions *o, const VerifyCommand *options,
@@ -340,7 +350,7 @@ static int run_variant(const EngineOptions *o, const VerifyCommand *options,
     if (!code) {
         *worst = worse_of(*worst, check(&e, options,
                                         o->keep_all ? CheckOps : CheckResult));
-        if (!o->keep_all && e.spec->dtype == DtypeBf16)
+        if (!o->keep_all && rounds(e.graph))
             *worst = worse_of(*worst, check(&e, options, CheckRounding));
     }
     engine_close(&e);

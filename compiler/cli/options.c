@@ -77,7 +77,11 @@ static const char *const field_formats[] = { "text", "markdown", "json",
 static const char *const backends[] = { "auto", "jit", "clang", "gcc" };
 static const char *const compilers[] = { "clang", "gcc", "tcc" };
 static const char *const levels[] = { "0", "1", "2", "3" };
-static const char *const dtypes[] = { "f32", "bf16" };
+static const char *const dtypes[] = {
+#define FORMAT(name, word, ...) word,
+    FORMATS(FORMAT)
+#undef FORMAT
+};
 static const char *const shells[] = { "bash", "zsh", "fish" };
 static const char *const family_formats[] = { "text", "json", "markdown" };
 static const char *const help_formats[] = { "text", "man" };

@@ -203,7 +203,7 @@ static void write_kept(Engine *e)
         .kind = CacheWeights,
         .key = e->kept_key,
         .what = arena_printf(e->arena, "%s, %s, %s", e->spec->name,
-                             e->plan->pack.weight_bits == 16 ? "bf16" : "f32",
+                             dtype_word[e->spec->dtype.usual],
                              safetensors_path(e->file)),
         .at = e->packed,
         .bytes = (size_t)kept_bytes(bytes),

@@ -15,6 +15,13 @@ typedef struct {      /* the rows that enter a stack */
     bool first; /* no other stack comes before */
 } End;
 
+/* What reads a table, by the Tie bits that it is for. */
+static int readers_of(int ties)
+{
+    return (ties & (TieSource | TieTarget) ? ReadByLookUp : 0)
+         | (ties & TieLogits ? ReadByProduct | ReadByLogits : 0);
+}
+
 /* The table of a side; tied sides have one between them. */
 static int table(Build *b, int tie, int64_t rows, int64_t width,
                  const char *name)
@@ -22,10 +29,11 @@ static int table(Build *b, int tie, int64_t rows, int64_t width,
     int tied = b->s->embed_tie & tie ? b->s->embed_tie : 0;
     b->field = "embedding.tie";
     if (!(tied & (tied - 1)))
-        return put_matrix(b, rows, width, name);
+        return put_matrix(b, rows, width, name, readers_of(tie));
     if (b->tied < 0)
         b->tied = put_matrix(b, rows, width,
-                             tied & TieTarget ? "target" : "source");
+                             tied & TieTarget ? "target" : "source",
+                             readers_of(tied));
     return b->tied;
 }
 
@@ -114,7 +122,8 @@ static int add_types(Build *b, int x, const End *e)
     if (b->s->embed_types < 1 || !e->first)
         return x;
     b->field = "embedding.types";
-    int rows = put_matrix(b, b->s->embed_types, width_of(b, x), "types");
+    int rows = put_matrix(b, b->s->embed_types, width_of(b, x), "types",
+                          ReadByLookUp);
     b->prefix = build_join(b, e->name, ".");
     int y = look_up(b, rows, ids(b, e->rows, BatchTypes, "types"),
                     "type_embedding");
@@ -322,7 +331,8 @@ bool names_fit(const Graph *g)
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         if (n->op == OpWeight)
-            vec_push(g->arena, &weights, ((WeightName){ n->name, n->layer }));
+            vec_push(g->arena, &weights,
+                     ((WeightName){ n->name, n->layer, n->readers }));
     }
     return spec_names_fit(g->arena, g->spec, weights.at, weights.n);
 }

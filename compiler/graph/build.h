@@ -35,9 +35,10 @@ int put_activation(Build *b, int x, Activation act, const char *word);
 int put_table(Build *b, Op op, int64_t rows, int64_t columns, const char *word);
 int put_weight(Build *b, int64_t rows, int64_t columns, const char *word);
 int put_bias(Build *b, int64_t rows, const char *word);
-/* WORD.weight in the number format of the spec: what a product or a look-up
- * reads.                                                                    */
-int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word);
+/* WORD.weight in the format that the spec has for it. `readers`: bits of
+ * ReadBy, all that will read it.                                            */
+int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word,
+               int readers);
 /* Columns of the rows of x. */
 int64_t width_of(const Build *b, int x);
 /* x W^T, and + b where there is a bias. The result is called `word`. */

@@ -73,11 +73,16 @@ int put_bias(Build *b, int64_t rows, const char *word)
     return put_node(b, n, build_join(b, word, ".bias"));
 }
 
-int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word)
+int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word,
+               int readers)
 {
-    Elem elem = dtype_elem(b->s->dtype);
-    Node n = { .op = OpWeight, .type = constant(elem, rows, columns) };
-    return put_named(b, n, word, ".weight");
+    Node n = { .op = OpWeight,
+               .type = constant(ElemF32, rows, columns),
+               .readers = readers };
+    const int node = put_named(b, n, word, ".weight");
+    Node *put = &b->g->nodes.at[node];
+    put->type.elem = dtype_elem(spec_dtype(b->s, put->name, readers));
+    return node;
 }
 
 char *build_join(Build *b, const char *head, const char *tail)
@@ -110,7 +115,7 @@ int put_activation(Build *b, int x, Activation act, const char *word)
 
 int put_linear(Build *b, int x, int64_t out, bool bias, const char *word)
 {
-    int w = put_matrix(b, out, width_of(b, x), word);
+    int w = put_matrix(b, out, width_of(b, x), word, ReadByProduct);
     if (!bias)
         return put_binary(b, OpMatmul, x, w, word);
     int y = put_binary(b, OpMatmul, x, w, build_join(b, word, ".matmul"));

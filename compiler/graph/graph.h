@@ -133,6 +133,7 @@ typedef struct { /* one operation and the tensor it makes */
     bool keep;         /* asked for by --tap: passes leave it alone */
     Pos pos;           /* the YAML key this came from */
     /* attributes; the op that uses each: */
+    int readers;      /* Weight: bits of ReadBy, of a matrix */
     double scale;     /* Scale, Embed, Attention */
     double cap;       /* Softcap, Clip, Attention; 0: none */
     double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */

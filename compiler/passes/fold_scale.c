@@ -14,7 +14,8 @@
  * of rotary positions. At a norm of the queries it goes no further: gamma and
  * beta take it. The factor of the logits goes into their weight. A weight with
  * several readers is not touched: it is scaled at the reader. Nor is one of
- * bf16, but by powers of 2: any other factor would round it again.
+ * bf16, but by powers of 2: any other factor would round it again. One in
+ * integers has a scale for each column, which takes any factor.
  * needs: nothing.  keeps: values of all but the scaled chain, whose nodes get
  * new names.  breaks: nothing.                                              */
 #include "passes/rewrite.h"

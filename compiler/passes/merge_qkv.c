@@ -8,7 +8,8 @@
  *                                         %10 = slice %8, first d
  *
  * Query, key and value of self-attention; key and value of cross-attention;
- * both products in front of a gate. All have a bias or none has.
+ * both products in front of a gate. All have a bias or none has, and their
+ * weights are stored in one format.
  * needs: to run before fuse-epilogue.  keeps: values, and the names of the
  * results.  breaks: nothing.                                                */
 #include "passes/rewrite.h"
@@ -85,7 +86,14 @@ static bool may_merge(const Graph *g, const Group *p)
                         "stays apart: of it and %s only one "
                         "has a bias",
                         m->name);
-        if (kept || differs)
+        const bool stored = tensor_of(g, p->matmul[i])->type.elem
+                         == tensor_of(g, p->matmul[0])->type.elem;
+        if (!stored)
+            pass_missed(g, p->matmul[0],
+                        "stays apart: the weights of it and %s have two "
+                        "formats",
+                        m->name);
+        if (kept || differs || !stored)
             return false;
     }
     return p->n > 1;

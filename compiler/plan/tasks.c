@@ -118,7 +118,7 @@ static TaskKey split_key(const Plan *p)
         &s->side[has[EntryEncode] ? SideEncoder : SideDecoder];
     return (TaskKey){
         .kind = TaskSplit,
-        .dtype = s->dtype,
+        .dtype = s->dtype.usual,
         .shape = arena_printf(p->arena_, "%lldx%lldx%lld",
                               (long long)s->d_model, (long long)side->d_ff,
                               (long long)(s->side[SideEncoder].N

@@ -374,6 +374,7 @@ const Check form_checks[] = {
     { check_head,      { "head.type", "input.type" } },
     { check_pool,      { "head.type", "head.pool" } },
     { check_classes,   { "head.type", "head.classes" } },
+    { check_arithmetic, { "dtype", "arithmetic" } },
     { NULL, { NULL } },
 };
 /* clang-format on */

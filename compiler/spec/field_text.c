@@ -92,17 +92,12 @@ static char *join_words(Arena *a, const char *const *words)
     return text;
 }
 
-char *field_wants(Arena *a, const Field *f)
+/* Of the fields of numbers. */
+static char *number_wants(Arena *a, const Field *f)
 {
     const char *what = f->type == FieldReal ? "a number" : "an integer";
 
     switch (f->type) {
-    case FieldInt:
-    case FieldReal:
-        if (f->least == f->most)
-            return arena_printf(a, "%.10g", f->least);
-        return arena_printf(a, "%s from %.10g to %.10g", what, f->least,
-                            f->most);
     case FieldReals:
         return arena_printf(a, "a list of numbers from %.10g to %.10g",
                             f->least, f->most);
@@ -116,6 +111,21 @@ char *field_wants(Arena *a, const Field *f)
                             "a list of integers from %.10g to %.10g and of "
                             "lists of these",
                             f->least, f->most);
+    default:
+        return f->least == f->most ? arena_printf(a, "%.10g", f->least)
+                                   : arena_printf(a, "%s from %.10g to %.10g",
+                                                  what, f->least, f->most);
+    }
+}
+
+char *field_wants(Arena *a, const Field *f)
+{
+    switch (f->type) {
+    case FieldInt:
+    case FieldReal:
+    case FieldReals:
+    case FieldIds:
+    case FieldSequences: return number_wants(a, f);
     case FieldPatterns:
         return arena_printf(a, "a list of names of 1 to %d bytes",
                             MostNameBytes);
@@ -135,6 +145,9 @@ char *field_wants(Arena *a, const Field *f)
         return arena_printf(a,
                             "one of %s, {window: n}, {block: n}, {file: "
                             "path}, or a list of these",
+                            join_words(a, f->words));
+    case FieldDtypes:
+        return arena_printf(a, "one of %s, or a map of these by names",
                             join_words(a, f->words));
     case FieldText:
         return arena_printf(a, "a text of up to %d bytes", MostTextBytes);

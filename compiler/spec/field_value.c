@@ -243,6 +243,7 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     case FieldEnum:       return read_enum(a, f, at, v);
     case FieldFlags:      return read_flags(a, f, at, v);
     case FieldMask:       return read_mask(a, f, at, v);
+    case FieldDtypes:     return read_dtypes(a, f, at, v);
     case FieldScale:      return read_scale(a, f, s, v);
     case FieldActivation: return read_activation(a, f, s, v);
     case FieldText:       return read_any_text(a, f, at, v);
@@ -318,8 +319,9 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
         const ActText *act = &act_text[*(const int *)at];
         return arena_strdup(a, *also ? act->gated : act->plain);
     }
-    case FieldMask: return mask_text(a, at);
-    default:        {
+    case FieldMask:   return mask_text(a, at);
+    case FieldDtypes: return dtypes_text(a, at);
+    default:          {
         const char *text = *(const char *const *)at;
         return arena_strdup(a, text ? text : "");
     }

@@ -80,7 +80,7 @@ static const char *const ties[] = { "source", "target", "logits", NULL };
 static const char *const rules[] = { "exact", "recorded", NULL };
 static const char *const penalties[] = { "none", "gnmt", "power", NULL };
 static const char *const splits[] = { "characters", "spaces", NULL };
-static const char *const dtypes[] = { "f32", "bf16", NULL };
+static const char *const arithmetics[] = { "f32", "int8", "int15", NULL };
 
 /* ------------------------------------- defaults that follow from others --- */
 static int64_t share(const Spec *s, Side side)
@@ -552,10 +552,12 @@ const Field fields[] = {
     SAYS("chat.assistant.suffix", assistant.suffix,
          "This stands behind an answer, where another turn follows."),
 
-    ENUM("dtype", dtype, dtypes, AllKinds, "f32", NULL,
-         "Weights are of this type. With bf16 those of products and of tables"
-         " of tokens and types are rounded to 16 bits, to the nearest even; "
-         "all else stays f32, as does all arithmetic."),
+    ROW("dtype", FieldDtypes, offsetof(Spec, dtype), 0, dtype_word, 0, 0,
+        AllKinds, "f32", NULL,
+        "Matrices of weights are stored so, all of them, or by names: see "
+        "below. All other weights are f32."),
+    ENUM("arithmetic", arithmetic, arithmetics, AllKinds, "f32", NULL,
+         "Products with weights in integers compute in this: see below."),
     PATH("weights", weights, AllKinds,
          "This .safetensors file, relative to the spec, has the weights; "
          "without one they are seeded random numbers."),
@@ -589,12 +591,4 @@ bool field_below(const char *key, const char *group)
 {
     size_t n = strlen(group);
     return !strncmp(key, group, n) && (n == 0 || key[n] == '.');
-}
-
-bool field_group(const char *key)
-{
-    for (int i = 0; i < n_fields; i++)
-        if (field_below(fields[i].key, key))
-            return true;
-    return false;
 }

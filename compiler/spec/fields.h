@@ -21,6 +21,7 @@ typedef enum {
                         their indices and, at `also`, a double */
     FieldActivation, /* of activations.h; at `also`: is it gated? */
     FieldMask,       /* words and parts of a MaskSpec, in a list */
+    FieldDtypes,     /* one of words[], or a map of them by names */
     FieldText,       /* up to MostTextBytes, none too */
     FieldName,
     FieldPath, /* text */
@@ -79,6 +80,9 @@ bool field_group(const char *key); /* some field is below it */
 /* True when `key` is below `group`: norm.place is below norm. */
 bool field_below(const char *key, const char *group);
 int field_row(const char *key); /* row; die()s when unknown */
+/* The row of a map whose keys are names of weights, where the path has one of
+ * them: "dtype.encoder.0"; -1: none.                                        */
+int field_of_name(const char *path);
 
 /* read.c: what was written for each row; NULL after an error that leaves
  * nothing to look at.                                                       */
@@ -127,6 +131,19 @@ bool is_mask(const Yaml *value);
 bool read_mask(Arena *a, const Field *f, MaskSpec *mask, const Yaml *value);
 char *mask_text(Arena *a, const MaskSpec *mask);
 
+/* dtypes.c. A word, or a map, its keys whole paths. */
+bool read_dtypes(Arena *a, const Field *f, SpecDtypes *to, const Yaml *value);
+/* As it would be written: "int8", "{default: int8, logits: f32}". */
+char *dtypes_text(Arena *a, const SpecDtypes *d);
+/* Keys for what is looked up, and what gives logits. */
+extern const char dtype_logits[], dtype_embedding[];
+/* What is said of a matrix as it is looked up and multiplied in layers, and
+ * as logits are made of it. A tied table is both. NULL: nothing.            */
+typedef struct {
+    const SpecDtype *here, *logits;
+} SaidDtypes;
+SaidDtypes said_dtypes(const SpecDtypes *d, const char *name, int readers);
+
 /* names.c: the canonical names, {s} for encoder or decoder, NULL last. */
 extern const char *const weight_names[];
 enum { MostNameBytes = 256 };
@@ -153,6 +170,8 @@ const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
                            NameMatch *m);
 /* Does the row name one tensor for all layers? */
 bool names_one_tensor(const SpecName *n);
+/* `name` with {i} in the place of a layer's number. */
+void names_any_layer(const char *name, char *text, size_t size);
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
 
 /* names_read.c. Adds to the map of weight names, or replaces there. */
@@ -184,7 +203,8 @@ typedef struct {
     void (*check)(Spec *s, const FieldState *state);
     const char *reads[8];
 } Check;
-void check_scaling(Spec *s, const FieldState *state); /* rotary.c */
+void check_scaling(Spec *s, const FieldState *state);    /* rotary.c */
+void check_arithmetic(Spec *s, const FieldState *state); /* dtypes.c */
 extern const Check form_checks[]; /* check_forms.c; ends with 0 */
 static inline bool is(const FieldState *state, const char *key,
                       FieldState wanted)

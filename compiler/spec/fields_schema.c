@@ -67,6 +67,17 @@ static json_t *ids_schema(const Field *f)
                      "minItems", 1, "items", id);
 }
 
+/* A word, or a map of words, whose keys may be maps. */
+static json_t *dtypes_schema(const Field *f)
+{
+    json_t *word = words_schema(f->words);
+    json_t *value = json_pack("{s:[O, {s:s}]}", "anyOf", word, "type",
+                              "object");
+    return json_pack("{s:[O, {s:s, s:{s:o}, s:o}]}", "anyOf", word, "type",
+                     "object", "properties", "default", word,
+                     "additionalProperties", value);
+}
+
 static json_t *name_schema(void)
 {
     return json_loads("{\"anyOf\": [{\"type\": \"string\", \"minLength\": 1}, "
@@ -114,6 +125,7 @@ static json_t *value_schema(Arena *a, const Field *f)
                          number_schema(f, "number"));
     case FieldActivation: return words_schema(act_words(a));
     case FieldMask:       return mask_schema(f);
+    case FieldDtypes:     return dtypes_schema(f);
     case FieldName: /* YAML reads some as numbers */
         return json_pack("{s:[s, s], s:s}", "type", "string", "number",
                          "pattern", "^[A-Za-z0-9_.-]{1,128}$");

@@ -72,6 +72,31 @@ static const char names_about[] =
     "a warning. `attnc tensors` lists the weights of a model;\n"
     "where the file has other names, it proposes rows.\n";
 
+static const char dtypes_about[] =
+    "`dtype` is how matrices of weights are stored: `f32`, `bf16` (rounded to 16\n"
+    "bits, to the nearest even), `int8` (integers from -127 to 127, with a scale\n"
+    "for each row of the matrix), `int4` (integers of 4 bits, with a step and an\n"
+    "offset for 32 of them, and that scale). Biases, norms and tables of positions\n"
+    "are f32. In the place of a word may stand a map, by canonical names (below):\n"
+    "\n"
+    "    dtype: {default: int4, logits: int8, embedding: int8, encoder.0: f32}\n"
+    "    dtype: {default: int8, \"decoder.{i}.ffn.w2\": bf16}\n"
+    "\n"
+    "A key is the beginning of names, whole parts of them; {i} is any layer. The\n"
+    "one with most parts is taken. `embedding` stands for all tables of tokens\n"
+    "and types, `logits` for the matrix that gives the logits, `default` for all\n"
+    "that no key is for; without it that is f32. Where the default is int4,\n"
+    "embeddings and logits are int8 unless a key says otherwise. A table for both\n"
+    "(`embedding.tie`) has what is said of either; if these differ, that is an\n"
+    "error, as is a key that no matrix of the model has. `--set\n"
+    "dtype.encoder.0=f32` changes one key, `--set dtype=int8` replaces the map.\n"
+    "\n"
+    "`arithmetic` is what products with int8 and int4 weights compute in. f32:\n"
+    "weights become f32, and rows stay as they are. int8: each row is rounded to\n"
+    "integers from -127 to 127 times a scale, and sums are integers, exact. int15:\n"
+    "the same with integers from -16256 to 16256. A row with an infinity or NaN\n"
+    "gives NaN. All other arithmetic is f32, as are products with f32 and bf16.\n";
+
 static const char masks_about[] =
     "A mask is `none` or parts that all must allow a key: `causal` (none after\n"
     "the row), `{window: n}` (less than n away, on both sides without `causal`),\n"
@@ -146,7 +171,7 @@ const char *spec_field_key(int i)
 bool spec_has_field(const char *path)
 {
     return field_find(path) >= 0 || field_group(path)
-        || field_below(path, "names");
+        || field_of_name(path) >= 0;
 }
 
 bool spec_field_one(const char *path)
@@ -182,15 +207,25 @@ static void json_kinds(Buffer *b, const Field *f)
 static void json_field(Buffer *b, const Field *f)
 {
     static const char *const types[] = {
-        [FieldInt] = "integer",     [FieldReal] = "number",
-        [FieldReals] = "numbers",   [FieldIds] = "ids",
-        [FieldText] = "text",       [FieldSequences] = "lists of ids",
-        [FieldBool] = "boolean",    [FieldEnum] = "word",
-        [FieldFlags] = "words",     [FieldScale] = "word or number",
-        [FieldActivation] = "word", [FieldMask] = "mask",
-        [FieldName] = "name",       [FieldPath] = "path",
-        [FieldExtends] = "path",    [FieldNames] = "map",
-        [FieldPatterns] = "names",  [FieldSpread] = "sets",
+        [FieldInt] = "integer",
+        [FieldReal] = "number",
+        [FieldReals] = "numbers",
+        [FieldIds] = "ids",
+        [FieldText] = "text",
+        [FieldSequences] = "lists of ids",
+        [FieldBool] = "boolean",
+        [FieldEnum] = "word",
+        [FieldFlags] = "words",
+        [FieldScale] = "word or number",
+        [FieldActivation] = "word",
+        [FieldMask] = "mask",
+        [FieldName] = "name",
+        [FieldPath] = "path",
+        [FieldDtypes] = "words by names",
+        [FieldExtends] = "path",
+        [FieldNames] = "map",
+        [FieldPatterns] = "names",
+        [FieldSpread] = "sets",
     };
     const bool number = f->type == FieldInt || f->type == FieldReal
                      || f->type == FieldReals || f->type == FieldIds
@@ -242,6 +277,8 @@ void spec_print_fields(FILE *out, bool markdown)
     else
         print_plain(a, out);
     fprintf(out, "\n%s%s", markdown ? "## Masks\n\n" : "", masks_about);
+    fprintf(out, "\n%s%s", markdown ? "## Formats of weights\n\n" : "",
+            dtypes_about);
     fprintf(out, "\n%s%s\n", markdown ? "## Names of weights\n\n" : "",
             names_about);
     for (int i = 0; weight_names[i]; i++)

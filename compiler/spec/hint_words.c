@@ -79,7 +79,7 @@ const char *hint_word(const char *key, const char *value)
         f = &fields[field_row(f->words[0])];
     if (f->type != FieldEnum && f->type != FieldActivation
         && f->type != FieldMask && f->type != FieldScale
-        && f->type != FieldFlags)
+        && f->type != FieldFlags && f->type != FieldDtypes)
         return NULL;
     const char *same = f->type == FieldActivation ? same_activation(value)
                                                   : same_word(f->words, value);

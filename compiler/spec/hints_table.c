@@ -129,7 +129,18 @@ const Hint hints[] = {
     { "num_labels num_classes n_classes", "head.classes", HintValue,
       "head: classify" },
     { "pooling pooling_mode", "head.pool", HintValue, "head: pool" },
-    { "torch_dtype precision", "dtype", HintValue, NULL },
+    { "torch_dtype precision quantization quantize quantized quant_type "
+      "weight_dtype weight_type bits n_bits num_bits w_bit wbits", "dtype",
+      HintValue, NULL },
+    { "load_in_8bit", "dtype: int8", HintTrue, NULL },
+    { "load_in_4bit", "dtype: int4", HintTrue, NULL },
+    { "quantization_config", NULL, HintNote,
+      "weights in fewer bits are dtype: int8, or int4; by names of weights, "
+      "as dtype: {default: int4, encoder.0: int8}" },
+    { "group_size q_group_size", NULL, HintNone,
+      "each format has its own groups" },
+    { "compute_type compute_dtype activation_dtype", "arithmetic", HintValue,
+      NULL },
     { "checkpoint weights_file weights_path safetensors", "weights",
       HintValue, NULL },
     { "num_beams beam_size beam_width beam", "search.beam", HintValue, NULL },
@@ -147,7 +158,7 @@ const Hint hints[] = {
       "task_specific_params summary_* pretraining_tp torchscript "
       "finetuning_task id2label label2id problem_type n_special "
       "predict_special_tokens pruned_heads chunk_size_feed_forward "
-      "directionality pooler_* quantization_config reorder_and_upcast_attn "
+      "directionality pooler_* reorder_and_upcast_attn "
       "scale_attn_by_inverse_layer_idx", NULL, HintNone, NOTHING },
 };
 const int n_hints = sizeof hints / sizeof *hints;
@@ -185,9 +196,16 @@ const WordHint word_hints[] = {
     { "positions.type", "nope null", "none" },
     { "positions.layout", "neox half", "halves" },
     { "positions.layout", "gptj pairs", "interleaved" },
-    { "dtype", "float32 fp32 float float16 fp16 f16 half torch.float32",
+    { "dtype", "float32 fp32 float float16 fp16 f16 half torch.float32 32",
       "f32" },
-    { "dtype", "bfloat16 torch.bfloat16", "bf16" },
+    { "dtype", "bfloat16 torch.bfloat16 16", "bf16" },
+    { "dtype", "8 8bit 8_bit i8 u8 uint8 qint8 q8 q8_* w8a* torch.int8 "
+               "torch.qint8", "int8" },
+    { "dtype", "4 4bit 4_bit i4 u4 uint4 q4 q4_* w4a* nf4 fp4 awq gptq",
+      "int4" },
+    { "arithmetic", "float32 fp32 float bf16 bfloat16", "f32" },
+    { "arithmetic", "8 i8 u8 uint8 dynamic int8_float32 w8a8", "int8" },
+    { "arithmetic", "15 16 i16 int16", "int15" },
     { "masking.encoder", "bidirectional full false", "none" },
     { "masking.encoder", "autoregressive triangular lower true", "causal" },
     { "parallel", "true", "shared" },

@@ -150,8 +150,7 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     return row && says(row, way) ? row : NULL;
 }
 
-/* `name` with {i} in the place of a layer's number. */
-static void any_layer(const char *name, char *text, size_t size)
+void names_any_layer(const char *name, char *text, size_t size)
 {
     size_t n = 0;
 
@@ -192,7 +191,7 @@ const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
 {
     char any[MostNameBytes + 1];
 
-    any_layer(canonical, any, sizeof any);
+    names_any_layer(canonical, any, sizeof any);
     for (size_t n = s->names.n ? segments_of(any) : 0; n > 0; n--) {
         const SpecName *row = row_of(s, canonical, beginning(canonical, n),
                                      way);
@@ -226,31 +225,4 @@ bool names_one_tensor(const SpecName *n)
 {
     return n && n->theirs && strstr(n->ours, "{i}")
         && !strstr(n->theirs, "{i}");
-}
-
-/* Is the row of one layer, by its number? */
-static bool of_one_layer(const SpecName *n)
-{
-    const char *at = n ? n->ours : "";
-
-    for (; *at; at += *at == '.') {
-        if (all_digits(at, segment(at)))
-            return true;
-        at += segment(at);
-    }
-    return false;
-}
-
-const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical)
-{
-    NameMatch m;
-    char any[MostNameBytes + 1];
-
-    if (!names_one_tensor(names_find(s, canonical, SaysTensor, &m)))
-        return canonical;
-    for (NameWay way = SaysTranspose; way < NameWays; way++)
-        if (of_one_layer(names_find(s, canonical, way, &m)))
-            return canonical;
-    any_layer(canonical, any, sizeof any);
-    return arena_strdup(a, any);
 }

@@ -1,6 +1,7 @@
 /* names_check.c: `names` beside the weights that a model has. Every row says
- * something of a weight, and no two weights are the same elements of the file:
- * matrices that are one tensor are one weight of the model (embedding.tie).  */
+ * something of a weight, as does every key of `dtype`, and no two
+ * weights are the same elements of the file: matrices that are one tensor are
+ * one weight of the model (embedding.tie).  */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,11 @@ typedef struct {
     const WeightName *weight; /* of the model */
     int n;
 } WeightNames;
+
+typedef struct { /* a row of names, a key of dtype */
+    const char *ours;
+    Pos key;
+} SaidByName;
 
 /* --------------------------------------------------------------- rows --- */
 static void mark_rows(const Spec *s, const char *weight, bool *says)
@@ -96,7 +102,8 @@ static bool tied(const Spec *s, const char *row)
     return false;
 }
 
-static void idle_row(const WeightNames *m, const SpecName *n)
+static void idle_row(const WeightNames *m, const char *thing,
+                     const SaidByName *n)
 {
     if (begins_weight(m, n->ours)) {
         error_at(n->key,
@@ -107,8 +114,8 @@ static void idle_row(const WeightNames *m, const SpecName *n)
         return;
     }
     const char *near = nearest_weight(m, n->ours);
-    error_at(n->key, "'%s' begins no name of a weight of this model",
-             quote(n->ours));
+    error_at(n->key, "'%s' begins no name of %s of this model", quote(n->ours),
+             thing);
     if (tied(m->spec, n->ours))
         note_at(spec_pos(m->spec, "embedding.tie"),
                 "leave this row out: it is "
@@ -121,7 +128,7 @@ static void idle_row(const WeightNames *m, const SpecName *n)
 }
 
 /* Did --set make another model of it? */
-static bool overridden(const Spec *s, const SpecName *n)
+static bool overridden(const Spec *s, const SaidByName *n)
 {
     for (int i = 0; i < n_fields; i++)
         if (s->field_pos[i].src && s->field_pos[i].src->rank > n->key.src->rank)
@@ -129,37 +136,44 @@ static bool overridden(const Spec *s, const SpecName *n)
     return false;
 }
 
-/* Rows that came by `extends` may say nothing: another model has them. */
-static void check_idle(const WeightNames *m, const bool *says)
+/* Reports rows that say nothing of the model, of `what`: "rows of names", each
+ * of `thing`: "a weight". Those that came by `extends` may: another model has
+ * what they name.                                                           */
+static void check_idle(const WeightNames *m, const char *what,
+                       const char *thing, const SaidByName *row, int n)
 {
     const Spec *s = m->spec;
-    const SpecName *first = NULL;
+    const SaidByName *first = NULL;
     int idle = 0;
 
-    for (int i = 0; i < s->names.n; i++) {
-        const SpecName *n = &s->names.at[i];
-        if (says[i] || n->key.src->rank < s->top.src->rank)
+    for (int i = 0; i < n; i++) {
+        if (row[i].key.src->rank < s->top.src->rank)
             continue;
-        if (overridden(s, n))
-            first = idle++ ? first : n;
+        if (overridden(s, &row[i]))
+            first = idle++ ? first : &row[i];
         else
-            idle_row(m, n);
+            idle_row(m, thing, &row[i]);
     }
     if (first)
         warning_at(first->key,
-                   "%d rows of names say nothing of the model "
-                   "that --set makes; this is the first",
-                   idle);
+                   "%d %s say nothing of the model that --set makes; this is "
+                   "the first",
+                   idle, what);
 }
 
 static void check_rows(const WeightNames *m)
 {
     const Spec *s = m->spec;
     bool *says = arena_alloc(m->arena, (size_t)s->names.n);
+    VEC(SaidByName) idle = { 0 };
 
     for (int i = 0; i < m->n; i++)
         mark_rows(s, m->weight[i].name, says);
-    check_idle(m, says);
+    for (int i = 0; i < s->names.n; i++)
+        if (!says[i])
+            vec_push(m->arena, &idle,
+                     ((SaidByName){ s->names.at[i].ours, s->names.at[i].key }));
+    check_idle(m, "rows of names", "a weight", idle.at, idle.n);
 }
 
 /* ----------------------------------------------------------- elements --- */
@@ -243,16 +257,66 @@ static void check_elements(const WeightNames *m)
     check_origins(m, all.at, all.n);
 }
 
+/* ------------------------------------------------------------- dtypes --- */
+/* Matrices, and what stands for all that are looked up, or give logits. */
+static WeightNames matrices_of(const WeightNames *all)
+{
+    VEC(WeightName) list = { 0 };
+
+    for (int i = 0; i < all->n; i++) {
+        const WeightName *w = &all->weight[i];
+        if (w->readers)
+            vec_push(all->arena, &list, *w);
+        if (w->readers & ReadByLookUp)
+            vec_push(all->arena, &list,
+                     ((WeightName){ dtype_embedding, -1, 0 }));
+        if (w->readers & ReadByLogits)
+            vec_push(all->arena, &list, ((WeightName){ dtype_logits, -1, 0 }));
+    }
+    return (WeightNames){ all->arena, all->spec, list.at, list.n };
+}
+
+/* One table, of which two things are said. */
+static void check_tied(const Spec *s, const WeightName *w)
+{
+    const SaidDtypes said = said_dtypes(&s->dtype, w->name, w->readers);
+
+    if (!said.here || !said.logits || said.here->dtype == said.logits->dtype)
+        return;
+    error_at(said.logits->pos,
+             "'%s' is %s here, '%s' is %s: they are one table",
+             quote(said.logits->key), dtype_word[said.logits->dtype],
+             quote(said.here->key), dtype_word[said.here->dtype]);
+    note_at(said.here->pos, "leave one of them out, it holds for both, by "
+                            "embedding.tie; the other is here");
+}
+
+static void check_dtypes(const WeightNames *all)
+{
+    const Spec *s = all->spec;
+    const WeightNames m = matrices_of(all);
+    VEC(SaidByName) idle = { 0 };
+
+    for (int i = 0; i < s->dtype.n; i++)
+        if (!begins_weight(&m, s->dtype.at[i].key))
+            vec_push(m.arena, &idle,
+                     ((SaidByName){ s->dtype.at[i].key, s->dtype.at[i].pos }));
+    check_idle(&m, "keys of dtype", "a matrix", idle.at, idle.n);
+    for (int i = 0; i < m.n; i++)
+        check_tied(s, &m.weight[i]);
+}
+
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
 {
     int errors = error_count();
     const WeightNames m = { a, s, weights, n };
 
-    if (!s->names.n)
-        return true; /* canonical names are all different */
     errors_hold();
-    check_rows(&m);
-    check_elements(&m);
+    if (s->names.n) { /* canonical names are all different */
+        check_rows(&m);
+        check_elements(&m);
+    }
+    check_dtypes(&m);
     errors_release();
     return error_count() == errors;
 }

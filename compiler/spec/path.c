@@ -39,3 +39,20 @@ Pos spec_pos(const Spec *s, const char *key)
             return s->field_pos[i];
     return s->top;
 }
+
+bool field_group(const char *key)
+{
+    for (int i = 0; i < n_fields; i++)
+        if (field_below(fields[i].key, key))
+            return true;
+    return false;
+}
+
+int field_of_name(const char *path)
+{
+    for (int i = 0; i < n_fields; i++)
+        if ((fields[i].type == FieldNames || fields[i].type == FieldDtypes)
+            && field_below(path, fields[i].key))
+            return i;
+    return -1;
+}

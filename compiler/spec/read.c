@@ -135,6 +135,75 @@ static void assign_names(Reader *r, const Yaml *map)
                         map->items.at[i]);
 }
 
+/* ------------------------------------------------------ maps of dtypes --- */
+/* The map of a row without `name`, and, where the value is one for all, without
+ * what other files say.                                                     */
+static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
+                       const Source *alone)
+{
+    Yaml *map = arena_alloc(r->arena, sizeof *map);
+
+    map->kind = YamlMap;
+    if (old)
+        map->pos = old->pos;
+    for (int i = 0; old && i < old->keys.n; i++) {
+        Yaml *key = old->keys.at[i];
+        if (!strcmp(key->text, name) || (alone && key->pos.src != alone))
+            continue;
+        vec_push(r->arena, &map->keys, key);
+        vec_push(r->arena, &map->items, old->items.at[i]);
+    }
+    return map;
+}
+
+/* `name` of the map that row has; `all`: the value stands in its place. */
+static void assign_dtype(Reader *r, int row, const char *name, const Yaml *key,
+                         const Yaml *value, bool all)
+{
+    const Yaml *old = r->w.value[row];
+
+    for (int i = 0; old && i < old->keys.n; i++) {
+        const Yaml *one = old->keys.at[i];
+        if (strcmp(one->text, name) != 0 || one->pos.src != key->pos.src)
+            continue;
+        error_at(key->pos, "%s.%s is said twice", fields[row].key, quote(name));
+        note_at(one->pos, "it is first said here");
+        return;
+    }
+    Yaml *map = kept_keys(r, old, name, all ? key->pos.src : NULL);
+    Yaml *said = arena_alloc(r->arena, sizeof *said);
+    Yaml *item = arena_alloc(r->arena, sizeof *item);
+    *said = *key;
+    said->text = name;
+    *item = *value;
+    map->pos = value->pos;
+    vec_push(r->arena, &map->keys, said);
+    vec_push(r->arena, &map->items, item);
+    assign_row(r, row, map, false);
+}
+
+static void assign_dtypes(Reader *r, const char *path, const Yaml *key,
+                          const Yaml *value)
+{
+    const int above = field_of_name(path);
+
+    if (value->kind == YamlMap)
+        assign_map(r, path, value);
+    else if (above < 0)
+        assign_dtype(r, field_row(path), "default", key, value, true);
+    else
+        assign_dtype(r, above, path + strlen(fields[above].key) + 1, key, value,
+                     false);
+}
+
+/* --set dtype.logits= */
+static void unset_dtype(Reader *r, int row, const char *name)
+{
+    const Yaml *map = kept_keys(r, r->w.value[row], name, NULL);
+
+    r->w.value[row] = map->keys.n ? map : NULL;
+}
+
 /* {window: 8} below masking is the mask of both sides. */
 static bool is_spread_mask(int row, const Yaml *value)
 {
@@ -159,10 +228,14 @@ static void refuse_scalar(Reader *r, const char *path, const Yaml *key,
 static void assign(Reader *r, const char *path, const Yaml *key,
                    const Yaml *value)
 {
-    int row = field_find(path);
-    FieldType type = row < 0 ? FieldSpread : fields[row].type;
+    int row = field_find(path), above = field_of_name(path);
+    FieldType type = row >= 0   ? fields[row].type
+                   : above >= 0 ? fields[above].type
+                                : FieldSpread;
 
-    if (field_below(path, "names") && path[5])
+    if (type == FieldDtypes)
+        assign_dtypes(r, path, key, value);
+    else if (type == FieldNames && above >= 0)
         assign_name(r, key, path + 6, value);
     else if (type == FieldNames)
         assign_names(r, value);
@@ -241,11 +314,13 @@ static bool load_file(Reader *r, const char *path, Pos from)
 /* key= alone: the field, or all of a map, is as if it had not been written. */
 static void unset(Reader *r, const Yaml *key)
 {
-    const int row = field_find(key->text);
+    const int row = field_find(key->text), above = field_of_name(key->text);
     const bool sets = row >= 0 && fields[row].type == FieldSpread;
     int kept = 0;
 
-    if (row < 0 && !field_group(key->text) && !field_below(key->text, "names"))
+    if (above >= 0 && fields[above].type == FieldDtypes)
+        unset_dtype(r, above, key->text + strlen(fields[above].key) + 1);
+    if (row < 0 && above < 0 && !field_group(key->text))
         unknown_key(r, key->text, key, key);
     for (int i = 0; i < n_fields; i++) {
         const bool given = sets && r->w.value[row]

@@ -69,9 +69,17 @@ typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
 /* what products of integers compute in */
-typedef enum { ArithmeticF32, ArithmeticInt8, ArithmeticInt15 } Arithmetic;
+typedef enum {
+    ArithmeticF32,
+    ArithmeticInt8,
+    ArithmeticInt15,
+    Arithmetics
+} Arithmetic;
 
 enum { TieSource = 1, TieTarget = 2, TieLogits = 4 }; /* embedding.tie bits */
+
+/* What reads a matrix of weights, as bits; 0: it is none, and f32. */
+enum { ReadByProduct = 1, ReadByLookUp = 2, ReadByLogits = 4 };
 
 typedef struct {
     int64_t size;     /* from vocab.*.size or lines of the file */
@@ -88,6 +96,20 @@ typedef struct { /* texts, each up to MostNameBytes */
     const char *const *at;
     int64_t n;
 } SpecTexts;
+
+/* One key of dtype, but `default`: "logits", "embedding", or the beginning of
+ * canonical names; {i} is any layer.                                        */
+typedef struct {
+    const char *key;
+    Pos pos;
+    Dtype dtype;
+} SpecDtype;
+
+typedef struct {
+    Dtype usual;         /* of what no key is for */
+    const SpecDtype *at; /* by key, in order */
+    int n;
+} SpecDtypes;
 
 typedef struct { /* ids of tokens */
     const int32_t *at;
@@ -234,7 +256,7 @@ struct Spec {
     struct attn_chat chat;   /* texts that are not written: NULL */
     bool chat_system_inside;
     ChatTrim chat_trim;
-    Dtype dtype;
+    SpecDtypes dtype;
     Arithmetic arithmetic;
     const char *weights; /* path as written; NULL: seeded random */
     Pos weights_pos;
@@ -279,21 +301,26 @@ char *spec_path(Arena *a, Pos written, const char *path);
 /* names.c: the name in the weights file of a canonical name, by the
  * spec's `names`; docs/spec.md lists the canonical ones.                    */
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
-/* The name under which it is packed: the canonical one, or, where the layers of
- * a stack have one tensor between them, with {i} for the layer's number.     */
-const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical);
 /* weight_slices.c: where in the file the elements of a tensor are. `ours` is
  * the canonical name with its .weight or .bias. spec_load has seen that all
  * fit: false never comes of a loaded spec.                                  */
 bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out);
+/* The name under which it is packed: the canonical one, or, where the layers of
+ * a stack have one tensor between them and store it alike, with {i} for the
+ * layer's number.                                                           */
+const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical);
 /* Is the tensor of the file one that `unused` lists? */
 bool spec_leaves_out(const Spec *s, const char *tensor);
-/* names_check.c: the spec's `names` against the weights that its model has.
- * False after all errors have been reported.                                */
+/* dtypes.c: how the matrix of that canonical name is stored. `readers`: the
+ * bits of what reads it, of a tied table several.                           */
+Dtype spec_dtype(const Spec *s, const char *canonical, int readers);
+/* names_check.c: the spec's `names` and the keys of `dtype` against the weights
+ * that its model has. False after all errors have been reported.            */
 typedef struct {
     const char *name; /* canonical, with .weight or .bias */
     int layer;        /* in its stack; -1: outside the layers */
+    int readers;      /* of a matrix, by bits */
 } WeightName;
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
 /* names_propose.c: rows of names on stderr, for a file whose names are not as

@@ -106,3 +106,38 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
         return true;
     return slices_fit(s, n, out);
 }
+
+/* ------------------------------------------------------------- packed --- */
+/* Is a beginning of names that of one layer, by its number? */
+static bool of_one_layer(const char *ours)
+{
+    char any[MostNameBytes + 1];
+
+    names_any_layer(ours, any, sizeof any);
+    return strcmp(any, ours) != 0;
+}
+
+/* Is something said of one layer that makes its tensor another one? */
+static bool has_own(const Spec *s, const char *canonical)
+{
+    const SpecDtype *row = said_dtypes(&s->dtype, canonical, 0).here;
+    bool own = row && of_one_layer(row->key);
+
+    for (NameWay way = SaysTranspose; way < NameWays; way++) {
+        const SpecName *n = names_find(s, canonical, way, &(NameMatch){ 0 });
+        own |= n && of_one_layer(n->ours);
+    }
+    return own;
+}
+
+const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical)
+{
+    NameMatch m;
+    char any[MostNameBytes + 1];
+
+    if (!names_one_tensor(names_find(s, canonical, SaysTensor, &m))
+        || has_own(s, canonical))
+        return canonical;
+    names_any_layer(canonical, any, sizeof any);
+    return arena_strdup(a, any);
+}

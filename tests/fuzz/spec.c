@@ -172,6 +172,26 @@ static void add_name(Line *l, FuzzDice *d)
     add(l, "}");
 }
 
+/* A word, or a map of words by the beginnings of names. */
+static void add_dtypes(Line *l, FuzzDice *d, const char *const *words)
+{
+    static const char *const keys[] = { "default",   "embedding", "logits",
+                                        "encoder",   "encoder.0", "target",
+                                        "decoder.0", "ffn",       "x." };
+    if (fuzz_dice(d, 3) == 0) {
+        add_word(l, d, words);
+        return;
+    }
+    add(l, "{");
+    for (uint32_t i = 0, n = fuzz_dice(d, 4); i < n; i++) {
+        add(l, i ? ", " : "");
+        add(l, keys[fuzz_dice(d, sizeof keys / sizeof *keys)]);
+        add(l, fuzz_dice(d, 8) ? ": " : ": {0: ");
+        add_word(l, d, words);
+    }
+    add(l, "}");
+}
+
 static void add_value(Line *l, FuzzDice *d, const Field *f)
 {
     static const char *const odd[] = { "true",
@@ -208,6 +228,7 @@ static void add_value(Line *l, FuzzDice *d, const Field *f)
         add(l, "]");
         break;
     case FieldActivation: add_activation(l, d); break;
+    case FieldDtypes:     add_dtypes(l, d, f->words); break;
     case FieldMask:       add_mask(l, d); break;
     default:              add(l, odd[fuzz_dice(d, Odd)]); break;
     }

@@ -17,9 +17,10 @@ enum { Forms = 1000 };
 
 /* ---------------------------------------------------- what is spoken for */
 
-/* Not a matter of the form: files, names, the one version. */
-static const char *const other[] = { "attnc", "extends", "name", "weights",
-                                     "names" };
+/* Not a matter of the form: files, names, the one version, what products of
+ * integers compute in.                                                      */
+static const char *const other[] = { "attnc",   "extends", "name",
+                                     "weights", "names",   "arithmetic" };
 
 typedef struct {
     Arena *arena;

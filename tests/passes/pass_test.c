@@ -157,6 +157,62 @@ static void test_explains(void **state)
                 "encoder.0.self_attn.weights is asked for by name\n");
 }
 
+/* Products are merged where their weights are stored in one format. */
+static void test_formats_stay_apart(void **state)
+{
+    (void)state;
+    static const SpecDtype apart[] = {
+        { .key = "decoder.0.cross_attn.v", .dtype = DtypeF32 },
+        { .key = "decoder.{i}.ffn.w3", .dtype = DtypeBf16 },
+        { .key = "encoder.0.self_attn.k", .dtype = DtypeInt8 },
+    };
+    static const char *const said[] = {
+        "merge-qkv: decoder.0.cross_attn.k.matmul stays apart: the weights of "
+        "it and decoder.0.cross_attn.v.matmul have two formats\n",
+        "merge-qkv: decoder.1.ffn.w1.matmul stays apart: the weights of it and "
+        "decoder.1.ffn.w3.matmul have two formats\n",
+        "merge-qkv: encoder.0.self_attn.q.matmul.scaled stays apart: the "
+        "weights of it and encoder.0.self_attn.k.matmul have two formats\n",
+    };
+    static const char *const merged[] = { "decoder.0.cross_attn.kv.weight",
+                                          "decoder.1.ffn.w1w3.weight",
+                                          "encoder.0.self_attn.qkv.weight" };
+    for (int n = 0; n <= 3; n += 3) {
+        Arena *a = arena_new();
+        Spec s = small_spec();
+        bool passed;
+        s.gated = true;
+        s.dtype = (SpecDtypes){ DtypeInt4, apart, n };
+        Graph *g = build_graph(a, &s);
+        const char *text = explain(a, g, false, &passed);
+        for (int i = 0; i < 3; i++)
+            if ((strstr(text, said[i]) != NULL) != (n == 3)
+                || (graph_find(g, merged[i]) < 0) != (n == 3))
+                fail_msg("%d formats: %s\n%s", 1 + n, merged[i], text);
+        arena_free(a);
+    }
+}
+
+/* Any factor goes into weights in integers, by the scales of columns. */
+static void test_integers_take_factors(void **state)
+{
+    (void)state;
+    for (int d = 0; d < Dtypes; d++) {
+        Arena *a = arena_new();
+        Spec s = small_spec();
+        PassOptions o = { .after = "fold-scale" };
+        s.dtype.usual = (Dtype)d;
+        s.logits_scale = 0.3;
+        Graph *g = build_graph(a, &s);
+        assert_true(run_passes(g, &o, stderr));
+        assert_int_equal(graph_find(g, "logits.weight.scaled") >= 0,
+                         d != DtypeBf16);
+        assert_int_equal(graph_find(g, "source.weight.scaled") >= 0,
+                         d != DtypeBf16);
+        arena_free(a);
+    }
+}
+
 /* ------------------------------------------------------- the base model */
 
 static Spec base_spec(void)
@@ -315,6 +371,8 @@ int main(void)
         cmocka_unit_test(test_second_run_changes_nothing),
         cmocka_unit_test(test_kept_nodes_stay),
         cmocka_unit_test(test_explains),
+        cmocka_unit_test(test_formats_stay_apart),
+        cmocka_unit_test(test_integers_take_factors),
         cmocka_unit_test(test_base_is_fused),
         cmocka_unit_test(test_later_forms_are_fused),
         cmocka_unit_test(test_embedding_scale),

@@ -70,9 +70,17 @@ static inline bool has_target(const RandomSpec *r)
 }
 
 /* Of one in three the weights are bf16. */
+/* A word, or another one for what would be merged with its neighbours. */
 static inline void random_dtype(RandomSpec *r)
 {
-    say(r, "dtype", pick(r, 3) ? "f32" : "bf16");
+    const char *word = pick(r, 3) ? "f32" : "bf16";
+    const char *key = r->kind == KindDecoder ? "decoder.0.self_attn.v"
+                                             : "encoder.0.self_attn.v";
+
+    if (r->kind != KindAttention && pick(r, 6) == 0)
+        word = arena_printf(r->arena, "{default: %s, %s: %s}", word, key,
+                            *word == 'f' ? "bf16" : "f32");
+    say(r, "dtype", word);
 }
 
 static inline void random_width(RandomSpec *r)

@@ -1,0 +1,1 @@
+3 plan models/tiny.yaml --set dtype=int8
