@@ -45,7 +45,8 @@ uint32_t bench_random(uint64_t *state);
 
 /* ------------------------------------------------------------- cost.c --- */
 typedef struct {
-    double flops;   /* useful operations, by node_flops */
+    double flops;   /* useful operations on floats, by node_flops */
+    double dots;    /* those on integers in products, of all their planes */
     double weights; /* bytes of weights: once for each call */
     double cached;  /* bytes of keys and values in a cache */
     double values;  /* bytes of what goes in and comes out */
@@ -67,6 +68,9 @@ void count_call(const Plan *p, const EntryCall *c, Cost *cost);
 Cost *new_costs(const Plan *p);
 Cost cost_sum(Cost a, Cost b);
 double cost_bytes(Cost c); /* of all kinds */
+double cost_operations(Cost c);
+/* What these take at least. */
+double operations_seconds(const Rates *r, Cost c);
 /* Those that take time one after the other: what is written goes beside what is
  * read, so of values the more.                                               */
 double cost_traffic(const Cost *c);
@@ -182,9 +186,9 @@ const int32_t *setup_answer(const Setup *s, int64_t i);
 /* ----------------------------------------------------------- limits.c --- */
 typedef struct {    /* where a workload or a kernel stands */
     double seconds; /* that the machine needs at least */
-    int bound;      /* by what: a Level, or BoundFma */
+    int bound;      /* by what: a Level, BoundFma or BoundDot */
 } Limit;
-enum { BoundFma = Levels };
+enum { BoundFma = Levels, BoundDot, Bounds };
 const char *bound_word(int bound); /* "FMA", "L2", "memory" */
 
 typedef struct { /* what is done, and what it must read */

@@ -140,6 +140,21 @@ static int64_t rows_of_node(const Graph *g, const Node *n, const Lengths length)
                      length);
 }
 
+static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
+                           int64_t keys)
+{
+    const Node *n = &g->nodes.at[node];
+    const double all = (double)node_flops(g, node, rows, keys);
+    const bool product = n->op == OpMatmul || n->op == OpLinear;
+    const Type *x = n->nin > 0 ? &g->nodes.at[n->in[0]].type : NULL;
+    const int planes = product ? (int)elem_arithmetic(x->elem) : 0;
+    const double sums = planes ? 2.0 * (double)rows * (double)n->type.dim[1].c
+                                     * (double)x->dim[1].c
+                               : 0;
+    to->flops += all - sums;
+    to->dots += planes * sums;
+}
+
 /* Sequence `s` of the call. */
 static void count_sequence(const Plan *p, const EntryCall *c,
                            const Lengths length, int64_t s, Cost *cost)
@@ -152,7 +167,7 @@ static void count_sequence(const Plan *p, const EntryCall *c,
         const int64_t rows = rows_of_node(g, n, length);
         const int64_t keys = keys_of(g, n, length);
         const int64_t seen = keys_seen(g, i, rows, keys);
-        cost[i].flops += (double)node_flops(g, i, rows, keys);
+        add_operations(&cost[i], g, i, rows, keys);
         cost[i].values += value_bytes(g, n, length, seen, false);
         cost[i].written += written_bytes(g, n, length, seen);
         if (s % c->group == 0 || !reads_cross(g, n))
@@ -185,9 +200,21 @@ Cost *new_costs(const Plan *p)
 
 Cost cost_sum(Cost a, Cost b)
 {
-    return (Cost){ a.flops + b.flops, a.weights + b.weights,
-                   a.cached + b.cached, a.values + b.values,
-                   a.written + b.written };
+    return (Cost){ a.flops + b.flops,     a.dots + b.dots,
+                   a.weights + b.weights, a.cached + b.cached,
+                   a.values + b.values,   a.written + b.written };
+}
+
+double cost_operations(Cost c)
+{
+    return c.flops + c.dots;
+}
+
+/* Both use the same units of a core. Where no instruction sums integers, they
+ * are said to go as fast as floats.                                         */
+double operations_seconds(const Rates *r, Cost c)
+{
+    return c.flops / r->fma + c.dots / (r->dot > 0 ? r->dot : r->fma);
 }
 
 double cost_traffic(const Cost *c)

@@ -90,8 +90,8 @@ static void add_workload(Roofline *d, int work)
     add_point(d,
               (Point){ .name = row->work.name,
                        .work = work,
-                       .intensity = c.flops / bytes,
-                       .rate = c.flops / row->time.p50,
+                       .intensity = cost_operations(c) / bytes,
+                       .rate = cost_operations(c) / row->time.p50,
                        .seconds = row->time.p50,
                        .bound = bound_word(row->limit.bound),
                        .percent = 100.0 * row->limit.seconds / row->time.p50 });
@@ -106,17 +106,19 @@ static void add_kernels(Roofline *d, int work, int *number)
         const KernelRow *k = &t->of[work].at[i];
         const Cost c = k->cost;
         const Limit limit = kernel_limit(d->r, work, k);
-        if (!k->op || c.flops == 0.0 || k->seconds < 0.005 * t->p50[work])
+        if (!k->op || cost_operations(c) == 0.0
+            || k->seconds < 0.005 * t->p50[work])
             continue;
-        add_point(d, (Point){ .name = k->name ? k->name : k->function,
-                              .op = k->op,
-                              .work = work,
-                              .number = ++*number,
-                              .intensity = c.flops / cost_traffic(&c),
-                              .rate = c.flops / k->seconds,
-                              .seconds = k->seconds,
-                              .bound = bound_word(limit.bound),
-                              .percent = 100.0 * limit.seconds / k->seconds });
+        add_point(d,
+                  (Point){ .name = k->name ? k->name : k->function,
+                           .op = k->op,
+                           .work = work,
+                           .number = ++*number,
+                           .intensity = cost_operations(c) / cost_traffic(&c),
+                           .rate = cost_operations(c) / k->seconds,
+                           .seconds = k->seconds,
+                           .bound = bound_word(limit.bound),
+                           .percent = 100.0 * limit.seconds / k->seconds });
     }
 }
 

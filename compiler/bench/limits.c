@@ -10,7 +10,9 @@
 
 const char *bound_word(int bound)
 {
-    return bound == BoundFma ? "FMA" : level_name[bound];
+    return bound == BoundDot ? "dot"
+         : bound == BoundFma ? "FMA"
+                             : level_name[bound];
 }
 
 /* How much of `set` bytes, of which each is read as often, is not in `room`
@@ -28,7 +30,9 @@ Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
     const double far = c->weights + c->cached;
     const double near = cost_traffic(c) - far;
     const double calls = d->calls > 0 ? d->calls : 1;
-    Limit limit = { c->flops / r->fma, BoundFma };
+    const double all = operations_seconds(r, *c);
+    const bool floats = c->flops / r->fma >= all / 2;
+    Limit limit = { all, floats ? BoundFma : BoundDot };
     double room = 0;
     for (int i = LevelL1; i <= (int)farthest; i++) {
         const double bytes = i == LevelL1
@@ -58,7 +62,7 @@ static Limit calls_limit(const Machine *m, const Rates *r, const Work *w,
                          Level farthest)
 {
     Limit all = { 0, BoundFma };
-    double most = 0.0, by[Levels + 1] = { 0 };
+    double most = 0.0, by[Bounds] = { 0 };
     for (int i = 0; i < w->calls.n; i++) {
         Demand d = { .cost = w->calls.at[i], .calls = 1 };
         d.set = d.cost.weights + d.cost.cached;
@@ -88,6 +92,11 @@ void rates_reach(Rates *r, const Cost *c, double seconds)
 {
     if (seconds <= 0)
         return;
-    r->fma = fmax(r->fma, c->flops / seconds);
+    if (c->dots > 0 && r->dot > 0) {
+        const double more = operations_seconds(r, *c) / seconds;
+        r->dot *= fmax(1, more);
+    } else {
+        r->fma = fmax(r->fma, cost_operations(*c) / seconds);
+    }
     r->read[LevelL1] = fmax(r->read[LevelL1], cost_traffic(c) / seconds);
 }

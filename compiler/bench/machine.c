@@ -24,8 +24,10 @@ const char *size_text(char text[32], size_t bytes)
 
 /* --------------------------------------------------------------- rates --- */
 /* clang-format off */
-static const BenchColumn rate_columns[1 + Levels] = {
+enum { Others = 2 }; /* rates that are of no level */
+static const BenchColumn rate_columns[Others + Levels] = {
     { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1, 0 },
+    { "dot int8 GOP/s",  "dot_gop_per_s",     1, 0 },
     { "L1 GB/s",         "read_l1_gb_s",      1, 0 },
     { "L2 GB/s",         "read_l2_gb_s",      1, 0 },
     { "L3 GB/s",         "read_l3_gb_s",      1, 0 },
@@ -33,53 +35,54 @@ static const BenchColumn rate_columns[1 + Levels] = {
 };
 /* clang-format on */
 
-static void rate_values(const Rates *r, double value[1 + Levels])
+static void rate_values(const Rates *r, double value[Others + Levels])
 {
     value[0] = 1e-9 * r->fma;
+    value[1] = 1e-9 * r->dot;
     for (int i = 0; i < Levels; i++)
-        value[1 + i] = 1e-9 * r->read[i];
+        value[Others + i] = 1e-9 * r->read[i];
 }
 
 void put_machine(const TableStyle *style, const Machine *m, FILE *out)
 {
     char size[LevelMemory][32];
-    double value[1 + Levels];
+    double value[Others + Levels];
     char name[16];
     fprintf(out, "%s, %d core%s; L1 %s, L2 %s, L3 %s\n\n", m->cpu, m->cores,
             m->cores == 1 ? "" : "s", size_text(size[0], m->cache[LevelL1]),
             size_text(size[1], m->cache[LevelL2]),
             size_text(size[2], m->cache[LevelL3]));
     fprintf(out, "%s%-8s", style->before, "threads");
-    for (int i = 0; i <= Levels; i++)
-        put_cell(style, rate_columns[i].head, 11, out);
+    for (int i = 0; i < Others + Levels; i++)
+        put_cell(style, rate_columns[i].head, i < Others ? 15 : 11, out);
     fputs(style->after, out);
     if (!style->aligned)
-        fputs("|---|---:|---:|---:|---:|---:|\n", out);
+        fputs("|---|---:|---:|---:|---:|---:|---:|\n", out);
     for (int i = 0; i < m->counts; i++) {
         snprintf(name, sizeof name, "%d", m->rates[i].threads);
         fprintf(out, "%s%-8s", style->before, name);
         rate_values(&m->rates[i], value);
-        for (int k = 0; k <= Levels; k++) {
+        for (int k = 0; k < Others + Levels; k++) {
             char text[32];
             snprintf(text, sizeof text, "%.1f", value[k]);
-            put_cell(style, text, k == 0 ? 15 : 11, out);
+            put_cell(style, text, k < Others ? 15 : 11, out);
         }
         fputs(style->after, out);
     }
-    fprintf(out, "\nbf16 weights are widened to f32 and multiplied so: the "
-                 "same peak.\n");
+    fprintf(out, "\nbf16, and integers with arithmetic: f32, are widened to "
+                 "f32 and multiplied\nso: the same peak.\n");
 }
 
 static void machine_csv(const Machine *m, FILE *out)
 {
-    double value[1 + Levels];
+    double value[Others + Levels];
     fprintf(out, "threads");
-    for (int i = 0; i <= Levels; i++)
+    for (int i = 0; i < Others + Levels; i++)
         fprintf(out, ",%s", rate_columns[i].json);
     for (int i = 0; i < m->counts; i++) {
         fprintf(out, "\n%d", m->rates[i].threads);
         rate_values(&m->rates[i], value);
-        for (int k = 0; k <= Levels; k++)
+        for (int k = 0; k < Others + Levels; k++)
             fprintf(out, ",%.1f", value[k]);
     }
     fputc('\n', out);
@@ -97,9 +100,10 @@ void machine_json(const Machine *m, FILE *out)
         const Rates *r = &m->rates[i];
         fprintf(out,
                 "%s\n   {\"threads\": %d, \"fma_gflop_per_s\": %.1f, "
+                "\"dot_gop_per_s\": %.1f, "
                 "\"read_l1_gb_s\": %.1f, \"read_l2_gb_s\": %.1f, "
                 "\"read_l3_gb_s\": %.1f, \"read_memory_gb_s\": %.1f}",
-                i ? "," : "", r->threads, 1e-9 * r->fma,
+                i ? "," : "", r->threads, 1e-9 * r->fma, 1e-9 * r->dot,
                 1e-9 * r->read[LevelL1], 1e-9 * r->read[LevelL2],
                 1e-9 * r->read[LevelL3], 1e-9 * r->read[LevelMemory]);
     }

@@ -1,6 +1,7 @@
 /* machine.c: measures the computer: the rate of fused multiply-adds in
  * registers, and of reads from each level of memory, by 1 .. N threads.      */
 #define _GNU_SOURCE /* MADV_HUGEPAGE, pthread barriers */
+#include "machine/dots.h"
 #include "machine/machine.h"
 
 #include <math.h>
@@ -176,13 +177,34 @@ static double fma_step(Member *m)
     return 2.0 * (double)(steps * Chains * loop.floats);
 }
 
-double machine_fma_rate(int threads, double seconds)
+static double dot_step(Member *m)
+{
+    const int64_t steps = 5000;
+    const DotLoop loop = dot_loop();
+    volatile int kept = loop.run(steps);
+    (void)m;
+    (void)kept;
+    return 2.0 * (double)(steps * loop.products);
+}
+
+/* Of what needs no memory. */
+static double step_rate(int threads, double step(Member *), double seconds)
 {
     Arena *a = arena_new();
     Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
-    const double rate = crew_rate(members, threads, fma_step, seconds);
+    const double rate = crew_rate(members, threads, step, seconds);
     arena_free(a);
     return rate;
+}
+
+double machine_fma_rate(int threads, double seconds)
+{
+    return step_rate(threads, fma_step, seconds);
+}
+
+double machine_dot_rate(int threads, double seconds)
+{
+    return dot_loop().run ? step_rate(threads, dot_step, seconds) : 0;
 }
 
 /* Multiplications that wait for each other: 3 cycles each on every x86-64 of
@@ -328,6 +350,7 @@ static void measure_rates(const Machine *m, Rates *r, const ReadBlock *b,
                           double seconds)
 {
     r->fma = machine_fma_rate(r->threads, seconds);
+    r->dot = machine_dot_rate(r->threads, seconds);
     for (int level = 0; b->at && level < Levels; level++)
         r->read[level] = machine_read_rate(
             b, r->threads, piece_of(m, (Level)level, r->threads, b), seconds);
@@ -359,7 +382,7 @@ void machine_measure(Machine *m, int threads, double seconds)
     const size_t bytes = m->cache[LevelL3] * 4;
     if (!read_block_make(&b, bytes < most ? bytes : most))
         b.at = NULL;
-    const double slice = seconds / (m->counts * (1 + Levels) + 1);
+    const double slice = seconds / (m->counts * (2 + Levels) + 1);
     m->clock = machine_clock(slice);
     for (int i = 0; i < m->counts; i++)
         measure_rates(m, &m->rates[i], &b, slice);
@@ -370,6 +393,7 @@ void machine_measure(Machine *m, int threads, double seconds)
 void rates_keep_better(Rates *r, const Rates *again)
 {
     r->fma = fmax(r->fma, again->fma);
+    r->dot = fmax(r->dot, again->dot);
     for (int i = 0; i < Levels; i++)
         r->read[i] = fmax(r->read[i], again->read[i]);
 }

@@ -21,6 +21,8 @@ extern const char *const level_name[Levels]; /* "L1" .. "memory" */
 typedef struct { /* what some threads reach together */
     int threads;
     double fma;          /* operations: f32, one FMA is two */
+    double dot;          /* those of sums of products of integers; 0:
+                            there is no instruction for them */
     double read[Levels]; /* bytes; 0: unknown */
 } Rates;
 
@@ -48,6 +50,9 @@ double machine_seconds(void);
  * in the best of many short rounds within `seconds`, so that what else runs on
  * the machine is left out.                                                   */
 double machine_fma_rate(int threads, double seconds);
+
+/* The same of products of integers and their sums. */
+double machine_dot_rate(int threads, double seconds);
 
 /* Cycles a second of a core, within `seconds`; 0: not known how to tell. */
 double machine_clock(double seconds);

@@ -37,9 +37,9 @@ static json_t *text(const char *s)
 
 static json_t *cost_json(const Cost *c)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "flops", c->flops, "weights",
-                     c->weights, "cached", c->cached, "values", c->values,
-                     "written", c->written);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "flops", c->flops,
+                     "dots", c->dots, "weights", c->weights, "cached",
+                     c->cached, "values", c->values, "written", c->written);
 }
 
 static json_t *work_json(const RowWork *w)
@@ -109,9 +109,11 @@ static const char *take_text(Reader *r, const char *key)
 static Cost take_cost(Reader *r)
 {
     Reader c = { r->arena, json_object_get(r->from, "cost"), false };
-    const Cost cost = { take_number(&c, "flops"), take_number(&c, "weights"),
-                        take_number(&c, "cached"), take_number(&c, "values"),
-                        take_number(&c, "written") };
+    const Cost cost = {
+        take_number(&c, "flops"),   take_number(&c, "dots"),
+        take_number(&c, "weights"), take_number(&c, "cached"),
+        take_number(&c, "values"),  take_number(&c, "written")
+    };
     r->bad |= c.bad;
     return cost;
 }
@@ -151,7 +153,7 @@ static bool take_work(Arena *a, RowWork *w, const json_t *from)
     take_load(&r, w->load);
     take_times(&r, &w->times);
     w->limit = take_number(&r, "limit");
-    w->bound = bound >= 0 && bound <= (double)BoundFma ? (int)bound : BoundFma;
+    w->bound = bound >= 0 && bound < (double)Bounds ? (int)bound : BoundFma;
     r.bad |= w->results && results && strcmp(w->results, results) != 0;
     w->results = results ? results : w->results;
     if (w->times.n > 0 && !r.bad)

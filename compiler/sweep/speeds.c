@@ -15,12 +15,22 @@
 /* Where nothing is known: parts of the rates that products reach at usual
  * sizes, and seconds of what no rate tells; and what a guess is worth, in times
  * that agree with it.                                                        */
+#define PRODUCTS(of, row, few, many)                                          \
+    [of + LoadRow] = row, [of + LoadFew] = few, [of + LoadMany] = many
 static const double guess[Loads] = {
-    [LoadRow] = 1.2,       [LoadFew] = 1.3,      [LoadMany] = 1.1,
-    [LoadRow + 3] = 1.5,   [LoadFew + 3] = 1.5,  [LoadMany + 3] = 1.2,
-    [LoadQuery] = 2,       [LoadQueries] = 1.3,  [LoadNorm] = 2,
-    [LoadMove] = 2,        [LoadCalls] = 2e-7,   [LoadFunctions] = 2e-8,
-    [LoadResults] = 1e-10, [LoadCurves] = 3e-10, [LoadScores] = 2e-10,
+    PRODUCTS(0, 1.2, 1.3, 1.1),
+    PRODUCTS(LoadBf16, 1.5, 1.5, 1.2),
+    PRODUCTS(LoadInt8, 2, 2, 1.4),
+    PRODUCTS(LoadDot, 1.5, 1.5, 1.5),
+    [LoadQuery] = 2,
+    [LoadQueries] = 1.3,
+    [LoadNorm] = 2,
+    [LoadMove] = 2,
+    [LoadCalls] = 2e-7,
+    [LoadFunctions] = 2e-8,
+    [LoadResults] = 1e-10,
+    [LoadCurves] = 3e-10,
+    [LoadScores] = 2e-10,
     [LoadLogits] = 1e-10,
 };
 static const double worth = 0.005;
@@ -208,12 +218,13 @@ static const char *machine_name(Arena *a, const Machine *m)
 
 static bool rates_read(Rates *r, const json_t *from)
 {
-    if (json_array_size(from) != Levels + 2)
+    if (json_array_size(from) != Levels + 3)
         return false;
     r->threads = (int)json_integer_value(json_array_get(from, 0));
     r->fma = json_number_value(json_array_get(from, 1));
+    r->dot = json_number_value(json_array_get(from, 2));
     for (int i = 0; i < Levels; i++)
-        r->read[i] = json_number_value(json_array_get(from, (size_t)i + 2));
+        r->read[i] = json_number_value(json_array_get(from, (size_t)i + 3));
     return r->threads > 0 && r->fma > 0;
 }
 
@@ -245,6 +256,7 @@ void rates_keep(Arena *a, const Machine *m)
         json_t *row = json_array();
         json_array_append_new(row, json_integer(r->threads));
         json_array_append_new(row, json_real(r->fma));
+        json_array_append_new(row, json_real(r->dot));
         for (int k = 0; k < Levels; k++)
             json_array_append_new(row, json_real(r->read[k]));
         json_array_append_new(note, row);

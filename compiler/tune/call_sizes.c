@@ -198,7 +198,7 @@ static void add_spent(Spent *to, const TuneReport *r, const Work *w, int node,
 static int bound_of(const Spent *s)
 {
     int most = BoundFma;
-    for (int k = 0; k < Levels; k++)
+    for (int k = 0; k < Bounds; k++)
         if (s->by[k] > s->by[most])
             most = k;
     return most;

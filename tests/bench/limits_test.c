@@ -14,7 +14,7 @@
 /* 1 KB of L1, 10 of L2, 100 of L3; 1000 FLOP/s; a byte of memory costs a second
  * at 1, 10, 100, 1000 to L1.                                                 */
 static const Machine small = { .cache = { 1000, 10000, 100000 } };
-static const Rates one = { 1, 1e3, { 1e3, 1e2, 1e1, 1 } };
+static const Rates one = { 1, 1e3, 4e3, { 1e3, 1e2, 1e1, 1 } };
 
 static Limit limit(Cost c, double set, double calls)
 {
@@ -43,13 +43,17 @@ static void levels(void **state)
     assert_limit(limit((Cost){ .weights = 1000 }, 222000, 1), 500, LevelMemory);
     assert_limit(limit((Cost){ .flops = 3e6, .weights = 2000 }, 2000, 1), 3000,
                  BoundFma);
+    /* sums of integers, four times as fast, on the same units */
+    assert_limit(limit((Cost){ .flops = 1e5, .dots = 4e6, .weights = 2000 },
+                       2000, 1),
+                 1100, BoundDot);
 }
 
 /* Twice the threads have twice the near caches. */
 static void threads(void **state)
 {
     (void)state;
-    const Rates two = { 2, 2e3, { 2e3, 2e2, 1e1, 1 } };
+    const Rates two = { 2, 2e3, 8e3, { 2e3, 2e2, 1e1, 1 } };
     const Demand d = { { .weights = 22000 }, 22000, 1 };
     assert_limit(limit_of(&small, &two, &d, INFINITY), 100, LevelL2);
 }
@@ -95,7 +99,7 @@ static BenchReport spoilt(Arena *a, const Cost *sum, const Cost *kernel)
     machine_measure(&r.machine, 1, 0.02);
     for (int i = 0; i < r.machine.counts; i++) {
         const int n = r.machine.rates[i].threads;
-        r.machine.rates[i] = (Rates){ n, 1, { 1, 1, 1, 1 } };
+        r.machine.rates[i] = (Rates){ n, 1, 1, { 1, 1, 1, 1 } };
     }
     r.rates = *machine_rates(&r.machine, 1);
     BenchRow row = { .work = { .name = "encode", .sum = *sum },

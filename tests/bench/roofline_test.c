@@ -124,7 +124,7 @@ static void clusters_apart(void **state)
     BenchReport r = { .engine = &e,
                       .setup = &setup,
                       .threads = 1,
-                      .rates = { 1, 1e11, { 4e11, 2e11, 1e11, 3e10 } } };
+                      .rates = { 1, 1e11, 0, { 4e11, 2e11, 1e11, 3e10 } } };
     KernelList kernels = { 0 };
     double p50 = 1;
     const Cost cost = { .flops = 4e10, .weights = 4e9 };

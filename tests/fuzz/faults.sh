@@ -11,7 +11,7 @@ import   compiler/import/import.c s/!key || key->value.kind != ValueText/!key/
 vocab    runtime/vocab.c         s/v->sorted\[i\] >= size/0/
 state    runtime/state.c         s/if (bytes != state_size(.*/if (0)/
 records  compiler/records/line.c s/if (n < tail)/if (n == 0)/
-resume   compiler/sweep/row.c    s/ \&\& bound <= (double)BoundFma//
+resume   compiler/sweep/row.c    s/ \&\& bound < (double)Bounds//
 packed   runtime/packed.c        s/|| part > bytes - at)/)/
 command  compiler/cli/lines.c        s/!ends || id >= t->size/!ends/
 END

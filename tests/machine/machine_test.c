@@ -155,7 +155,7 @@ static void machine_formats(void **state)
     static const char *const has[] = {
         [BenchTable] = "\n1     ",
         [BenchMarkdown] = "\n| 1 ",
-        [BenchCsv] = "threads,fma_gflop_per_s,read_l1_gb_s,",
+        [BenchCsv] = "threads,fma_gflop_per_s,dot_gop_per_s,",
         [BenchJson] = "\"rates\": [",
     };
     for (int format = BenchTable; format <= BenchMarkdown; format++) {

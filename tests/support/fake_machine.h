@@ -45,7 +45,7 @@ static inline void fake_rates(Machine *m, int threads, double seconds)
     m->cache[LevelL1] = 32 << 10;
     m->cache[LevelL2] = 1 << 20;
     m->cache[LevelL3] = 32 << 20;
-    m->rates[0] = (Rates){ threads, 1e11, { 4e11, 2e11, 1e11, 3e10 } };
+    m->rates[0] = (Rates){ threads, 1e11, 4e11, { 4e11, 2e11, 1e11, 3e10 } };
     m->counts = 1;
     fake.now += seconds;
 }

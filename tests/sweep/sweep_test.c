@@ -373,7 +373,7 @@ static void test_plans(void **state)
     (void)state;
     machine_find(&machine);
     machine.counts = 1;
-    machine.rates[0] = (Rates){ 1, 1e11, { 4e11, 2e11, 1e11, 2e10 } };
+    machine.rates[0] = (Rates){ 1, 1e11, 4e11, { 4e11, 2e11, 1e11, 2e10 } };
     axes_read(a, &o, &s.axes);
     grid_make(a, &o, &s.axes, &s.variants);
     for (int i = 0; i < s.variants.n; i++) {
