@@ -34,7 +34,7 @@ BackendKind backend_kind(const char *name, BackendOptions *o)
 bool backend_text(ObjectText *to, Arena *a, const Plan *p,
                   const BackendOptions *o, Fault *why)
 {
-    EmitOptions emit = { .mode = EmitAot, .timers = o->timers };
+    EmitOptions emit = { .mode = EmitModel, .timers = o->timers };
     *to = (ObjectText){
         .symbol = arena_printf(a, "%s_model", p->prefix),
         .what = arena_printf(a, "%s for %s", p->prefix, p->target.name),

@@ -10,7 +10,12 @@
 #include "plan/plan.h"
 
 /* ------------------------------------------------------------- model.c --- */
-typedef enum { EmitAot, EmitJit } EmitMode;
+typedef enum {
+    EmitAot,   /* a file of its own: the model, its search, text, a program */
+    EmitModel, /* of that what NAME_model() calls: for this process, by a C
+                  compiler */
+    EmitJit    /* the same by libtcc, over kernels that are compiled already */
+} EmitMode;
 typedef struct Timers {         /* a clock in the model's steps: for attnc
                                    bench, whose text is for this process */
     void (*tick)(int64_t slot); /* called when a step's function begins, and

@@ -188,12 +188,12 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
               .kernels = kernels_new(a, &p->target, o->mode == EmitJit) };
     Emit *e = emit_new(a), *parts = emit_new(a);
     emit_parts(&g, parts);
-    if (o->mode == EmitJit) {
-        jit_front(e);
-    } else {
+    if (o->mode == EmitAot)
         emit_comment(&g, e);
+    if (o->mode == EmitJit)
+        jit_front(e);
+    else
         aot_front(&g, e);
-    }
     append(e, parts);
     if (o->mode == EmitAot)
         emit_around(&g, e, parts);

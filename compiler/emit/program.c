@@ -40,7 +40,7 @@ static void let_model(Gen *g, Emit *e)
     }
     const char *command = g->o->command ? g->o->command : "attnc compile";
     let(e, "command", "%s", c_string(g->a, command, strlen(command)));
-    let(e, "text", g->o->mode == EmitJit ? "" : " + ATTN_PACKED_TEXT");
+    let(e, "text", g->o->mode == EmitAot ? " + ATTN_PACKED_TEXT" : "");
     let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
     let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
     let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
@@ -194,7 +194,7 @@ static void emit_defaults(Gen *g, Emit *e)
 void emit_api(Gen *g, Emit *e)
 {
     emit_model_struct(g, e);
-    if (g->o->mode == EmitJit)
+    if (g->o->mode != EmitAot)
         return;
     if (has_decoder(g->p))
         emit_defaults(g, e);

@@ -32,7 +32,7 @@ struct ModelRun {
 
 Code model_code(const Engine *e, const Choice *choice, int n, bool jit)
 {
-    const EmitOptions emit = { .mode = jit ? EmitJit : EmitAot };
+    const EmitOptions emit = { .mode = jit ? EmitJit : EmitModel };
     Code m = { 0 };
     const Plan *p = plan_model(e->arena, e->graph, &e->target,
                                (Choices){ .at = choice, .n = n }, false);

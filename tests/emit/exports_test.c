@@ -1,6 +1,6 @@
 /* exports_test.c: the exported functions of each kind of model: the header has
  * those of the list and no others, the C file defines them, and what comments
- * call by name is there under this name.                                    */
+ * call by name is there under this name; the model alone has none of them. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,10 +93,42 @@ static void test_exports(void **state)
     check("models/gpt2-small.yaml");
 }
 
+/* For this process, there is the model alone: each mode's text has of what the
+ * file exports that one function, and nothing of the core.                   */
+static void check_model(const char *spec)
+{
+    static const EmitMode modes[] = { EmitModel, EmitJit };
+    const EngineOptions o = { .spec = spec, .march = "x86-64-v3" };
+    Engine e;
+    size_t n;
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        const EmitOptions options = { .mode = modes[i] };
+        const char *text = emit_model(e.arena, e.plan, &options, &n), *name;
+        for (int k = 0; (name = emit_exported(e.arena, e.plan, &options, k));
+             k++) {
+            const char *word = arena_printf(e.arena, "%s(", name);
+            assert_int_equal(strstr(text, word) != NULL, k == 0);
+        }
+        assert_null(strstr(text, " attn_search("));
+    }
+    engine_close(&e);
+}
+
+static void test_model_alone(void **state)
+{
+    (void)state;
+    check_model("models/tiny.yaml");
+    check_model("models/attention.yaml");
+    check_model("models/minilm.yaml");
+    check_model("models/gpt2-small.yaml");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exports),
+        cmocka_unit_test(test_model_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

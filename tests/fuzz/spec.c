@@ -20,7 +20,9 @@ typedef struct {
 static void emit_all(Engine *e, size_t way)
 {
     size_t n;
-    EmitOptions o = { .mode = way == 1 ? EmitJit : EmitAot,
+    EmitOptions o = { .mode = way == 1 ? EmitJit
+                            : way == 2 ? EmitModel
+                                       : EmitAot,
                       .freestanding = way == 1,
                       .command = "attnc compile" };
     emit_header(e->arena, e->plan, &o, &n);
