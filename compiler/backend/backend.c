@@ -69,8 +69,12 @@ static bool load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
         return false;
     if (kind != BackendCc)
         return load_jit(b, a, p, o, why);
-    return backend_text(&text, a, p, o, why)
-        && objcache_load(a, b, &text, NULL, why);
+    if (!backend_text(&text, a, p, o, why)
+        || !objcache_load(a, b, &text, NULL, why))
+        return false;
+    if (o->perf)
+        objcache_names(b);
+    return true;
 }
 
 bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,

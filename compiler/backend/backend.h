@@ -178,6 +178,10 @@ bool objcache_load(Arena *a, Backend *b, const ObjectText *t, CacheKey *key,
 /* The same of a key that it said; false: it is not there any more. */
 bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol);
 
+/* A note that says where profilers and debuggers find the functions of such an
+ * object by name: in its file.                                               */
+void objcache_names(const Backend *b);
+
 /* ---------------------------------------------------------- backend.c --- */
 typedef enum { BackendJit, BackendCc, BackendAuto } BackendKind;
 
@@ -185,7 +189,7 @@ typedef struct {
     const char *cc;        /* BackendCc: compiler's name; NULL: clang */
     const char *level;     /* BackendCc: NULL: "2" */
     struct Timers *timers; /* a clock in the model's steps; NULL: none */
-    bool perf;             /* libtcc's functions are known by name */
+    bool perf;             /* functions are known by name, and it says where */
 } BackendOptions;
 
 /* "jit" (NULL too), "auto", "clang", "gcc" or a compiler's path. */

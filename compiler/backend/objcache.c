@@ -1,9 +1,10 @@
 /* objcache.c: shared objects compiled once, kept in the cache by a hash of the
  * text, the flags and the compiler.                                          */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 
@@ -107,4 +108,17 @@ bool objcache_load(Arena *a, Backend *b, const ObjectText *t, CacheKey *key,
         *key = own;
     return objcache_find(a, b, own, t->symbol)
         || make(a, b, t, own, version, why);
+}
+
+void objcache_names(const Backend *b)
+{
+    Dl_info of;
+    const char *path = dladdr(b->model, &of) ? of.dli_fname : "";
+    if (access(path, R_OK) == 0)
+        note_once("functions of the C compiler's code are in %s, where "
+                  "profilers and debuggers look for them",
+                  path);
+    else
+        note_once("functions of the C compiler's code have no names here: its "
+                  "object is in no cache");
 }

@@ -214,6 +214,8 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
     *b = (Backend){ 0 };
     if (find_object(t, b)) {
         say(t, "the object of %s was in the cache%s", t->compiler, t->about);
+        if (o->perf)
+            objcache_names(b);
         return true;
     }
     start(t, o);
