@@ -1,6 +1,6 @@
 /* changes_test.c: a file that changes is heard of, however it is written: in
- * place, by a rename, through links, in folders that go and come. Others are
- * not.                                                                       */
+ * place, by a rename, through links, in folders that go and come, or among
+ * too many others. Others are not.                                           */
 #define _XOPEN_SOURCE 700
 #include <ftw.h>
 #include <poll.h>
@@ -14,6 +14,8 @@
 #include "base/changes.h"
 
 #include <cmocka.h>
+
+#include "support/overflow.h"
 
 static Arena *a;
 static char folder[32];
@@ -217,6 +219,22 @@ static void test_many(void **state)
     changed("file0");
 }
 
+/* What the system kept no event of may be any file that is watched. */
+static void test_overflow(void **state)
+{
+    (void)state;
+    save("spec", "1");
+    watch("spec");
+    nothing();
+    if (!overflow(at("noise")))
+        skip();
+    save("spec", "2");
+    changed("spec");
+    nothing();
+    save("spec", "3");
+    changed("spec");
+}
+
 static int remove_entry(const char *path, const struct stat *st, int type,
                         struct FTW *where)
 {
@@ -250,9 +268,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_in_place), TEST(test_created), TEST(test_renamed),
-        TEST(test_links),    TEST(test_circle),  TEST(test_folders),
-        TEST(test_many),
+        TEST(test_in_place), TEST(test_created),  TEST(test_renamed),
+        TEST(test_links),    TEST(test_circle),   TEST(test_folders),
+        TEST(test_many),     TEST(test_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

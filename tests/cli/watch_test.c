@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "support/aot.h"
+#include "support/overflow.h"
 #include "support/terminal.h"
 
 enum { PatientMs = 60000 };
@@ -536,6 +537,28 @@ static void test_ctrl_c(void **state)
 
 /* ---------------------------------------------------------------- limits ---
  */
+/* More changes while it is stopped than the system keeps: it runs again. */
+static void test_overflow(void **state)
+{
+    (void)state;
+    save("m.yaml", with(2, 1));
+    START(in_dir("m.yaml"));
+    is_measured();
+    assert_int_equal(kill(w.pid, SIGSTOP), 0);
+    const bool all = overflow(in_dir("noise"));
+    save("m.yaml", with(4, 1));
+    assert_int_equal(kill(w.pid, SIGCONT), 0);
+    if (!all) {
+        stop();
+        skip();
+    }
+    comes("m.yaml changed\nfield  before  now\nh           2    4\n");
+    rests();
+    save("m.yaml", with(2, 1));
+    comes("m.yaml changed\nfield  before  now\nh           4    2\n");
+    stop();
+}
+
 static void refused(int number, int error, int code, const char *text)
 {
     save("m.yaml", with(2, 1));
@@ -582,6 +605,7 @@ int main(void)
         TEST(test_starts_anew),
         TEST(test_crash),
         TEST(test_ctrl_c),
+        TEST(test_overflow),
         TEST(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,30 @@
+/* overflow.h: more changes in a folder than the system keeps for who watches
+ * it. Included after cmocka's headers.                                      */
+#ifndef ATTNC_OVERFLOW_H
+#define ATTNC_OVERFLOW_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* A file that comes and goes: three events each time, of which none is as the
+ * one before. False: the system keeps more than a test can make.             */
+static inline bool overflow(const char *file)
+{
+    enum { Most = 1 << 20, Each = 3 };
+    long n = 0;
+    FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+    if (f && fscanf(f, "%ld", &n) != 1)
+        n = 0;
+    if (f)
+        fclose(f);
+    for (long i = 0; n <= Most && i <= n / Each; i++) {
+        const int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+        assert_int_equal(unlink(file), 0);
+    }
+    return n > 0 && n <= Most;
+}
+
+#endif
