@@ -9,11 +9,6 @@ const char *epilogue_formula(Arena *a, Epilogue ep)
     return ep.parts & EpResidual ? arena_printf(a, "%s + r", s) : s;
 }
 
-const char *rows_type(Arithmetic a)
-{
-    return a == ArithmeticF32 ? "float" : "uint8_t";
-}
-
 int64_t panel_column(Dtype d, int64_t k)
 {
     const int64_t number = dtype_is_integer(d) ? 1 : dtype_column_bytes(d, 1);

@@ -5,6 +5,7 @@
  */
 #include "emit/kernels.h"
 
+#include "emit/lanes.h"
 #include "emit/pieces.h"
 
 #include <stdlib.h>
@@ -84,16 +85,49 @@ void use_all_kernels(Kernels *k)
             use_kernel(k, k->pieces.list.at[i].name);
 }
 
-static void need_of_tile(Kernels *k, TileKey key)
+static void need_all(Kernels *k, const char *const *name)
 {
-    static const char *const vector[] = { "ROLLED", "v_load", "v_load_aligned",
-                                          "v_store", "v_splat" };
-    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
-        if (key.width > 1)
-            need(k, vector[i]);
+    for (; *name; name++)
+        need(k, *name);
+}
+
+/* What its sums are made of. */
+static void need_of_sums(Kernels *k, TileKey key)
+{
+    static const char *const vector[] = { "ROLLED", "v_load", "v_store",
+                                          "v_splat", NULL };
+    static const char *const words[] = { "v_words", "v_float", "UNROLLED",
+                                         NULL };
+    static const char *const dots[] = { "v_dot", "v_spread", NULL };
+    const bool vectors = key.width > 1, four = key.dtype == DtypeInt4;
+    const bool bytes = key.arithmetic != ArithmeticF32;
+    if (vectors)
+        need_all(k, vector);
     need(k, "v_fma");
     if (key.dtype == DtypeBf16)
         need(k, "v_widen");
+    if (!dtype_is_integer(key.dtype)) {
+        if (vectors && key.dtype == DtypeF32)
+            need(k, "v_load_aligned");
+        return;
+    }
+    need(k, "float_at");
+    if (!vectors) {
+        need(k, four ? "int4_at" : "int8_at");
+        return;
+    }
+    need_all(k, words);
+    if (bytes)
+        need_all(k, dots);
+    if (key.arithmetic == ArithmeticInt15)
+        need(k, "v_both");
+    if (four || !bytes)
+        need(k, bytes ? "v_unpack4" : four ? "v_number4" : "v_number8");
+}
+
+static void need_of_tile(Kernels *k, TileKey key)
+{
+    need_of_sums(k, key);
     if (key.epilogue & EpAny && key.width > 1)
         need(k, "v_max");
     if (key.epilogue & EpAct) /* relu is written out */
@@ -148,17 +182,24 @@ static void declare_piece(Emit *e, const Piece *p)
     emit_raw(e, ";\n", 2);
 }
 
-/* Wide tiles first, then tall ones, then by epilogue and activation. */
+/* Those that are made of others last. Wide tiles first, then tall ones, then by
+ * epilogue and activation. */
 static int by_size(const void *a, const void *b)
 {
     const TileKey *x = *(const TileKey *const *)a;
     const TileKey *y = *(const TileKey *const *)b;
+    TileKey part;
+    const int parts = tile_parts(*x, &part) - tile_parts(*y, &part);
+    if (parts)
+        return parts;
     if (x->nr != y->nr)
         return y->nr - x->nr;
     if (x->mr != y->mr)
         return y->mr - x->mr;
     if (x->dtype != y->dtype)
         return (int)x->dtype - (int)y->dtype;
+    if (x->arithmetic != y->arithmetic)
+        return (int)x->arithmetic - (int)y->arithmetic;
     return x->epilogue != y->epilogue ? x->epilogue - y->epilogue
                                       : (int)x->act - (int)y->act;
 }

@@ -7,7 +7,7 @@
 #include "machine/target.h"
 #include "plan/epilogue.h"
 
-/* -------------------------------------------------------------- tile.c --- */
+/* ----------------------------------------------------- tile.c, lanes.c --- */
 /* A tile function computes an mr x nr block of C = A B + .. in named vector
  * accumulators. It is known by this descriptor, and by nothing else.        */
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
                       it has all parameters */
 } TileKey;
 
-/*  void NAME(const float *a, int64_t lda,      mr rows of A, k long
+/*  void NAME(const R *a, int64_t lda,          mr rows of A, k long
  *            const T *b, int64_t ldb,          nr/16 panels, ldb T's apart,
  *                                              each [k][16], 64-byte aligned
  *            int64_t k,
@@ -39,7 +39,16 @@ typedef struct {
  * without what it does not use (tile_has()), but if it is prebuilt. T is
  * number_type(dtype): bf16 is widened as it is read. The sum runs over k in
  * order, one FMA each, for every output on its own lane: the same bits for
- * every mr, nr, width and compiler.                       */
+ * every mr, nr, width and compiler.
+ *
+ * Of integers (int8, int4) b is panels of bytes with all that is in them, ldb
+ * bytes apart (formats.h; -128 times the sum of a column is of all that is
+ * stored, also behind k). R is float, and each output the sum over k of FMAs
+ * with the integers, times its column's scale; or, in arithmetic of integers, R
+ * is uint8_t, rows as quantize_rows_int8 or _int15 make them, lda bytes apart
+ * (64-byte aligned), and an output is float(sum) * (row's scale * column's), of
+ * int15 fma(128, float(sum of the high ones), float(sum of the low ones)) for
+ * float(sum). They never start from C, and have the whole sum.              */
 typedef enum {
     TileA,
     TileLda,
@@ -63,6 +72,7 @@ const char *tile_arguments(Arena *a, TileKey k,
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
 const char *tile_suffix(Arena *a, TileKey k); /* _bias_relu */
 const char *number_type(Dtype d);             /* "float", "int8_t" */
+const char *rows_type(Arithmetic a);          /* of A: "float", "uint8_t" */
 bool tile_prefetches(TileKey k);              /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 /* Where kernels/products.c has prebuilt tiles of these. */

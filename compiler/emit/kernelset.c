@@ -4,19 +4,27 @@
 #include "emit/kernels.h"
 
 enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
+enum { Kinds = (ArithmeticInt15 + 1) * Dtypes };
 
-_Static_assert((ArithmeticInt15 + 1) * Dtypes == 12,
-               "kernels/products.c has `tiles` of so many");
+_Static_assert(Kinds == 12, "kernels/products.c has `tiles` of so many");
 
-static TileKey prebuilt_tile(const Target *t, Dtype dtype, bool adds, int mr,
+static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
                              int panels)
 {
     return (TileKey){ .mr = mr,
                       .nr = panels * ATTN_PANEL,
-                      .dtype = dtype,
+                      .dtype = (Dtype)(kind % Dtypes),
+                      .arithmetic = (Arithmetic)(kind / Dtypes),
                       .epilogue = adds ? EpAccumulate | EpPrefetch : EpAny,
                       .width = t->width,
                       .prebuilt = true };
+}
+
+/* Numbers of prebuilt_kind(): integers have each arithmetic, and no sums that
+ * are added to what C has.                                                  */
+static bool is_tile(int kind, bool adds)
+{
+    return dtype_is_integer((Dtype)(kind % Dtypes)) ? !adds : kind < Dtypes;
 }
 
 static void use_all(Kernels *k, const Target *t)
@@ -24,28 +32,32 @@ static void use_all(Kernels *k, const Target *t)
     use_all_kernels(k);
     for (int mr = 1; mr <= MostRows; mr++)
         for (int panels = 1; panels <= MostPanels; panels++)
-            for (int d = DtypeF32; d <= DtypeBf16; d++) {
-                use_tile(k, prebuilt_tile(t, (Dtype)d, true, mr, panels));
-                use_tile(k, prebuilt_tile(t, (Dtype)d, false, mr, panels));
-            }
+            for (int kind = 0; kind < Kinds; kind++)
+                for (int adds = 0; adds < 2; adds++)
+                    if (is_tile(kind, adds))
+                        use_tile(k, prebuilt_tile(t, kind, adds, mr, panels));
+}
+
+static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
+                            int adds)
+{
+    for (int mr = 1; mr <= MostRows; mr++)
+        for (int panels = 1; panels <= MostPanels; panels++) {
+            let(e, "at", "[%d][%d][%d][%d]", kind, adds, mr - 1, panels - 1);
+            let(e, "tile", "%s",
+                tile_name(a, prebuilt_tile(t, kind, adds, mr, panels)));
+            put(e, "$at = $tile,\n");
+        }
 }
 
 /* The table that kernels/products.c reads. */
 static void emit_tiles(Arena *a, Emit *e, const Target *t)
 {
     put(e, "static tile *const tiles[12][2][16][4] = {\n");
-    for (int d = DtypeF32; d <= DtypeBf16; d++)
+    for (int kind = 0; kind < Kinds; kind++)
         for (int adds = 0; adds < 2; adds++)
-            for (int mr = 1; mr <= MostRows; mr++)
-                for (int panels = 1; panels <= MostPanels; panels++) {
-                    let(e, "at", "[%d][%d][%d][%d]",
-                        prebuilt_kind((Dtype)d, ArithmeticF32), adds, mr - 1,
-                        panels - 1);
-                    let(e, "tile", "%s",
-                        tile_name(a, prebuilt_tile(t, (Dtype)d, adds, mr,
-                                                   panels)));
-                    put(e, "$at = $tile,\n");
-                }
+            if (is_tile(kind, adds))
+                emit_tile_names(a, e, t, kind, adds);
     put(e, "};\n");
 }
 

@@ -7,13 +7,34 @@
 
 #include <string.h>
 
-/* Is it for the target: `w8`, `fma`, `nofma`, or no word? */
+static bool has_feature(const Target *t, const char *name)
+{
+    for (int i = 0; t->features[i]; i++)
+        if (!strcmp(t->features[i], name))
+            return true;
+    return false;
+}
+
+/* By what its vectors multiply bytes. */
+static const char *dot_word(const Target *t, bool x86)
+{
+    return !x86                         ? "plain"
+         : has_feature(t, "avx512vnni") ? "vnni"
+         : has_feature(t, "avxvnni")    ? "avxvnni"
+                                        : "maddubs";
+}
+
+/* Is it for the target: `w8`, `fma`, `nofma`, `x86` ..? */
 static bool fits(const Target *t, const char *when)
 {
+    const bool x86 = !strncmp(t->march, "x86", 3);
+    const char *const dot = dot_word(t, x86);
     char width[8];
     snprintf(width, sizeof width, "w%d", t->width);
-    return !*when || !strcmp(when, width)
-        || !strcmp(when, t->fma ? "fma" : "nofma");
+    return !strcmp(when, width) || !strcmp(when, t->fma ? "fma" : "nofma")
+        || !strcmp(when, x86 ? "x86" : "other") || !strcmp(when, dot)
+        || (!strcmp(when, "signed")
+            && (!strcmp(dot, "maddubs") || !strcmp(dot, "plain")));
 }
 
 /* The next word of a line, which it takes; "": there are no more. */
@@ -113,10 +134,10 @@ static bool read_marker(Arena *a, const Target *t, const char *line, Piece *p)
     if (p->kernel || p->type)
         p->name = take_word(a, &line);
     const char *word = take_word(a, &line);
-    if (!strcmp(word, "when:")) {
-        fit = fits(t, take_word(a, &line));
-        word = take_word(a, &line);
-    }
+    if (!strcmp(word, "when:"))
+        for (word = take_word(a, &line); *word && strcmp(word, "needs:");
+             word = take_word(a, &line))
+            fit &= fits(t, word);
     if (*word && strcmp(word, "needs:"))
         die("kernels/: %s: %s is neither when: nor needs:", p->name, word);
     for (word = take_word(a, &line); *word; word = take_word(a, &line))
@@ -158,6 +179,9 @@ Pieces pieces_of(Arena *a, const Target *t)
     read_pieces(a, &all, t, "activations.c");
     read_pieces(a, &all, t, "rows.c");
     read_pieces(a, &all, t, "attention.c");
+    if (t->width > 1)
+        read_pieces(a, &all, t, "dots.c");
+    read_pieces(a, &all, t, "integers.c");
     read_pieces(a, &all, t, "products.c");
     return all;
 }

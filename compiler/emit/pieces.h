@@ -1,8 +1,12 @@
 /* pieces.h: the pieces of the files in kernels/, as their lines say:
  *
- *     //: NAME [when: TARGET] [needs: NAMES]     a piece that others need
+ *     //: NAME [when: WORDS] [needs: NAMES]      a piece that others need
  *     //: kernel NAME ..                         one that emitters ask for
  *     //: type NAME ..                           one that callers see whole
+ *
+ * WORDS are all true of the target: w16, w8, w4, w1, its width; fma, nofma;
+ * x86; vnni, avxvnni, maddubs or plain, by what bytes are multiplied; of the
+ * last two `signed`, since these take no bytes above 127.
  *
  * These lines are the only list of kernels that there is. */
 #ifndef ATTNC_EMIT_PIECES_H

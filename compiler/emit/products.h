@@ -7,7 +7,6 @@
 #include "emit/gen.h"
 
 /* ---------------------------------------------------------- epilogue.c --- */
-const char *rows_type(Arithmetic a); /* of x: "float", "uint8_t" */
 /* Of a product's weights: numbers of a column of k in a panel, in
  * number_type(), with what stands behind the panel.                         */
 int64_t panel_column(Dtype d, int64_t k);

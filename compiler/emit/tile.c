@@ -1,68 +1,7 @@
 /* tile.c: prints one tile function: mr x nr named accumulators, a loop
  * over k with one FMA each, an epilogue. Panels are 16 columns, k-major: an
  * element of A is spread, a row of a panel is read in vectors.              */
-#include "emit/kernels.h"
-
-enum { MostRegisters = 32 }; /* of any machine: more sums are in memory */
-
-const char *number_type(Dtype d)
-{
-    return d == DtypeInt8 ? "int8_t"
-         : d == DtypeInt4 ? "uint8_t"
-         : d == DtypeBf16 ? "uint16_t"
-                          : "float";
-}
-
-const char *tile_suffix(Arena *a, TileKey k)
-{
-    return epilogue_suffix(a, (Epilogue){ k.epilogue, k.act, k.dtype,
-                                          k.arithmetic });
-}
-
-const char *tile_name(Arena *a, TileKey k)
-{
-    return arena_printf(a, "tile_%dx%d%s", k.mr, k.nr, tile_suffix(a, k));
-}
-
-bool tile_prefetches(TileKey k)
-{
-    return k.width > 1 && k.epilogue & (EpPrefetch | EpAny);
-}
-
-bool tile_has(TileKey k, TileParameter p)
-{
-    const bool any = k.epilogue & EpAny;
-    const bool row = k.mr == 1 && k.width > 1;
-    if (k.prebuilt)
-        return true;
-    switch (p) {
-    case TileLda:      return !row;
-    case TileLdb:      return k.nr > ATTN_PANEL || k.width == 1;
-    case TileLdc:      return !row || any;
-    case TileBias:     return any || k.epilogue & EpBias;
-    case TileResidual: return any || k.epilogue & EpResidual;
-    case TileLdr:      return any || (!row && k.epilogue & EpResidual);
-    case TileAct:      return any;
-    case TileNext:     return tile_prefetches(k);
-    case TileLdp:      return any;
-    default:           return true;
-    }
-}
-
-int prebuilt_kind(Dtype d, Arithmetic a)
-{
-    return (int)a * (int)Dtypes + (int)d;
-}
-
-const char *tile_arguments(Arena *a, TileKey k,
-                           const char *const text[TileParameters])
-{
-    const char *s = "";
-    for (int p = 0; p < TileParameters; p++)
-        if (tile_has(k, (TileParameter)p))
-            s = arena_printf(a, "%s%s%s", s, *s ? ", " : "", text[p]);
-    return s;
-}
+#include "emit/lanes.h"
 
 /* Prebuilt tiles of all dtypes have one type. */
 static void put_signature(Emit *e, TileKey k, const char *head)
@@ -70,7 +9,7 @@ static void put_signature(Emit *e, TileKey k, const char *head)
     Arena *a = emit_arena(e);
     const char *of = k.prebuilt ? "_of" : "";
     const char *number = number_type(k.dtype);
-    const char *x = k.arithmetic == ArithmeticF32 ? "float" : "uint8_t";
+    const char *x = rows_type(k.arithmetic);
     const char *const declared[TileParameters] = {
         arena_printf(a, "const %s *a%s", k.prebuilt ? "void" : x, of),
         "int64_t lda",
@@ -97,56 +36,6 @@ static void put_signature(Emit *e, TileKey k, const char *head)
                "\n");
 }
 
-/* Binds `hole` to the text of base + times * step + plus. */
-static void let_at(Emit *e, const char *hole, const char *base, int times,
-                   const char *step, int plus)
-{
-    char product[64] = "", rest[32] = "";
-    if (times == 1)
-        snprintf(product, sizeof product, " + %s", step);
-    else if (times > 1)
-        snprintf(product, sizeof product, " + %d * %s", times, step);
-    if (plus > 0)
-        snprintf(rest, sizeof rest, " + %d", plus);
-    let(e, hole, "%s%s%s", base, product, rest);
-}
-
-/* Binds `hole` to where column `column` of row i is, in what begins at hole. */
-static void let_column(Emit *e, TileKey k, const char *hole, int i,
-                       const char *ld, int column)
-{
-    const int panel = k.epilogue & EpAny ? column / ATTN_PANEL : 0;
-    const char *base = !panel ? hole
-                              : arena_printf(emit_arena(e), "%s + %d * ldp",
-                                             hole, panel);
-    let_at(e, hole, base, i, ld, column - panel * ATTN_PANEL);
-}
-
-/* Binds what names accumulator (i, j): row i, vector j. */
-static void let_lane(Emit *e, TileKey k, int i, int j)
-{
-    const int column = j * k.width;
-    let(e, "acc", "acc%d_%d", i, j);
-    let(e, "bj", "b%d", j);
-    let_at(e, "b", "b", column / ATTN_PANEL, "ldb", column % ATTN_PANEL);
-    let(e, "offset", "bias%d", j);
-    let(e, "lane", "%d", i * k.nr + column);
-    let_column(e, k, "c", i, "ldc", column);
-    let_column(e, k, "bias", 0, "", column);
-    let_column(e, k, "residual", i, "ldr", column);
-}
-
-/* One block of text for each accumulator; nothing bound stays bound. */
-static void put_lanes(Emit *e, TileKey k, int i, const char *block)
-{
-    for (int j = 0; j < k.nr / k.width; j++) {
-        const int mark = emit_mark(e);
-        let_lane(e, k, i, j);
-        put(e, block);
-        emit_reset(e, mark);
-    }
-}
-
 static void put_start(Emit *e, TileKey k)
 {
     const bool from_c = k.epilogue & EpAccumulate;
@@ -154,20 +43,6 @@ static void put_start(Emit *e, TileKey k)
         put_lanes(e, k, i,
                   from_c ? "v $acc = v_load($c);\n"
                          : "v $acc = v_splat(0.0f);\n");
-}
-
-/* One line each of two panels: more would be in the way of what is computed.
- * One row has the time: it waits for its own panels anyway.                 */
-static void put_prefetch(Emit *e, TileKey k)
-{
-    const int panels = k.nr / ATTN_PANEL;
-    for (int p = 0; p < (k.mr > 1 && panels > 2 ? 2 : panels); p++) {
-        const int mark = emit_mark(e);
-        let_at(e, "line", "next", p, "ldb", 0);
-        put(e, "v_prefetch($line);\n");
-        emit_reset(e, mark);
-    }
-    put(e, "next += 16;\n");
 }
 
 static void put_loop(Emit *e, TileKey k)
@@ -190,73 +65,10 @@ static void put_loop(Emit *e, TileKey k)
            "}\n");
 }
 
-/* Binds $act and $more so that $act(x$more) is the activation of x; a relu is
- * written out.                                                              */
-static void let_act(Emit *e, TileKey k)
-{
-    const bool relu = k.act == ActRelu;
-    const char *zero = k.width == 1 ? ", 0.0f" : ", v_splat(0.0f)";
-    let(e, "act", "v_%s", relu ? "max" : act_text[k.act].plain);
-    let(e, "more", "%s", relu ? zero : "");
-}
-
-/* act(acc + bias) + residual, to C. */
-static void put_end(Emit *e, TileKey k)
-{
-    const bool bias = k.epilogue & EpBias, act = k.epilogue & EpAct;
-    const bool residual = k.epilogue & EpResidual;
-    if (bias)
-        put_lanes(e, k, 0, "const v $offset = v_load($bias);\n");
-    for (int i = 0; i < k.mr; i++) {
-        if (bias)
-            put_lanes(e, k, i, "$acc += $offset;\n");
-        if (act)
-            put_lanes(e, k, i, "$acc = $act($acc$more);\n");
-        put_lanes(e, k, i,
-                  residual ? "v_store($c, $acc + v_load($residual));\n"
-                           : "v_store($c, $acc);\n");
-    }
-}
-
-static void put_all_lanes(Emit *e, TileKey k, const char *block)
-{
-    for (int i = 0; i < k.mr; i++)
-        put_lanes(e, k, i, block);
-}
-
-/* The same, of parts that are known at run time only: in registers, where
- * these hold the sums, and the activation is none or relu.                  */
-static void put_any_end(Emit *e, TileKey k)
-{
-    let(e, "relu", "%d", ActRelu);
-    let(e, "none", "%d", ActNone);
-    if (k.mr * k.nr / k.width <= MostRegisters) {
-        put(e, "if (act == $none || act == $relu) {\n"
-               "    if (bias) {\n");
-        put_lanes(e, k, 0, "const v $offset = v_load($bias);\n");
-        put_all_lanes(e, k, "$acc += $offset;\n");
-        put(e, "}\n"
-               "if (act == $relu) {\n");
-        put_all_lanes(e, k, "$acc = v_max($acc, v_splat(0.0f));\n");
-        put(e, "}\n"
-               "if (residual) {\n");
-        put_all_lanes(e, k, "$acc += v_load($residual);\n");
-        put(e, "}\n");
-        put_all_lanes(e, k, "v_store($c, $acc);\n");
-        put(e, "return;\n"
-               "}\n");
-    }
-    put(e, "float tile[$mr * $nr];\n");
-    put_all_lanes(e, k, "v_store(tile + $lane, $acc);\n");
-    put(e, "finish_rows(c, ldc, ldp, tile, $mr, $nr, bias, residual, ldr, "
-           "act);\n");
-}
-
 /* At width 1 the accumulators are an array, a panel at a time: as many names
  * would be slow to compile, and tcc keeps everything in memory anyway.      */
 static void put_scalar_body(Emit *e, TileKey k)
 {
-    let(e, "j", k.epilogue & EpAny ? "j / 16 * ldp" : "j");
     put(e, "for (int64_t j = 0; j < $nr; j += 16) {\n"
            "    float acc[$mr][16];\n"
            "    for (int64_t r = 0; r < $mr; r++)\n"
@@ -272,20 +84,8 @@ static void put_scalar_body(Emit *e, TileKey k)
            "for (int64_t r = 0; r < $mr; r++) {\n"
            "    for (int64_t l = 0; l < 16; l++) {\n");
     put(e, "float x = acc[r][l];\n");
-    if (k.epilogue & EpAny)
-        put(e, "if (bias)\n"
-               "    x += bias[$j + l];\n"
-               "x = activate(x, act);\n"
-               "if (residual)\n"
-               "    x += residual[r * ldr + $j + l];\n");
-    if (k.epilogue & EpBias)
-        put(e, "x += bias[j + l];\n");
-    if (k.epilogue & EpAct)
-        put(e, "x = $act(x$more);\n");
-    if (k.epilogue & EpResidual)
-        put(e, "x += residual[r * ldr + j + l];\n");
-    put(e, "c[r * ldc + $j + l] = x;\n"
-           "}\n"
+    put_scalar_end(e, k);
+    put(e, "}\n"
            "}\n"
            "b += ldb;\n"
            "}\n");
@@ -299,17 +99,16 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     put_signature(e, k, is_static ? "static void" : "void");
     if (k.epilogue & EpAct)
         let_act(e, k);
-    if (k.width == 1) {
+    if (dtype_is_integer(k.dtype)) {
+        put_integer_tile(e, k);
+    } else if (k.width == 1) {
         let(e, "b",
             k.dtype == DtypeBf16 ? "v_widen(b + i * 16 + l)" : "b[i * 16 + l]");
         put_scalar_body(e, k);
     } else {
         put_start(e, k);
         put_loop(e, k);
-        if (k.epilogue & EpAny)
-            put_any_end(e, k);
-        else
-            put_end(e, k);
+        put_end(e, k);
     }
     put(e, "}\n\n");
     emit_reset(e, mark);

@@ -31,6 +31,14 @@ static void find_model(Cpu *c)
         c->family += (int)(a >> 20 & 255);
 }
 
+/* Old compilers have no name for it. */
+static bool has_avxvnni(void)
+{
+    unsigned a, unused_b, unused_c, unused_d;
+    return __get_cpuid_count(7, 1, &a, &unused_b, &unused_c, &unused_d)
+        && a & 1 << 4;
+}
+
 /* The system's word counts too: it has to save the registers. */
 static int features(void)
 {
@@ -51,6 +59,8 @@ static int features(void)
         has |= CpuVnni;
     if (__builtin_cpu_supports("avx512bf16"))
         has |= CpuBf16;
+    if (has & CpuV3 && has_avxvnni())
+        has |= CpuAvxVnni;
     return has;
 }
 

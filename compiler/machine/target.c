@@ -57,6 +57,7 @@ static const struct {
 } feature_bits[] = {
     { "avx512vnni", CpuVnni },
     { "avx512bf16", CpuBf16 },
+    { "avxvnni", CpuAvxVnni },
 };
 enum { FeatureBits = sizeof feature_bits / sizeof *feature_bits };
 
@@ -80,6 +81,7 @@ typedef struct {
 } Row;
 
 #define VNNI { "avx512vnni" }
+#define AVX_VNNI { "avxvnni" }
 #define VNNI_BF16 { "avx512vnni", "avx512bf16" }
 /* clang-format off */
 static const Row rows[] = {
@@ -111,7 +113,7 @@ static const Row rows[] = {
       1, 48, 512, 8192, 12, 6, NULL },
     { "skylake-avx512", V4, { NULL }, CpuIntel, 6, "55",
       2, 32, 1024, 28160, 6, 4, NULL },
-    { "alderlake", V3, { NULL }, CpuIntel, 6,
+    { "alderlake", V3, AVX_VNNI, CpuIntel, 6,
       "97 9a aa ac b5 b7 ba bd bf c5-c6", 2, 32, 1280, 30720, 10, 6, NULL },
     { "skylake", V3, { NULL }, CpuIntel, 6, "4e 5e 8e 9e a5-a6",
       2, 32, 256, 8192, 12, 5, NULL },
@@ -159,13 +161,40 @@ static bool is_model(const char *models, int model)
     return false;
 }
 
-const char *cpu_target(const Cpu *c)
+static bool runs(const Row *r, const Cpu *c)
+{
+    return (needs(r) & ~c->has) == 0;
+}
+
+static const Row *own_row(const Cpu *c)
 {
     for (int i = 0; i < Rows; i++)
         if (c->maker != CpuOther && rows[i].maker == c->maker
             && rows[i].family == c->family && is_model(rows[i].models, c->model)
-            && (needs(&rows[i]) & ~c->has) == 0)
-            return rows[i].name;
+            && runs(&rows[i], c))
+            return &rows[i];
+    return NULL;
+}
+
+/* Has a row, for a processor of row `own`, more than `best`, or as much and is
+ * nearer?                                                                   */
+static bool is_nearer(const Row *r, const Row *best, const Row *own)
+{
+    if (needs(r) == needs(best))
+        return r->fmas == own->fmas && best->fmas != own->fmas;
+    return (needs(best) & ~needs(r)) == 0;
+}
+
+/* Virtual machines have models that say little, and one model may be several
+ * generations.                                                              */
+const char *cpu_target(const Cpu *c)
+{
+    const Row *own = own_row(c), *best = own;
+    for (const Row *r = own; r && r > rows; r--)
+        if (r->maker == c->maker && runs(r, c) && is_nearer(r, best, own))
+            best = r;
+    if (best)
+        return best->name;
     for (int i = V4; i < Generic; i++)
         if ((isas[i].has & ~c->has) == 0)
             return isas[i].march;

@@ -76,7 +76,8 @@ enum {
     CpuV4 = 4, /* all of that level of x86-64 */
     CpuVnni = 8,
     CpuBf16 = 16, /* avx512vnni, avx512bf16 */
-    CpuArmv8 = 32
+    CpuAvxVnni = 32,
+    CpuArmv8 = 64
 };
 typedef enum { CpuOther, CpuIntel, CpuAmd } CpuMaker;
 typedef struct {
@@ -88,7 +89,8 @@ void cpu_find(Cpu *c); /* this one */
 /* Its architecture, as Target.triple; "": another one. */
 extern const char *const cpu_triple;
 /* The target that is nearest to a processor: its own row, if it has all that
- * the row's code may use, or that of its instruction set.                    */
+ * the row's code may use; where it has more, as of its maker's later rows, the
+ * nearest of these; else that of its instruction set.                        */
 const char *cpu_target(const Cpu *c);
 /* What of a target's needs this processor lacks; NULL: nothing. */
 const char *target_lacks(const Target *t, const Cpu *c);

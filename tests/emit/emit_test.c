@@ -162,6 +162,19 @@ static void test_epilogues_have_one_name(void **state)
                                                     .epilogue = all.parts,
                                                     .act = all.act }),
                         "tile_2x32_bf16_bias_gelu_tanh_residual");
+    assert_string_equal(tile_name(arena,
+                                  (TileKey){ .mr = 2,
+                                             .nr = 32,
+                                             .dtype = DtypeInt8,
+                                             .arithmetic = ArithmeticInt8,
+                                             .epilogue = EpAny }),
+                        "tile_2x32_int8_dot_any");
+    assert_string_equal(tile_name(arena,
+                                  (TileKey){ .mr = 6,
+                                             .nr = 64,
+                                             .dtype = DtypeInt4,
+                                             .arithmetic = ArithmeticInt15 }),
+                        "tile_6x64_int4_dot2");
 }
 
 static void test_jit_gets_prototypes(void **state)

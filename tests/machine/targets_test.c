@@ -78,13 +78,22 @@ static void test_processors(void **state)
         { { CpuIntel, 6, 0x6a, All & ~CpuBf16 }, "icelake-server" },
         { { CpuIntel, 6, 0x8c, All & ~CpuBf16 }, "icelake-client" },
         { { CpuIntel, 6, 0x55, CpuV2 | CpuV3 | CpuV4 }, "skylake-avx512" },
-        { { CpuIntel, 6, 0xba, CpuV2 | CpuV3 }, "alderlake" },
         { { CpuIntel, 6, 0x9e, CpuV2 | CpuV3 }, "skylake" },
         { { CpuIntel, 6, 0x4f, CpuV2 | CpuV3 }, "broadwell" },
         { { CpuIntel, 6, 0x3f, CpuV2 | CpuV3 }, "haswell" },
+        { { CpuIntel, 6, 0xba, CpuV2 | CpuV3 | CpuAvxVnni }, "alderlake" },
+        /* What has more than its model's row is the nearest that has it. */
+        { { CpuIntel, 6, 0xa7, All | CpuAvxVnni }, "sapphirerapids" },
+        { { CpuIntel, 6, 0xa7, All & ~CpuBf16 }, "icelake-client" },
+        { { CpuIntel, 6, 0x55, All & ~CpuBf16 }, "icelake-server" },
+        { { CpuIntel, 6, 0x55, All }, "sapphirerapids" },
+        { { CpuIntel, 6, 0x9e, CpuV2 | CpuV3 | CpuAvxVnni }, "alderlake" },
+        { { CpuIntel, 6, 0x9e, CpuV2 | CpuV3 | CpuV4 }, "skylake-avx512" },
+        { { CpuAmd, 0x19, 0x11, All | CpuAvxVnni }, "znver4" },
         /* What a virtual machine hides is not used. */
         { { CpuIntel, 6, 0x8f, All & ~CpuBf16 }, "x86-64-v4" },
         { { CpuIntel, 6, 0x8f, CpuV2 | CpuV3 }, "x86-64-v3" },
+        { { CpuIntel, 6, 0xba, CpuV2 | CpuV3 }, "x86-64-v3" },
         { { CpuAmd, 0x19, 0x11, CpuV2 }, "x86-64-v2" },
         /* The same numbers by another maker, and what nobody knows yet. */
         { { CpuOther, 0x19, 0x11, All }, "x86-64-v4" },

@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-enum { MaxLabs = 16 };
+enum { MaxLabs = 24 };
 
 typedef struct {
     const char *name; /* "clang-19 x86-64-v4 w16" */
@@ -22,21 +22,38 @@ typedef struct {
 static Lab lab[MaxLabs];
 static int n_labs;
 static Arena *lab_arena;
+static const char *lab_level = "-O1"; /* of optimisation */
 
-/* Which machines: those whose code this one can run, best first. */
+typedef struct {
+    const char *cc; /* NULL: prebuilt */
+    const char *march;
+    int width;
+    const char *as; /* text for a machine that this is not, compiled for one
+                       that it is */
+} LabWay;
+static const LabWay lab_ways[] = {
+    { NULL, "x86-64-v4", 16, NULL },
+    { NULL, "x86-64-v3", 8, NULL },
+    { "clang-19", "x86-64-v4", 16, NULL },
+    { "gcc", "x86-64-v4", 16, NULL },
+    { "clang-19", "x86-64-v3", 8, NULL },
+    { "gcc", "x86-64-v3", 4, NULL },
+    { "clang-19", "x86-64-v3", 1, NULL },
+    { "tcc", "generic", 1, NULL },
+    { NULL, NULL, 0, NULL },
+};
+/* A test may have others. */
+static const LabWay *lab_way = lab_ways;
+
+/* Which machines: those whose code this one can run. */
 static bool lab_can_run(const char *march)
 {
-    static const char *const order[] = { "generic", "x86-64-v2", "x86-64-v3",
-                                         "x86-64-v4" };
-    Target native;
+    Target t;
     Fault why;
-    int has = -1, wants = -1;
-    assert_true(target_find(&native, "native", 0, NULL, &why));
-    for (int i = 0; i < 4; i++) {
-        has = strcmp(order[i], native.march) ? has : i;
-        wants = strcmp(order[i], march) ? wants : i;
-    }
-    return wants >= 0 ? wants <= has : !strcmp(march, native.march);
+    Cpu here;
+    cpu_find(&here);
+    assert_true(target_find(&t, march, 0, NULL, &why));
+    return !target_lacks(&t, &here);
 }
 
 static void lab_add(const char *name, const char *march, int width)
@@ -83,30 +100,34 @@ static const char *lab_text(Arena *a, const Target *t,
 }
 
 /* Compiles the lab's text with warnings as errors, as a user would. */
-static void lab_compile(Lab *l, const char *compiler, const char *text,
-                        size_t n)
+static void lab_compile(Lab *l, const char *compiler, const char *as,
+                        const char *text, size_t n)
 {
     static int count;
     const char *c = scratch_file(arena_printf(lab_arena, "k%d.c", ++count),
                                  text, n);
     const char *so = scratch_path(arena_printf(lab_arena, "k%d.so", count));
     const bool tcc = strstr(compiler, "tcc") != NULL;
-    const char *argv[] = { compiler,
-                           "-shared",
-                           "-Wall",
-                           "-o",
-                           so,
-                           c,
-                           tcc ? NULL /* it knows no more options than these */
-                               : arena_printf(lab_arena, "-march=%s",
-                                              l->target.march),
-                           "-std=c11",
-                           "-O1",
-                           "-fPIC",
-                           "-Wextra",
-                           "-Werror",
-                           "-lm",
-                           NULL };
+    const char *const *more = l->target.features;
+    const char *argv[] = {
+        compiler,
+        "-shared",
+        "-Wall",
+        "-o",
+        so,
+        c,
+        tcc ? NULL /* it knows no more options than these */
+            : arena_printf(lab_arena, "-march=%s", as ? as : l->target.march),
+        "-std=c11",
+        lab_level,
+        "-fPIC",
+        "-Wextra",
+        "-Werror",
+        "-lm",
+        more[0] ? arena_printf(lab_arena, "-m%s", more[0]) : NULL,
+        more[0] && more[1] ? arena_printf(lab_arena, "-m%s", more[1]) : NULL,
+        NULL
+    };
     Spawned s;
     Fault why;
     if (!spawn(&s, argv, "", 0, 120, &why))
@@ -146,25 +167,16 @@ static inline LabFunction lab_function(const Lab *l, const char *name)
 static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
                      const char *more)
 {
-    static const struct {
-        const char *cc, *march;
-        int width;
-    } ways[] = {
-        { NULL, "x86-64-v4", 16 },       { NULL, "x86-64-v3", 8 },
-        { "clang-19", "x86-64-v4", 16 }, { "gcc", "x86-64-v4", 16 },
-        { "clang-19", "x86-64-v3", 8 },  { "gcc", "x86-64-v3", 4 },
-        { "clang-19", "x86-64-v3", 1 },  { "tcc", "generic", 1 },
-    };
     lab_arena = arena_new();
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        const char *cc = ways[i].cc;
-        if (!lab_can_run(ways[i].march))
+    for (const LabWay *way = lab_way; way->march; way++) {
+        const char *cc = way->cc;
+        if (!lab_can_run(way->as ? way->as : way->march))
             continue;
         if (cc && !(cc = find_program(lab_arena, cc)))
             continue;
         lab_add(arena_printf(lab_arena, "%s %s w%d", cc ? cc : "prebuilt",
-                             ways[i].march, ways[i].width),
-                ways[i].march, ways[i].width);
+                             way->march, way->width),
+                way->march, way->width);
         print_message("  %s\n", lab[n_labs - 1].name);
         if (!cc)
             continue;
@@ -172,7 +184,7 @@ static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
         Lab *l = &lab[n_labs - 1];
         const char *text = lab_text(lab_arena, &l->target, kernels, tiles,
                                     n_tiles, more, &n);
-        lab_compile(l, cc, text, n);
+        lab_compile(l, cc, way->as, text, n);
     }
     assert_true(n_labs >= 2);
 }

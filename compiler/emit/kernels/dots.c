@@ -1,0 +1,264 @@
+/* dots.c: integers in vectors: 4 W bytes are four numbers of each of W columns,
+ * a 32-bit lane for a column. Sums of products of bytes are exact, so they have
+ * the same bits by any of the instructions below.                           */
+
+//: intrinsics when: x86
+#include <immintrin.h>
+
+//: UNROLLED
+/* Before a short loop in which the number of the round should be a constant. */
+#if defined __clang__
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#elif defined __GNUC__
+#define UNROLLED _Pragma("GCC unroll 8")
+#else
+#define UNROLLED
+#endif
+
+//: v_columns needs: v
+/* In memory of bytes: one of each of W columns. */
+typedef uint8_t v_columns __attribute__((vector_size(W), may_alias));
+
+//: v_words needs: v
+/* In memory of bytes: four of each of W columns. */
+typedef int32_t v_words __attribute__((vector_size(4 * W), may_alias));
+
+INLINE v_int v_load_words(const void *p)
+{
+    return *(const v_words *)p;
+}
+
+//: v_spread needs: v_words
+/* Four bytes of a row, for every column. */
+typedef int32_t v_word __attribute__((may_alias));
+INLINE v_int v_spread(const uint8_t *p)
+{
+    return (v_int){0} + *(const v_word *)p;
+}
+
+//: v_float needs: v
+INLINE v v_float(v_int x)
+{
+    return __builtin_convertvector(x, v);
+}
+
+//: v_columns_at needs: v_columns
+/* A byte of each of W columns. */
+INLINE v_bits v_columns_at(const void *p)
+{
+    return __builtin_convertvector(*(const v_columns *)p, v_bits);
+}
+
+//: v_both needs: v_float v_fma v_splat
+/* 128 high + low. */
+INLINE v v_both(v_int high, v_int low)
+{
+    return v_fma(v_splat(128.0f), v_float(high), v_float(low));
+}
+
+//: v_number8 needs: v_words v_float
+/* Number i of four of each column. */
+INLINE v v_number8(const int8_t *p, int64_t i)
+{
+    const v_bits words = (v_bits)v_load_words(p);
+    return v_float((v_int)(words << (24 - 8 * i)) >> 24);
+}
+
+//: v_step4 needs: v_columns_at v_float
+/* A number of int4, n in 0 .. 15, is (n - 8) step + offset, here as
+ * (1 + n / 16) v_step4 + v_base4; each of these is exact. */
+INLINE v v_step4(const uint8_t *p)
+{
+    return v_float((v_int)(v_columns_at(p) << 4));
+}
+
+INLINE v v_base4(const uint8_t *p)
+{
+    const v_int offset = (v_int)(v_columns_at(p + 16) << 24) >> 24;
+    return v_float(offset - (v_int)v_columns_at(p) * 24);
+}
+
+//: v_number4 needs: v_step4 v_fma
+/* Number i of eight: its four bits become the first ones behind the point. */
+INLINE v v_number4(const uint8_t *p, int64_t i, v step, v base)
+{
+    const v_bits words = (v_bits)v_load_words(p);
+    const int64_t at = i % 4 * 8 + i / 4 * 4;
+    const v_bits n = at < 19 ? words << (19 - at) : words >> (at - 19);
+    return v_fma((v)((n & 0x780000) | 0x3f800000), step, base);
+}
+
+//: v_unpack4 needs: v_words v_columns_at
+/* The same as bytes, numbers i .. i + 3 of eight, i = 0 or 4. step is in both
+ * halves of a lane, base, offset - 8 step, in all four bytes. A byte times step
+ * carries nothing. */
+typedef uint8_t v_bytes __attribute__((vector_size(4 * W)));
+typedef uint16_t v_halves __attribute__((vector_size(4 * W)));
+INLINE v_int v_steps(const uint8_t *p)
+{
+    return (v_int)(v_columns_at(p) * 0x10001);
+}
+
+INLINE v_int v_bases(const uint8_t *p)
+{
+    const v_bits base = v_columns_at(p + 16) - v_columns_at(p) * 8;
+    return (v_int)((base & 255) * 0x1010101);
+}
+
+INLINE v_int v_unpack4(const uint8_t *p, int64_t i, v_int steps, v_int bases)
+{
+    const v_halves n = (v_halves)(v_load_words(p) >> i & 0xf0f0f0f);
+    return (v_int)((v_bytes)(n * (v_halves)steps) + (v_bytes)bases);
+}
+
+//: v_dot when: vnni w16 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row, q + 128, and
+ * weights. Sums start with -128 times those of the weights, at p. */
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
+{
+    return (v_int)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w);
+}
+#define v_dot_low v_dot
+#define v_start(p) v_load_words(p)
+
+//: v_dot when: vnni w8 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row, q + 128, and
+ * weights. Sums start with -128 times those of the weights, at p. */
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
+{
+    return (v_int)_mm256_dpbusd_epi32((__m256i)sum, (__m256i)x, (__m256i)w);
+}
+#define v_dot_low v_dot
+#define v_start(p) v_load_words(p)
+
+//: v_dot when: vnni w4 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row, q + 128, and
+ * weights. Sums start with -128 times those of the weights, at p. */
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
+{
+    return (v_int)_mm_dpbusd_epi32((__m128i)sum, (__m128i)x, (__m128i)w);
+}
+#define v_dot_low v_dot
+#define v_start(p) v_load_words(p)
+
+//: v_dot when: avxvnni w8 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row, q + 128, and
+ * weights. Sums start with -128 times those of the weights, at p. */
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
+{
+    return (v_int)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)x,
+                                          (__m256i)w);
+}
+#define v_dot_low v_dot
+#define v_start(p) v_load_words(p)
+
+//: v_dot when: avxvnni w4 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row, q + 128, and
+ * weights. Sums start with -128 times those of the weights, at p. */
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
+{
+    return (v_int)_mm_dpbusd_avx_epi32((__m128i)sum, (__m128i)x, (__m128i)w);
+}
+#define v_dot_low v_dot
+#define v_start(p) v_load_words(p)
+
+//: v_dot_low when: maddubs w16 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row and weights, all in
+ * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
+INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+{
+    const __mmask64 less = _mm512_movepi8_mask((__m512i)w);
+    const __m512i q = _mm512_mask_sub_epi8((__m512i)x, less,
+                                           _mm512_setzero_si512(), (__m512i)x);
+    const __m512i two = _mm512_maddubs_epi16(_mm512_abs_epi8((__m512i)w), q);
+    return sum + (v_int)_mm512_madd_epi16(two, _mm512_set1_epi16(1));
+}
+
+//: v_dot_low when: maddubs w8 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row and weights, all in
+ * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
+INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+{
+    const __m256i q = _mm256_sign_epi8((__m256i)x, (__m256i)w);
+    const __m256i two = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)w), q);
+    return sum + (v_int)_mm256_madd_epi16(two, _mm256_set1_epi16(1));
+}
+
+//: v_dot_low when: maddubs w4 needs: intrinsics v_words
+/* sum + the four products of each column: of bytes of a row and weights, all in
+ * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
+INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+{
+    const __m128i q = _mm_sign_epi8((__m128i)x, (__m128i)w);
+    const __m128i two = _mm_maddubs_epi16(_mm_abs_epi8((__m128i)w), q);
+    return sum + (v_int)_mm_madd_epi16(two, _mm_set1_epi16(1));
+}
+
+//: v_dot_low when: plain needs: v_words
+/* sum + the four products of each column: of bytes of a row and weights, all in
+ * -127 .. 127. */
+#if defined __ARM_FEATURE_DOTPROD
+#include <arm_neon.h>
+INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+{
+    return (v_int)vdotq_s32((int32x4_t)sum, (int8x16_t)x, (int8x16_t)w);
+}
+#else
+INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+{
+    const v_bits a = (v_bits)x, b = (v_bits)w;
+    for (int i = 0; i < 32; i += 8)
+        sum += ((v_int)(a << i) >> 24) * ((v_int)(b << i) >> 24);
+    return sum;
+}
+#endif
+
+//: v_dot when: signed needs: v_dot_low
+/* The same of bytes of a row that are q + 128. */
+#define v_dot(sum, x, w) v_dot_low(sum, (x) ^ (int32_t)0x80808080, w)
+#define v_start(p) ((v_int){0})
+
+//: row_peak needs: v_load load_some
+/* The largest |x| by its bits, of which those of NaN are the largest. */
+static int32_t row_peak(const float *x, int64_t k)
+{
+    v_int top = {0};
+    int32_t all = 0;
+    for (int64_t i = 0; i < k; i += W) {
+        const v_int bits = (v_int)load_some(x + i, k - i) & 0x7fffffff;
+        const v_int larger = bits > top;
+        top = (bits & larger) | (top & ~larger);
+    }
+    for (int64_t i = 0; i < W; i++)
+        all = top[i] > all ? top[i] : all;
+    return all;
+}
+
+//: v_nearest needs: v_splat
+/* The bits of x + 1.5 * 2^23, |x| < 2^22: the integer next to x, the even one
+ * of two, in the lowest 22. */
+INLINE v_bits v_nearest(v x)
+{
+    return (v_bits)(x + v_splat(0x1.8p+23f));
+}
+
+//: v_put_columns needs: v_columns
+/* The lowest byte of each lane. */
+INLINE void v_put_columns(uint8_t *y, v_bits x)
+{
+    *(v_columns *)y = __builtin_convertvector(x & 255, v_columns);
+}
+
+//: v_put_int8 needs: v_nearest v_put_columns
+INLINE void v_put_int8(uint8_t *y, v x)
+{
+    v_put_columns(y, v_nearest(x) ^ 128);
+}
+
+//: v_put_int15 needs: v_nearest v_put_columns
+INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x)
+{
+    const v_bits near = v_nearest(x);
+    v_put_columns(y, near >> 7 ^ 128);
+    v_put_columns(low, near & 127);
+}

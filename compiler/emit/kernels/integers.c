@@ -1,0 +1,173 @@
+/* integers.c: weights that are integers, one by one, in panels as formats.h has
+ * them, and rows that are quantised. dots.c has them in vectors.            */
+
+//: float_at
+/* The float whose bytes are at p, in memory of bytes. */
+static inline float float_at(const void *p)
+{
+    const uint8_t *from = (const uint8_t *)p;
+    union { uint8_t byte[4]; float f; } u;
+    for (int64_t i = 0; i < 4; i++)
+        u.byte[i] = from[i];
+    return u.f;
+}
+
+//: store_float
+/* The other way round. */
+static inline void store_float(uint8_t *p, float x)
+{
+    union { float f; uint8_t byte[4]; } u;
+    u.f = x;
+    for (int64_t i = 0; i < 4; i++)
+        p[i] = u.byte[i];
+}
+
+//: int8_at
+/* Number k of a column of a panel. */
+static inline int32_t int8_at(const int8_t *panel, int64_t k, int64_t column)
+{
+    return panel[k / 4 * 64 + column * 4 + k % 4];
+}
+
+//: int4_at
+static inline int32_t int4_at(const uint8_t *panel, int64_t k, int64_t column)
+{
+    const uint8_t *pair = panel + k / 64 * 576;
+    const uint8_t *group = pair + k / 32 % 2 * 256;
+    const uint8_t *step = pair + 512 + k / 32 % 2 * 32 + column;
+    const int32_t two = group[k % 32 / 8 * 64 + column * 4 + k % 4];
+    const int32_t one = two >> (k % 8 / 4 * 4) & 15;
+    return (one - 8) * step[0] + (int8_t)step[16];
+}
+
+//: kernel embed_row_int8 needs: fma1 float_at int8_at
+/* embed_row() of a column of a panel: its numbers times its scale. */
+static void embed_row_int8(float *y, const int8_t *panel, int64_t column,
+                           int64_t d, float scale, const float *position)
+{
+    const float unit = float_at(panel + (d + 63) / 64 * 1024 + column * 4);
+    for (int64_t k = 0; k < d; k++) {
+        const float w = (float)int8_at(panel, k, column) * unit;
+        y[k] = position ? fma1(scale, w, position[k]) : scale * w;
+    }
+}
+
+//: kernel embed_row_int4 needs: fma1 float_at int4_at
+static void embed_row_int4(float *y, const uint8_t *panel, int64_t column,
+                           int64_t d, float scale, const float *position)
+{
+    const float unit = float_at(panel + (d + 63) / 64 * 576 + column * 4);
+    for (int64_t k = 0; k < d; k++) {
+        const float w = (float)int4_at(panel, k, column) * unit;
+        y[k] = position ? fma1(scale, w, position[k]) : scale * w;
+    }
+}
+
+//: row_peak when: w1
+/* The largest |x| by its bits, of which those of NaN are the largest. */
+static int32_t row_peak(const float *x, int64_t k)
+{
+    int32_t top = 0;
+    for (int64_t i = 0; i < k; i++) {
+        union { float f; int32_t bits; } u;
+        u.f = x[i];
+        u.bits &= 0x7fffffff;
+        top = u.bits > top ? u.bits : top;
+    }
+    return top;
+}
+
+//: v_nearest when: w1 needs: v
+/* The bits of x + 1.5 * 2^23, |x| < 2^22: the integer next to x, the even one
+ * of two, in the lowest 22. */
+INLINE uint32_t v_nearest(v x)
+{
+    union { float f; uint32_t bits; } u;
+    u.f = x + 0x1.8p+23f;
+    return u.bits;
+}
+
+//: v_put_int8 when: w1 needs: v_nearest
+INLINE void v_put_int8(uint8_t *y, v x)
+{
+    *y = (uint8_t)(v_nearest(x) ^ 128);
+}
+
+//: v_put_int15 when: w1 needs: v_nearest
+INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x)
+{
+    const uint32_t near = v_nearest(x);
+    *y = (uint8_t)((near >> 7) ^ 128);
+    *low = near & 127;
+}
+
+//: row_unit needs: row_peak v_splat load_some
+/* What the integers of a row are times, so that the largest |x| is `most`; and
+ * its inverse. Rows of nearly nothing are zeros; so are those with a number
+ * that is not finite, times NaN. */
+static float row_unit(const float *x, int64_t k, float most, float *inverse)
+{
+    union { int32_t bits; float f; } peak;
+    peak.bits = row_peak(x, k);
+    *inverse = 0.0f;
+    if (peak.bits >= 0x7f800000) {
+        peak.bits = 0x7fc00000;  /* NaN, the same of all compilers */
+        return peak.f;
+    }
+    if (peak.f < 0x1p-100f)
+        return 0.0f;
+    *inverse = most / peak.f;
+    return peak.f / most;
+}
+
+//: fill_bytes needs: store_float
+static void fill_bytes(uint8_t *y, int64_t from, int64_t to, uint8_t x)
+{
+    for (int64_t i = from; i < to; i++)
+        y[i] = x;
+}
+
+//: kernel quantize_rows_int8 needs: row_unit fill_bytes v_put_int8
+/* Rows of k numbers as integers q in -127 .. 127, stored as q + 128, and behind
+ * `stored` of these (q is 0 beyond k) the float that they are times. */
+static void quantize_rows_int8(uint8_t *y, int64_t ldy, const float *x,
+                               int64_t ldx, int64_t rows, int64_t k,
+                               int64_t stored)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float inverse;
+        const float unit = row_unit(x, k, 127.0f, &inverse);
+        const int64_t some = inverse == 0.0f ? 0 : k;
+        int64_t j = 0;
+        for (; j < some; j += W)
+            v_put_int8(y + j, load_some(x + j, k - j) * v_splat(inverse));
+        fill_bytes(y, j, stored, 128);
+        store_float(y + stored, unit);
+        x += ldx;
+        y += ldy;
+    }
+}
+
+//: kernel quantize_rows_int15 needs: row_unit fill_bytes v_put_int15
+/* The same as v = 128 h + l in -16256 .. 16256: `stored` bytes of h + 128, then
+ * as many of l, in 0 .. 127, then the float. */
+static void quantize_rows_int15(uint8_t *y, int64_t ldy, const float *x,
+                                int64_t ldx, int64_t rows, int64_t k,
+                                int64_t stored)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float inverse;
+        const float unit = row_unit(x, k, 16256.0f, &inverse);
+        const int64_t some = inverse == 0.0f ? 0 : k;
+        uint8_t *low = y + stored;
+        int64_t j = 0;
+        for (; j < some; j += W)
+            v_put_int15(y + j, low + j,
+                        load_some(x + j, k - j) * v_splat(inverse));
+        fill_bytes(y, j, stored, 128);
+        fill_bytes(low, j, stored, 0);
+        store_float(low + stored, unit);
+        x += ldx;
+        y += ldy;
+    }
+}

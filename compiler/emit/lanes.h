@@ -1,0 +1,33 @@
+/* lanes.h: what the texts of all tiles have in common: see lanes.c. */
+#ifndef ATTNC_EMIT_LANES_H
+#define ATTNC_EMIT_LANES_H
+
+#include "emit/kernels.h"
+
+/* Binds `hole` to the text of base + times * step + plus. */
+void let_at(Emit *e, const char *hole, const char *base, int times,
+            const char *step, int plus);
+/* Binds what names accumulator (i, j): row i, vector j. */
+void let_lane(Emit *e, TileKey k, int i, int j);
+/* One block of text for each accumulator of row i; nothing bound stays bound.
+ */
+void put_lanes(Emit *e, TileKey k, int i, const char *block);
+/* Prefetches lines at `next`, which goes on to those behind. */
+void put_prefetch(Emit *e, TileKey k);
+/* Binds $act and $more so that $act(x$more) is the activation of x; a relu is
+ * written out.                                                              */
+void let_act(Emit *e, TileKey k);
+/* act(acc + bias) + residual, to C. */
+void put_end(Emit *e, TileKey k);
+/* The same of one float x, of row r and column j + l. */
+void put_scalar_end(Emit *e, TileKey k);
+
+/* ---------------------------------------------------------- tile_int.c --- */
+/* The statements of a tile of integers, between its braces: to the sums times
+ * their scales, and what put_end() does.                                    */
+void put_integer_tile(Emit *e, TileKey k);
+/* Is it one of the JIT's with more sums than registers hold? Then it calls
+ * others, none larger than this one.                                        */
+bool tile_parts(TileKey k, TileKey *part);
+
+#endif

@@ -1,0 +1,404 @@
+/* tile_int_test.c: tiles of integers of every way of making them, against sums
+ * in 64 bits, and where rows are floats the chain of FMAs as it is defined; bit
+ * for bit.                                                                  */
+#define _GNU_SOURCE
+#include "backend/backend.h"
+#include "emit/kernels.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/scratch.h"
+#include "support/kernel_lab.h"
+
+enum {
+    MostK = 200,
+    Stored = 256, /* the most that MostK takes */
+    Wide = 64,
+    High = 16,
+    C = 112,
+    Apart = 28, /* panels of C, where that is asked at run time */
+    RowBytes = 2 * Stored + 64,
+    PanelBytes = 16 * Stored + 128,
+    Full = EpBias | EpAct | EpResidual
+};
+
+/* by all dtypes and arithmetics */
+static const TileKey forms[] = {
+    { .mr = 1, .nr = 16, .epilogue = 0 },
+    { .mr = 1, .nr = 64, .epilogue = Full | EpPrefetch, .act = ActGelu },
+    { .mr = 2, .nr = 48, .epilogue = EpBias | EpAct, .act = ActRelu },
+    { .mr = 3, .nr = 16, .epilogue = EpAny },
+    { .mr = 5, .nr = 32, .epilogue = EpBias | EpResidual },
+};
+enum { Forms = sizeof forms / sizeof *forms, Tiles = Forms * 6 };
+static TileKey tiles[Tiles];
+
+static const LabWay ways[] = {
+    { NULL, "icelake-server", 16, NULL },
+    { NULL, "x86-64-v4", 16, NULL },
+    { NULL, "alderlake", 8, NULL },
+    { NULL, "x86-64-v3", 8, NULL },
+    { NULL, "x86-64-v2", 4, NULL },
+    { NULL, "armv8-a", 4, NULL },
+    { "clang-19", "icelake-server", 16, NULL },
+    { "gcc", "icelake-server", 16, NULL },
+    { "gcc", "icelake-server", 8, NULL },
+    { "clang-19", "icelake-server", 4, NULL },
+    { "clang-19", "x86-64-v4", 16, NULL },
+    { "gcc", "x86-64-v4", 16, NULL },
+    { "clang-19", "alderlake", 8, NULL },
+    { "gcc", "alderlake", 4, NULL },
+    { "clang-19", "x86-64-v3", 8, NULL },
+    { "gcc", "x86-64-v3", 8, NULL },
+    { "clang-19", "x86-64-v3", 4, NULL },
+    { "gcc", "x86-64-v2", 4, NULL },
+    { "clang-19", "armv8-a", 4, NULL },
+    { "clang-19", "armv8-a", 4, "x86-64-v3" },
+    { "gcc", "armv8-a", 4, "x86-64-v3" },
+    { "clang-19", "x86-64-v3", 1, NULL },
+    { "tcc", "generic", 1, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static const char *const kernels[] = { "activate_rows_relu",
+                                       "activate_rows_gelu",
+                                       "activate_rows_gelu_tanh",
+                                       "activate_rows_silu",
+                                       "embed_row_int8",
+                                       "embed_row_int4",
+                                       NULL };
+typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
+                      int64_t);
+
+typedef enum { NumbersAny, NumbersMost, NumbersLeast, Numbers } Fullness;
+
+static _Alignas(64) uint8_t panels[Wide / 16 * PanelBytes];
+static _Alignas(64) uint8_t bytes[High * RowBytes];
+static _Alignas(64) float floats[High * Stored];
+static int weight[Wide][Stored]; /* what is in the panels */
+static float scale[Wide], unit[High], bias[C], residual[High * C];
+static float c[(High + 1) * C], want[(High + 1) * C];
+
+static int64_t stored_of(int64_t k)
+{
+    return (k + 63) / 64 * 64;
+}
+
+static int64_t panel_bytes(Dtype d, int64_t k)
+{
+    return stored_of(k) / 64 * (d == DtypeInt4 ? 576 : 1024) + 128;
+}
+
+static int random_in(int from, int to)
+{
+    return from + (int)(lab_random() % (uint32_t)(to - from + 1));
+}
+
+static float random_scale(void)
+{
+    return (float)random_in(1, 1 << 20) * 0x1p-24f;
+}
+
+/* -------------------------------------------------------------- panels --- */
+
+static int number(Fullness full, int least, int most)
+{
+    return full == NumbersMost  ? most
+         : full == NumbersLeast ? least
+                                : random_in(least, most);
+}
+
+/* Behind k int8 has zeros. */
+static void fill_int8(int64_t k, Fullness full)
+{
+    for (int64_t n = 0; n < Wide; n++)
+        for (int64_t i = 0; i < stored_of(k); i++) {
+            weight[n][i] = i < k ? number(full, -127, 127) : 0;
+            panels[n / 16 * panel_bytes(DtypeInt8, k) + i / 4 * 64 + n % 16 * 4
+                   + i % 4] = (uint8_t)weight[n][i];
+        }
+}
+
+/* Group g of column n; what is behind k is anything. */
+static void fill_group(int64_t k, int64_t n, int64_t g, Fullness full)
+{
+    uint8_t *pair = panels + n / 16 * panel_bytes(DtypeInt4, k) + g / 2 * 576;
+    const int step = number(full, 1, 16);
+    const int offset = random_in(8 * step - 127, 127 - 7 * step);
+    pair[512 + g % 2 * 32 + n % 16] = (uint8_t)step;
+    pair[512 + g % 2 * 32 + 16 + n % 16] = (uint8_t)offset;
+    for (int64_t i = 0; i < 32; i++) {
+        const int four = number(full, 0, 15);
+        uint8_t *at = pair + g % 2 * 256 + i / 8 * 64 + n % 16 * 4 + i % 4;
+        weight[n][g * 32 + i] = (four - 8) * step + offset;
+        *at = (uint8_t)(i / 4 % 2 ? *at | four << 4 : four);
+    }
+}
+
+static void fill_panels(Dtype d, int64_t k, Fullness full)
+{
+    if (d == DtypeInt8)
+        fill_int8(k, full);
+    for (int64_t n = 0; n < Wide && d == DtypeInt4; n++)
+        for (int64_t g = 0; g < stored_of(k) / 32; g++)
+            fill_group(k, n, g, full);
+    for (int64_t n = 0; n < Wide; n++) {
+        uint8_t *end = panels + (n / 16 + 1) * panel_bytes(d, k) - 128;
+        int32_t minus = 0;
+        for (int64_t i = 0; i < stored_of(k); i++)
+            minus -= 128 * weight[n][i];
+        scale[n] = random_scale();
+        memcpy(end + n % 16 * 4, &scale[n], 4);
+        memcpy(end + 64 + n % 16 * 4, &minus, 4);
+    }
+}
+
+/* ---------------------------------------------------------------- rows --- */
+
+/* Floats with NaN behind k, and bytes with what stands for 0. */
+static void fill_rows(Arithmetic a, int64_t k, Fullness full)
+{
+    const int64_t stored = stored_of(k), planes = a == ArithmeticInt15 ? 2 : 1;
+    lab_fill(floats, High * Stored, FillUniform);
+    for (int64_t r = 0; r < High; r++) {
+        uint8_t *row = bytes + r * RowBytes;
+        for (int64_t i = 0; i < stored; i++) {
+            row[i] = (uint8_t)(i < k ? number(full, 1, 255) : 128);
+            row[stored + i] = (uint8_t)(i < k ? random_in(0, 127) : 0);
+        }
+        for (int64_t i = k; i < Stored; i++)
+            floats[r * Stored + i] = NAN;
+        unit[r] = random_scale();
+        memcpy(row + planes * stored, &unit[r], 4);
+    }
+}
+
+static float sum_of(TileKey key, int64_t k, int64_t r, int64_t n)
+{
+    const uint8_t *row = bytes + r * RowBytes;
+    int64_t sum = 0, low = 0;
+    float x = 0.0f;
+    for (int64_t i = 0; i < k; i++) {
+        sum += (row[i] - 128) * weight[n][i];
+        low += row[stored_of(k) + i] * weight[n][i];
+        x = fmaf(floats[r * Stored + i], (float)weight[n][i], x);
+    }
+    switch (key.arithmetic) {
+    case ArithmeticInt8: return (float)sum * (unit[r] * scale[n]);
+    case ArithmeticInt15:
+        return fmaf(128.0f, (float)sum, (float)low) * (unit[r] * scale[n]);
+    default: return x * scale[n];
+    }
+}
+
+static float activated(const Lab *l, Activation act, float x)
+{
+    Activate *f = (Activate *)lab_function(
+        l, arena_printf(lab_arena, "activate_rows_%s", act_text[act].plain));
+    f(&x, 1, &x, 1, 1, 1);
+    return x;
+}
+
+static int64_t ldp_of(TileKey key)
+{
+    return key.epilogue & EpAny ? Apart : 16;
+}
+
+static void expect(const Lab *l, TileKey key, int parts, Activation act,
+                   int64_t k)
+{
+    lab_guard(want, (High + 1) * C);
+    for (int64_t r = 0; r < key.mr; r++)
+        for (int64_t n = 0; n < key.nr; n++) {
+            const int64_t column = n / 16 * ldp_of(key) + n % 16;
+            const int64_t at = r * C + column;
+            float x = sum_of(key, k, r, n);
+            if (parts & EpBias)
+                x += bias[column];
+            if (parts & EpAct)
+                x = activated(l, act, x);
+            if (parts & EpResidual)
+                x += residual[at];
+            want[at] = x;
+        }
+}
+
+/* --------------------------------------------------------------- tiles --- */
+
+typedef void Called(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                    int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                    int64_t);
+
+static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
+                      int64_t k)
+{
+    const bool of_floats = key.arithmetic == ArithmeticF32;
+    const int64_t all[TileParameters] = {
+        (int64_t)(of_floats ? (void *)floats : (void *)bytes),
+        of_floats ? Stored : RowBytes,
+        (int64_t)panels,
+        panel_bytes(key.dtype, k),
+        k,
+        (int64_t)c,
+        C,
+        parts & EpBias ? (int64_t)bias : 0,
+        parts & EpResidual ? (int64_t)residual : 0,
+        C,
+        parts & EpAct ? act : ActNone,
+        (int64_t)panels,
+        ldp_of(key),
+    };
+    int64_t x[TileParameters] = { 0 };
+    int n = 0;
+    for (int p = 0; p < TileParameters; p++)
+        if (tile_has(key, (TileParameter)p))
+            x[n++] = all[p];
+    ((Called *)lab_function(l, tile_name(lab_arena, key)))(x[0], x[1], x[2],
+                                                           x[3], x[4], x[5],
+                                                           x[6], x[7], x[8],
+                                                           x[9], x[10], x[11],
+                                                           x[12]);
+}
+
+static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
+                     int64_t k)
+{
+    key.width = l->target.width;
+    key.prebuilt = !l->object;
+    if (key.arithmetic == ArithmeticF32 && !l->target.fma)
+        return;
+    expect(l, key, parts, act, k);
+    lab_guard(c, (High + 1) * C);
+    call_tile(l, key, parts, act, k);
+    for (int64_t i = 0; i < (High + 1) * C; i++)
+        if (memcmp(&c[i], &want[i], 4) != 0)
+            fail_msg("%s: %s, k %d: row %d, column %d is %a, expected %a",
+                     l->name, tile_name(lab_arena, key), (int)k, (int)i / C,
+                     (int)i % C, (double)c[i], (double)want[i]);
+}
+
+static const int64_t depths[] = { 1, 2, 3, 4, 5, 31, 32, 63, 64, 65, 96, 200 };
+enum { Depths = sizeof depths / sizeof *depths };
+
+static void test_emitted(void **state)
+{
+    (void)state;
+    int cases = 0;
+    for (int t = 0; t < Tiles; t++)
+        for (int d = 0; d < Depths; d++, cases++) {
+            const TileKey key = tiles[t];
+            fill_panels(key.dtype, depths[d], (Fullness)(cases % Numbers));
+            fill_rows(key.arithmetic, depths[d],
+                      (Fullness)(cases / Numbers % Numbers));
+            for (int i = 0; i < n_labs; i++)
+                if (lab[i].object)
+                    run_tile(&lab[i], key,
+                             key.epilogue == EpAny ? Full : key.epilogue,
+                             key.epilogue == EpAny ? ActGelu : key.act,
+                             depths[d]);
+        }
+    assert_true(cases > 0);
+}
+
+/* Every size, of every way, with each of the eight forms in turn. */
+static void run_prebuilt(TileKey key)
+{
+    static const Activation turn[] = { ActRelu, ActGeluTanh, ActSilu };
+    static const int64_t some[] = { 3, 65, 200 };
+    key.epilogue = EpAny;
+    for (key.mr = 1; key.mr <= High; key.mr++)
+        for (key.nr = 16; key.nr <= Wide; key.nr += 16) {
+            const int64_t k = some[(key.mr + key.nr / 16) % 3];
+            fill_panels(key.dtype, k, NumbersAny);
+            fill_rows(key.arithmetic, k, NumbersAny);
+            for (int i = 0; i < n_labs; i++)
+                if (!lab[i].object)
+                    run_tile(&lab[i], key, (key.mr + key.nr / 16) % (Full + 1),
+                             turn[key.mr % 3], k);
+        }
+}
+
+static void each_pair(void (*run)(TileKey))
+{
+    for (int d = DtypeInt8; d <= DtypeInt4; d++)
+        for (int a = ArithmeticF32; a <= ArithmeticInt15; a++)
+            run((TileKey){ .dtype = (Dtype)d, .arithmetic = (Arithmetic)a });
+}
+
+static void test_prebuilt(void **state)
+{
+    (void)state;
+    each_pair(run_prebuilt);
+}
+
+/* ------------------------------------------------------------- look-up --- */
+
+static void look_up(const Lab *l, Dtype d, int64_t k)
+{
+    typedef void LookUp(float *, const uint8_t *, int64_t, int64_t, float,
+                        const float *);
+    LookUp *f = (LookUp *)lab_function(l, d == DtypeInt8 ? "embed_row_int8"
+                                                         : "embed_row_int4");
+    const float *position = floats;
+    for (int64_t n = 0; n < Wide; n++) {
+        const uint8_t *panel = panels + n / 16 * panel_bytes(d, k);
+        lab_guard(c, 2 * MostK + 2);
+        f(c, panel, n % 16, k, 1.7f, position);
+        f(c + MostK + 1, panel, n % 16, k, 1.7f, NULL);
+        for (int64_t i = 0; i < k; i++) {
+            const float w = (float)weight[n][i] * scale[n];
+            assert_true(c[MostK + 1 + i] == 1.7f * w);
+            if (l->target.fma)
+                assert_true(c[i] == fmaf(1.7f, w, position[i]));
+        }
+        assert_true(is_canary(c[k]) && is_canary(c[MostK + 1 + k]));
+    }
+}
+
+static void test_look_up(void **state)
+{
+    (void)state;
+    for (int d = DtypeInt8; d <= DtypeInt4; d++)
+        for (int at = 0; at < Depths; at++) {
+            fill_panels((Dtype)d, depths[at], NumbersAny);
+            fill_rows(ArithmeticF32, depths[at], NumbersAny);
+            for (int i = 0; i < n_labs; i++)
+                look_up(&lab[i], (Dtype)d, depths[at]);
+        }
+}
+
+static int n_tiles;
+
+static void add_forms(TileKey pair)
+{
+    for (int i = 0; i < Forms; i++) {
+        tiles[n_tiles] = forms[i];
+        tiles[n_tiles].dtype = pair.dtype;
+        tiles[n_tiles++].arithmetic = pair.arithmetic;
+    }
+}
+
+static int open_labs(void **state)
+{
+    lab_fill(bias, C, FillUniform);
+    lab_fill(residual, High * C, FillUniform);
+    each_pair(add_forms);
+    if (scratch_make(state) != 0)
+        return -1;
+    lab_way = ways;
+    lab_open(kernels, tiles, n_tiles, "");
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_emitted),
+        cmocka_unit_test(test_prebuilt),
+        cmocka_unit_test(test_look_up),
+    };
+    return cmocka_run_group_tests(tests, open_labs, close_labs);
+}
