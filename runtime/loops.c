@@ -5,17 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "loops.h"
-
-#define EACH static inline __attribute__((always_inline))
+#include "integer_loops.h"
 
 /* ------------------------------------------------------------- numbers --- */
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define LITTLE(bits, v) __builtin_bswap##bits(v)
-#else
-#define LITTLE(bits, v) (v)
-#endif
-
 EACH uint16_t bits_16(const unsigned char *at)
 {
     uint16_t v;
@@ -314,13 +306,40 @@ EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
     {                                                                         \
         deviates_any(key, first, n, deviation, mean, out);                    \
     }                                                                         \
+    target static void name##_largest(const float *x, int64_t stride,         \
+                                      int64_t n, float *largest)              \
+    {                                                                         \
+        largest_any(x, stride, n, largest);                                   \
+    }                                                                         \
+    target static void name##_int8_sums(const float *x, int64_t stride,       \
+                                        int64_t n, const Step *s,             \
+                                        LaneSums *sums)                       \
+    {                                                                         \
+        int8_sums_any(x, stride, n, s, sums);                                 \
+    }                                                                         \
+    target static void name##_int8(const float *x, int64_t stride, int64_t n, \
+                                   const Step *s, unsigned char *lines,       \
+                                   LaneSums *sums)                            \
+    {                                                                         \
+        int8_any(x, stride, n, s, lines, sums);                               \
+    }                                                                         \
+    target static void name##_int4(const float *x, int64_t stride, int64_t n, \
+                                   const Step *s, unsigned char *lines,       \
+                                   LaneSums *sums)                            \
+    {                                                                         \
+        int4_any(x, stride, n, s, lines, sums);                               \
+    }                                                                         \
     static const Loops name = { .floats = name##_floats,                      \
                                 .not_finite = name##_not_finite,              \
                                 .change = name##_change,                      \
                                 .scale = name##_scale,                        \
                                 .bf16 = name##_bf16,                          \
                                 .transpose = name##_transpose,                \
-                                .deviates = name##_deviates }
+                                .deviates = name##_deviates,                  \
+                                .largest = name##_largest,                    \
+                                .int8_sums = name##_int8_sums,                \
+                                .int8 = name##_int8,                          \
+                                .int4 = name##_int4 }
 
 LOOPS(plain, );
 

@@ -5,6 +5,19 @@
 
 #include "rt.h"
 
+enum { ATTN_GROUP = 64 }; /* numbers of a column of integers, as formats.h */
+
+typedef struct { /* of a panel's columns: a number is about `step` times its */
+    float step[ATTN_PANEL], per_step[ATTN_PANEL]; /* integer; 1 / step */
+} Step;
+
+typedef struct { /* over the numbers x of each column, and their integers w */
+    float error[ATTN_PANEL];   /* (x - w step)^2 */
+    float along[ATTN_PANEL];   /* (x - w step) w */
+    float squares[ATTN_PANEL]; /* w^2 */
+    int32_t total[ATTN_PANEL]; /* w, of what is stored */
+} LaneSums;
+
 typedef struct {
     /* Elements first .. first + n - 1 of numbers of a type as floats. */
     void (*floats)(StType type, const unsigned char *at, int64_t first,
@@ -19,6 +32,18 @@ typedef struct {
     /* mean + deviation times the deviates first .. first + n - 1 of a key */
     void (*deviates)(uint64_t key, int64_t first, int64_t n, double deviation,
                      float mean, float *out);
+    /* Of numbers k < n of ATTN_PANEL columns, at x[k * stride + column]: */
+    /* largest[column] or the largest magnitude, which leaves NaN out */
+    void (*largest)(const float *x, int64_t stride, int64_t n, float *largest);
+    /* the sums but total, as int8 */
+    void (*int8_sums)(const float *x, int64_t stride, int64_t n, const Step *s,
+                      LaneSums *sums);
+    /* An ATTN_GROUP of them as they are packed (formats.h), n of which are
+     * there. int4's steps and offsets are those of the least error.         */
+    void (*int8)(const float *x, int64_t stride, int64_t n, const Step *s,
+                 unsigned char *lines, LaneSums *sums);
+    void (*int4)(const float *x, int64_t stride, int64_t n, const Step *s,
+                 unsigned char *lines, LaneSums *sums);
 } Loops;
 
 const Loops *loops_of(int vectors); /* NULL: not of this machine; from 0 on */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weights.h"
+#include "integers.h"
 
 enum {
     Columns = 256,       /* of a block of ATTN_PANEL rows: 16 KiB */
@@ -29,7 +29,7 @@ static int64_t round_up(int64_t n)
 /* ------------------------------------------------------------- a block --- */
 typedef struct { /* where the rows of a tensor go */
     Elements from;
-    void *block; /* floats, or bf16 */
+    void *block; /* floats, bf16, or panels of integers */
 } Way;
 
 static void scale(const Way *w, float *x, int64_t n)
@@ -152,6 +152,65 @@ static void pack_distances(Way *w)
     }
 }
 
+/* ------------------------------------------------------------ integers --- */
+
+/* Some lanes of a line are an item's; those of others may be written to by
+ * another thread.                                                           */
+static void put_lanes(unsigned char *to, const void *from,
+                      const LaneRange *lanes, int64_t bytes, int64_t each)
+{
+    const unsigned char *at = from;
+    const int64_t first = lanes->first_lane * each;
+    const size_t n = (size_t)((lanes->end - lanes->first_lane) * each);
+    for (int64_t i = first; i < bytes; i += ATTN_PANEL * each)
+        memcpy(to + i, at + i, n);
+}
+
+static unsigned char *panel_of(const Way *w, const LaneRange *lanes)
+{
+    const PackItem *item = w->from.item;
+    const int64_t column = item->first + lanes->column - lanes->first_lane;
+    return (unsigned char *)w->block
+         + column * dtype_column_bytes(item->dtype, item->k);
+}
+
+/* Lines of a column's 4 bytes, then those of a byte: int4's steps, offsets. */
+static void put_lines(void *way, const LaneRange *lanes, int64_t k,
+                      const unsigned char *lines)
+{
+    const Way *w = way;
+    const Dtype dtype = w->from.item->dtype;
+    const int64_t bytes = group_bytes(dtype);
+    const int64_t fours = bytes / (4 * ATTN_GROUP) * (4 * ATTN_GROUP);
+    unsigned char *to = panel_of(w, lanes) + k / ATTN_GROUP * bytes;
+    put_lanes(to, lines, lanes, fours, 4);
+    put_lanes(to + fours, lines + fours, lanes, bytes - fours, 1);
+}
+
+static void put_scales(void *way, const LaneRange *lanes, const float *scale,
+                       const int32_t *total)
+{
+    const Way *w = way;
+    const PackItem *item = w->from.item;
+    float scales[ATTN_PANEL];
+    int32_t sums[ATTN_PANEL];
+    unsigned char *to = panel_of(w, lanes)
+                      + dtype_stored(item->dtype, item->k) / ATTN_GROUP
+                            * group_bytes(item->dtype);
+    for (int i = 0; i < ATTN_PANEL; i++) {
+        scales[i] = item->scaled ? scale[i] * item->scale : scale[i];
+        sums[i] = -128 * total[i];
+    }
+    put_lanes(to, scales, lanes, sizeof scales, sizeof *scales);
+    put_lanes(to + sizeof scales, sums, lanes, sizeof sums, sizeof *sums);
+}
+
+static void pack_integers(Way *w, int64_t row, int64_t end)
+{
+    const Taker taker = { w, put_lines, put_scales };
+    integers_make(&w->from, row, end - row, &taker);
+}
+
 /* -------------------------------------------------------------- pieces --- */
 typedef struct {
     const PackList *list;
@@ -189,6 +248,8 @@ static void pack_piece(const Work *w, int64_t i, int64_t piece)
         pack_distances(&way);
     else if (item->layout != PackPanels)
         pack_rows(&way, row, end);
+    else if (dtype_is_integer(item->dtype))
+        pack_integers(&way, row, end);
     else if (way.from.t && item->from.transposed)
         pack_transposed(&way, row, end);
     else

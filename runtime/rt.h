@@ -245,10 +245,17 @@ typedef struct {             /* where weights come from */
 
 /* packing.c: fills `packed` (p->bytes, zeroed). */
 void weights_pack(const PackList *p, const WeightSource *from, void *packed);
+
+/* --------------------------------------------------- weights_tensor.c --- */
 /* One tensor as the packer sees it, rounded to its block's format, row-major
  * floats, without folded scale: for the oracle. */
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out);
+/* Of one that is stored in integers, these: w [rows, k], -127 .. 127, and the
+ * scales [rows], without the folded one. An element is scale times w, rounded
+ * once.                                                                     */
+void weights_integers(const PackItem *item, const Safetensors *file,
+                      uint64_t seed, int8_t *w, float *scale);
 
 /* ----------------------------------------------------------- tables.c --- */
 /* Of rows row .. row + rows - 1 of a table of positions the columns first ..
@@ -281,8 +288,9 @@ void report_free(Report *r);
 /* One line for what is the same of many layers, 20 of errors and of warnings at
  * most. Errors: every tensor that is missing (with the nearest name that
  * nothing uses), mis-shaped or not of numbers; 1s before a shape are nothing,
- * and a matrix may have its columns in several dimensions: [d, c, p, p].
- * Warnings: values that are not finite, tensors that nothing uses whole. Notes:
+ * and a matrix may have its columns in several dimensions: [d, c, p, p]; and
+ * values that are not finite where integers are made of them. Warnings: such
+ * values elsewhere, tensors that nothing uses whole. Notes:
  * tables of tokens and positions that have more rows than the model; the first
  * are taken. r->errors counts tensors. True when there is no error.         */
 bool weights_check(const PackList *p, const Safetensors *file, Report *r);

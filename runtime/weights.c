@@ -117,13 +117,3 @@ void elements_column(Elements *e, int64_t column, int64_t row, int64_t n,
     else
         elements_read(e, row, n, column, 1, out, 1);
 }
-
-void weights_tensor(const PackItem *item, const Safetensors *file,
-                    uint64_t seed, float *out)
-{
-    const int64_t n = item->rows * item->k;
-    Elements e = elements_of(item, file, seed);
-    elements_read(&e, 0, item->rows, 0, item->k, out, item->k);
-    for (int64_t i = 0; i < n && item->dtype == DtypeBf16; i++)
-        out[i] = bf16_float(bf16_of(out[i]));
-}

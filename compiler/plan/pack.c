@@ -98,7 +98,8 @@ static int64_t block_bytes(const Block *b)
 {
     int64_t numbers = 0;
     switch (b->layout) {
-    case PackPanels:   numbers = round16(b->columns) * b->k; break;
+    case PackPanels:
+        return round16(b->columns) * dtype_column_bytes(b->dtype, b->k);
     case PackRows:     numbers = b->columns * round16(b->k); break;
     case PackDistance: numbers = b->k * round16(bias_width(b)); break;
     case PackVector:   numbers = round16(b->columns); break;
@@ -208,12 +209,14 @@ static void add_bias_block(Plan *p, int node)
     push_block(p, b);
 }
 
-/* Which layout a reader wants of its input number k. */
+/* Which layout a reader wants of its input number k. Integers are in panels,
+ * also where they are only looked up.                                       */
 static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
-    if (is_product(n) && k == 1)
+    const Type type = node_at(p, n->in[k])->type;
+    if ((is_product(n) && k == 1) || dtype_is_integer(dtype_of(type)))
         return PackPanels;
-    return node_at(p, n->in[k])->type.rank == 2 ? PackRows : PackVector;
+    return type.rank == 2 ? PackRows : PackVector;
 }
 
 static bool is_const(const Plan *p, int node)

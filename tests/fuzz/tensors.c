@@ -1,6 +1,8 @@
 /* tensors.c: a file of tensors, or an index and its shards; then every element
- * of every tensor is read. An input that begins with `{` is an index, and the
- * shards a, b and c behind it; one that begins with GGUF has metadata too.  */
+ * of every tensor is read, and integers are made of matrices. An input that
+ * begins with `{` is an index, and the shards a, b and c behind it; one that
+ * begins with GGUF has metadata too.                                        */
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +25,43 @@ static void read_tensor(const Safetensors *s, const Tensor *t)
         fuzz_wrong("more numbers are not finite than there are");
 }
 
+/* A matrix as integers: any bytes of a file give some, with good scales where
+ * all numbers are finite.                                                   */
+static void quantize_tensor(const Safetensors *s, const Tensor *t)
+{
+    enum { Most = 1 << 12 };
+    static int8_t w[Most];
+    static float scale[Most];
+    PackItem item = { .name = t->name,
+                      .from.name = t->name,
+                      .layout = PackPanels };
+    if (t->type == StOther || t->rank != 2 || t->elements < 1
+        || t->elements > Most)
+        return;
+    item.rows = t->dim[0];
+    item.k = t->dim[1];
+    for (int d = DtypeInt8; d <= DtypeInt4; d++) {
+        item.dtype = (Dtype)d;
+        weights_integers(&item, s, 0, w, scale);
+        for (int64_t i = 0; i < t->elements; i++)
+            if (w[i] < -127)
+                fuzz_wrong("an integer that is not in -127 .. 127");
+        for (int64_t i = 0; i < item.rows && !tensor_not_finite(t); i++)
+            if (!(scale[i] >= 0 && scale[i] <= FLT_MAX))
+                fuzz_wrong("a scale that is none");
+    }
+}
+
 static int read_all(void *with)
 {
     Fault why;
     Safetensors *s = safetensors_open(with, &why);
     if (!s)
         return why.code;
-    for (int i = 0; i < safetensors_count(s); i++)
+    for (int i = 0; i < safetensors_count(s); i++) {
         read_tensor(s, safetensors_at(s, i));
+        quantize_tensor(s, safetensors_at(s, i));
+    }
     safetensors_close(s);
     return ExitDone;
 }
