@@ -1,6 +1,7 @@
 /* weights_check.c: does a file of weights fit the model? Every tensor that is
  * missing, mis-shaped or of a wrong type is listed, and every one that nothing
  * reads; what is the same of many layers is one line.                       */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,8 +230,9 @@ static int distance(const char *a, const char *b)
 
 /* What the model does with a tensor of the file. */
 typedef struct {
-    int64_t elements;             /* that it takes */
-    int64_t packed;               /* of these, each as it is */
+    int64_t elements;     /* that it takes */
+    int64_t packed;       /* of these, each as it is */
+    const char *integers; /* the format that it becomes, where it has no NaN */
     bool checked, misfit, longer; /* reported once, for all that share it */
 } Use;
 
@@ -352,6 +354,48 @@ static void check_shape(Check *c, const PackItem *item, const Tensor *t,
           turned ? "; see transpose in the spec's names" : "");
 }
 
+/* "[3, 17]" */
+static const char *place_text(char *text, size_t size, const Tensor *t,
+                              int64_t i)
+{
+    int64_t index[8];
+    for (int d = t->rank - 1; d >= 0; d--) {
+        index[d] = i % t->dim[d];
+        i /= t->dim[d];
+    }
+    return shape_text(text, size, t->rank, index);
+}
+
+static int64_t first_not_finite(const Tensor *t)
+{
+    float x;
+    int64_t i = -1;
+    do {
+        i++;
+        tensor_floats(t, i, 1, &x);
+    } while (isfinite(x));
+    return i;
+}
+
+/* n of them, some. */
+static void report_not_finite(Check *c, const Tensor *t, const Use *use,
+                              long long n)
+{
+    const long long all = t->elements;
+    char place[256];
+    if (!use->integers) {
+        found(&c->found, FoundWarning, t->name, NULL,
+              ": %lld of %lld values are NaN or infinite", n, all);
+        return;
+    }
+    c->errors++;
+    found(&c->found, FoundError, t->name, NULL,
+          ": %lld of %lld values are NaN or infinite, the first at %s; %s has "
+          "no such numbers",
+          n, all, place_text(place, sizeof place, t, first_not_finite(t)),
+          use->integers);
+}
+
 static void check_values(Check *c, const Tensor *t, Use *use)
 {
     if (use->checked)
@@ -366,9 +410,7 @@ static void check_values(Check *c, const Tensor *t, Use *use)
                     && !c->bad[t - safetensors_at(c->file, 0)];
     const long long n = c->shapes || known ? 0 : tensor_not_finite(t);
     if (n)
-        found(&c->found, FoundWarning, t->name, NULL,
-              ": %lld of %lld values are NaN or infinite", n,
-              (long long)t->elements);
+        report_not_finite(c, t, use, n);
 }
 
 static void report_missing(Check *c, const PackItem *item)
@@ -460,12 +502,16 @@ static void count_uses(Check *c)
 {
     for (int64_t i = 0; i < c->list->count; i++) {
         const PackItem *item = &c->list->item[i];
-        const Tensor *t = from_file(item)
+        const Tensor *t = !item->table && item->from.name
                             ? safetensors_find(c->file, item->from.name)
                             : NULL;
         if (!t)
             continue;
         Use *use = &c->use[t - safetensors_at(c->file, 0)];
+        if (dtype_is_integer(item->dtype))
+            use->integers = dtype_word[item->dtype];
+        if (item->alias)
+            continue;
         use->elements += item->rows * item->k;
         if (item->layout != PackDistance) /* which leaves buckets out */
             use->packed += item->rows * item->k;

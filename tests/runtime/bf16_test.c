@@ -207,23 +207,36 @@ static void the_oracle_has_the_rounded(void **state)
 static void another_format_is_refused(void **state)
 {
     static const char page[ATTN_PACKED_PAGE + 64];
-    PackList list = { .name = "m", .bytes = 64, .hash = 7, .weight_bits = 16 };
-    struct attn_model m = { .name = "m",
-                            .weights_bytes = 64,
-                            .command = "attnc compile m.yaml",
-                            .weights_hash = 7,
-                            .weight_bits = 16 };
+    static const int64_t bits[Dtypes] = { 32, 16, 8, 4 };
     static _Alignas(64) char image[sizeof page];
-    char text[ATTN_PACKED_TEXT];
+    char text[ATTN_PACKED_TEXT], expected[ATTN_PACKED_TEXT];
     (void)state;
-    assert_int_equal(weights_image(image, &(PackedModel){ .list = &list,
-                                                          .packed = page }),
-                     sizeof image);
-    assert_null(attn_packed_check(&m, image, sizeof image, 1, text));
-    m.weight_bits = 32;
-    assert_string_equal(attn_packed_check(&m, image, sizeof image, 1, text),
-                        "its weights are bf16, this program's f32; pack it "
-                        "again: attnc compile m.yaml");
+    for (int i = 0; i < Dtypes * Dtypes; i++) {
+        const int has = i % Dtypes, wants = i / Dtypes;
+        PackList list = {
+            .name = "m", .bytes = 64, .hash = 7, .weight_bits = bits[has]
+        };
+        const struct attn_model m = { .name = "m",
+                                      .weights_bytes = 64,
+                                      .command = "attnc compile m.yaml",
+                                      .weights_hash = 7,
+                                      .weight_bits = bits[wants] };
+        assert_int_equal((int64_t)(8 * dtype_number_bytes((Dtype)has)),
+                         bits[has]);
+        assert_int_equal(weights_image(image, &(PackedModel){ .list = &list,
+                                                              .packed = page }),
+                         sizeof image);
+        const char *said = attn_packed_check(&m, image, sizeof image, 1, text);
+        if (has == wants) {
+            assert_null(said);
+            continue;
+        }
+        snprintf(expected, sizeof expected,
+                 "its weights are %s, this program's %s; pack it again: attnc "
+                 "compile m.yaml",
+                 dtype_word[has], dtype_word[wants]);
+        assert_string_equal(said, expected);
+    }
 }
 
 int main(void)

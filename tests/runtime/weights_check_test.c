@@ -368,6 +368,48 @@ static int go_to_scratch(void **state)
     return scratch_make(state) || chdir(scratch);
 }
 
+/* Where integers are made of a tensor, also at its second use, what is not
+ * finite is an error; elsewhere a warning. */
+static void integers_are_finite(void **state)
+{
+    static const float x[6] = { 1, 2, 3, 4, INFINITY, NAN };
+    const char *names[] = { "d.0.w", "d.1.w", "e", "f" };
+    TensorOut t[4];
+    PackItem item[5] = { 0 };
+    Report r = { 0 };
+    Fault why;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        t[i] = (TensorOut){
+            .name = names[i], .rank = 2, .dim = { 2, 3 }, .data = x
+        };
+        item[i] = (PackItem){ .name = names[i],
+                              .from.name = names[i],
+                              .layout = PackPanels,
+                              .dtype = i < 2 ? DtypeInt8 : DtypeF32,
+                              .rows = 2,
+                              .k = 3 };
+    }
+    item[4] = item[2];
+    item[4].alias = true;
+    item[4].dtype = DtypeInt4;
+    assert_true(safetensors_write("w", t, 4, &why));
+    Safetensors *s = safetensors_open("w", &why);
+    const PackList list = { .item = item, .count = 5 };
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 3);
+    assert_int_equal(r.warnings, 1);
+    assert_report(&r,
+                  "error: w: tensor 'd.{i}.w' (i: 0 to 1): 2 of 6 values are "
+                  "NaN or infinite, the first at [1, 1]; int8 has no such "
+                  "numbers\n"
+                  "error: w: tensor 'e': 2 of 6 values are NaN or infinite, "
+                  "the first at [1, 1]; int4 has no such numbers\n"
+                  "warning: w: tensor 'f': 2 of 6 values are NaN or "
+                  "infinite\n");
+    safetensors_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +417,7 @@ int main(void)
         cmocka_unit_test(groups_layers),
         cmocka_unit_test(takes_longer_tables),
         cmocka_unit_test(joins_dimensions),
+        cmocka_unit_test(integers_are_finite),
         cmocka_unit_test(parts_share_a_tensor),
         cmocka_unit_test(counts_every_missing_tensor),
         cmocka_unit_test(saves_packed_weights),
