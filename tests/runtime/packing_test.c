@@ -275,6 +275,46 @@ static void packs_one(const struct attn_parallel *with)
     safetensors_close(s);
 }
 
+/* As integers: those of a plain file of floats that has the same numbers. */
+static void packs_integers(const struct attn_parallel *with)
+{
+    static float x[MostElements];
+    PackItem item = random_item();
+    Fault why;
+    item.layout = PackPanels;
+    item.dtype = below(2) ? DtypeInt8 : DtypeInt4;
+    int64_t rows = item.rows, columns = item.k;
+    if (item.from.groups)
+        *(item.from.by_columns ? &columns : &rows) = item.from.total;
+    if (rows * columns > MostElements)
+        return;
+    const int type = (int)below(4);
+    Safetensors *s = item.from.transposed
+                       ? random_file(&item, type, columns, rows)
+                       : random_file(&item, type, rows, columns);
+    const PackList list = { .item = &item, .count = 1 };
+    for (int64_t i = 0; i < item.rows * item.k; i++) {
+        x[i] = wanted(&item, safetensors_at(s, 0), i / item.k, i % item.k);
+        if (!isfinite(x[i])) {
+            safetensors_close(s);
+            return;
+        }
+    }
+    memset(fast, 0, sizeof fast);
+    weights_pack(&list, &(WeightSource){ s, 1, with, NULL }, fast);
+    safetensors_close(s);
+    const TensorOut t = {
+        .name = "x", .rank = 2, .dim = { item.rows, item.k }, .data = x
+    };
+    assert_true(safetensors_write(scratch_path("x"), &t, 1, &why));
+    s = safetensors_open(scratch_path("x"), &why);
+    item.from = (FileTensor){ .name = "x" };
+    memset(slow, 0, sizeof slow);
+    weights_pack(&list, &(WeightSource){ s, 1, NULL, NULL }, slow);
+    assert_memory_equal(fast, slow, sizeof fast);
+    safetensors_close(s);
+}
+
 static void packs_as_defined(void **state)
 {
     struct attn_pool *pool = attn_pool_open(3);
@@ -283,6 +323,8 @@ static void packs_as_defined(void **state)
     for (int i = 0; i < 400; i++) {
         random_ = ((uint64_t)i + 1) * 0x9e3779b97f4a7c15u;
         packs_one(i % 2 ? attn_pool_parallel(pool) : NULL);
+        if (i % 4 == 0)
+            packs_integers(i % 8 ? attn_pool_parallel(pool) : NULL);
     }
     attn_pool_close(pool);
 }
@@ -382,6 +424,29 @@ static void looks_at_what_is_left(void **state)
     assert_non_null(strstr(r.text, "1 of 4 values are NaN"));
     report_free(&r);
     safetensors_close(s);
+}
+
+/* The bytes that integers are on every machine, by every compiler. */
+static void integers_are_known(void **state)
+{
+    static const uint64_t known[] = { 0xc9b173e484b0654e, 0xf6a2b65af59445a8 };
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        PackItem item = { .name = "w",
+                          .from.name = "w",
+                          .layout = PackPanels,
+                          .dtype = i ? DtypeInt4 : DtypeInt8,
+                          .first = 3,
+                          .rows = 300,
+                          .k = 500 };
+        const PackList list = { .item = &item, .count = 1 };
+        memset(fast, 0, sizeof fast);
+        weights_pack(&list, &(WeightSource){ NULL, 9, NULL, NULL }, fast);
+        const uint64_t hash = attn_hash(fast, sizeof fast, 0);
+        if (hash != known[i])
+            fail_msg("%s: 0x%llx", dtype_word[item.dtype],
+                     (unsigned long long)hash);
+    }
 }
 
 /* ---------------------------------------------------------------- loops --- */
@@ -492,6 +557,7 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(finds_what_is_not_finite),
         cmocka_unit_test(looks_at_what_is_left),
+        cmocka_unit_test(integers_are_known),
         cmocka_unit_test(loops_are_alike),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
