@@ -69,7 +69,8 @@ EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
-# Kernels for the JIT: printed by the emitter, compiled for each machine.
+# Kernels for the JIT: printed by the emitter, compiled for each machine. What is
+# worth vectors is written in them; a rest of a row is not.
 MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
 MACHINES_aarch64 := armv8-a
 MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
@@ -117,7 +118,8 @@ $(B)/kernels/%.c: $(B)/kernelset
 $(B)/kernels/%.o: $(B)/kernels/%.c
 	$(call say,CC $<)
 	$(Q)$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$*) \
-	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-pie -c -o $@ $<
+	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-pie \
+	    -fno-tree-vectorize -c -o $@ $<
 
 $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 	$(call say,LINK $@)

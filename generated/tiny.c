@@ -864,13 +864,14 @@ static float log_sum_exp(const float *x, int64_t n)
     return base + log1(exp_row(0, x, n, base));
 }
 
-/* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
- * the d_k elements one below the other, so that Q K^T is a tile's product. */
+/* Keys at .. at + rows - 1, of one page of 64: panels of 16 keys, the d_k
+ * elements one below the other, so that Q K^T is a tile's product. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
                       int64_t d_k, int64_t at)
 {
     const int64_t fours = d_k / 4 * 4;
     int64_t i = 0;
+    at %= 64;
     while (i < rows) {
         const int64_t lane = (at + i) % 16;
         float *panel = page + (at + i - lane) * d_k;
@@ -890,12 +891,13 @@ static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
     }
 }
 
-/* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
- * columns beyond d_v are 0. */
+/* Values at .. of one page: panels of 16 columns, 64 rows each; columns beyond
+ * d_v are 0. */
 static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
                         int64_t d_v, int64_t at)
 {
     float pad[16];
+    at %= 64;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < d_v; j += 16) {
             float *to = page + j * 64 + (at + i) * 16;
@@ -2170,6 +2172,8 @@ static int64_t max(int64_t a, int64_t b)
 static int64_t part_begin(int64_t n, int64_t step, int64_t part,
                           int64_t parts)
 {
+    if (parts == 1)
+        return part * n;
     return min(n, (n + step - 1) / step * part / parts * step);
 }
 
@@ -2276,7 +2280,7 @@ static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
                    int64_t ldb, int64_t k, int64_t panels, float *c,
                    int64_t ldc, const float *next)
 {
-    int64_t j = 0;
+        int64_t j = 0;
 
     for (; j < panels; j++) {
         rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
@@ -2330,7 +2334,7 @@ static void panels_add(int64_t rows, const float *a, int64_t lda,
                        const float *b, int64_t ldb, int64_t k, int64_t panels,
                        float *c, int64_t ldc, const float *next)
 {
-    int64_t j = 0;
+        int64_t j = 0;
 
     for (; j < panels; j++) {
         rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
@@ -2665,9 +2669,9 @@ static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 
             n = min(64 - at % 64, b->start[s + 1] - i);
             pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
-                      at % 64);
+                      at);
             pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
-                        16, at % 64);
+                        16, at);
             at += n;
         }
     }
@@ -2803,10 +2807,9 @@ static void cross_attn_pages(void *call, int64_t part, int64_t parts)
                        + id * 8192;
 
             n = min(64 - at % 64, b->start[s + 1] - i);
-            pack_keys(k, c->cross_attn_kv + i * 64 + head * 16, 64, n, 16,
-                      at % 64);
+            pack_keys(k, c->cross_attn_kv + i * 64 + head * 16, 64, n, 16, at);
             pack_values(v, c->cross_attn_kv + i * 64 + 32 + head * 16, 64, n,
-                        16, at % 64);
+                        16, at);
             at += n;
         }
     }
@@ -2871,9 +2874,9 @@ static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 
             n = min(64 - at % 64, b->start[s + 1] - i);
             pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
-                      at % 64);
+                      at);
             pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
-                        16, at % 64);
+                        16, at);
             at += n;
         }
     }
@@ -3161,6 +3164,8 @@ static void run_step(const struct attn_batch *b, int64_t count,
  * are as high as each other: each of them reads all weights. */
 static int64_t next_block(int64_t n, int64_t most)
 {
+    if (n <= most)
+        return n;
     const int64_t blocks = (n + most - 1) / most;
 
     return (n + blocks - 1) / blocks;

@@ -46,6 +46,8 @@ void need_part_begin(Gen *g)
             "static int64_t part_begin(int64_t n, int64_t step, int64_t part,\n"
             "                          int64_t parts)\n"
             "{\n"
+            "    if (parts == 1)\n"
+            "        return part * n;\n"
             "    return min(n, (n + step - 1) / step * part / parts * step);\n"
             "}\n\n");
 }

@@ -236,8 +236,8 @@ static void pack_one(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const bool keys = n->part == PartKey;
     put_call(e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
-             arena_printf(g->a, "%s, %s, %lld, n, %lld, at %% 64",
-                          keys ? "k" : "v", head_at(g, n->in[0], "i"),
+             arena_printf(g->a, "%s, %s, %lld, n, %lld, at", keys ? "k" : "v",
+                          head_at(g, n->in[0], "i"),
                           (long long)g->p->value[n->in[0]].stride,
                           (long long)n->type.dim[2].c),
              ";");

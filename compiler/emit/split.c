@@ -114,6 +114,8 @@ static void run_functions(Gen *g, Emit *e)
         " * are as high as each other: each of them reads all weights. */\n"
         "static int64_t next_block(int64_t n, int64_t most)\n"
         "{\n"
+        "    if (n <= most)\n"
+        "        return n;\n"
         "    const int64_t blocks = (n + most - 1) / most;\n"
         "\n"
         "    return (n + blocks - 1) / blocks;\n"

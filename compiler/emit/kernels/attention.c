@@ -3,13 +3,14 @@
  * scalar.c. Chunks of s, o and pages are padded; x and y are not.           */
 
 //: kernel pack_keys needs: transpose_4x4
-/* Keys at positions at .. at + rows - 1 of one page of 64: panels of 16 keys,
- * the d_k elements one below the other, so that Q K^T is a tile's product. */
+/* Keys at .. at + rows - 1, of one page of 64: panels of 16 keys, the d_k
+ * elements one below the other, so that Q K^T is a tile's product. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
                       int64_t d_k, int64_t at)
 {
     const int64_t fours = d_k / 4 * 4;
     int64_t i = 0;
+    at %= 64;
     while (i < rows) {
         const int64_t lane = (at + i) % 16;
         float *panel = page + (at + i - lane) * d_k;
@@ -30,12 +31,13 @@ static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
 }
 
 //: kernel pack_values needs: v_load v_store padded_16
-/* Values at positions at .. of one page: panels of 16 columns, 64 rows each;
- * columns beyond d_v are 0. */
+/* Values at .. of one page: panels of 16 columns, 64 rows each; columns beyond
+ * d_v are 0. */
 static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
                         int64_t d_v, int64_t at)
 {
     float pad[16];
+    at %= 64;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < d_v; j += 16) {
             float *to = page + j * 64 + (at + i) * 16;
