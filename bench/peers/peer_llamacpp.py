@@ -1,8 +1,8 @@
 """llama.cpp by llama-cpp-python (built for this CPU), the model as GGUF with
 weights in f32, or as its own quantiser makes it of that. By itself it keeps
-keys and values in f16, and its attention computes with these; the variant f32
-does neither. Its rotary positions turn pairs, so rows of q and k change places
-as its own converter lets them."""
+keys and values in f16, and its attention computes with these, flash or not,
+whichever is faster here; the variant f32 does neither. Its rotary positions
+turn pairs, so rows of q and k change places as its own converter lets them."""
 import os
 
 import gguf
@@ -77,24 +77,28 @@ def model_file(work, variant):
     return out
 
 
-def open_context(work, variant):
+def open_model(work, variant):
     llama.llama_backend_init()
     path = model_file(work, variant)
     model = llama.llama_model_load_from_file(
         path.encode(), llama.llama_model_default_params())
     os.remove(path)              # it is mapped
+    return model
+
+
+def open_context(work, model, flash, variant):
     options = llama.llama_context_default_params()
     options.n_ctx = 1024
     options.n_batch = options.n_ubatch = work["prompt"]
+    options.flash_attn_type = flash
     if variant == "f32":
         options.type_k = options.type_v = llama.GGML_TYPE_F32
-        options.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_DISABLED
     options.n_threads = options.n_threads_batch = work["threads"]
     return llama.llama_init_from_model(model, options)
 
 
-def prepare(work, variant):
-    context = open_context(work, variant)
+def runner(work, context):
+    """The run of the workload's part, after the prompt."""
     memory = llama.llama_get_memory(context)
     ids, prompt = workloads.prompt(work), work["prompt"]
 
@@ -115,5 +119,19 @@ def prepare(work, variant):
             logits = decode([i])
         return logits
     prefill()
-    return (prefill if work["part"] == "prefill" else steps,
+    return prefill if work["part"] == "prefill" else steps
+
+
+def prepare(work, variant):
+    model = open_model(work, variant)
+    kinds = [llama.LLAMA_FLASH_ATTN_TYPE_DISABLED]
+    if variant != "f32":
+        kinds += [llama.LLAMA_FLASH_ATTN_TYPE_AUTO]
+    contexts = [open_context(work, model, kind, variant) for kind in kinds]
+    runs = [runner(work, context) for context in contexts]
+    at = workloads.fastest(runs)
+    for i, context in enumerate(contexts):
+        if i != at:
+            llama.llama_free(context)
+    return (runs[at],
             lambda y: np.ctypeslib.as_array(y, (work["vocab"],)).copy())

@@ -1,8 +1,8 @@
 """ONNX Runtime: the model as it was exported, or with its attention and norms
 fused by the optimiser for Transformers, whichever is faster here; in f32, or in
 int8 with scales of activations found as they come."""
+import functools
 import os
-import time
 
 import onnxruntime
 
@@ -46,25 +46,15 @@ def session_run(work, path):
     return lambda feeds: session.run(None, feeds)[0]
 
 
-def faster(runs, feeds):
-    """Of runs by processor time, in turn, since other peers prepare at this
-    time: for two seconds, two rounds at least."""
-    times, begin = [[] for _ in runs], time.process_time()
-    while len(times[0]) < 2 or time.process_time() - begin < 2:
-        for run, mine in zip(runs, times):
-            from_ = time.process_time()
-            run(feeds)
-            mine.append(time.process_time() - from_)
-    return min(zip(runs, times), key=lambda pair: min(pair[1]))[0]
-
-
 def prepare(work, variant):
     feeds, padding = workloads.feeds(work)
     path = export_onnx.encoder(work)
     paths = [path, fused(work, path)]
     if variant == "int8":
         paths = [in_int8(path) for path in paths]
-    run = faster([session_run(work, path) for path in paths], feeds)
+    runs = [session_run(work, path) for path in paths]
+    run = runs[workloads.fastest([functools.partial(run, feeds)
+                                  for run in runs])]
     if work["kind"] == "embed":
         return workloads.of_texts(work, lambda ids: run({"ids": ids}))
     return lambda: run(feeds), lambda y: workloads.real_rows(y, padding)

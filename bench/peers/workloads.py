@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import numpy as np
 
@@ -153,6 +154,18 @@ def positions(n, d):
     table[:, 0::2] = np.sin(angle)
     table[:, 1::2] = np.cos(angle)
     return table.astype(np.float32)
+
+
+def fastest(runs):
+    """Which of them, by processor time, in turn, since other peers prepare at
+    this time: for two seconds, two rounds at least."""
+    times, begin = [[] for _ in runs], time.process_time()
+    while len(times[0]) < 2 or time.process_time() - begin < 2:
+        for run, mine in zip(runs, times):
+            from_ = time.process_time()
+            run()
+            mine.append(time.process_time() - from_)
+    return min(range(len(runs)), key=lambda i: min(times[i]))
 
 
 def write(work, attnc):
