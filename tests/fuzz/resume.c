@@ -2,7 +2,8 @@
  * written again.
  *
  * An input is the file; where its first line is an object, that is one of what
- * differs from the header that this sweep writes: `{}` is the header itself. */
+ * differs from the header that this sweep writes: `{}` is the header itself. An
+ * `@` is a list of loads.                                                    */
 #define _GNU_SOURCE /* memfd_create, open_memstream */
 #include <math.h>
 #include <stdio.h>
@@ -126,6 +127,37 @@ static char *header_with(json_t *other)
     return text;
 }
 
+/* Loads of a workload, as many as a row has. */
+static int put_loads(char *to)
+{
+    int n = sprintf(to, "[1.0");
+    for (int i = 1; i < Loads; i++)
+        n += sprintf(to + n, ",0.5");
+    return n + sprintf(to + n, "]");
+}
+
+enum { LoadsBytes = 4 * Loads + 8 };
+
+/* Each @ is such a list. */
+static size_t put_lines(char *to, const uint8_t *from, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++)
+        if (from[i] == '@')
+            n += (size_t)put_loads(to + n);
+        else
+            to[n++] = (char)from[i];
+    return n;
+}
+
+static size_t lines_bytes(const uint8_t *from, size_t size)
+{
+    size_t n = size;
+    for (size_t i = 0; i < size; i++)
+        n += from[i] == '@' ? LoadsBytes : 0;
+    return n;
+}
+
 /* The file's text, malloc'd. */
 static char *sealed(const uint8_t *data, size_t size, size_t *n)
 {
@@ -134,11 +166,10 @@ static char *sealed(const uint8_t *data, size_t size, size_t *n)
     json_t *other = json_loadb((const char *)data, first, 0, NULL);
     char *head = json_is_object(other) ? header_with(other) : NULL;
     const size_t cut = head ? first : 0, begin = head ? strlen(head) : 0;
-    char *text = malloc(begin + size - cut + 1);
+    char *text = malloc(begin + lines_bytes(data, size) + 1);
     if (head)
         memcpy(text, head, begin);
-    memcpy(text + begin, data + cut, size - cut);
-    *n = begin + size - cut;
+    *n = begin + put_lines(text + begin, data + cut, size - cut);
     free(head);
     json_decref(other);
     return text;
@@ -261,7 +292,7 @@ static const char usual_work[] =
     "{\"cost\":{\"flops\":2.0,\"weights\":4.0,\"cached\":0.0,\"values\":2.0,"
     "\"written\":1.0},\"tokens\":16.0,\"estimate\":null,\"limit\":0.001,"
     "\"bound\":1,\"results\":\"ab\",\"times\":[2000000,2100000,1900000],"
-    "\"load\":[1.0";
+    "\"load\":@}";
 
 /* The line of a variant, with all kinds of work or with some of them. */
 static size_t add_line(uint8_t *data, size_t size, size_t most, FuzzDice *d)
@@ -269,14 +300,9 @@ static size_t add_line(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     char line[4096];
     int n = sprintf(line, "\n%s", usual);
     const uint32_t kinds = fuzz_dice(d, 2) ? 15 : fuzz_dice(d, 16);
-    for (int k = 0; k < WorkKinds; k++) {
-        if (!(kinds >> k & 1))
-            continue;
-        n += sprintf(line + n, ",\"%s\":%s", work_word[k], usual_work);
-        for (int i = 1; i < Loads; i++)
-            n += sprintf(line + n, ",0.5");
-        n += sprintf(line + n, "]}");
-    }
+    for (int k = 0; k < WorkKinds; k++)
+        if (kinds >> k & 1)
+            n += sprintf(line + n, ",\"%s\":%s", work_word[k], usual_work);
     n += sprintf(line + n, "}}\n");
     if (size + (size_t)n > most)
         return size;
