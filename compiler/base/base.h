@@ -136,6 +136,7 @@ void errors_release(void);
  * be read. Its errors are counted, until it ends; fail() speaks all the same.
  */
 void messages_mute(bool mute);
+bool messages_muted(void);
 
 /* `attnc: error: text` without a place, then at once exit with `code`. */
 void fail(int code, const char *fmt, ...)

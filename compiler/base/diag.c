@@ -378,6 +378,11 @@ void messages_origins(const Source *of, const TextOrigin *at, int n)
     said.origins = n;
 }
 
+bool messages_muted(void)
+{
+    return said.mute;
+}
+
 void messages_mute(bool mute)
 {
     said.mute = mute;

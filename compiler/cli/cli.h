@@ -21,7 +21,7 @@ enum {
 #define COMMAND(word, id, ...) Cmd##id = 1 << Nth##id,
 #include "cli/commands.h"
     CmdTiers = CmdRun | CmdScore, /* libtcc's code, then a compiler's */
-    CmdLoads = CmdRun | CmdScore | CmdVerify | CmdBench,
+    CmdLoads = CmdRun | CmdScore | CmdVerify | CmdQuantize | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,
     CmdAll = (1 << Commands) - 1

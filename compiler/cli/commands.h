@@ -23,6 +23,8 @@ COMMAND(tensors, Tensors, "SPEC", 1,
         "the weights, and where in the file each of them is")
 COMMAND(verify, Verify, "SPEC", 1,
         "compare the compiled model with double precision")
+COMMAND(quantize, Quantize, "SPEC", 1,
+        "what weights in fewer bits lose, and which need more")
 COMMAND(bench, Bench, "SPEC", 1, "measure speed beside the machine's limit")
 COMMAND(watch, Watch, "SPEC [COMMAND [OPTION ..]]", 1,
         "run or bench again when a file changes: what is new")

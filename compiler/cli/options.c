@@ -35,6 +35,9 @@ static const size_t part_at[][OptionParts] = {
     [NthTensors] = { [PartModel] = HAS(Tensors, model) },
     [NthVerify] = { [PartModel] = HAS(Verify, model),
                     [PartCode] = HAS(Verify, code) },
+    [NthQuantize] = { [PartModel] = HAS(Quantize, model),
+                      [PartCode] = HAS(Quantize, code),
+                      [PartLines] = HAS(Quantize, lines) },
     [NthBench] = { [PartModel] = HAS(Bench, model),
                    [PartCode] = HAS(Bench, code),
                    [PartBench] = HAS(Bench, bench) },
@@ -118,7 +121,8 @@ static const char *const color_words[] = {
     Cmd##command, PartCommand, offsetof(command##Command, to)
 
 /* and the options of runtime/options.h, by their column `place` */
-#define PLACE_Lines(to) CmdRun | CmdScore, PartLines, offsetof(LineOptions, to)
+#define PLACE_Lines(to) \
+    CmdRun | CmdScore | CmdQuantize, PartLines, offsetof(LineOptions, to)
 #define PLACE_Settings(to) SEARCH(CmdRun, set.to)
 #define PLACE_Suppress(to) SEARCH(CmdRun, to)
 #define PLACE_Prompt(to) OWN(Run, to)
@@ -297,6 +301,10 @@ const Option option_table[] = {
          "hypotheses that are followed; 1 is greedy"),
     INT("--cases", "N", OWN(Verify, cases), 1, 100000, 0,
          "how many inputs to compare on; default: all"),
+    TEXT("--text", "FILE", OWN(Quantize, text),
+         "compare the results too, on the lines of this text"),
+    TEXT("--keep", "PERCENT", OWN(Quantize, keep),
+         "which need more bits, to lose no more: 0.5%"),
     INT("--rows", "N", OWN(Verify, rows), 1, MOST_INT, 0,
          "tokens of each input"),
     ALONE("--machine", OWN(Bench, machine),
@@ -416,6 +424,11 @@ const Option option_table[] = {
          "text (default), json: an object a line"),
     WORD("--format", "NAME", OWN(Verify, json), json_formats, 0,
          "text (default), json: an object a line"),
+    WORD("--format", "NAME", OWN(Quantize, json), json_formats, 0,
+         "text (default), json"),
+    FLAG("--verbose", OWN(Quantize, verbose),
+         "say what comes of each model that --keep tries"),
+    FLAG("-v", OWN(Quantize, verbose), "the same as --verbose"),
     WORD("--format", "NAME", OWN(Tensors, json), json_formats, 0,
          "text (default), json"),
     FLAG("--all", OWN(Diff, all),

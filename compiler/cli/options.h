@@ -136,6 +136,15 @@ struct VerifyCommand {
     int json;
 };
 
+struct QuantizeCommand {
+    ModelOptions model;
+    CodeOptions code;
+    LineOptions lines;
+    const char *text, *keep;
+    bool verbose;
+    int json;
+};
+
 struct BenchCommand {
     ModelOptions model;
     CodeOptions code;

@@ -107,6 +107,19 @@ PAGE(Verify,
      "one case, by libtcc alone",
      "attnc verify models/tiny.yaml --backend=jit --set dtype=bf16",
      "a variant")
+PAGE(Quantize,
+     "Prints what each matrix in fewer bits than f32 loses, worst first: the "
+     "spec's dtype says which these are. With --text, what the model loses, "
+     "beside the same with f32 weights: perplexity, KL divergence, flips, "
+     "cosines. With --keep, which matrices need more bits: a dtype for the "
+     "spec; where none does, exit code 1.",
+     "attnc quantize models/g2p-en/g2p-en.yaml --set dtype=bf16",
+     "each matrix",
+     "printf '3\\t4 5\\n' > ids; "
+     "attnc quantize models/tiny.yaml --ids --text ids",
+     "and the model, here of f32 alone",
+     "attnc quantize models/tiny.yaml --set dtype=bf16 --format=json",
+     "for a program")
 PAGE(Bench,
      "Measures tokens per second, and each step of the model, beside what the "
      "machine can do at most: the roofline. Let nothing else run meanwhile.",

@@ -16,6 +16,7 @@ enum {
 const ExitRow exit_table[] = {
     { ExitDone, CmdAll, "done" },
     { ExitNegative, CmdVerify, "an operation is outside of its gate" },
+    { ExitNegative, CmdQuantize, "--keep: it is not met" },
     { ExitNegative, CmdCache, "verify: a file is not sound" },
     { ExitNegative, CmdDiff, "something differs" },
     { ExitNegative, CmdImport, "--check: what is computed is not the same" },

@@ -5,7 +5,8 @@
  *   -> what differs (difference.c) -> text (print.c), JSON (json.c)
  *
  * In:  Engines with a plan.
- * Out: Facts, a list that needs no engine any more; a Difference of two.     */
+ * Out: Facts, a list that needs no engine any more; a Difference of two.
+ * Public beside it: loss.h.                                                 */
 #ifndef ATTNC_COMPARE_H
 #define ATTNC_COMPARE_H
 

@@ -8,7 +8,8 @@
 
 void print_report(Report *r)
 {
-    for (const char *line = r->text; line && *line;) {
+    const bool mute = messages_muted();
+    for (const char *line = r->text; line && *line && !mute;) {
         int n = (int)strcspn(line, "\n");
         terminal_clear();
         fprintf(stderr, "attnc: %.*s\n", n, line);
