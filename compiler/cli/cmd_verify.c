@@ -1,6 +1,7 @@
 /* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
  * fused and unfused, on inputs of many lengths; prints the worst of each op
  * and of the result; ExitNegative when a gate was not held.                 */
+#include <math.h>
 #include <string.h>
 
 #include "base/progress.h"
@@ -252,6 +253,15 @@ static Verdict print_ops(Arena *a, const OpResults *r)
     return v;
 }
 
+/* "1e-4", "0.5" */
+static const char *gate_text(Arena *a, double x)
+{
+    const double power = log10(x);
+    return power < -1.5 && power == rint(power)
+             ? arena_printf(a, "1e%.0f", power)
+             : arena_printf(a, "%g", x);
+}
+
 static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
 {
     const Verdict v = verdict_of(c->passed, c->failed);
@@ -261,9 +271,10 @@ static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
         "%s: max error %.2g (gate %s) of the standard deviation, NMSE %.2g "
         "(%s),%sKL %.2g (%s); worst at %lld: oracle %.7g, compiled %.7g%s",
         rounded ? "beside f32 weights" : "end to end", c->max_error,
-        rounded ? "0.5" : "1e-4", c->nmse, rounded ? "1e-2" : "1e-10",
-        fits ? " " : "\n      ", c->divergence, rounded ? "1e-2" : "1e-9",
-        (long long)c->worst, c->want, c->got, verdict_text[v]);
+        gate_text(a, c->gate->max_error), c->nmse, gate_text(a, c->gate->nmse),
+        fits ? " " : "\n      ", c->divergence,
+        gate_text(a, c->gate->divergence), (long long)c->worst, c->want, c->got,
+        verdict_text[v]);
     fputs("  ", stdout);
     if (fits)
         put_wrapped(stdout, 2, 6, text);

@@ -56,8 +56,17 @@ static const struct {
     { CoreOpenFile, "handle.c" },
 };
 
-/* Text without its #include lines, which are at the top of the file already,
- * and without the second of two empty lines that they leave.                */
+/* Is it a line that the top of the file has already? Only kernels of integers
+ * bring a header of their own.                                              */
+static bool is_at_top(const char *line)
+{
+    static const char include[] = "#include", own[] = "#include <immintrin.h>";
+    return !strncmp(line, include, sizeof include - 1)
+        && strncmp(line, own, sizeof own - 1) != 0;
+}
+
+/* Text without its #include lines, and without the second of two empty lines
+ * that they leave.                                                          */
 void paste(Emit *e, const char *text, const char *end)
 {
     size_t have;
@@ -67,7 +76,7 @@ void paste(Emit *e, const char *text, const char *end)
         const char *line = memchr(text, '\n', (size_t)(end - text));
         const size_t n = (size_t)(line ? line + 1 - text : end - text);
         const bool blank = *text == '\n';
-        if (strncmp(text, "#include", 8) && !(blank && empty)) {
+        if (!is_at_top(text) && !(blank && empty)) {
             emit_raw(e, text, n);
             empty = blank;
         }

@@ -51,7 +51,9 @@ static void aot_front(Gen *g, Emit *e)
 /* The skeleton for libtcc includes nothing. */
 static void jit_front(Emit *e)
 {
-    put(e, "typedef unsigned short uint16_t;\n"
+    put(e, "typedef signed char int8_t;\n"
+           "typedef unsigned char uint8_t;\n"
+           "typedef unsigned short uint16_t;\n"
            "typedef int int32_t;\n"
            "typedef unsigned int uint32_t;\n"
            "typedef long int64_t;\n"

@@ -6,7 +6,9 @@
 static void put_front(Gen *g, Emit *e)
 {
     if (g->o->mode == EmitJit)
-        put(e, "typedef unsigned short uint16_t;\n"
+        put(e, "typedef signed char int8_t;\n"
+               "typedef unsigned char uint8_t;\n"
+               "typedef unsigned short uint16_t;\n"
                "typedef int int32_t;\n"
                "typedef long int64_t;\n"
                "\n");

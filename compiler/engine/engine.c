@@ -291,30 +291,12 @@ static void say_others(const Engine *e)
 }
 
 /* ---------------------------------------------------------------- plan --- */
-/* No kernel reads weights in integers yet. */
-static bool has_kernels(const Engine *e)
-{
-    for (int i = 0; i < e->graph->nodes.n; i++) {
-        const Dtype stored = elem_dtype(e->graph->nodes.at[i].type.elem);
-        if (!dtype_is_integer(stored))
-            continue;
-        error_at(spec_pos(e->spec, "dtype"),
-                 "weights in %s can't be computed with yet",
-                 dtype_word[stored]);
-        note_at((Pos){ 0 }, "f32 and bf16 can");
-        return false;
-    }
-    return true;
-}
-
 int engine_plan(Engine *e, const EngineOptions *o)
 {
     Fault why;
     int code = engine_graph(e, o, stderr);
     if (code)
         return code;
-    if (!has_kernels(e))
-        return ExitInput;
     if (!engine_target(o, &e->target, &why))
         return report_fault(&why);
     code = find_choices(e);

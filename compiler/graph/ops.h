@@ -59,7 +59,7 @@ OP(FirstRow, "first_row", 2, 2, Position,
    bias, No, 0, first_row, EXACT, STEP(first_row))
 OP(Matmul, "matmul", 2, 2, Row, "x W^T",
    matmul, No, 2 * out * columns(c, 1),
-   matmul, SUMMED(8, In0 | In1), STEP(product))
+   matmul, SUMMED_BY(8, linear), STEP(product))
 OP(Bias, "bias", 2, 2, Row, "x + b",
    bias, Elements, out, bias, ROUNDED(1), ROWS("bias_rows", 1))
 OP(Scale, "scale", 1, 1, Row, "s x",

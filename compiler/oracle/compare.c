@@ -252,13 +252,41 @@ static const double *magnitude(const Interp *in, const Node *n, unsigned set,
     return positive.value[node];
 }
 
+static bool sums_integers(const Interp *in, const Node *n)
+{
+    return n->nin > 0
+        && elem_arithmetic(in->g->nodes.at[n->in[0]].type.elem)
+               != ArithmeticF32;
+}
+
+/* Sums of integers are exact, however large their terms are: what is rounded is
+ * the sum, and what is added to it; in double each of the terms is.         */
+static const double *integer_size(const Interp *in, const Node *n, Arena *a)
+{
+    const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
+    const double *terms = magnitude(in, n, In0 | In1, a);
+    double *out = arena_alloc(a, (size_t)size * sizeof *out);
+    eval_matmul(in, n, out);
+    for (int64_t i = 0; i < size; i++) {
+        const int64_t columns = interp_in(in, n, 1).rows;
+        out[i] = fabs(out[i]) + fabs(terms[i]) * 0x1p-28;
+        if (n->has_bias)
+            out[i] += fabs(interp_in(in, n, 2).at[i % columns]);
+        if (n->has_residual)
+            out[i] += fabs(interp_in(in, n, 3).at[i]);
+    }
+    return out;
+}
+
 /* The sum's own gate, through an activation (none has a slope above 1.2),
  * which has a gate of its own.                                              */
 static void gate_linear(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
     const bool smooth = n->act != ActNone && n->act != ActRelu;
-    const double *sum = magnitude(in, n, In0 | In1 | In2 | In3, a);
+    const double *sum = sums_integers(in, n)
+                          ? integer_size(in, n, a)
+                          : magnitude(in, n, In0 | In1 | In2 | In3, a);
     const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
     for (int64_t i = 0; i < size; i++)
         out[i] = smooth ? 1.2 * fabs(sum[i]) + FUNCTION / 8 * (1 + fabs(sum[i]))
@@ -312,7 +340,7 @@ void gate_node(const Interp *in, int node, const double *want, double *out)
     const GateRow *row = &gates[n->op];
     int64_t size = interp_size(in, node);
     double eps = row->eps * F32_EPS;
-    if (row->sum)
+    if (row->sum && !sums_integers(in, n))
         eps = fmin(row->eps, terms(in, n)) * F32_EPS;
     Arena *a = arena_new();
     const double *scale = want;
@@ -369,11 +397,21 @@ static double deviation(const double *x, int64_t n)
     return sqrt(square <= F32_EPS * F32_EPS * size ? size : square);
 }
 
-const ModelGate same_weights = { 1e-4, 1e-10, 1e-9 };
-const ModelGate rounded_weights = { 0.5, 1e-2, 1e-2 };
+const ModelGate arithmetic_gates[Arithmetics] = {
+    [ArithmeticF32] = { 1e-4, 1e-10, 1e-9 },
+    [ArithmeticInt8] = { 4, 0.1, 2 },
+    [ArithmeticInt15] = { 0.02, 1e-6, 1e-5 },
+};
+const ModelGate rounding_gates[Dtypes] = {
+    [DtypeF32] = { 1e-4, 1e-10, 1e-9 },
+    [DtypeBf16] = { 0.5, 1e-2, 1e-2 },
+    [DtypeInt8] = { 2, 0.02, 0.5 },
+    [DtypeInt4] = { 8, 1, 4 },
+};
 
 void hold_to(ModelComparison *c, const ModelGate *gate)
 {
+    c->gate = gate;
     c->failed = !(c->max_error <= gate->max_error && c->nmse <= gate->nmse
                   && c->divergence <= gate->divergence);
     c->passed = !c->failed && tells_enough(c->zeros, c->count);
@@ -405,6 +443,6 @@ ModelComparison compare_model(const double *want, const float *got,
             c.divergence = d;
     }
     arena_free(a);
-    hold_to(&c, &same_weights);
+    hold_to(&c, &arithmetic_gates[ArithmeticF32]);
     return c;
 }

@@ -11,6 +11,21 @@ static const double *widen(Arena *a, const float *x, int64_t n)
     return d;
 }
 
+/* Integers times their column's scale, which double has exactly. */
+static const double *load_integers(Weights *w, const PackItem *item)
+{
+    Arena *a = arena_new();
+    const int64_t size = item->rows * item->k;
+    int8_t *q = arena_alloc(a, (size_t)size);
+    float *scale = arena_alloc(a, (size_t)item->rows * sizeof *scale);
+    double *d = arena_alloc(w->arena, (size_t)size * sizeof *d);
+    weights_integers(item, w->engine->file, w->engine->options.seed, q, scale);
+    for (int64_t i = 0; i < size; i++)
+        d[i] = q[i] * (double)scale[i / item->k];
+    arena_free(a);
+    return d;
+}
+
 static const double *load(Weights *w, const PackItem *item)
 {
     Arena *a = arena_new();
@@ -36,7 +51,9 @@ static const double *weight_of(void *user, int node)
     if (i < 0)
         die("oracle: no weights are packed for %s", name);
     if (!w->tensor[i])
-        w->tensor[i] = load(w, &p->item[i]);
+        w->tensor[i] = dtype_is_integer(p->item[i].dtype) && !w->f32
+                         ? load_integers(w, &p->item[i])
+                         : load(w, &p->item[i]);
     return w->tensor[i];
 }
 

@@ -125,12 +125,24 @@ static void keep_worse(ModelComparison *worst, ModelComparison c)
     *worst = both;
 }
 
+/* The format of weights that keeps least, or that loses as much as 8 bits of
+ * activations do.                                                           */
+static Dtype coarsest(const Graph *g)
+{
+    Dtype least = g->spec->arithmetic == ArithmeticInt8 ? DtypeInt4 : DtypeF32;
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Dtype d = elem_dtype(g->nodes.at[i].type.elem);
+        least = d > least ? d : least;
+    }
+    return least;
+}
+
 static ModelComparison compare_by(const Weights *w, const double *want,
                                   const float *got, int64_t rows, int64_t cols)
 {
     ModelComparison c = compare_model(want, got, rows, cols);
-    if (w->f32)
-        hold_to(&c, &rounded_weights);
+    hold_to(&c, w->f32 ? &rounding_gates[coarsest(w->g)]
+                       : &arithmetic_gates[w->g->spec->arithmetic]);
     return c;
 }
 

@@ -31,7 +31,7 @@ typedef struct {           /* end to end; {0} before the first */
     int64_t made;          /* zeros that masks and activations make */
 } ModelResults;
 /* Compares the result of one sequence; `w` of the unfused graph. Where these
- * are the f32 weights, it is held to rounded_weights.                       */
+ * are the f32 weights, it is held to rounding_gates.                        */
 void verify_result(ModelResults *r, Weights *w, const Sample *x,
                    int64_t sequence, const float *out);
 /* What came of all; `w` as it was. */

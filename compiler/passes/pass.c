@@ -24,7 +24,8 @@ const Pass passes[] = {
       false },
     { "dead-code", dead_code, "what no result needs is removed", false },
     { "pack-kv", pack_kv, "keys and values of attention come in pages", true },
-    { "quantize", quantize, "integer products read rows of integers", true },
+    { "quantize", quantize_rows, "integer products read rows of integers",
+      true },
 };
 const int n_passes = sizeof passes / sizeof *passes;
 

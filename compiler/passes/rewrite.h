@@ -14,7 +14,7 @@ int fuse_embed(Graph *g);
 int last_rows(Graph *g);
 int dead_code(Graph *g);
 int pack_kv(Graph *g);
-int quantize(Graph *g);
+int quantize_rows(Graph *g);
 
 /* What passes have to say, at the node that a message shows. */
 typedef struct {

@@ -183,7 +183,7 @@ CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
 
 /* --------------------------------------------------------------- shares --- */
 typedef struct {
-    double seconds, calls, by[Levels + 1];
+    double seconds, calls, by[Bounds];
 } Spent;
 
 static void add_spent(Spent *to, const TuneReport *r, const Work *w, int node,

@@ -153,6 +153,13 @@ static float *random_floats(Arena *a, int64_t n, uint64_t state)
     return x;
 }
 
+/* Is x of a product rows of integers, which are counted in bytes? */
+static bool in_integers(const CostModel *m)
+{
+    const Node *x = node_at(m->plan, task_node(m)->in[0]);
+    return elem_arithmetic(x->type.elem) != ArithmeticF32;
+}
+
 static bool run_begin(void *with, Fault *why)
 {
     TaskRun *r = with;
@@ -161,7 +168,8 @@ static bool run_begin(void *with, Fault *why)
     const Plan *p = m->plan;
     const int64_t rows = most_of(m, false) + 16;
     const Node *n = task_node(m);
-    r->ldx = is_attention(m) ? p->value[n->in[0]].stride : row_stride(s->k);
+    r->ldx = is_attention(m) || in_integers(m) ? p->value[n->in[0]].stride
+                                               : row_stride(s->k);
     r->ldy = is_attention(m) ? p->value[m->task->node].stride
                              : row_stride(s->n);
     if (r->ldx < s->d_k)
@@ -229,8 +237,10 @@ static void call_product(const TaskCall *c, int64_t part)
     float *y = r->y + row * r->ldy;
     void *const at[] = { r->x + row * r->ldx, w, s->bias ? r->bias : NULL, y,
                          s->residual ? r->residual + row * r->ldy : NULL };
+    const int64_t ldx = in_integers(r->m) ? r->ldx * (int64_t)sizeof(float)
+                                          : r->ldx;
     if (from < to)
-        r->call[c->candidate](at, (int64_t[]){ c->size->rows, from, to, r->ldx,
+        r->call[c->candidate](at, (int64_t[]){ c->size->rows, from, to, ldx,
                                                r->ldy, r->ldy });
 }
 

@@ -113,7 +113,7 @@ static void test_gates(void **state)
     assert_true(beside(&r, weights_open).passed);
     ModelComparison c = beside(&r, weights_open_f32);
     assert_true(c.passed);
-    hold_to(&c, &same_weights);
+    hold_to(&c, &arithmetic_gates[ArithmeticF32]);
     assert_true(c.failed);
     r.out[7] += 3.0f;
     assert_true(beside(&r, weights_open_f32).failed);

@@ -69,14 +69,18 @@ static inline bool has_target(const RandomSpec *r)
     return r->kind == KindDecoder || r->kind == KindEncoderDecoder;
 }
 
-/* Of one in three the weights are bf16. */
-/* A word, or another one for what would be merged with its neighbours. */
+/* Of one in three the weights are in fewer bits, of one in six in integers; one
+ * in six has other bits for what would be merged with its neighbours.       */
 static inline void random_dtype(RandomSpec *r)
 {
-    const char *word = pick(r, 3) ? "f32" : "bf16";
+    static const char *const few[] = { "bf16", "int8", "bf16", "int4" };
+    static const char *const arithmetic[] = { "f32", "int8", "int15" };
+    const char *word = pick(r, 3) ? "f32" : few[pick(r, 4)];
     const char *key = r->kind == KindDecoder ? "decoder.0.self_attn.v"
                                              : "encoder.0.self_attn.v";
 
+    if (*word == 'i')
+        say(r, "arithmetic", arithmetic[pick(r, 3)]);
     if (r->kind != KindAttention && pick(r, 6) == 0)
         word = arena_printf(r->arena, "{default: %s, %s: %s}", word, key,
                             *word == 'f' ? "bf16" : "f32");

@@ -41,7 +41,7 @@ static int made_for(Graph *g, const Node *reader, int x)
     return graph_add(g, n);
 }
 
-static int quantize_rows(Graph *g, int node)
+static int lower(Graph *g, int node)
 {
     const Node *n = &g->nodes.at[node];
     if ((n->op != OpMatmul && n->op != OpLinear)
@@ -54,8 +54,7 @@ static int quantize_rows(Graph *g, int node)
     return 1;
 }
 
-int quantize(Graph *g)
+int quantize_rows(Graph *g)
 {
-    return g->spec->arithmetic == ArithmeticF32 ? 0
-                                                : pass_each(g, quantize_rows);
+    return g->spec->arithmetic == ArithmeticF32 ? 0 : pass_each(g, lower);
 }

@@ -1,1 +1,0 @@
-3 plan models/tiny.yaml --set dtype=int8
