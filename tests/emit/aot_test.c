@@ -21,8 +21,8 @@
 static void compile_strictly(const char *cc, const char *march,
                              const char *pedantic, const char *define)
 {
-    WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Wextra", "-Werror", "-Wvla",
-          pedantic, define, "-c", in_dir("m.c"), "-o", in_dir("m.o"));
+    WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Wextra", "-Werror", QUIET,
+          "-Wvla", pedantic, define, "-c", in_dir("m.c"), "-o", in_dir("m.o"));
 }
 
 static void compile_portably(const char *spec, const char *more)

@@ -129,8 +129,8 @@ static const char words[] = "hello\nzygote\nthe\n";
 static const char *says(const char *cc, const char *march, const char *weights)
 {
     Spawned s;
-    if (!WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Werror", "-DATTNC_MAIN",
-               in_dir("m.c"), "-lm", "-o", in_dir("m")))
+    if (!WORKS(cc, "-O1", "-std=c11", march, "-Wall", "-Werror", QUIET,
+               "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")))
         return NULL;
     assert_int_equal(RUN(&s, words, in_dir("m"), weights), 0);
     return arena_strdup(a, s.out);

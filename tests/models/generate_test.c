@@ -264,8 +264,8 @@ static void run_example(const char *cc, const char *std, const char *language)
 {
     Spawned s;
     if (!WORKS(cc, std, "-O0", "-march=native", "-Wall", "-Wextra", "-Werror",
-               "-x", language, in_dir("x.c"), "-x", "none", in_dir("model.o"),
-               "-lm", "-o", in_dir("x")))
+               QUIET, "-x", language, in_dir("x.c"), "-x", "none",
+               in_dir("model.o"), "-lm", "-o", in_dir("x")))
         return;
     assert_works(&s, "$A run $S --prompt=attention --temperature=0.8 "
                      "--top-p=0.9 --seed=7 -n 40");

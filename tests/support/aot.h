@@ -45,6 +45,9 @@ static inline bool works(const char *const *words)
     return code == 0;
 }
 
+/* clang 19 warns of -march=native where the processor has AVX10.1. */
+#define QUIET "-Wno-unknown-warning-option", "-Wno-invalid-feature-combination"
+
 static inline const char *attnc(void)
 {
     return getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
