@@ -6,7 +6,7 @@ compiler's time over libtcc's, the median of the rounds: 1 is as fast, less is
 slower. Writes build/jit.json and prints each, the median and the worst.
 
     bench/jit.py [--attnc build/attnc] [--rounds 5] [--seconds 0.2]
-                 [--threads 1] [--length 32]
+                 [--threads 1] [--length 32] [--only m3_1,m3_18,g2p-en]
 """
 import argparse
 import json
@@ -45,10 +45,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.2)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--length", type=int, default=32)
+    parser.add_argument("--only", help="these specs alone, with commas")
     o = parser.parse_args()
     ratios = {}
     with tempfile.TemporaryDirectory() as folder:
         paths = specs(folder, 3, 20) + [G2P]
+        if o.only:
+            paths = [p for p in paths
+                     if os.path.basename(p)[:-len(".yaml")]
+                     in o.only.split(",")]
         for _ in range(o.rounds):
             for key, ms in times(o, paths).items():
                 ratios.setdefault(key, []).append(ms["clang"] / ms["jit"])
