@@ -71,7 +71,7 @@ EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is
 # worth vectors is written in them; a rest of a row is not.
-MACHINES_x86_64  := x86-64-v4 x86-64-v3 x86-64-v2
+MACHINES_x86_64  := x86-64-v4 x86-64-v4+avx512vnni x86-64-v3 x86-64-v3+avxvnni x86-64-v2
 MACHINES_aarch64 := armv8-a
 MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
@@ -117,7 +117,7 @@ $(B)/kernels/%.c: $(B)/kernelset
 	$(Q)$(B)/kernelset $* > $@
 $(B)/kernels/%.o: $(B)/kernels/%.c
 	$(call say,CC $<)
-	$(Q)$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$*) \
+	$(Q)$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$(subst +, -m,$*)) \
 	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-pie \
 	    -fno-tree-vectorize -c -o $@ $<
 

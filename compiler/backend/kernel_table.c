@@ -11,33 +11,37 @@ struct Kernel {
 
 /* KERNEL TABLES: the same machines as MACHINES in the Makefile. */
 #if defined __x86_64__
-extern const struct Kernel kernels_x86_64_v4[], kernels_x86_64_v3[],
-    kernels_x86_64_v2[];
+extern const struct Kernel kernels_x86_64_v4[], kernels_x86_64_v4_avx512vnni[],
+    kernels_x86_64_v3[], kernels_x86_64_v3_avxvnni[], kernels_x86_64_v2[];
 #elif defined __aarch64__
 extern const struct Kernel kernels_armv8_a[];
 #else
 extern const struct Kernel kernels_generic[];
 #endif
 
-static const struct {
+static const struct { /* those of more features first */
     const char *march;
+    const char *feature; /* that the target has; NULL: none */
     const struct Kernel *table;
 } tables[] = {
 #if defined __x86_64__
-    { "x86-64-v4", kernels_x86_64_v4 },
-    { "x86-64-v3", kernels_x86_64_v3 },
-    { "x86-64-v2", kernels_x86_64_v2 },
+    { "x86-64-v4", "avx512vnni", kernels_x86_64_v4_avx512vnni },
+    { "x86-64-v4", NULL, kernels_x86_64_v4 },
+    { "x86-64-v3", "avxvnni", kernels_x86_64_v3_avxvnni },
+    { "x86-64-v3", NULL, kernels_x86_64_v3 },
+    { "x86-64-v2", NULL, kernels_x86_64_v2 },
 #elif defined __aarch64__
-    { "armv8-a", kernels_armv8_a },
+    { "armv8-a", NULL, kernels_armv8_a },
 #else
-    { "generic", kernels_generic },
+    { "generic", NULL, kernels_generic },
 #endif
 };
 
-static const struct Kernel *table_for(const char *march)
+static const struct Kernel *table_for(const Target *t)
 {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (!strcmp(tables[i].march, march))
+        if (!strcmp(tables[i].march, t->march)
+            && (!tables[i].feature || target_has(t, tables[i].feature)))
             return tables[i].table;
     return NULL;
 }
@@ -46,11 +50,11 @@ static const struct Kernel *table_for(const char *march)
  * bits are the same wherever products and sums can be fused.                */
 static const struct Kernel *table_of(const Target *t)
 {
-    const struct Kernel *table = table_for(t->march);
+    const struct Kernel *table = table_for(t);
     Target native;
     Fault why;
     if (!table && target_find(&native, "native", 0, NULL, &why))
-        table = table_for(native.march);
+        table = table_for(&native);
     return table;
 }
 

@@ -3,6 +3,8 @@
  * and every tile, with a table by name. */
 #include "emit/kernels.h"
 
+#include <string.h>
+
 enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
 enum { Kinds = (ArithmeticInt15 + 1) * Dtypes };
 
@@ -62,18 +64,18 @@ static void emit_tiles(Arena *a, Emit *e, const Target *t)
 }
 
 /* kernels_x86_64_v3 */
-static const char *table_name(Arena *a, const char *march)
+static const char *table_name(Arena *a, const char *machine)
 {
-    char *name = arena_printf(a, "kernels_%s", march);
+    char *name = arena_printf(a, "kernels_%s", machine);
     for (char *c = name; *c; c++)
-        if (*c == '-')
+        if (*c == '-' || *c == '+')
             *c = '_';
     return name;
 }
 
-static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *march)
+static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *machine)
 {
-    let(e, "table", "%s", table_name(a, march));
+    let(e, "table", "%s", table_name(a, machine));
     put(e, "struct Kernel {\n"
            "    const char *name;\n"
            "    void (*function)(void);\n"
@@ -88,14 +90,27 @@ static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *march)
            "};\n");
 }
 
+/* "x86-64-v4+avx512vnni": an instruction set, and beside it a feature. */
+static bool find_machine(Arena *a, Target *t, const char *name)
+{
+    Fault why;
+    const char *plus = strchr(name, '+');
+    const size_t n = plus ? (size_t)(plus - name) : strlen(name);
+    const char **features = arena_alloc(a, 2 * sizeof *features);
+    if (!target_find(t, arena_strndup(a, name, n), 0, NULL, &why))
+        return false;
+    features[0] = plus ? plus + 1 : NULL;
+    t->features = features;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     Arena *a = arena_new();
     Target t;
-    Fault why;
     TargetNames names;
-    if (argc != 2 || !target_find(&t, argv[1], 0, NULL, &why)) {
-        fprintf(stderr, "usage: kernelset TARGET: one of %s\n",
+    if (argc != 2 || !find_machine(a, &t, argv[1])) {
+        fprintf(stderr, "usage: kernelset TARGET[+FEATURE]: one of %s\n",
                 target_list(&names));
         return 2;
     }
@@ -104,7 +119,7 @@ int main(int argc, char **argv)
     use_all(k, &t);
     emit_kernels(k, e);
     emit_tiles(a, e, &t);
-    emit_table(a, k, e, t.march);
+    emit_table(a, k, e, argv[1]);
     size_t n;
     const char *text = emit_text(e, &n);
     const bool written = fwrite(text, 1, n, stdout) == n && !fflush(stdout);

@@ -7,21 +7,13 @@
 
 #include <string.h>
 
-static bool has_feature(const Target *t, const char *name)
-{
-    for (int i = 0; t->features[i]; i++)
-        if (!strcmp(t->features[i], name))
-            return true;
-    return false;
-}
-
 /* By what its vectors multiply bytes. */
 static const char *dot_word(const Target *t, bool x86)
 {
-    return !x86                         ? "plain"
-         : has_feature(t, "avx512vnni") ? "vnni"
-         : has_feature(t, "avxvnni")    ? "avxvnni"
-                                        : "maddubs";
+    return !x86                        ? "plain"
+         : target_has(t, "avx512vnni") ? "vnni"
+         : target_has(t, "avxvnni")    ? "avxvnni"
+                                       : "maddubs";
 }
 
 /* Is it for the target: `w8`, `fma`, `nofma`, `x86` ..? */

@@ -231,6 +231,14 @@ bool target_foreign(const Target *t)
     return t->triple && strcmp(t->triple, cpu_triple) != 0;
 }
 
+bool target_has(const Target *t, const char *name)
+{
+    for (int i = 0; t->features[i]; i++)
+        if (!strcmp(t->features[i], name))
+            return true;
+    return false;
+}
+
 const char *target_flags(Arena *a, const Target *t)
 {
     const char *flags = t->guard ? arena_printf(a, "-march=%s", t->march) : "";

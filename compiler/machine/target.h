@@ -51,6 +51,8 @@ typedef struct {
 /* Their names, for messages and help. */
 const char *target_list(TargetNames *to);
 const char *target_name(int i); /* of the table, from 0; NULL: no more */
+/* Is a feature, "avxvnni", among what it has beside its instruction set? */
+bool target_has(const Target *t, const char *feature);
 /* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
 const char *target_flags(Arena *a, const Target *t);
 /* Is it of another architecture than this processor? */
