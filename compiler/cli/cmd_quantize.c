@@ -27,7 +27,7 @@ static double keep_share(const char *text)
 static double error_of(const Matrix *m)
 {
     const double error = relative_error(m->lost, m->squares);
-    return isnan(error) ? INFINITY : error;
+    return isnan(error) ? (double)INFINITY : error;
 }
 
 static int by_error(const void *a, const void *b)

@@ -89,7 +89,7 @@ static bool try_model(Search *s, Dtype usual)
 static double measure_of(const Loss *l)
 {
     const double x = l->kind == LossRows ? l->error * l->error : l->divergence;
-    return isfinite(x) ? x : INFINITY;
+    return isfinite(x) ? x : (double)INFINITY;
 }
 
 /* What is lost with matrix i alone in fewer bits. False after a message. */

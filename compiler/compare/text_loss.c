@@ -157,5 +157,5 @@ double loss_share(const Loss *l)
     const double share = l->kind == LossTokens
                            ? l->perplexity[1] / l->perplexity[0] - 1
                            : l->error;
-    return isfinite(share) ? share : INFINITY;
+    return isfinite(share) ? share : (double)INFINITY;
 }
