@@ -63,6 +63,7 @@ typedef struct { /* what tells one task from another */
     const char *shape;    /* "512x2048" */
     const char *epilogue; /* "bias_relu"; of attention "causal_paged" */
     Dtype dtype;
+    Arithmetic arithmetic; /* of a product, whose epilogue has it too */
 } TaskKey;
 bool task_same(const TaskKey *a, const TaskKey *b);
 
@@ -271,7 +272,8 @@ int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
 /* What is 0 becomes what the tool would choose beside what is not; but
  * `small_m`, for which the size of all weights counts. k: of a product's sums.
  */
-Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by);
+Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k,
+                      Tiling by);
 int32_t usual_prefetch(int nr);                      /* Tiling.prefetch */
 int plan_mask(const Plan *p, const MaskSpec *m);     /* of a file: 1, 2 .. */
 int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */

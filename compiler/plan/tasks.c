@@ -72,6 +72,7 @@ static TaskKey product_key(const Plan *p, TaskKind kind, int node)
     const Node *n = node_at(p, node), *w = node_at(p, n->in[1]);
     return (TaskKey){ .kind = kind,
                       .dtype = dtype_of(w->type),
+                      .arithmetic = epilogue_of(p, node).arithmetic,
                       .shape = by(p, w->type.dim[1].c, w->type.dim[0].c),
                       .epilogue = product_epilogue(p, node) };
 }
@@ -160,8 +161,42 @@ static int64_t usual_small_m(const Plan *p)
     return p->pack.bytes > NearBytes ? p->target.near_small_m + 1 : 1;
 }
 
-Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
+/* Sums of integers in vectors of so many lanes: tiles of as many sums as there
+ * are registers beside what these are made of; as measured.                  */
+static const struct {
+    int width;
+    Dtype dtype;
+    Arithmetic arithmetic;
+    int mr, nr;
+} integer_tiles[] = {
+    { 16, DtypeInt8, ArithmeticInt8, 6, 64 },
+    { 16, DtypeInt8, ArithmeticInt15, 3, 64 },
+    { 16, DtypeInt4, ArithmeticInt8, 10, 32 },
+    { 16, DtypeInt4, ArithmeticInt15, 5, 32 },
+    { 8, DtypeInt8, ArithmeticInt8, 5, 16 },
+    { 8, DtypeInt8, ArithmeticInt15, 3, 16 },
+    { 8, DtypeInt4, ArithmeticInt8, 4, 16 },
+    { 8, DtypeInt4, ArithmeticInt15, 2, 16 },
+};
+
+/* No tile of two origins: nothing, where one of its sizes is given. */
+static void settle_integers(const Target *m, const TaskKey *key, Tiling *by)
 {
+    for (size_t i = 0; i < sizeof integer_tiles / sizeof *integer_tiles; i++)
+        if (integer_tiles[i].width == m->width
+            && integer_tiles[i].dtype == key->dtype
+            && integer_tiles[i].arithmetic == key->arithmetic && by->mr == 0
+            && by->nr == 0 && m->tile_from != FromOption) {
+            by->mr = integer_tiles[i].mr;
+            by->nr = integer_tiles[i].nr;
+        }
+}
+
+Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k, Tiling by)
+{
+    const TaskKind kind = key->kind;
+    if (kind == TaskMatmul)
+        settle_integers(m, key, &by);
     const bool tall = kind == TaskMatmul && by.mr == 0 && by.nr == 0
                    && 4 * m->nr * k > m->cache[0];
     switch (kind) {
@@ -179,7 +214,8 @@ Tiling tiling_settled(const Target *m, TaskKind kind, int64_t k, Tiling by)
     if (kind == TaskMatmul) {
         const int64_t all = whole(k, 64), most = knobs[Knob_k].most;
         settle(&by.k, target_sum_block(m, by.mr, by.nr, k));
-        if (by.k == 0 || by.k > all || by.k == k)
+        if (by.k == 0 || by.k > all || by.k == k
+            || dtype_is_integer(key->dtype)) /* these are never in blocks */
             by.k = (int32_t)(all < most ? all : most);
         settle(&by.panels, by.nr / ATTN_PANEL);
     }
@@ -213,7 +249,7 @@ static Tiling settled(const Plan *p, const Task *t, Tiling by)
     const TaskShape s = task_shape(p, t);
     if (t->key.kind == TaskRows)
         settle(&by.rows, usual_rows(p, t));
-    by = tiling_settled(&p->target, t->key.kind, s.k, by);
+    by = tiling_settled(&p->target, &t->key, s.k, by);
     if (t->key.kind == TaskSmallM)
         settle(&by.small_m, usual_small_m(p));
     if (s.holes) /* key by key: no block of them */

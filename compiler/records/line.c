@@ -142,6 +142,14 @@ static Tiling tiling_of(LineReader *m, TaskKind kind)
     return t;
 }
 
+/* "dot_bias" */
+static Arithmetic arithmetic_of(const char *epilogue)
+{
+    return !strncmp(epilogue, "dot2", 4) ? ArithmeticInt15
+         : !strncmp(epilogue, "dot", 3)  ? ArithmeticInt8
+                                         : ArithmeticF32;
+}
+
 static Record members(LineReader *m)
 {
     Record r = {
@@ -160,6 +168,7 @@ static Record members(LineReader *m)
         .spread = real_of(m, "spread"),
     };
     r.tiling = tiling_of(m, r.key.kind);
+    r.key.arithmetic = arithmetic_of(r.key.epilogue);
     return r;
 }
 

@@ -340,7 +340,7 @@ char *explain_record(Arena *a, const Record *r, const Tiling *usual,
     if (!find_target(a, &w.target, &r->host, target))
         w.target = (Target){ .width = 1 };
     else if (!usual && w.k > 0)
-        w.usual = tiling_settled(&w.target, r->key.kind, w.k, w.usual);
+        w.usual = tiling_settled(&w.target, &r->key, w.k, w.usual);
     if (usual)
         w.usual = *usual;
     why[r->key.kind](&w);

@@ -235,12 +235,16 @@ typedef struct {
     int mr, nr;
 } Size;
 
+static const TaskKey floats = { .kind = TaskMatmul,
+                                .shape = "",
+                                .epilogue = "" };
+
 /* The tiles that a row's default tilings have. */
 static int default_tiles(const Target *t, Size size[4])
 {
     static const int64_t sums[] = { 64, 512, 2048, 8192 };
     for (int i = 0; i < 4; i++) {
-        const Tiling by = tiling_settled(t, TaskMatmul, sums[i], (Tiling){ 0 });
+        const Tiling by = tiling_settled(t, &floats, sums[i], (Tiling){ 0 });
         size[i] = (Size){ by.mr, by.nr };
     }
     return 4;
