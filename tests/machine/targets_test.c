@@ -274,7 +274,8 @@ static void test_prebuilt(void **state)
     }
 }
 
-/* The lines of one function of an assembler's text that multiply and add. */
+/* The lines of one function of an assembler's text that multiply and add,
+ * floats or integers. */
 static void count_vectors(const char *text, const char *name, int *whole,
                           int *other)
 {
@@ -283,7 +284,8 @@ static void count_vectors(const char *text, const char *name, int *whole,
     assert_non_null(at);
     for (at++; *at && strncmp(at, "\t.size", 6); at += strcspn(at, "\n") + 1) {
         const char *line = arena_strndup(a, at, strcspn(at, "\n"));
-        if (!strstr(line, "vfmadd"))
+        if (!strstr(line, "vfmadd") && !strstr(line, "vpdpbusd")
+            && !strstr(line, "vpmaddubsw"))
             continue;
         *whole += strstr(line, "%zmm") != NULL;
         *other += strstr(line, "%zmm") == NULL;
@@ -310,6 +312,12 @@ static void check_vectors(const Target *t, const char *compiler)
                                .dtype = DtypeBf16,
                                .epilogue = EpBias | EpPrefetch });
     }
+    use_tile(k, (TileKey){ .mr = 6,
+                           .nr = 64,
+                           .width = t->width,
+                           .dtype = DtypeInt8,
+                           .arithmetic = ArithmeticInt8,
+                           .epilogue = EpBias });
     emit_kernels(k, e);
     put(e, "extern void (*const table[])(void);\n"
            "void (*const table[])(void) = {\n");
