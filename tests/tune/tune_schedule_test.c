@@ -16,7 +16,9 @@ static TuneOptions options_of(double budget, const char *backend)
     return (TuneOptions){ .budget = budget,
                           .format = TuneJson,
                           .work = { .lengths = "16", .steps = 8, .beam = 1 },
-                          .model = { .backend = backend, .threads = 1 } };
+                          .model = { .backend = backend,
+                                     .march = "x86-64-v3", /* by any machine */
+                                     .threads = 1 } };
 }
 
 static int set_up_here(void **state)
