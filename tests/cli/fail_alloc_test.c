@@ -31,6 +31,7 @@ static int with_failure(int at, bool on, char *const *argv, bool *reached)
         arena_printf(a, "TMPDIR=%s", in_dir("tmp")),
         arena_printf(a, "XDG_CACHE_HOME=%s", in_dir("cache")),
         "PATH=/usr/bin:/bin",
+        "ATTNC_BACKEND=jit", /* nothing that goes on behind the end */
         on ? "FAIL_ON=1" : NULL,
         NULL,
     };
