@@ -92,11 +92,9 @@ void rates_reach(Rates *r, const Cost *c, double seconds)
 {
     if (seconds <= 0)
         return;
-    if (c->dots > 0 && r->dot > 0) {
-        const double more = operations_seconds(r, *c) / seconds;
-        r->dot *= fmax(1, more);
-    } else {
-        r->fma = fmax(r->fma, cost_operations(*c) / seconds);
-    }
+    const double more = fmax(1, operations_seconds(r, *c) / seconds);
+    r->fma *= more;
+    if (c->dots > 0)
+        r->dot *= more;
     r->read[LevelL1] = fmax(r->read[LevelL1], cost_traffic(c) / seconds);
 }

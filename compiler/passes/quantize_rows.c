@@ -10,12 +10,15 @@
  * breaks: products that other passes look for.                              */
 #include "passes/rewrite.h"
 
-/* The quantize of rows `x` in the part of `reader`, if there is one. */
+/* The quantize of rows `x` in the part of `reader`, if there is one: those that
+ * were made stand at the end, and nothing else behind them.                  */
 static int made_before(const Graph *g, const Node *reader, int x)
 {
     for (int i = g->nodes.n - 1; i >= 0; i--) {
         const Node *n = &g->nodes.at[i];
-        if (n->op == OpQuantize && n->in[0] == x && same_part(n, reader))
+        if (n->op != OpQuantize)
+            return -1;
+        if (n->in[0] == x && same_part(n, reader))
             return i;
     }
     return -1;
