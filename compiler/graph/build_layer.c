@@ -170,6 +170,21 @@ static int cross_attention(Build *b, int x)
     return attend(b, q, k, v, false);
 }
 
+/* What mixes the rows of a sequence, by Spec.mix: a function from rows to rows,
+ * and the sublayer that it is.                                              */
+static const struct {
+    Sublayer sublayer;
+    int (*rows)(Build *b, int x);
+} mixers[] = {
+    [MixAttention] = { SublayerSelf, self_attention },
+};
+
+static int mix(Build *b, int x)
+{
+    b->sublayer = mixers[b->s->mix].sublayer;
+    return mixers[b->s->mix].rows(b, x);
+}
+
 static int feed_forward(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -187,14 +202,15 @@ static int feed_forward(Build *b, int x)
 
 typedef int SublayerRows(Build *b, int x);
 
-typedef struct { /* a sublayer, and the norm that is its own */
+/* A sublayer, and the norm that is its own; SublayerNone: the function says. */
+typedef struct {
     SublayerRows *f;
     Sublayer sublayer;
     const char *norm;
 } LayerPart;
 
 static const LayerPart layer_parts[] = {
-    { self_attention, SublayerSelf, "norm1" },
+    { mix, SublayerNone, "norm1" },
     { cross_attention, SublayerCross, "norm3" }, /* decoder with an encoder */
     { feed_forward, SublayerFfn, "norm2" },
 };

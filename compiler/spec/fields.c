@@ -60,6 +60,7 @@ static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
 static const char *const trims[] = { "none", "turns", "all", NULL };
 static const char *const scalings[] = { "none", "dynamic",  "llama3",
                                         "yarn", "longrope", NULL };
+static const char *const mixes[] = { "attention", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
@@ -214,6 +215,7 @@ const Field fields[] = {
 #include "spec/fields_shape.h"
 #include "spec/fields_vocab.h"
 #include "spec/fields_attention.h"
+#include "spec/fields_mix.h"
 #include "spec/fields_layer.h"
 #include "spec/fields_ends.h"
 #include "spec/fields_search.h"

@@ -38,6 +38,7 @@ typedef enum {
     ScalingYarn,
     ScalingLongrope
 } PosScaling;
+typedef enum { MixAttention } MixType;
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre } NormPlace;
 typedef enum {
@@ -210,6 +211,7 @@ struct Spec {
     SpecScaling scaling; /* rotary */
     int64_t pos_buckets, pos_max_distance; /* relative */
     PosExponent pos_exponent;
+    MixType mix;
     NormType norm_type;
     NormPlace norm_place;
     double norm_eps;
