@@ -55,6 +55,7 @@ static Datum key_value(Import *m, Binding *b)
                       k->value.kind == ValueText ? "\"" : "");
 }
 
+/* Found once, but what is of a layer for each anew. */
 static Datum binding_value(Import *m, Binding *b)
 {
     if (b->state == BindingBusy) {
@@ -62,9 +63,12 @@ static Datum binding_value(Import *m, Binding *b)
         return (Datum){ .kind = ValueNone };
     }
     if (b->state == BindingNew) {
+        const bool before = m->of_layer;
+        m->of_layer = false;
         b->state = BindingBusy;
         b->value = b->expr ? expr_value(&m->scope, b->expr) : key_value(m, b);
-        b->state = BindingDone;
+        b->state = m->of_layer ? BindingNew : BindingDone;
+        m->of_layer = m->of_layer || before;
     }
     return b->value;
 }
@@ -75,10 +79,22 @@ static Import *owner(Scope *s)
     return s->of;
 }
 
+static Datum layer_number(Import *m, const Expr *e)
+{
+    m->of_layer = true;
+    if (m->layer < 0)
+        return expr_error(&m->scope, e ? e->pos : (Pos){ 0 },
+                          "'i' is the number of a layer, below `layer` alone");
+    return (Datum){ .kind = ValueInt, .whole = m->layer };
+}
+
 static bool find_name(Scope *s, const Expr *e, const char *name, Datum *to)
 {
     Import *m = owner(s);
-    (void)e;
+    if (!strcmp(name, "i")) {
+        *to = layer_number(m, e);
+        return true;
+    }
     if (!strcmp(name, "task")) {
         *to = (Datum){ .kind = ValueText, .text = m->task };
         return true;
@@ -270,7 +286,7 @@ const char *import_filled(Import *m, const Yaml *at, const char *text)
         const char *end = strchr(text, '}');
         if (!*text)
             break;
-        if (!end || !strncmp(text, "{i}", 3)) {
+        if (!end || !strncmp(text, "{i}", 3) || !strncmp(text, "{e}", 3)) {
             buffer_add(&b, text, end ? 3 : 1);
             text += end ? 3 : 1;
             continue;

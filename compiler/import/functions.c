@@ -82,8 +82,15 @@ static const Tensor *tensor_of(Call *c)
     return file ? safetensors_find(file, c->v[0].text) : NULL;
 }
 
+/* * stands for any text. */
 static Datum has_tensor(Call *c)
 {
+    const Safetensors *file = c->s->tensors;
+    const int n = file && strchr(c->v[0].text, '*') ? safetensors_count(file)
+                                                    : 0;
+    for (int i = 0; i < n; i++)
+        if (glob_fits(c->v[0].text, safetensors_at(file, i)->name))
+            return truth(true);
     return truth(tensor_of(c) != NULL);
 }
 

@@ -37,15 +37,15 @@ static bool read_config(Import *m)
     return !m->code;
 }
 
-/* Old names of keys, as common.yaml has them, in its order. */
-static bool rename_keys(Import *m)
+/* Old names of keys, as common.yaml or the family has them, in its order. */
+static bool rename_keys(Import *m, const Yaml *rules)
 {
-    const Yaml *renamed = rules_map(m->common, "renamed");
+    const Yaml *renamed = rules_map(rules, "renamed");
     for (int i = 0; renamed && i < renamed->keys.n; i++)
         if (!config_move(m->a, m->config, renamed->keys.at[i]->text,
                          renamed->items.at[i]->text))
             return false;
-    return true;
+    return renamed || !yaml_get(rules, "renamed");
 }
 
 /* --------------------------------------------------------------- family --- */
@@ -190,7 +190,7 @@ static bool open_rules(Import *m, Imported *to)
     if (!m->common)
         return false;
     if (!(gguf ? gguf_family(m, &family) : find_family(m, &family))
-        || !rename_keys(m))
+        || !rename_keys(m, m->common) || !rename_keys(m, family.top))
         return false;
     m->family = family.family;
     m->rules = rules_whole(m->a, &family, m->common);
@@ -249,6 +249,8 @@ static bool make_spec(Import *m, Imported *to)
                    .title = to->title,
                    .weights = way(m->a, m->o->spec,
                                   m->made ? m->made : m->path) };
+    if (!m->scope.failures)
+        resolve_layers(m, t.spec);
     if (m->scope.failures || !import_chat(m, t.spec))
         return false;
     spec_tree_shorten(&t);
@@ -285,7 +287,7 @@ int import_folder(Imported *to, const ImportOptions *o)
 {
     Arena *a = arena_new();
     Config config = { .top = { .kind = ValueNone } };
-    Import m = { .a = a, .o = o, .config = &config, .task = "" };
+    Import m = { .a = a, .o = o, .config = &config, .task = "", .layer = -1 };
     *to = (Imported){ .arena = a };
     const bool good = import_all(&m, to);
     safetensors_close(m.view);

@@ -72,6 +72,11 @@ static Yaml *resolve(Import *m, const Yaml *rule, bool fills)
     return y->items.n || !rule->items.n ? y : NULL;
 }
 
+Yaml *resolve_tree(Import *m, const Yaml *rule)
+{
+    return resolve(m, rule, false);
+}
+
 Yaml *resolve_spec(Import *m)
 {
     const Yaml *spec = rules_map(m->rules, "spec");

@@ -111,7 +111,7 @@ static void check_sections(Check *c, const Yaml *top)
         "section",       "use",     "config",   "files",      "expect",
         "architectures", "task",    "ignored",  "refuse",     "tables",
         "let",           "spec",    "comments", "names",      "unused",
-        "gguf",          "noted",   "beside",
+        "gguf",          "noted",   "beside",   "layer",      "renamed",
     };
     enum { Known = sizeof known / sizeof *known };
     for (int i = 0; i < top->keys.n; i++) {
@@ -139,7 +139,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
 {
     static const char *const valued[] = { "spec",   "names",    "unused",
                                           "refuse", "comments", "files",
-                                          "noted",  "gguf" };
+                                          "noted",  "gguf",     "layer" };
     Check c = { .arena = a };
     check_sections(&c, r->top);
     const Yaml *top = rules_whole(a, r, common);
@@ -149,6 +149,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
     add_name(&c, "task");
     add_name(&c, "format");
     add_name(&c, "gguf"); /* its metadata, by any key */
+    add_name(&c, "i");    /* of a layer */
     add_keys(&c, let);
     add_keys(&c, rules_map(top, "tables"));
     add_keys(&c, rules_map(common, "tables"));

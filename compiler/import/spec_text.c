@@ -111,6 +111,23 @@ static void place_origins(SpecTree *t, const Buffer *b, int first, int before)
     }
 }
 
+static bool is_rows(const Yaml *y)
+{
+    return y->kind == YamlList && y->items.n && y->items.at[0]->kind == YamlMap;
+}
+
+/* A list of maps, a line each. */
+static void put_rows(Buffer *b, SpecTree *t, const Yaml *list, int indent)
+{
+    for (int i = 0; i < list->items.n; i++) {
+        Buffer value = { .arena = t->m->a };
+        const int first = t->origins.n;
+        put_flow(&value, t, list->items.at[i], true);
+        place_origins(t, b, first, indent + 2);
+        buffer_printf(b, "%*s- %s\n", indent, "", value.at);
+    }
+}
+
 static void put_key(Buffer *b, SpecTree *t, const char *key, const Yaml *y,
                     const char *path, int indent)
 {
@@ -126,7 +143,7 @@ static void put_key(Buffer *b, SpecTree *t, const char *key, const Yaml *y,
     const int first = t->origins.n;
     put_flow(&value, t, y, false);
     const bool fits = line.n + 1 + value.n <= Columns;
-    if (y->kind != YamlMap || (fits && !inside)) {
+    if ((y->kind != YamlMap && !is_rows(y)) || (fits && !inside)) {
         const int n = line.n + 1 + value.n;
         const bool beside = comment && n + 4 + (int)strlen(comment) <= Columns;
         if (!beside)
@@ -139,6 +156,8 @@ static void put_key(Buffer *b, SpecTree *t, const char *key, const Yaml *y,
     t->origins.n = first;
     put_comment(b, indent, comment);
     buffer_printf(b, "%s\n", line.at);
+    if (is_rows(y))
+        put_rows(b, t, y, indent + Indent);
     for (int i = 0; i < y->keys.n; i++)
         put_key(b, t, y->keys.at[i]->text, y->items.at[i],
                 arena_printf(a, "%s.%s", path, y->keys.at[i]->text),
@@ -245,6 +264,8 @@ static void shorten(SpecTree *t, Yaml *map, uint64_t hash, bool top)
         if (hash_of(t) == hash)
             continue;
         put_back(map, i, key, value);
+        for (int k = 0; is_rows(value) && k < value->items.n; k++)
+            shorten(t, value->items.at[k], hash, false);
         if (value->kind != YamlMap)
             continue;
         shorten(t, value, hash, false);

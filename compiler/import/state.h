@@ -38,6 +38,8 @@ typedef struct {
     /* Files whose tensors `weights` has, where there are several. */
     Safetensors *base, *beside;
     const char *made; /* the path of weights that are made; NULL: none */
+    int64_t layer;    /* `i` of expressions; -1: no layer is asked for */
+    bool of_layer;    /* an expression has asked for `i` */
     Scope scope;
     int code; /* ExitDone, until something fails */
 } Import;
@@ -74,6 +76,11 @@ bool judge_keys(Import *m);
 /* resolve.c: the rules' trees with values in the place of expressions. */
 Yaml *resolve_spec(Import *m);
 Yaml *resolve_names(Import *m);
+/* layers.c: adds what the rules say of each layer to a spec's tree: what all
+ * layers have alike beside its other fields, the rest as rows of `layers`.  */
+void resolve_layers(Import *m, Yaml *spec);
+/* A tree with values in the place of expressions; NULL: none. */
+Yaml *resolve_tree(Import *m, const Yaml *rule);
 /* A tree's parts. */
 Yaml *scalar_new(Arena *a, const char *text, bool quoted);
 Yaml *map_new(Arena *a);

@@ -48,8 +48,9 @@ class Family:
     prefix, as OpenAI's gpt2 has it. attention: which of transformers' forms
     computes it. max_len: a length -> that of the spec it is
     meant for, where another than the config's. old: keys of rope_parameters
-    that transformers 4 calls otherwise. extra: files beside, name -> what json
-    writes."""
+    that transformers 4 calls otherwise. four: words that 4 has in the place of
+    rope. drop: keys that older folders leave out of config.json. extra:
+    files beside, name -> what json writes."""
     name: str
     model: str
     config: str
@@ -64,6 +65,8 @@ class Family:
     attention: str = "eager"
     max_len: dict = dataclasses.field(default_factory=dict)
     old: dict = dataclasses.field(default_factory=dict)
+    four: dict | None = None
+    drop: tuple = ()
     extra: dict = dataclasses.field(default_factory=dict)
     finish: object = None
 
@@ -81,6 +84,8 @@ def config_of(family):
     rope = dict(family.rope or {})
     if rope and FIVE:
         words["rope_parameters"] = rope
+    elif family.four is not None:
+        words.update(family.four)
     elif rope:
         for key in ("rope_theta", "partial_rotary_factor"):
             if key in rope:
@@ -113,9 +118,18 @@ def randomize(family, model):
 def load(family, folder):
     """As a user does, in f32."""
     words = {"dtype" if FIVE else "torch_dtype": torch.float32}
+    if FIVE:  # experts of any width
+        words["experts_implementation"] = "eager"
     model = getattr(transformers, family.model).from_pretrained(
         folder, attn_implementation=family.attention, **words)
     return model.eval()
+
+
+def leave_out(family, path):
+    words = json.loads(path.read_text())
+    for key in family.drop:
+        words.pop(key, None)
+    path.write_text(json.dumps(words, indent=2, sort_keys=True) + "\n")
 
 
 def save(family, folder):
@@ -132,6 +146,8 @@ def save(family, folder):
         words = json.loads(path.read_text())
         words["architectures"] = [family.model]
         path.write_text(json.dumps(words, indent=2) + "\n")
+    if family.drop:
+        leave_out(family, folder / "config.json")
     for name, value in family.extra.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(json.dumps(value, indent=1) + "\n")
@@ -275,6 +291,7 @@ def config4(family):
                         ignore=shutil.ignore_patterns("config4.json"))
         config.save_pretrained(made)
         as_before(made / "config.json")
+        leave_out(family, made / "config.json")
         found = flat(family.record(family, load(family, made)))
         wanted = flat(json.loads((folder / "expected.json").read_text()))
         shutil.copy(made / "config.json", folder / "config4.json")

@@ -13,7 +13,7 @@ runtime/shards.c runtime/convert.c
 import   20000    12288  compiler/import/bindings.c compiler/import/chat.c \
 compiler/import/config.c compiler/import/expr.c compiler/import/expr_parse.c \
 compiler/import/functions.c compiler/import/gguf.c compiler/import/import.c \
-compiler/import/judge.c compiler/import/metadata.c compiler/import/resolve.c \
+compiler/import/judge.c compiler/import/layers.c compiler/import/metadata.c compiler/import/resolve.c \
 compiler/import/rules.c compiler/import/rules_check.c compiler/import/spec_text.c compiler/import/tensors.c compiler/import/value.c \
 compiler/import/vocabulary.c compiler/tokenizer/gguf.c
 vocab    300000  98304  runtime/vocab.c runtime/vocab_check.c \

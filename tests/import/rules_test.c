@@ -138,6 +138,13 @@ static const struct {
       "error: tensor 'lm_head.weight' has 2 dimensions" },
     { "d_model: =hidden_size", "d_model: '=numbers(\"x\")'",
       "error: the weights have no tensor 'x' of at most 4096 numbers" },
+    /* layers */
+    { "d_model: =hidden_size", "d_model: =hidden_size + i",
+      "error: 'i' is the number of a layer, below `layer` alone" },
+    { "\nlet:", "\nlayer: [1]\nlet:", "error: layer is a map" },
+    { "\nlet:", "\nrenamed: 5\nlet:", "error: renamed is a map" },
+    { "\nlet:", "\nlayer: {d_ff: '=hidden_act + i'}\nlet:",
+      "error: '+' takes a number, found" },
     /* names, refusals, files */
     { "logits: lm_head\n", "logits: lm_head\n    \"{s}.norm\": \"{base}n\"\n",
       "error: 'decoder.norm' has two rows" },
