@@ -185,7 +185,9 @@ static int mix(Build *b, int x)
     return mixers[b->s->mix].rows(b, x);
 }
 
-static int feed_forward(Build *b, int x)
+/* ------------------------------------- feed-forward networks, section 3.3 */
+
+static int dense(Build *b, int x)
 {
     const Spec *s = b->s;
     b->field = "d_ff";
@@ -198,9 +200,20 @@ static int feed_forward(Build *b, int x)
     return put_linear(b, y, s->d_model, s->bias_ffn, "w2");
 }
 
-/* --------------------------------------------------- layers, section 3.1 */
-
 typedef int SublayerRows(Build *b, int x);
+
+/* What each row goes through by itself, by Spec.ffn; NULL: nothing. */
+static SublayerRows *const ffns[] = {
+    [FfnDense] = dense,
+    [FfnNone] = NULL,
+};
+
+static int feed_forward(Build *b, int x)
+{
+    return ffns[b->s->ffn](b, x);
+}
+
+/* --------------------------------------------------- layers, section 3.1 */
 
 /* A sublayer, and the norm that is its own; SublayerNone: the function says. */
 typedef struct {
@@ -226,17 +239,23 @@ static int sublayer(Build *b, int x, int y, const LayerPart *part)
     return y;
 }
 
+static bool has_part(const Build *b, const LayerPart *part)
+{
+    if (part->f == cross_attention)
+        return b->entry == EntryDecode && b->cross[PartKey];
+    return part->f != feed_forward || ffns[b->s->ffn];
+}
+
 /* post: norm(x + f(x)); pre: x + f(norm(x)), x being the sum so far or, in a
  * parallel layer, its first rows, whose norm all parts may share.           */
 static int layer(Build *b, int x)
 {
     const Spec *s = b->s;
-    bool cross = b->entry == EntryDecode && b->cross[PartKey];
     bool pre = s->norm_place == PlacePre;
     int first = x, normed = -1;
     for (int i = 0; i < LayerParts; i++) {
         const LayerPart *part = &layer_parts[i];
-        if (part->f == cross_attention && !cross)
+        if (!has_part(b, part))
             continue;
         int y = s->parallel == ParallelNone ? x : first;
         if (pre && (s->parallel != ParallelShared || normed < 0))

@@ -11,11 +11,6 @@ static const int64_t most_parameters = (int64_t)1 << 40;
 static const Pos nowhere;
 
 /* ------------------------------------------------------------- shapes --- */
-static bool same_place(Pos a, Pos b)
-{
-    return a.src == b.src && a.line == b.line && a.col == b.col;
-}
-
 /* In the table the sides of a key stand below it. */
 const char *side_key(const Spec *s, const char *key, Side side)
 {

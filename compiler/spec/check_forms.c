@@ -92,19 +92,36 @@ static bool has_meaning(Arena *a, const Spec *s, const char *key)
     return false;
 }
 
+/* The row of the key that a field's value stands at, which may give it to
+ * others too.                                                               */
+static int written_row(const Spec *s, int row)
+{
+    const Pos at = s->field_pos[row];
+
+    for (int i = 0; i < row; i++)
+        if (same_place(s->field_pos[i], at))
+            return i;
+    return row;
+}
+
 static void check_details(Spec *s, const FieldState *state, const char *of,
                           int form, const char *forms)
 {
     const char *word = fields[field_row(of)].words[form];
     Arena *a = arena_new();
+    int last = -1;
 
     for (int i = 0; i < n_field_links; i++) {
         const FieldLink *link = &field_links[i];
         if (!link->of || strcmp(link->of, of) || !is(state, link->key, StateSet)
             || has_meaning(a, s, link->key))
             continue;
-        error_at(spec_pos(s, link->key), "%s has a meaning for %s %s only",
-                 link->key, join_forms(a, link->when), forms);
+        const int row = written_row(s, field_row(link->key));
+        if (row == last)
+            continue;
+        last = row;
+        error_at(s->field_pos[row], "%s has a meaning for %s %s only",
+                 fields[row].key, join_forms(a, link->when), forms);
         if (spec_says(s, of))
             note_at(spec_pos(s, of), "%s is here", of);
         else
@@ -202,6 +219,11 @@ static void check_norm_bias(Spec *s, const FieldState *state)
         return;
     error_at(spec_pos(s, "norm.bias"), "a norm of type rms has no bias");
     note_at(spec_pos(s, "norm.type"), "leave norm.bias out; the type is here");
+}
+
+static void check_ffn(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "ffn.type", s->ffn, "feed-forward networks");
 }
 
 static void check_parallel(Spec *s, const FieldState *state)
@@ -369,6 +391,7 @@ const Check form_checks[] = {
                          "positions.max_distance" } },
     { check_norm_bias, { "norm.type", "norm.bias" } },
     { check_parallel,  { "parallel", "norm.place" } },
+    { check_ffn,       { "ffn.type" } },
     { check_input,     { "input.type", "input.width", "input.class_token",
                          "embedding.types" } },
     { check_head,      { "head.type", "input.type" } },

@@ -65,6 +65,8 @@ const FieldLink field_links[] = {
     OF("positions.max_distance", "positions.type", "relative"),
     OF("positions.max_distance", "positions.scores", "relative"),
     OF("norm.bias", "norm.type", "layer"),
+    OF("d_ff.encoder", "ffn.type", "dense"),
+    OF("d_ff.decoder", "ffn.type", "dense"),
     OF("embedding.bias", "embedding.project", "sum", "tokens"),
     OF("embedding.types", "input.type", "tokens"),
     OF("input.width", "input.type", "real"),
@@ -101,6 +103,16 @@ static bool has_meaning(const Written *w, const FieldLink *but)
             return true;
     }
     return false;
+}
+
+bool means_nothing(const Written *w, const char *key)
+{
+    const FieldLink of_key = { .key = key };
+    bool linked = false;
+
+    for (int i = 0; i < n_field_links; i++)
+        linked |= field_links[i].of && !strcmp(field_links[i].key, key);
+    return linked && !has_meaning(w, &of_key);
 }
 
 /* Written below the place where the form was changed to one that has no such

@@ -64,6 +64,7 @@ static const char *const mixes[] = { "attention", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
+static const char *const ffns[] = { "dense", "none", NULL };
 static const char *const inputs[] = { "tokens", "real", NULL };
 static const char *const heads[] = { "default", "rows",     "logits",
                                      "pool",    "classify", "token_classify",
@@ -217,6 +218,7 @@ const Field fields[] = {
 #include "spec/fields_attention.h"
 #include "spec/fields_mix.h"
 #include "spec/fields_layer.h"
+#include "spec/fields_ffn.h"
 #include "spec/fields_ends.h"
 #include "spec/fields_search.h"
 #include "spec/fields_weights.h"

@@ -193,6 +193,8 @@ void check_spec(Spec *s, const FieldState *state);
 
 /* field_links.c. Leaves out what was written for a form that is given up. */
 void drop_details(Written *w);
+/* Has the field no meaning in any of the forms that were written? */
+bool means_nothing(const Written *w, const char *key);
 /* One line where fields stay as they are written, though one was changed from
  * which they usually follow.                                                */
 void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
@@ -210,6 +212,10 @@ static inline bool is(const FieldState *state, const char *key,
                       FieldState wanted)
 {
     return state[field_row(key)] == wanted;
+}
+static inline bool same_place(Pos a, Pos b)
+{
+    return a.src == b.src && a.line == b.line && a.col == b.col;
 }
 /* "h", or "h.decoder" where the sides were written apart. */
 const char *side_key(const Spec *s, const char *key, Side side);

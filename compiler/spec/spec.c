@@ -130,6 +130,8 @@ static void read_row(Load *l, int row)
         set_off(l, row);
     } else if (written(l, row)) {
         l->state[row] = read_value(l, row) ? StateSet : StateBad;
+    } else if (!f->preset && means_nothing(l->w, f->key)) {
+        field_absent(f, l->spec);
     } else if (!f->preset) {
         missing(l, row);
     } else {

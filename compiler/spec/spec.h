@@ -56,6 +56,7 @@ typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
 /* what of the embeddings a product takes to d_model */
 typedef enum { ProjectNone, ProjectSum, ProjectTokens } EmbedProject;
 typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;
+typedef enum { FfnDense, FfnNone } FfnType;
 typedef enum { InputTokens, InputReal } InputType;
 /* what is made of the last layer's rows */
 typedef enum {
@@ -225,6 +226,7 @@ struct Spec {
     double attention_clip;    /* of q, k, v; 0: none */
     Activation activation;
     bool gated; /* w2 (act(w1 x) * (w3 x)) */
+    FfnType ffn;
     bool bias_q, bias_k, bias_v, bias_o, bias_ffn, bias_logits;
     bool has_q, has_k, has_v, has_o; /* kind attention: projection there */
     EmbedScale embed_scale;

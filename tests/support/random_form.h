@@ -109,8 +109,6 @@ static inline void form_depth(RandomForm *f)
         say_int(r, "max_len", f->max_len[only_side(f)]);
     if (attention)
         return;
-    say_sides(f, "d_ff",
-              (int64_t[]){ AMONG(r, 1, 8, 17, 32), AMONG(r, 3, 16, 17, 33) });
     say_sides(f, "N", (int64_t[]){ AMONG(r, 1, 2), AMONG(r, 1, 2) });
 }
 
@@ -291,6 +289,14 @@ static inline const char *form_activation(RandomForm *f)
     return row[1] && coin(&f->r) ? row[1] : row[0];
 }
 
+static inline void form_ffn(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+
+    say_sides(f, "d_ff",
+              (int64_t[]){ AMONG(r, 1, 8, 17, 32), AMONG(r, 3, 16, 17, 33) });
+}
+
 static inline void form_layer(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -302,6 +308,10 @@ static inline void form_layer(RandomForm *f)
              "{q: %s, k: %s, v: %s, o: %s, ffn: %s, "
              "logits: %s}",
              yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r)));
+    if (one_in(f, 6))
+        say(r, "ffn", "none");
+    else
+        form_ffn(f);
 }
 
 /* Kind attention: projections that the widths can do without. */
@@ -496,7 +506,7 @@ static inline void form_names(RandomForm *f)
     if (one_in(f, 4))
         say(&f->r, "names",
             TEXT(f, "{\"%s.{i}%s\": one}", side,
-                 WORD(&f->r, "", ".ffn", ".self_attn.q", ".norm1.weight")));
+                 WORD(&f->r, "", ".norm1", ".self_attn.q", ".norm1.weight")));
 }
 
 /* ------------------------------------------------------------------------ */
