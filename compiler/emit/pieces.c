@@ -88,14 +88,31 @@ static void add_piece(Arena *a, Pieces *all, Piece p)
     vec_push(a, &all->list, p);
 }
 
+/* Text with v_OTHER replaced by the function of a gated form's other factor,
+ * which may be none.                                                        */
+static const char *for_other(Arena *a, const char *text, Activation act)
+{
+    static const char mark[] = "v_OTHER";
+    const Activation other = act_text[act].other;
+    const char *at = strstr(text, mark);
+    if (!at)
+        return text;
+    return arena_printf(a, "%.*s%s%s%s", (int)(at - text), text,
+                        other ? "v_" : "", other ? act_text[other].plain : "",
+                        for_other(a, at + sizeof mark - 1, act));
+}
+
 /* The piece of one activation. */
 static Piece piece_for(Arena *a, const Piece *p, Activation act)
 {
     Piece one = { .name = for_act(a, p->name, act),
                   .kernel = p->kernel,
-                  .text = for_act(a, p->text, act) };
-    for (int i = 0; i < p->needs.n; i++)
-        vec_push(a, &one.needs, for_act(a, p->needs.at[i], act));
+                  .text = for_other(a, for_act(a, p->text, act), act) };
+    for (int i = 0; i < p->needs.n; i++) {
+        const char *need = for_other(a, p->needs.at[i], act);
+        if (*need)
+            vec_push(a, &one.needs, for_act(a, need, act));
+    }
     return one;
 }
 

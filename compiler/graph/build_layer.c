@@ -195,6 +195,8 @@ static int dense(Build *b, int x)
     y = put_activation(b, y, s->activation, act_text[s->activation].plain);
     if (s->gated) {
         int z = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w3");
+        const Activation other = act_text[s->activation].other;
+        z = put_activation(b, z, other, act_text[other].plain);
         y = put_binary(b, OpMul, y, z, "gated");
     }
     return put_linear(b, y, s->d_model, s->bias_ffn, "w2");

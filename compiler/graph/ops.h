@@ -124,7 +124,7 @@ OP(Linear, "linear", 2, 4, Row, "act(x W^T + b) + residual",
 OP(Quantize, "quantize", 1, 1, Row,
    "round(x / s) s, s = max |x| / 127 of its row",
    quantize, No, 3 * out, quantize, BY(1, quantize), STEP(quantize))
-OP(Gate, "gate", 2, 2, Row, "act(a) * b",
+OP(Gate, "gate", 2, 2, Row, "act(a) * b, or act(a) * other(b)",
    pair, Elements, 2 * out,
    gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))
 OP(AddNorm, "add_norm", 3, 4, Row, "norm(x + residual)",

@@ -178,7 +178,8 @@ static void gate_gate(const Interp *in, const Node *n, double *out)
 {
     const double *a = in->value[n->in[0]], *b = in->value[n->in[1]];
     for (int64_t i = 0; i < size_in(in, n, 0); i++)
-        out[i] = (1 + fabs(activation(n->act, a[i]))) * fabs(b[i]);
+        out[i] = (1 + fabs(activation(n->act, a[i])))
+               * fabs(activation(act_text[n->act].other, b[i]));
 }
 
 static void gate_softcap(const Interp *in, const Node *n, double *out)

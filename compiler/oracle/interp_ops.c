@@ -98,7 +98,7 @@ void eval_clip(const Interp *in, const Node *n, double *out)
 double activation(Activation act, double x)
 {
     switch (act) {
-#define ACT(name, text, gated, formula) \
+#define ACT(name, text, gated, other, formula) \
     case Act##name: return formula;
 #include "spec/activations.h"
     case ActCount: break;
@@ -117,7 +117,8 @@ void eval_gate(const Interp *in, const Node *n, double *out)
 {
     Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
     for (int64_t i = 0; i < size_of(a); i++)
-        out[i] = activation(n->act, a.at[i]) * b.at[i];
+        out[i] = activation(n->act, a.at[i])
+               * activation(act_text[n->act].other, b.at[i]);
 }
 
 void eval_linear(const Interp *in, const Node *n, double *out)

@@ -3,22 +3,39 @@
  *     %5 = activate %3, silu
  *     %6 = mul %5, %4           ->    %6 = gate %3, %4, silu
  *
+ * An activation of %4 goes too, where it is that of this gated form.
+ *
  * needs: to run before fuse-epilogue.  keeps: the value and name of mul.
  * breaks: nothing.                                                          */
 #include "passes/rewrite.h"
 
+/* The activation of a gated form's other factor, which the root alone reads. */
+static bool is_other(Graph *g, int i, int root, Activation act)
+{
+    const Node *n = &g->nodes.at[i];
+    return n->op == OpActivate && n->act == act_text[act].other
+        && pass_takes(g, i, root);
+}
+
 static int fuse(Graph *g, int root)
 {
     Node n = g->nodes.at[root];
-    int gate = n.in[0];
+    const int gate = n.in[0], other = n.in[1];
     if (n.op != OpMul || g->nodes.at[gate].op != OpActivate
         || !pass_takes(g, gate, root))
         return 0;
     n.op = OpGate;
     n.act = g->nodes.at[gate].act;
     n.in[0] = g->nodes.at[gate].in[0];
+    const bool both = act_text[n.act].other != ActNone;
+    if (both && !is_other(g, other, root, n.act))
+        return 0;
+    if (both)
+        n.in[1] = g->nodes.at[other].in[0];
     graph_set(g, root, n);
     graph_remove(g, gate);
+    if (both)
+        graph_remove(g, other);
     return 1;
 }
 

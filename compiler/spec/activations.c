@@ -2,6 +2,6 @@
 #include "spec/spec.h"
 
 const ActText act_text[ActCount] = {
-#define ACT(name, text, gated, ...) { text, gated },
+#define ACT(name, text, gated, other, ...) { text, gated, Act##other },
 #include "spec/activations.h"
 };

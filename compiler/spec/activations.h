@@ -2,7 +2,8 @@
  * oracle and the kernels come from this list.
  *
  *  text     the word in a spec, in dumps and of its kernel pieces
- *  gated    the word for act(w1 x) * (w3 x); NULL: there is no such form
+ *  gated    the word for act(w1 x) * other(w3 x); NULL: there is no such form
+ *  other    the activation of w3 x there; None: w3 x itself
  *  formula  of a double x, for the oracle. NaN stays NaN.
  *
  * Adding an activation: a row here and a kernel piece. Included where ACT is
@@ -12,17 +13,22 @@
 #endif
 
 /* clang-format off */
-/*  name       text          gated         formula */
-ACT(None,      "none",       NULL,         x)
-ACT(Relu,      "relu",       "reglu",      x < 0 ? 0 : x)
-ACT(Gelu,      "gelu",       "geglu",
+/*  name         text              gated             other, formula */
+ACT(None,        "none",           NULL,             None, x)
+ACT(Relu,        "relu",           "reglu",          None, x < 0 ? 0 : x)
+ACT(Gelu,        "gelu",           "geglu",          None,
     0.5 * x * (1 + erf(x / sqrt(2))))
-ACT(GeluTanh,  "gelu_tanh",  "geglu_tanh",
+ACT(GeluTanh,    "gelu_tanh",      "geglu_tanh",     None,
     0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846)
                         * (x + 0.044715 * x * x * x))))
-ACT(Silu,      "silu",       "swiglu",     x / (1 + exp(-x)))
-ACT(QuickGelu, "quick_gelu", NULL,         x / (1 + exp(-1.702 * x)))
-ACT(Tanh,      "tanh",       NULL,         tanh(x))
+ACT(Silu,        "silu",           "swiglu",         None, x / (1 + exp(-x)))
+ACT(QuickGelu,   "quick_gelu",     NULL,             None,
+    x / (1 + exp(-1.702 * x)))
+ACT(Tanh,        "tanh",           NULL,             None, tanh(x))
+ACT(ClippedGelu, "clipped_gelu",   "clipped_swiglu", ClippedPlus1,
+    (x > 7 ? 7 : x) / (1 + exp(-1.702 * (x > 7 ? 7 : x))))
+ACT(ClippedPlus1, "clipped_plus_1", NULL,             None,
+    (x > 7 ? 7 : x < -7 ? -7 : x) + 1)
 /* clang-format on */
 
 #undef ACT

@@ -26,7 +26,8 @@ ENUM("parallel", parallel, parallels, Encoder | Decoder, "false", NULL,
   .kinds = Model,
   .preset = "relu",
   .doc = "This is f of the feed-forward network w2 f(w1 x); with glu in "
-         "its name it is f of w2 (f(w1 x) * (w3 x))." },
+         "its name it is f of w2 (f(w1 x) * (w3 x)). clipped_swiglu is "
+         "quick_gelu of w1 x, 7 at most, times w3 x, from -7 to 7, plus 1." },
 /* before the biases, whose defaults follow from these */
 SPREAD("projections",
        WORDS("projections.q", "projections.k", "projections.v",

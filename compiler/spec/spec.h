@@ -49,6 +49,7 @@ typedef enum {
 typedef struct { /* a spec's words; plain: in dumps and names of kernels too */
     const char *plain;
     const char *gated; /* NULL: there is no such form */
+    Activation other;  /* of the gated form's other factor */
 } ActText;
 extern const ActText act_text[ActCount];
 typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;

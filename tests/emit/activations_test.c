@@ -36,6 +36,9 @@ static const char *const kernels[] = { "activate_rows_relu",
                                        "softcap_rows",
                                        "activate_rows_quick_gelu",
                                        "activate_rows_tanh",
+                                       "activate_rows_clipped_gelu",
+                                       "gate_rows_clipped_gelu",
+                                       "activate_rows_clipped_plus_1",
                                        NULL };
 
 typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
@@ -59,7 +62,7 @@ static Activation act_of(const char *name) /* "gate_rows_silu" */
 static double formula(Activation act, double x)
 {
     switch (act) {
-#define ACT(name, text, gated, ...) case Act##name: return __VA_ARGS__;
+#define ACT(name, text, gated, other, ...) case Act##name: return __VA_ARGS__;
 #include "spec/activations.h"
     default: return 0;
     }
@@ -74,10 +77,15 @@ typedef struct { /* one function, and how to call it */
 } Function;
 
 static const Function functions[] = {
-    { "activate_rows_relu", NULL, 0 },       { "activate_rows_gelu", NULL, 0 },
-    { "activate_rows_gelu_tanh", NULL, 0 },  { "activate_rows_silu", NULL, 4 },
-    { "activate_rows_quick_gelu", NULL, 0 }, { "tanh_all", tanh, 3 },
+    { "activate_rows_relu", NULL, 0 },
+    { "activate_rows_gelu", NULL, 0 },
+    { "activate_rows_gelu_tanh", NULL, 0 },
+    { "activate_rows_silu", NULL, 4 },
+    { "activate_rows_quick_gelu", NULL, 0 },
+    { "tanh_all", tanh, 3 },
     { "activate_rows_tanh", NULL, 3 },
+    { "activate_rows_clipped_gelu", NULL, 0 },
+    { "activate_rows_clipped_plus_1", NULL, 0 },
 };
 enum { Functions = sizeof functions / sizeof *functions };
 
@@ -180,10 +188,14 @@ static void test_tails(void **state)
 
 static float x[Size], b[Size], y[Size], first[Size];
 
+static const char *name_of(Activation act)
+{
+    return arena_printf(lab_arena, "activate_rows_%s", act_text[act].plain);
+}
+
 static float one(const Lab *l, const char *kernel, float value)
 {
-    const char *name = arena_printf(lab_arena, "activate_rows_%s",
-                                    act_text[act_of(kernel)].plain);
+    const char *name = name_of(act_of(kernel));
     ((Map *)lab_function(l, name))(&value, 1, &value, 1, 1, 1);
     return value;
 }
@@ -201,7 +213,10 @@ static float exact(const Lab *l, const char *kernel, int at)
         return value;
     }
     const float a = one(l, kernel, x[at]);
-    return strncmp(kernel, "gate", 4) ? a : a * b[at];
+    const Activation other = act_text[act_of(kernel)].other;
+    if (strncmp(kernel, "gate", 4))
+        return a;
+    return a * (other ? one(l, name_of(other), b[at]) : b[at]);
 }
 
 static void run_rows(const Lab *l, const char *kernel, const float *from, int d)

@@ -118,7 +118,7 @@ static void add_word(Line *l, FuzzDice *d, const char *const *words)
 static void add_activation(Line *l, FuzzDice *d)
 {
     static const char *const some[][2] = {
-#define ACT(name, text, gated, formula) { text, gated },
+#define ACT(name, text, gated, other, formula) { text, gated },
 #include "spec/activations.h"
     };
     const char *const *row = some[fuzz_dice(d, ActCount)];

@@ -58,7 +58,7 @@ static bool has_all(const char *seen, const char *const *words, size_t n,
 #define HAS_ALL(list) has_all(seen, list, sizeof list / sizeof *list, f->key)
 
 static const char *const activations[] = {
-#define ACT(name, text, gated, formula) " " text " ", gated,
+#define ACT(name, text, gated, other, formula) " " text " ", gated,
 #include "spec/activations.h"
 };
 

@@ -282,7 +282,7 @@ static inline void form_norm(RandomForm *f)
 static inline const char *form_activation(RandomForm *f)
 {
     static const char *const words[][2] = {
-#define ACT(name, text, gated, formula) { text, gated },
+#define ACT(name, text, gated, other, formula) { text, gated },
 #include "spec/activations.h"
     };
     const char *const *row = words[pick(&f->r, sizeof words / sizeof *words)];
@@ -422,7 +422,7 @@ static inline void form_embedding(RandomForm *f)
 static inline const char *form_dense(RandomForm *f)
 {
     static const char *const words[] = {
-#define ACT(name, text, gated, formula) text,
+#define ACT(name, text, gated, other, formula) text,
 #include "spec/activations.h"
     };
     RandomSpec *r = &f->r;

@@ -1,8 +1,9 @@
 /* activations.c: the activations of spec/activations.h, and what applies
  * them. A piece with _ACT in its name is there once for each activation; in any
- * other piece a line or a need with _ACT is; NUMBER_ACT is its number. Each is
- * within 4e-7 (1 + |result|), and NaN stays but in relu. Rows may lie anywhere;
- * y may be the same memory as x, a or b.                                    */
+ * other piece a line or a need with _ACT is; NUMBER_ACT is its number, v_OTHER
+ * the function of a gated form's other factor, or nothing. Each is within
+ * 4e-7 (1 + |result|), and NaN stays but in relu. Rows may lie anywhere; y may
+ * be the same memory as x, a or b.                                          */
 
 //: v_clamp needs: v_splat v_max
 /* x, within -most .. most; NaN stays. */
@@ -88,6 +89,20 @@ INLINE v v_quick_gelu(v x)
     return v_times_sigmoid(x, x * v_splat(1.702f));
 }
 
+//: v_clipped_gelu needs: v_splat v_max v_quick_gelu
+/* quick_gelu of min(x, 7). */
+INLINE v v_clipped_gelu(v x)
+{
+    return v_quick_gelu(-v_max(v_splat(-7.0f), -x));
+}
+
+//: v_clipped_plus_1 needs: v_splat v_clamp
+/* x within -7 .. 7, and 1 more. */
+INLINE v v_clipped_plus_1(v x)
+{
+    return v_clamp(x, 7.0f) + v_splat(1.0f);
+}
+
 //: load_some needs: v_load
 /* The next W of n floats; where there are fewer, and zeros. */
 INLINE v load_some(const float *p, int64_t n)
@@ -141,15 +156,15 @@ static void mul_rows(float *y, int64_t ldy, const float *a, int64_t lda,
     }
 }
 
-//: kernel gate_rows_ACT needs: v_ACT load_some store_some
-/* act(a) b, the gated linear unit [Shazeer 2020]. */
+//: kernel gate_rows_ACT needs: v_ACT v_OTHER load_some store_some
+/* act(a) b, the gated linear unit [Shazeer 2020]; b may have one of its own. */
 static void gate_rows_ACT(float *y, int64_t ldy, const float *a, int64_t lda,
                           const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < d; j += W) {
             const v x = v_ACT(load_some(a + j, d - j));
-            store_some(y + j, x * load_some(b + j, d - j), d - j);
+            store_some(y + j, x * v_OTHER(load_some(b + j, d - j)), d - j);
         }
         y += ldy;
         a += lda;
