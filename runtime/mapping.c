@@ -140,7 +140,7 @@ ATTN_API int64_t attn_map(const struct attn_vocab *v, const struct attn_step *s,
     return wrong;
 }
 
-/* ------------------------------------------------- CJK, as BERT has it --- */
+/* --------------------------------------- CJK, as BertNormalizer has it --- */
 
 /* Ideographs; neither kana nor Hangul, whose words have spaces. */
 static int mapping_is_cjk(uint32_t c)

@@ -159,7 +159,7 @@ static int64_t split_qwen2(const struct attn_vocab *v,
     return split_cl100k(v, text, n, 1);
 }
 
-/* A character that bloom's words end at: white space and some punctuation. */
+/* A character that some words end at: white space and some punctuation. */
 static int split_bloom_end(const struct attn_vocab *v, const char *s,
                            int64_t *n)
 {

@@ -446,8 +446,8 @@ ATTN_API int64_t attn_replaced(const struct attn_aligned *in, int64_t at,
                                int64_t tag, int32_t *from, int32_t *to);
 
 /* Normalisers (steps.c): forms of Unicode; characters one by one: lower case,
- * without marks, BERT's (controls and spaces, CJK, without accents), of
- * translation; spaces at the ends (flags: 1 left, 2 right); a text becomes
+ * without marks, BertNormalizer's (controls and spaces, CJK, without accents),
+ * of translation; spaces at the ends (flags: 1 left, 2 right); a text becomes
  * `other`; so does a run of `flags` or more of it, once (no text: of spaces); a
  * text in front; maps of characters, of the package and of SentencePiece.   */
 enum {

@@ -25,6 +25,23 @@ bad=$(git ls-files --cached --others --exclude-standard |
 # no shell, nothing that writes past its end
 bad="$bad
 $(grep -nE '\<(system|popen|alloca|sprintf|gets)\(' compiler/*.c compiler/*/*.c runtime/*.c)"
+# families of checkpoints are data: models/import names them, code does not,
+# unless tests/families.allow says why: `FILE why`, or `WORD why` of a word that
+# has another sense. llama.cpp is a program.
+bad="$bad
+$(awk '/^model_type: *\[/ { on = 1 } on { print } /\]/ { on = 0 }' \
+      models/import/*.yaml |
+  sed 's/^model_type://; s/[],[]/ /g' | tr -s ' ' '\n' |
+  awk -v allow=tests/families.allow '
+    BEGIN { while ((getline row < allow) > 0) { sub(/ .*/, "", row)
+                                                allowed[row] = 1 } }
+    FILENAME == "-" { if ($0 && !($0 in allowed)) name[$0] = 1; next }
+    FILENAME in allowed { next }
+    { gsub(/llama\.cpp/, ""); n = split(tolower($0), word, /[^a-z0-9_-]+/)
+      for (i = 1; i <= n; i++)
+          if (word[i] in name)
+              print FILENAME ":" FNR ": names a family, " word[i] }
+  ' - $(git ls-files compiler runtime | grep '\.[ch]$'))"
 # what is tested by no rule of the Makefile
 bad="$bad
 $(ls tests/*.[ch] 2> /dev/null | sed 's/$/: lies in no folder of tests/')"

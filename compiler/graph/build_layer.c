@@ -18,7 +18,7 @@ static const char *const projection[] = {
 };
 
 /* An absent projection (kind attention only) is the identity. What those of
- * queries, keys and values give may be clipped, as in OLMo and MPT.         */
+ * queries, keys and values give may be clipped.                             */
 static int project(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;

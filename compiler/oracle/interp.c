@@ -50,8 +50,8 @@ void eval_sinusoid(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* RoFormer, section 3.2: row p has the cosines of its angles, then the sines;
- * times the factor of the spec's scaling.                                   */
+/* [Su et al. 2021], section 3.2: row p has the cosines of its angles, then the
+ * sines; times the factor of the spec's scaling.                            */
 void eval_rotary_table(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;

@@ -87,7 +87,7 @@ static uint16_t no_accents(Table *t, uint32_t c)
              : 0;
 }
 
-/* BERT's: controls go, all sorts of spaces become one. */
+/* BertNormalizer's: controls go, all sorts of spaces become one. */
 static uint16_t clean(Table *t, uint32_t c)
 {
     const utf8proc_category_t k = utf8proc_category((int32_t)c);
