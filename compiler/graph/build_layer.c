@@ -56,14 +56,16 @@ static int split(Build *b, int x, Projection which)
     return put_node(b, n, build_join(b, projection[which], ".heads"));
 }
 
-/* Queries or keys of self-attention: each head's norm, then its position. */
+/* Queries or keys of self-attention: their norms, then each head's position. */
 static int place(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
     int64_t heads = heads_of(b, which);
-    if (s->norm_qk)
-        x = put_head_norm(b, x, heads,
-                          build_join(b, projection[which], "_norm"));
+    const char *norm = build_join(b, projection[which], "_norm");
+    if (s->norm_qk == QkHeads)
+        x = put_head_norm(b, x, heads, norm);
+    else if (s->norm_qk == QkWidth)
+        x = put_norm(b, x, norm);
     if (s->positions != PosRotary)
         return x;
     b->field = "positions.type";
@@ -231,16 +233,6 @@ static const LayerPart layer_parts[] = {
 };
 enum { LayerParts = sizeof layer_parts / sizeof *layer_parts };
 
-/* x + f(y) */
-static int sublayer(Build *b, int x, int y, const LayerPart *part)
-{
-    b->sublayer = part->sublayer;
-    y = part->f(b, y);
-    y = put_binary(b, OpAdd, x, y, "residual");
-    b->sublayer = SublayerNone;
-    return y;
-}
-
 static bool has_part(const Build *b, const LayerPart *part)
 {
     if (part->f == cross_attention)
@@ -248,22 +240,58 @@ static bool has_part(const Build *b, const LayerPart *part)
     return part->f != feed_forward || ffns[b->s->ffn];
 }
 
-/* post: norm(x + f(x)); pre: x + f(norm(x)), x being the sum so far or, in a
- * parallel layer, its first rows, whose norm all parts may share.           */
+static bool has_norm(const Spec *s, const LayerPart *part)
+{
+    return part->f == feed_forward ? s->norm_ffn : s->norm_attention;
+}
+
+/* Where norms stand, by Spec.norm_place: in front of f, of its output, of the
+ * sum.                                                                      */
+static const struct {
+    bool before, output, sum;
+} places[] = {
+    [PlacePost] = { .sum = true },
+    [PlacePre] = { .before = true },
+    [PlaceInside] = { .output = true },
+    [PlaceBoth] = { .before = true, .output = true },
+};
+
+/* x + f(y), or x + norm(f(y)), whose norm has a name of its own where another
+ * stands before f.                                                          */
+static int sublayer(Build *b, int x, int y, const LayerPart *part)
+{
+    const NormPlace place = b->s->norm_place;
+    b->sublayer = part->sublayer;
+    y = part->f(b, y);
+    const Sublayer in = b->sublayer;
+    b->sublayer = SublayerNone;
+    if (places[place].output && has_norm(b->s, part))
+        y = put_norm(b, y,
+                     places[place].before ? build_join(b, part->norm, "_after")
+                                          : part->norm);
+    b->sublayer = in;
+    y = put_binary(b, OpAdd, x, y, "residual");
+    b->sublayer = SublayerNone;
+    return y;
+}
+
+/* In a parallel layer all parts read its first rows, whose norm they may share;
+ * else the sum so far.                                                      */
 static int layer(Build *b, int x)
 {
     const Spec *s = b->s;
-    bool pre = s->norm_place == PlacePre;
     int first = x, normed = -1;
     for (int i = 0; i < LayerParts; i++) {
         const LayerPart *part = &layer_parts[i];
         if (!has_part(b, part))
             continue;
         int y = s->parallel == ParallelNone ? x : first;
-        if (pre && (s->parallel != ParallelShared || normed < 0))
-            normed = put_norm(b, y, part->norm);
-        x = sublayer(b, x, pre ? normed : y, part);
-        if (!pre)
+        if (places[s->norm_place].before && has_norm(s, part))
+            y = s->parallel == ParallelShared && normed >= 0
+                  ? normed
+                  : (normed = put_norm(b, y, part->norm));
+        x = sublayer(b, x, y, part);
+        if (places[s->norm_place].sum && has_norm(s, part))
             x = put_norm(b, x, part->norm);
     }
     return x;

@@ -78,13 +78,18 @@ static bool pass_through(const Graph *g, Chain *c, int *x, int root)
     return true;
 }
 
-/* [rotate] <- head_norm, or [rotate] <- [bias] <- matmul. False: x is not the
+static bool is_norm(const Graph *g, int x)
+{
+    return at(g, x)->op == OpHeadNorm || at(g, x)->op == OpNorm;
+}
+
+/* [rotate] <- a norm, or [rotate] <- [bias] <- matmul. False: x is not the
  * result of a projection, or one of its weights is not to be touched.       */
 static bool match_product(const Graph *g, Chain *c, int x, int root)
 {
     if (at(g, x)->op == OpRotate && !pass_through(g, c, &x, root))
         return false;
-    if (at(g, x)->op == OpHeadNorm)
+    if (is_norm(g, x))
         return takes_factor(g, x, root) && pass_through(g, c, &x, root);
     if (at(g, x)->op == OpBias
         && !(takes_factor(g, x, root) && pass_through(g, c, &x, root)))
@@ -148,7 +153,7 @@ static void scale_chain(Graph *g, const Chain *c, double s)
         int node = c->node[i];
         graph_rename(g, &g->nodes.at[node], ".scaled");
         bool weighs = at(g, node)->op == OpBias || at(g, node)->op == OpMatmul
-                   || at(g, node)->op == OpHeadNorm;
+                   || is_norm(g, node);
         for (int k = 1; weighs && k < at(g, node)->nin; k++)
             scale_weight(g, node, k, s);
     }

@@ -63,10 +63,19 @@ static bool takes_residual(const Graph *g, int root, int k)
     return n->in[0] != n->in[1] && is_product(p) && same_part(p, n);
 }
 
+/* Rows that a norm of a sublayer's output has made. */
+static bool is_normed(const Graph *g, int x)
+{
+    const Op op = g->nodes.at[x].op;
+    return op == OpNorm || op == OpAddNorm;
+}
+
 static int absorb_residual(Graph *g, int root)
 {
     const Node *n = &g->nodes.at[root];
     int k = takes_residual(g, root, 1) ? 1 : 0;
+    if (is_normed(g, n->in[1]))
+        pass_note(g, root, "stays: it is of a norm, not of a product");
     if (!takes_residual(g, root, k) || !pass_takes(g, n->in[k], root))
         return 0;
     Node p = g->nodes.at[n->in[k]];

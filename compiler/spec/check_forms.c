@@ -229,11 +229,16 @@ static void check_ffn(Spec *s, const FieldState *state)
 static void check_parallel(Spec *s, const FieldState *state)
 {
     (void)state;
-    if (s->parallel == ParallelNone || s->norm_place == PlacePre)
-        return;
-    error_at(spec_pos(s, "parallel"), "parallel parts need norms in front of "
-                                      "them");
-    note_at(spec_pos(s, "norm.place"), "set norm.place: pre");
+    const bool in_front = s->norm_place == PlacePre
+                       || s->norm_place == PlaceBoth;
+    if (s->parallel != ParallelNone && !in_front) {
+        error_at(spec_pos(s, "parallel"), "parallel parts need norms in front "
+                                          "of them");
+        note_at(spec_pos(s, "norm.place"), "set norm.place: pre");
+    }
+    if (s->parallel == ParallelShared && !s->norm_attention)
+        error_at(spec_pos(s, "norm.attention"), "parallel parts that share a "
+                                                "norm need it");
 }
 
 /* ------------------------------------------------------- in and out --- */
@@ -390,7 +395,7 @@ const Check form_checks[] = {
                          "positions.buckets",
                          "positions.max_distance" } },
     { check_norm_bias, { "norm.type", "norm.bias" } },
-    { check_parallel,  { "parallel", "norm.place" } },
+    { check_parallel,  { "parallel", "norm.place", "norm.attention" } },
     { check_ffn,       { "ffn.type" } },
     { check_input,     { "input.type", "input.width", "input.class_token",
                          "embedding.types" } },

@@ -62,7 +62,8 @@ static const char *const scalings[] = { "none", "dynamic",  "llama3",
                                         "yarn", "longrope", NULL };
 static const char *const mixes[] = { "attention", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
-static const char *const places[] = { "post", "pre", NULL };
+static const char *const places[] = { "post", "pre", "inside", "both", NULL };
+static const char *const qk_norms[] = { "false", "true", "width", NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
 static const char *const ffns[] = { "dense", "none", NULL };
 static const char *const inputs[] = { "tokens", "real", NULL };
@@ -142,7 +143,7 @@ static void follow_append_end(Spec *s)
 
 static void follow_final(Spec *s)
 {
-    s->norm_final = s->norm_place == PlacePre;
+    s->norm_final = s->norm_place != PlacePost;
 }
 
 static void follow_norm_bias(Spec *s)

@@ -23,6 +23,7 @@ const char *const weight_names[] = {
     "decoder.{i}.cross_attn.v", "decoder.{i}.cross_attn.o",
     "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2", "{s}.{i}.ffn.w3",
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
+    "{s}.{i}.norm1_after", "{s}.{i}.norm2_after", "decoder.{i}.norm3_after",
     "head.dense", "head.norm", "classifier", "q", "k", "v", "o", NULL
 };
 /* clang-format on */

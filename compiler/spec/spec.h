@@ -40,7 +40,9 @@ typedef enum {
 } PosScaling;
 typedef enum { MixAttention } MixType;
 typedef enum { NormLayer, NormRms } NormType;
-typedef enum { PlacePost, PlacePre } NormPlace;
+typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
+/* of queries and keys: each head's columns, or all */
+typedef enum { QkNone, QkHeads, QkWidth } NormQk;
 typedef enum {
 #define ACT(name, ...) Act##name,
 #include "spec/activations.h"
@@ -217,10 +219,12 @@ struct Spec {
     NormType norm_type;
     NormPlace norm_place;
     double norm_eps;
-    bool norm_final;          /* one more norm after each stack */
-    bool norm_bias;           /* beta; rms has none */
-    bool norm_embedding;      /* one more after the embeddings */
-    bool norm_qk;             /* each head of queries and keys */
+    bool norm_final;     /* one more norm after each stack */
+    bool norm_bias;      /* beta; rms has none */
+    bool norm_embedding; /* one more after the embeddings */
+    bool norm_attention; /* a sublayer has a norm */
+    bool norm_ffn;
+    NormQk norm_qk;           /* of queries and keys */
     Parallel parallel;        /* x + attention(norm x) + ffn(norm x) */
     double attention_scale;   /* 0: 1 / sqrt(d_k) */
     double attention_softcap; /* 0: none */

@@ -148,7 +148,8 @@ static void wrong_options(void **state)
                  "    extends=a.yaml\n    ^\n");
     wrong_option(
         "norm={place: before}",
-        "--set:1:14: error: norm.place must be one of post, pre, found "
+        "--set:1:14: error: norm.place must be one of post, pre, inside, "
+        "both, found "
         "'before'\n    norm={place: before}\n                 ^\n"
         "attnc: note: did you mean 'pre'?\n");
 }

@@ -16,7 +16,7 @@ typedef struct {
     FormFile file[4]; /* to be written beside it */
     int nfiles;
     int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
-    bool real, rms, qk;
+    bool real, rms, qk, norm1;
     bool one_vocab;    /* of an encoder-decoder */
     const char *head;  /* its type; NULL: not said */
     int64_t embedding; /* width of the tables of tokens */
@@ -261,22 +261,30 @@ static inline void form_positions(RandomForm *f)
 static inline void form_norm(RandomForm *f)
 {
     RandomSpec *r = &f->r;
-    bool pre = coin(r);
+    const char *place = WORD(r, "post", "pre", "pre", "inside", "both");
+    const bool in_front = !strcmp(place, "pre") || !strcmp(place, "both");
+    const char *parallel = "false";
     int64_t d_k = f->d_k[only_side(f)];
 
     if (both_sides(f) && f->d_k[1] < d_k)
         d_k = f->d_k[1];
+    if (in_front && !both_sides(f))
+        parallel = WORD(r, "false", "shared", "separate");
+    f->norm1 = !strcmp(parallel, "shared") || !one_in(f, 6);
     f->rms = coin(r);
     f->qk = d_k >= 4 && coin(r); /* as d_model: of 1 or 2 columns, +-1 */
     say(r, "norm",
         TEXT(f,
              "{type: %s, place: %s, eps: %s, bias: %s, "
-             "final: %s, embedding: %s, qk: %s}",
-             f->rms ? "rms" : "layer", pre ? "pre" : "post",
-             WORD(r, "1.0e-6", "1.0e-3"), f->rms ? "false" : yes_no(r),
-             yes_no(r), yes_no(r), f->qk ? "true" : "false"));
-    if (pre && !both_sides(f))
-        say(r, "parallel", WORD(r, "false", "shared", "separate"));
+             "final: %s, embedding: %s, qk: %s, attention: %s, ffn: %s}",
+             f->rms ? "rms" : "layer", place, WORD(r, "1.0e-6", "1.0e-3"),
+             f->rms ? "false" : yes_no(r), yes_no(r), yes_no(r),
+             !f->qk    ? "false"
+             : coin(r) ? "true"
+                       : "width",
+             f->norm1 ? "true" : "false", one_in(f, 6) ? "false" : "true"));
+    if (in_front && !both_sides(f))
+        say(r, "parallel", parallel);
 }
 
 static inline const char *form_activation(RandomForm *f)
@@ -506,7 +514,9 @@ static inline void form_names(RandomForm *f)
     if (one_in(f, 4))
         say(&f->r, "names",
             TEXT(f, "{\"%s.{i}%s\": one}", side,
-                 WORD(&f->r, "", ".norm1", ".self_attn.q", ".norm1.weight")));
+                 f->norm1 ? WORD(&f->r, "", ".norm1", ".self_attn.q",
+                                 ".norm1.weight")
+                          : WORD(&f->r, "", ".self_attn.q")));
 }
 
 /* ------------------------------------------------------------------------ */

@@ -24,7 +24,8 @@ static inline Spec small_spec(void)
         },
         .source = { .size = 9 }, .target = { .size = 11 },
         .pos_base = 10000, .scaling.step = 1, .norm_eps = 1e-5,
-        .norm_bias = true, .activation = ActRelu,
+        .norm_bias = true, .norm_attention = true, .norm_ffn = true,
+        .activation = ActRelu,
         .bias_q = true, .bias_k = true, .bias_v = true, .bias_o = true,
         .bias_ffn = true, .has_q = true, .has_k = true, .has_v = true,
         .has_o = true, .embed_scale = EmbedScaleSqrt,
@@ -84,7 +85,7 @@ static inline void another_decoder(Spec *s, int i)
         s->pos_layout = LayoutHalves;
         s->pos_dims = 2;
         s->norm_place = PlacePre;
-        s->norm_qk = s->gated = true;
+        s->norm_qk = QkHeads, s->gated = true;
         s->parallel = ParallelSeparate;
         s->attention_softcap = 2;
         s->activation = ActGelu;
@@ -96,7 +97,7 @@ static inline void another_decoder(Spec *s, int i)
         s->kind = KindDecoder;
         s->gated = true;
         s->activation = ActNone;
-        s->norm_qk = true;
+        s->norm_qk = QkHeads;
         s->norm_type = NormRms;
         decoder->mask.prefix = true;
         break;
