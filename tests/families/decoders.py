@@ -172,6 +172,7 @@ FAMILIES = [
     causal("granite", "Granite", rms_eps(
         LLAMA, embedding_multiplier=3.0, logits_scaling=2.5,
         residual_multiplier=0.375, attention_multiplier=0.4), theta()),
+    causal("olmo2", "Olmo2", rms_eps(LLAMA), theta(500000.0)),
     Family("llama-rows", "LlamaModel", "LlamaConfig", rms_eps(LLAMA), rows,
            theta()),
     Family("qwen3-sentences", "Qwen3Model", "Qwen3Config",

@@ -39,9 +39,8 @@ static const Refused all[] = {
     { "gemma", "{\"model_type\": \"gemma3_text\"}",
       MISSING("gemma3_text", "norms behind attention and network, beside those "
               "before them") },
-    { "llama", "{\"model_type\": \"olmo2\"}",
-      MISSING("olmo2", "norms behind attention and network alone, and of all "
-              "heads at once") },
+    { "olmo2", "{\"model_type\": \"olmo3\"}",
+      MISSING("olmo3", "layers whose masks and wavelengths differ") },
     { "llama", "{\"model_type\": \"smollm3\"}",
       MISSING("smollm3", "layers whose masks or positions differ") },
     { "cohere", "{\"model_type\": \"cohere2\"}",
