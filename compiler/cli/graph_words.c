@@ -227,10 +227,11 @@ void box_words(const Picture *p, Box *b)
     case OpPool:
         say(&w, arena_printf(p->arena, "pool: %s", pool_word[w.n->pool]), "");
         break;
-    case OpSelect:   say(&w, "select rows", ""); break;
-    case OpFirstRow: say(&w, "class token first", ""); break;
-    case OpL2Norm:   say(&w, "L2 norm", ""); break;
-    case OpPosition: say(&w, "position", ""); break;
+    case OpRecurrent: say(&w, cell_word[w.n->cell], w.n->word); break;
+    case OpSelect:    say(&w, "select rows", ""); break;
+    case OpFirstRow:  say(&w, "class token first", ""); break;
+    case OpL2Norm:    say(&w, "L2 norm", ""); break;
+    case OpPosition:  say(&w, "position", ""); break;
     case OpRotate:
         say(&w, w.n->part == PartKey ? "rotate keys" : "rotate queries", "");
         break;
@@ -247,6 +248,7 @@ const char *segment_name(const Segment *s)
 {
     static const char *const names[] = { [SublayerNone] = "",
                                          [SublayerSelf] = "self-attention",
+                                         [SublayerRecurrent] = "recurrent",
                                          [SublayerCross] = "cross-attention",
                                          [SublayerFfn] = "feed-forward" };
     return names[s->sublayer];

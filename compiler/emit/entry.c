@@ -49,6 +49,14 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
             (long long)g->p->scratch);
         put(e, "$line\n");
     }
+    if (has_scan(g->p, entry)) {
+        let(e, "line", "float *scan;%20s /* %lld floats a sequence */", "",
+            (long long)g->p->scan[entry]);
+        put(e,
+            "$line\n"
+            "    int32_t *order;              /* of sequences, by length */\n"
+            "    int64_t by_columns;          /* a scan's parts are of these */\n");
+    }
     put(e, "};\n\n");
 }
 
@@ -112,8 +120,17 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     if (p->scratch) {
         AffineSize at = p->arena[entry];
         at.parts -= p->scratch;
+        at.sequences -= p->scan[entry];
         let(e, "at", "%s", linear_text(g, at));
         put(e, "c->scratch = arena + $at;\n");
+    }
+    if (has_scan(p, entry)) {
+        AffineSize at = p->arena[entry];
+        at.sequences -= p->scan[entry];
+        let(e, "at", "%s", linear_text(g, at));
+        let(e, "all", "%lld", (long long)(p->scan[entry] - ATTN_PANEL));
+        put(e, "c->scan = arena + $at;\n"
+               "c->order = (int32_t *)(c->scan + sequences * $all);\n");
     }
 }
 
@@ -191,6 +208,9 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
                      arena_printf(g->a, "&c, %s, &%s",
                                   row_count(row_sym(n->type)), name),
                      ";");
+        else if (n->op == OpRecurrent)
+            put_call(e, arena_printf(g->a, "%s_scan", entry_name(r->entry)),
+                     arena_printf(g->a, "&c, &%s", name), ";");
         else
             put_call(e, "run_step",
                      arena_printf(g->a, "b, %s, &%s, &c", count_text_of(g, r),
@@ -312,6 +332,8 @@ static void declare_called(Gen *g, Emit *e)
         if (has_entry(g->p, (Entry)k)) {
             layout_head(g, e, (Entry)k, ";");
             emit_rows_head(g, e, (Entry)k, ";");
+            if (has_scan(g->p, (Entry)k))
+                emit_scan_head(e, (Entry)k, ";");
         }
     emit_add(e, g->count_prototypes);
     put(e, "\n");

@@ -112,6 +112,22 @@ static void norm_of(Gen *g, Emit *e, int node, int rows_in)
     put_call(e, use_kernel(g->kernels, kernel), args, ";");
 }
 
+void emit_join(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    int64_t column = 0;
+    for (int k = 0; k < 2; k++) {
+        const long long d = node_at(g->p, n->in[k])->type.dim[1].c;
+        put_call(e, use_kernel(g->kernels, "copy_rows"),
+                 arena_printf(g->a, "%s + %lld, %lld, %s, %lld, rows, %lld",
+                              part_at(g, node), (long long)column,
+                              stride_of(g, node), part_at(g, n->in[k]),
+                              stride_of(g, n->in[k]), d),
+                 ";");
+        column += d;
+    }
+}
+
 void emit_head_norm(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

@@ -32,6 +32,11 @@ void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
 /* Emitted C: the rows of a region, or its pairs of a query and a key. */
 const char *count_text_of(Gen *g, const Region *r);
 
+/* --------------------------------------------------------- recurrent.c --- */
+bool has_scan(const Plan *p, Entry entry);
+void emit_scan(Gen *g, Emit *e, Entry entry); /* runs a scan's parts */
+void emit_scan_head(Emit *e, Entry entry, const char *tail);
+
 /* ------------------------------------------------------------- entry.c --- */
 void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
 void emit_entries(Gen *g, Emit *e);      /* the steps, encode(), decode() */

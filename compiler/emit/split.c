@@ -214,4 +214,6 @@ void emit_split(Gen *g, Emit *e)
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k))
             split_rows(g, e, (Entry)k);
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        emit_scan(g, e, (Entry)k);
 }

@@ -50,6 +50,9 @@ char *build_join(Build *b, const char *head, const char *tail);
 /* Later nodes are in the named stack and entry, outside of its layers. */
 void build_enter(Build *b, Entry entry, Stack stack);
 
+/* build_recurrent.c: from rows to rows of the same width. */
+int build_recurrent(Build *b, int x);
+
 /* build_layer.c */
 /* All layers of b->side, and the norm after them. */
 int build_layers(Build *b, int x);

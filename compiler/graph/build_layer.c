@@ -179,6 +179,7 @@ static const struct {
     int (*rows)(Build *b, int x);
 } mixers[] = {
     [MixAttention] = { SublayerSelf, self_attention },
+    [MixRecurrent] = { SublayerRecurrent, build_recurrent },
 };
 
 static int mix(Build *b, int x)
@@ -257,7 +258,8 @@ static const struct {
 };
 
 /* x + f(y), or x + norm(f(y)), whose norm has a name of its own where another
- * stands before f.                                                          */
+ * stands before f; without x where the spec says so.
+ */
 static int sublayer(Build *b, int x, int y, const LayerPart *part)
 {
     const NormPlace place = b->s->norm_place;
@@ -270,7 +272,8 @@ static int sublayer(Build *b, int x, int y, const LayerPart *part)
                      places[place].before ? build_join(b, part->norm, "_after")
                                           : part->norm);
     b->sublayer = in;
-    y = put_binary(b, OpAdd, x, y, "residual");
+    if (b->s->residual == ResidualAdd)
+        y = put_binary(b, OpAdd, x, y, "residual");
     b->sublayer = SublayerNone;
     return y;
 }

@@ -20,6 +20,7 @@ const char *const stack_name[Stacks] = {
 const char *const sublayer_name[Sublayers] = {
     [SublayerNone] = "",
     [SublayerSelf] = "self_attn",
+    [SublayerRecurrent] = "recurrent",
     [SublayerCross] = "cross_attn",
     [SublayerFfn] = "ffn",
 };

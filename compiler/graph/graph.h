@@ -63,6 +63,7 @@ extern const char *const stack_name[Stacks]; /* "", "encoder" .. */
 typedef enum {
     SublayerNone,
     SublayerSelf,
+    SublayerRecurrent,
     SublayerCross,
     SublayerFfn,
     Sublayers
@@ -149,8 +150,10 @@ typedef struct { /* one operation and the tensor it makes */
     int64_t buckets, max_distance; /* BiasRelative */
     bool bidirectional;            /* BiasRelative */
     PoolType pool;                 /* Pool */
+    CellType cell;                 /* Recurrent */
+    bool reversed;                 /* Recurrent: from the last row on */
     const MaskSpec *mask;          /* Mask, Attention; NULL: none */
-    Activation act;                /* Linear, Activate, Gate */
+    Activation act;                /* Linear, Activate, Gate, Recurrent */
     bool has_bias, has_residual;   /* Linear: in[2] / in[3] is there */
     BatchMember member;            /* Input */
     int cache;                     /* Append, Recall: CacheSelf.. */
@@ -204,6 +207,9 @@ void graph_rename(Graph *g, Node *n, const char *suffix);
 bool infer_shape(const Graph *g, Node *n);
 Dim rows_of(const Spec *s, Sym sym); /* a length and its bound */
 
+/* Products of a row that a cell makes its state of: 1, 3, 4. */
+int cell_gates(CellType cell);
+
 /* -------------------------------------------------------------- flops.c --- */
 /* For `rows` rows of queries, or of anything, and `keys` keys, of which a mask
  * may hide some; multiply and add count as two.                              */
@@ -217,6 +223,7 @@ void check_graph(const Graph *g, const char *after); /* die()s when broken */
 
 /* -------------------------------------------------------------- print.c --- */
 extern const char *const pool_word[]; /* by PoolType: "mean" .. */
+extern const char *const cell_word[]; /* by CellType: "simple" .. */
 typedef enum { GraphText, GraphDot, GraphJson } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);

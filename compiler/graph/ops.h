@@ -109,6 +109,12 @@ OP(Softmax, "softmax", 1, 1, Head, "exp(x - max) / sum",
 OP(Context, "context", 2, 2, Head, "P V",
    context, No, 2 * out * keys(c),
    context, SUMMED(64, In0 | In1), STEP(context))
+OP(Recurrent, "recurrent", 2, 3, Head,
+   "h[i] = cell(x[i], U h[i-1] + b), h before the first row 0",
+   recurrent, No, 2 * out * columns(c, 0) + 8 * out,
+   recurrent, BY(1, recurrent), STEP(recurrent))
+OP(Join, "join", 2, 2, Row, "columns of a, then of b",
+   join, No, 0, join, EXACT, STEP(join))
 OP(Select, "select", 1, 1, Head, "the rows that the caller wants",
    select, No, 0, select, EXACT, STEP(select))
 OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",

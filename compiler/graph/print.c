@@ -105,6 +105,12 @@ const char *const pool_word[] = {
     [PoolMax] = "max",
 };
 
+const char *const cell_word[] = {
+    [CellSimple] = "simple",
+    [CellGru] = "gru",
+    [CellLstm] = "lstm",
+};
+
 /* What an op computes with: heads, factors, its kind of norm. */
 static void add_numbers(Attributes *b, const Node *n)
 {
@@ -137,6 +143,10 @@ static void add_attributes(Attributes *b, const Node *n)
         add_word(b, "layout",
                  n->layout == LayoutHalves ? "halves" : "interleaved");
     }
+    if (n->op == OpRecurrent)
+        add_word(b, NULL, cell_word[n->cell]);
+    if (n->reversed)
+        add_word(b, NULL, "backward");
     add_bias(b, n);
     if (n->mask)
         add_mask(b, n->mask);

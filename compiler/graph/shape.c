@@ -305,6 +305,36 @@ static bool shape_attention(const Graph *g, Node *n)
     return true;
 }
 
+int cell_gates(CellType cell)
+{
+    static const int gates[] = {
+        [CellSimple] = 1, [CellGru] = 3, [CellLstm] = 4
+    };
+    return gates[cell];
+}
+
+/* The input's product of rows, the matrix of states, and its bias. */
+static bool shape_recurrent(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0), *w = in(g, n, 1);
+    if (!is_matrix(x) || !is_table(w) || !same_dim(x->dim[1], w->dim[0])
+        || w->dim[0].c != cell_gates(n->cell) * w->dim[1].c)
+        return false;
+    n->type = (Type){ ElemF32, 2, { x->dim[0], w->dim[1] } };
+    return n->nin == 2 || is_vector(in(g, n, 2), w->dim[0]);
+}
+
+/* Columns of one, then of the other. */
+static bool shape_join(const Graph *g, Node *n)
+{
+    const Type *a = in(g, n, 0), *b = in(g, n, 1);
+    if (!is_matrix(a) || !is_matrix(b) || !same_dim(a->dim[0], b->dim[0]))
+        return false;
+    n->type = *a;
+    n->type.dim[1].c += b->dim[1].c;
+    return true;
+}
+
 static bool shape_select(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);

@@ -63,19 +63,23 @@ static bool takes_residual(const Graph *g, int root, int k)
     return n->in[0] != n->in[1] && is_product(p) && same_part(p, n);
 }
 
-/* Rows that a norm of a sublayer's output has made. */
-static bool is_normed(const Graph *g, int x)
+/* Rows of a sublayer that ends in no product. */
+static const char *other_end(const Graph *g, int x)
 {
     const Op op = g->nodes.at[x].op;
-    return op == OpNorm || op == OpAddNorm;
+    if (op == OpNorm || op == OpAddNorm)
+        return "stays: it is of a norm, not of a product";
+    return op == OpRecurrent || op == OpJoin
+             ? "stays: it is of a scan, not of a product"
+             : NULL;
 }
 
 static int absorb_residual(Graph *g, int root)
 {
     const Node *n = &g->nodes.at[root];
     int k = takes_residual(g, root, 1) ? 1 : 0;
-    if (is_normed(g, n->in[1]))
-        pass_note(g, root, "stays: it is of a norm, not of a product");
+    if (other_end(g, n->in[1]))
+        pass_note(g, root, "%s", other_end(g, n->in[1]));
     if (!takes_residual(g, root, k) || !pass_takes(g, n->in[k], root))
         return 0;
     Node p = g->nodes.at[n->in[k]];

@@ -286,12 +286,26 @@ static void place_slots(Plan *p)
             at.parts += size.parts;
         }
         at.parts += p->scratch;
+        at.sequences += p->scan[e];
         p->arena[e] = at;
+    }
+}
+
+/* A scan is over before the next one begins. */
+static void find_scans(Plan *p)
+{
+    for (int o = 0; o < p->order.n; o++) {
+        const int node = p->order.at[o];
+        const Node *n = node_at(p, node);
+        const int64_t all = n->op == OpRecurrent ? scan_floats(p, node).all : 0;
+        if (all > p->scan[n->entry])
+            p->scan[n->entry] = all;
     }
 }
 
 void plan_arena(Plan *p)
 {
+    find_scans(p);
     find_reads(p);
     assign_all(p);
     place_slots(p);

@@ -214,7 +214,7 @@ static void add_bias_block(Plan *p, int node)
 static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
     const Type type = node_at(p, n->in[k])->type;
-    if ((is_product(n) && k == 1) || dtype_is_integer(dtype_of(type)))
+    if ((has_product(n) && k == 1) || dtype_is_integer(dtype_of(type)))
         return PackPanels;
     return type.rank == 2 ? PackRows : PackVector;
 }
@@ -237,7 +237,7 @@ static bool packed_in_panels(const Plan *p, int root)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
         const Node *n = node_at(p, i);
-        if (is_product(n) && n->in[1] == root)
+        if (has_product(n) && n->in[1] == root)
             return true;
     }
     return false;

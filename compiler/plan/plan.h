@@ -190,6 +190,7 @@ struct Plan {
     Index layer_names;          /* of them: "encoder.5" */
     AffineSize arena[3];        /* floats, by Entry */
     int64_t scratch;            /* floats of a part for attention tiles */
+    int64_t scan[3];            /* of a sequence for scans, by Entry */
     VEC(Task) task;             /* what is tuned of it (tasks.c) */
     int *task_of[TaskKinds];    /* by node: its place in them; -1: none */
     VEC(const MaskSpec *) mask; /* from files, in order of their names */
@@ -210,11 +211,19 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
 /* ------------------------------------------------------------- values.c --- */
 const Node *node_at(const Plan *p, int i);
 bool is_product(const Node *n); /* of rows and a weight */
+/* The same, or a scan, whose states have one: its weight is input 1. */
+bool has_product(const Node *n);
 Epilogue epilogue_of(const Plan *p, int product);
 int64_t round16(int64_t n);          /* the columns of panels that hold n */
 int64_t row_stride(int64_t columns); /* floats from row to row */
 Dtype dtype_of(Type t);              /* of weights */
 Sym row_sym(Type t);                 /* which rows a value has */
+typedef struct {   /* of a sequence's scan, in floats from one to the next: */
+    int64_t state; /* the last state and, as long, the next */
+    int64_t cell, sums;
+    int64_t all; /* of these, with its place in the order of lengths */
+} ScanFloats;
+ScanFloats scan_floats(const Plan *p, int node);
 int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts);
 /* The node whose memory holds the value of `node`. */
 int owner_of(const Plan *p, int node);

@@ -323,7 +323,7 @@ static void find_masks(Plan *p)
 static void add_products(Plan *p, TaskKind kind)
 {
     for (int o = 0; o < p->order.n; o++)
-        if (is_product(node_at(p, p->order.at[o])))
+        if (has_product(node_at(p, p->order.at[o])))
             add(p, p->order.at[o], product_key(p, kind, p->order.at[o]));
 }
 

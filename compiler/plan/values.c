@@ -14,6 +14,22 @@ bool is_product(const Node *n)
     return n->op == OpMatmul || n->op == OpLinear;
 }
 
+bool has_product(const Node *n)
+{
+    return is_product(n) || n->op == OpRecurrent;
+}
+
+ScanFloats scan_floats(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    const int64_t d = n->type.dim[1].c;
+    ScanFloats s = { .state = row_stride(d),
+                     .cell = n->cell == CellLstm ? row_stride(d) : 0,
+                     .sums = row_stride(cell_gates(n->cell) * d) };
+    s.all = 2 * s.state + s.cell + s.sums + ATTN_PANEL;
+    return s;
+}
+
 Epilogue epilogue_of(const Plan *p, int product)
 {
     const Node *n = node_at(p, product);

@@ -168,7 +168,7 @@ static void check_rotary(Spec *s, const FieldState *state)
     bool set = is(state, "positions.dims", StateSet);
     const char *key = set ? "positions.dims" : "positions.type";
 
-    if (s->positions != PosRotary)
+    if (s->positions != PosRotary || (!set && s->pos_dims == 0))
         return;
     if (!set && (s->pos_dims % 2 || s->pos_dims < 2)) {
         error_at(spec_pos(s, key),
@@ -226,6 +226,55 @@ static void check_ffn(Spec *s, const FieldState *state)
     check_details(s, state, "ffn.type", s->ffn, "feed-forward networks");
 }
 
+/* ------------------------------------------------------------- mixing --- */
+/* A state has seen all rows before, and no others. */
+static void check_recurrent_mask(const Spec *s, Side side)
+{
+    const MaskSpec *m = &s->side[side].mask;
+    const char *key = mask_key(side);
+    const bool sees = side == SideDecoder && !m->window && !m->block && !m->file
+                   && !m->prefix;
+
+    if (s->side[side].N == 0 || !spec_says(s, key) || sees)
+        return;
+    error_at(spec_pos(s, key), "a recurrent layer has no mask: its state has "
+                               "seen the rows before, and these alone");
+    note_at(spec_pos(s, "mix.type"),
+            "mix is here; mix.direction says from which end it goes");
+}
+
+/* They are added to scores, or turn queries and keys. */
+static void check_recurrent_positions(const Spec *s)
+{
+    const bool scores = s->positions == PosRotary
+                     || spec_score_bias(s) != BiasNone;
+    const char *key = s->pos_scores != BiasNone ? "positions.scores"
+                                                : "positions.type";
+
+    if (!scores || s->kind == KindEncoderDecoder)
+        return;
+    error_at(spec_pos(s, key), "these positions are those of attention's "
+                               "scores, which a recurrent layer has not");
+    note_at(spec_pos(s, "mix.type"), "mix is here; positions: none needs no "
+                                     "more than the order of the rows");
+}
+
+static void check_recurrent(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "mix.type", s->mix, "layers");
+    check_details(s, state, "mix.cell", s->mix_cell, "cells");
+    if (s->mix != MixRecurrent)
+        return;
+    check_recurrent_mask(s, SideEncoder);
+    check_recurrent_mask(s, SideDecoder);
+    check_recurrent_positions(s);
+    if (s->side[SideDecoder].N == 0)
+        return;
+    error_at(spec_pos(s, "mix.type"), "recurrent layers are an encoder's: what "
+                                      "a decoder knows of the rows before is "
+                                      "its cache");
+}
+
 static void check_parallel(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -235,6 +284,11 @@ static void check_parallel(Spec *s, const FieldState *state)
         error_at(spec_pos(s, "parallel"), "parallel parts need norms in front "
                                           "of them");
         note_at(spec_pos(s, "norm.place"), "set norm.place: pre");
+    }
+    if (s->parallel != ParallelNone && s->residual != ResidualAdd) {
+        error_at(spec_pos(s, "parallel"), "parallel parts are added to the "
+                                          "rows that they read");
+        note_at(spec_pos(s, "residual.type"), "set residual: add");
     }
     if (s->parallel == ParallelShared && !s->norm_attention)
         error_at(spec_pos(s, "norm.attention"), "parallel parts that share a "
@@ -395,7 +449,11 @@ const Check form_checks[] = {
                          "positions.buckets",
                          "positions.max_distance" } },
     { check_norm_bias, { "norm.type", "norm.bias" } },
-    { check_parallel,  { "parallel", "norm.place", "norm.attention" } },
+    { check_recurrent, { "mix.type", "mix.cell", "positions.type",
+                         "positions.scores", "masking.encoder",
+                         "masking.decoder" } },
+    { check_parallel,  { "parallel", "norm.place", "norm.attention",
+                         "residual.type" } },
     { check_ffn,       { "ffn.type" } },
     { check_input,     { "input.type", "input.width", "input.class_token",
                          "embedding.types" } },

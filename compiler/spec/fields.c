@@ -60,9 +60,13 @@ static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
 static const char *const trims[] = { "none", "turns", "all", NULL };
 static const char *const scalings[] = { "none", "dynamic",  "llama3",
                                         "yarn", "longrope", NULL };
-static const char *const mixes[] = { "attention", NULL };
+static const char *const mixes[] = { "attention", "recurrent", NULL };
+static const char *const cells[] = { "simple", "gru", "lstm", NULL };
+static const char *const recurrences[] = { "tanh", "relu", NULL };
+static const char *const directions[] = { "forward", "backward", "both", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", "inside", "both", NULL };
+static const char *const residuals[] = { "add", "none", NULL };
 static const char *const qk_norms[] = { "false", "true", "width", NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
 static const char *const ffns[] = { "dense", "none", NULL };
@@ -139,6 +143,13 @@ static void follow_shared(Spec *s)
 static void follow_append_end(Spec *s)
 {
     s->append_end = s->kind == KindEncoderDecoder && s->token_end >= 0;
+}
+
+static void follow_mix_width(Spec *s)
+{
+    s->mix_width = s->mix_direction == ScanBoth && s->d_model > 1
+                     ? s->d_model / 2
+                     : s->d_model;
 }
 
 static void follow_final(Spec *s)

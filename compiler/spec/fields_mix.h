@@ -3,4 +3,18 @@
 SPREAD("mix", WORDS("mix.type"), Model, "A layer mixes rows by this."),
 ENUM("mix.type", mix, mixes, Model, "attention", NULL,
      "This is the first sublayer of a layer, which mixes the rows of a "
-     "sequence."),
+     "sequence: attention, or a recurrent network, which goes from row to row "
+     "with a state."),
+ENUM("mix.cell", mix_cell, cells, Model, "lstm", NULL,
+     "Recurrent: the next state is made so of a row and the last state, as "
+     "PyTorch's RNN, GRU and LSTM have it; products give the gates one below "
+     "the other in their order."),
+ENUM("mix.activation", mix_act, recurrences, Model, "tanh", NULL,
+     "Recurrent: this is f of the cell simple, f(W x + U h)."),
+ENUM("mix.direction", mix_direction, directions, Model, "forward", NULL,
+     "Recurrent: from the first row to the last, from the last to the first, "
+     "or both, each with weights of its own, side by side."),
+INT("mix.width", mix_width, 1, MostWidth, Model,
+    "d_model, for both directions half of it", follow_mix_width,
+    "Recurrent: the state of a direction has this width; where states are "
+    "not as wide as d_model together, a product takes them there."),

@@ -262,12 +262,22 @@ static bool any_of(const char *path, unsigned kind, bool has)
     return false;
 }
 
+/* Has the row a meaning in some forms only? */
+static bool of_a_form(int row)
+{
+    for (int i = 0; i < n_field_links; i++)
+        if (field_links[i].of && !strcmp(field_links[i].key, fields[row].key))
+            return true;
+    return false;
+}
+
 /* Is the row below the path needed, whatever else is written? */
 static bool needed(const char *path, unsigned kind)
 {
     for (int i = 0; i < n_fields; i++)
         if (under(i, path) && (fields[i].kinds & kind)
-            && fields[i].type != FieldSpread && !fields[i].preset)
+            && fields[i].type != FieldSpread && !fields[i].preset
+            && !of_a_form(i))
             return true;
     return false;
 }

@@ -38,9 +38,13 @@ typedef enum {
     ScalingYarn,
     ScalingLongrope
 } PosScaling;
-typedef enum { MixAttention } MixType;
+typedef enum { MixAttention, MixRecurrent } MixType;
+typedef enum { CellSimple, CellGru, CellLstm } CellType;
+typedef enum { RecurTanh, RecurRelu } RecurAct; /* of simple cells */
+typedef enum { ScanForward, ScanBackward, ScanBoth } Direction;
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
+typedef enum { ResidualAdd, ResidualNone } ResidualType;
 /* of queries and keys: each head's columns, or all */
 typedef enum { QkNone, QkHeads, QkWidth } NormQk;
 typedef enum {
@@ -216,6 +220,10 @@ struct Spec {
     int64_t pos_buckets, pos_max_distance; /* relative */
     PosExponent pos_exponent;
     MixType mix;
+    CellType mix_cell;
+    RecurAct mix_act;  /* CellSimple */
+    int64_t mix_width; /* numbers of a state, of each direction */
+    Direction mix_direction;
     NormType norm_type;
     NormPlace norm_place;
     double norm_eps;
@@ -224,7 +232,8 @@ struct Spec {
     bool norm_embedding; /* one more after the embeddings */
     bool norm_attention; /* a sublayer has a norm */
     bool norm_ffn;
-    NormQk norm_qk;           /* of queries and keys */
+    NormQk norm_qk; /* of queries and keys */
+    ResidualType residual;
     Parallel parallel;        /* x + attention(norm x) + ffn(norm x) */
     double attention_scale;   /* 0: 1 / sqrt(d_k) */
     double attention_softcap; /* 0: none */
@@ -232,7 +241,7 @@ struct Spec {
     Activation activation;
     bool gated; /* w2 (act(w1 x) * (w3 x)) */
     FfnType ffn;
-    bool bias_q, bias_k, bias_v, bias_o, bias_ffn, bias_logits;
+    bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn, bias_logits;
     bool has_q, has_k, has_v, has_o; /* kind attention: projection there */
     EmbedScale embed_scale;
     double embed_factor; /* EmbedScaleNumber */

@@ -273,26 +273,30 @@ static void details_go(void **state)
         const FieldLink *link = &field_links[i];
         if (!link->of || !strstr(link->of, ".type")
             || !strcmp(link->of, "positions.scaling.type")
-            || !strncmp(link->key, "d_ff.", 5)) /* base has one for both */
+            || !strncmp(link->key, "d_ff.", 5) /* base has one for both */
+            || !strncmp(link->key, "h.", 2))
             continue;
         const Field *f = &fields[field_row(link->key)];
         const char *key = strcmp(link->key, "embedding.types")
                             ? link->key
                             : "embedding: {types: ";
         const char *value = key == link->key ? value_of(f) : "64}";
+        const bool mix = !strcmp(link->of, "mix.type");
         const char *old = spec_of(
             "old.yaml",
             arena_printf(
                 a,
                 "attnc: 1\n"
-                "name: x\nkind: encoder\nd_model: 128\nh: 2\nd_ff: 8\nN: 1\n"
+                "name: x\nkind: encoder\nd_model: 128\n%sd_ff: 8\nN: 1\n"
                 "max_len: 9\nvocab: {size: 9}\n%s",
+                mix ? "" : "h: 2\n",
                 lines(link->of, link->when[0], key, value)));
         const char *new = spec_of(
             "new.yaml",
             arena_printf(a,
                          "attnc: 1\n"
-                         "extends: old.yaml\nname: new\n%s",
+                         "extends: old.yaml\nname: new\n%s%s",
+                         mix ? "h: 2\n" : "",
                          lines(link->of, other_word(link), NULL, NULL)));
         load_quietly(old, NULL);
         load_quietly(new, NULL);

@@ -16,7 +16,7 @@ typedef struct {
     FormFile file[4]; /* to be written beside it */
     int nfiles;
     int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
-    bool real, rms, qk, norm1;
+    bool real, rms, qk, norm1, recurrent;
     bool one_vocab;    /* of an encoder-decoder */
     const char *head;  /* its type; NULL: not said */
     int64_t embedding; /* width of the tables of tokens */
@@ -85,6 +85,8 @@ static inline void form_width(RandomForm *f)
         f->d_k[i] = f->d_v[i] = r->d_model / f->h[i];
     }
     say_int(r, "d_model", r->d_model);
+    if (f->recurrent)
+        return;
     say_sides(f, "h", f->h);
     if (!given)
         return;
@@ -231,7 +233,8 @@ static inline const char *form_scores(RandomForm *f, const char *type)
     const char *scores = WORD(&f->r, "none", "alibi", "relative",
                               "relative, buckets: 6, max_distance: 9");
 
-    if (!strcmp(type, "alibi") || strstr(type, "relative") || !one_in(f, 4))
+    if (f->recurrent || !strcmp(type, "alibi") || strstr(type, "relative")
+        || !one_in(f, 4))
         return type;
     if (*type == '{') /* without its brace */
         return TEXT(f, "%.*s, scores: %s}", (int)strlen(type) - 1, type,
@@ -245,6 +248,8 @@ static inline void form_positions(RandomForm *f)
     const char *type = WORD(r, "sinusoidal", "learned", "none", "rotary",
                             "alibi", "relative");
 
+    if (f->recurrent)
+        type = WORD(r, "sinusoidal", "learned", "none");
     if (!strcmp(type, "sinusoidal"))
         type = one_in(f, 4) ? type : form_sinusoids(f);
     if (!strcmp(type, "learned"))
@@ -285,6 +290,8 @@ static inline void form_norm(RandomForm *f)
              f->norm1 ? "true" : "false", one_in(f, 6) ? "false" : "true"));
     if (in_front && !both_sides(f))
         say(r, "parallel", parallel);
+    if (f->recurrent && !strcmp(parallel, "false"))
+        say(r, "residual", WORD(r, "add", "none"));
 }
 
 static inline const char *form_activation(RandomForm *f)
@@ -305,6 +312,24 @@ static inline void form_ffn(RandomForm *f)
               (int64_t[]){ AMONG(r, 1, 8, 17, 32), AMONG(r, 3, 16, 17, 33) });
 }
 
+/* What mixes rows in the place of attention. */
+static inline void form_mix(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const bool both = one_in(f, 3);
+    const char *direction = both ? "both" : WORD(r, "forward", "backward");
+    const char *cell = WORD(r, "simple, activation: tanh", "lstm", "gru",
+                            "simple, activation: relu");
+    const int64_t width = AMONG(r, 1, 7, 16, 20, 33, 64);
+
+    r->matrix = WORD(r, "recurrent.hidden", "recurrent.input");
+    if (!strcmp(direction, "backward"))
+        r->matrix = "recurrent.backward.hidden";
+    say(r, "mix",
+        TEXT(f, "{type: recurrent, cell: %s, direction: %s%s}", cell, direction,
+             coin(r) ? "" : TEXT(f, ", width: %lld", (long long)width)));
+}
+
 static inline void form_layer(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -314,8 +339,9 @@ static inline void form_layer(RandomForm *f)
     say(r, "bias",
         TEXT(f,
              "{q: %s, k: %s, v: %s, o: %s, ffn: %s, "
-             "logits: %s}",
-             yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r)));
+             "logits: %s, mix: %s}",
+             yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r), yes_no(r),
+             yes_no(r)));
     if (one_in(f, 6))
         say(r, "ffn", "none");
     else
@@ -510,13 +536,13 @@ static inline void form_chat(RandomForm *f)
 static inline void form_names(RandomForm *f)
 {
     const char *side = has_target(&f->r) ? "decoder" : "encoder";
+    const char *matrix = f->r.matrix ? f->r.matrix : "self_attn.q";
+    const char *of = WORD(&f->r, "", ".norm1", NULL, ".norm1.weight");
 
+    if (!of || (*of && !f->norm1))
+        of = TEXT(f, ".%s", matrix);
     if (one_in(f, 4))
-        say(&f->r, "names",
-            TEXT(f, "{\"%s.{i}%s\": one}", side,
-                 f->norm1 ? WORD(&f->r, "", ".norm1", ".self_attn.q",
-                                 ".norm1.weight")
-                          : WORD(&f->r, "", ".self_attn.q")));
+        say(&f->r, "names", TEXT(f, "{\"%s.{i}%s\": one}", side, of));
 }
 
 /* ------------------------------------------------------------------------ */
@@ -524,9 +550,13 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
 {
     RandomForm f = { .r = random_begin(a, seed, "form") };
 
+    f.recurrent = f.r.kind == KindEncoder && one_in(&f, 3);
     form_width(&f);
     form_depth(&f);
-    form_masking(&f);
+    if (f.recurrent)
+        form_mix(&f);
+    else
+        form_masking(&f);
     form_attention(&f);
     if (f.r.kind == KindAttention) {
         form_projections(&f);

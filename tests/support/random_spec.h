@@ -18,6 +18,7 @@ typedef struct {
     ModelKind kind;
     int64_t d_model, h;
     bool shared;
+    const char *matrix; /* one of a layer's first sublayer; NULL: self_attn.v */
 } RandomSpec;
 
 /* 0 .. n-1 */
@@ -76,8 +77,10 @@ static inline void random_dtype(RandomSpec *r)
     static const char *const few[] = { "bf16", "int8", "bf16", "int4" };
     static const char *const arithmetic[] = { "f32", "int8", "int15" };
     const char *word = pick(r, 3) ? "f32" : few[pick(r, 4)];
-    const char *key = r->kind == KindDecoder ? "decoder.0.self_attn.v"
-                                             : "encoder.0.self_attn.v";
+    const char *key = arena_printf(r->arena, "%s.0.%s",
+                                   r->kind == KindDecoder ? "decoder"
+                                                          : "encoder",
+                                   r->matrix ? r->matrix : "self_attn.v");
 
     if (*word == 'i')
         say(r, "arithmetic", arithmetic[pick(r, 3)]);

@@ -22,6 +22,9 @@ BASE = dict(d_model=16, h=2, d_ff=20, N=1, max_len=12, vocab=dict(size=11),
             embedding=dict(scale="none"))
 BOTH = dict(size=11, tokens=dict(start=1, end=2))
 PRE = dict(place="pre", eps=0.001)
+# what torch.nn.LSTM with two layers is
+PURE = dict(h=None, d_ff=None, N=2, ffn="none", residual="none",
+            norm=dict(attention=False), positions="none")
 RMS = dict(type="rms", place="pre", eps=0.001)
 
 # name, kind, what differs from BASE and from the defaults
@@ -81,6 +84,21 @@ CASES = [
         input=dict(type="real", width=5, class_token=True), norm=PRE,
         activation="gelu", positions="learned",
         head=dict(type="classify", classes=3))),
+    ("lstm", "encoder", dict(h=None, mix=dict(type="recurrent"))),
+    ("gru", "encoder", dict(
+        h=None, mix=dict(type="recurrent", cell="gru", direction="both"),
+        norm=PRE, bias=dict(mix=False))),
+    ("rnn", "encoder", dict(
+        h=None, bias=dict(o=False), activation="silu", N=2,
+        mix=dict(type="recurrent", cell="simple", direction="backward",
+                 width=19))),
+    ("rnn_relu", "encoder", dict(
+        h=None, mix=dict(type="recurrent", cell="simple", direction="both",
+                         activation="relu", width=5))),
+    ("lstm_stack", "encoder", dict(
+        PURE, mix=dict(type="recurrent", direction="both"))),
+    ("gru_stack", "encoder", dict(
+        PURE, mix=dict(type="recurrent", cell="gru"))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -276,19 +294,58 @@ class Model:
             y = y * self.linear(x, name + ".w3", width, bias)
         return self.linear(y, name + ".w2", BASE["d_model"], bias)
 
+    def recurrent(self, x, name):
+        """Of torch.nn; one that goes backward reads the rows turned round."""
+        mix = self.spec["mix"]
+        cell, way = mix.get("cell", "lstm"), mix.get("direction", "forward")
+        gates = dict(simple=1, gru=3, lstm=4)[cell]
+        both = way == "both"
+        d = mix.get("width", BASE["d_model"] // (1 + both))
+        kind = dict(simple=torch.nn.RNN, gru=torch.nn.GRU, lstm=torch.nn.LSTM)
+        more = {"nonlinearity": mix.get("activation", "tanh")} \
+            if cell == "simple" else {}
+        net = kind[cell](x.shape[-1], d, bidirectional=both,
+                         bias=self.bias("mix"), **more).double()
+        state = {}
+        for end in ("", "_reverse") if both else ("",):
+            here = name + (".backward" if end or way == "backward" else "")
+            for ours, theirs, size in (("input", "ih", x.shape[-1]),
+                                       ("hidden", "hh", d)):
+                state[f"weight_{theirs}_l0{end}"] = self.weight(
+                    f"{here}.{ours}.weight", gates * d, size)
+                if self.bias("mix"):
+                    state[f"bias_{theirs}_l0{end}"] = self.weight(
+                        f"{here}.{ours}.bias", gates * d)
+        net.load_state_dict(state)
+        with torch.no_grad():
+            y = net(x.flip(0))[0].flip(0) if way == "backward" else net(x)[0]
+        if y.shape[-1] == BASE["d_model"]:
+            return y
+        return self.linear(y, name + ".o", BASE["d_model"], self.bias("o"))
+
+    def mix(self, x, name, stack):
+        if "mix" in self.spec:
+            return self.recurrent(x, name + ".recurrent")
+        return self.attention(x, None, name + ".self_attn", stack)
+
     def layer(self, x, memory, name, stack):
-        pre = self.get("norm", "place", "post") == "pre"
+        place = self.get("norm", "place", "post")
+        pre = place == "pre"
         parallel = self.spec.get("parallel", False)
-        parts = [("norm1", lambda y: self.attention(
-                      y, None, name + ".self_attn", stack))]
+        parts = [("norm1", lambda y: self.mix(y, name, stack))]
         if memory is not None:
             parts += [("norm3", lambda y: self.attention(
                            y, memory, name + ".cross_attn", stack))]
-        parts += [("norm2", lambda y: self.ffn(y, name + ".ffn", stack))]
+        if self.spec.get("ffn") != "none":
+            parts += [("norm2", lambda y: self.ffn(y, name + ".ffn", stack))]
         if parallel:
             shared = parallel == "shared"
             return x + sum(f(self.norm(x, name + "." + (
                 "norm1" if shared else norm))) for norm, f in parts)
+        if self.spec.get("residual") == "none":
+            for _, f in parts:
+                x = f(x)
+            return x
         for norm, f in parts:
             norm = name + "." + norm
             x = x + f(self.norm(x, norm)) if pre else self.norm(x + f(x),
@@ -376,6 +433,8 @@ class Model:
 def text_of(name, kind, spec):
     lines = [f"# made by make_torch.py\nattnc: 1\nname: {name}\nkind: {kind}"]
     for key, value in {**BASE, **spec}.items():
+        if value is None:
+            continue
         lines.append(f"{key}: {json.dumps(value)}")
     lines.append(f"weights: {name}.safetensors")
     return "\n".join(lines) + "\n"

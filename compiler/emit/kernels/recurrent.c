@@ -1,0 +1,76 @@
+/* recurrent.c: recurrent cells: the next state of d numbers, of which these are
+ * from .. to - 1, to y and to next. x: the products of a row, gate g of column
+ * j at g d + j; sums: those of the last state h, to which the bias is added;
+ * NULL: there is none. */
+
+//: v_sigmoid needs: v_splat v_max v_exp
+/* 1 / (1 + e^-x); below -88 as there. */
+INLINE v v_sigmoid(v x)
+{
+    const v one = v_splat(1.0f);
+    return one / (one + v_exp(-v_max(v_splat(-88.0f), x)));
+}
+
+//: gate_of needs: load_some
+/* The product of a state, and its bias: n columns from `at` on. */
+INLINE v gate_of(const float *sums, const float *bias, int64_t at, int64_t n)
+{
+    const v u = load_some(sums + at, n);
+    if (bias)
+        return u + load_some(bias + at, n);
+    return u;
+}
+
+//: kernel simple_row_ACT needs: v_ACT gate_of store_some
+/* act(x + u) [Elman 1990]. */
+static void simple_row_ACT(float *y, float *next, const float *x,
+                           const float *sums, const float *bias, int64_t from,
+                           int64_t to)
+{
+    for (int64_t j = from; j < to; j += W) {
+        const int64_t n = to - j;
+        const v h = v_ACT(load_some(x + j, n) + gate_of(sums, bias, j, n));
+        store_some(next + j, h, n);
+        store_some(y + j, h, n);
+    }
+}
+
+//: kernel gru_row needs: v_fma v_sigmoid v_tanh gate_of store_some
+/* Gates r, z, n [Cho et al. 2014], r behind the product of the state. */
+static void gru_row(float *y, float *next, const float *h, const float *x,
+                    const float *sums, const float *bias, int64_t d,
+                    int64_t from, int64_t to)
+{
+    for (int64_t j = from; j < to; j += W) {
+        const int64_t n = to - j, k = d + j, l = 2 * d + j;
+        const v r = v_sigmoid(load_some(x + j, n) + gate_of(sums, bias, j, n));
+        const v z = v_sigmoid(load_some(x + k, n) + gate_of(sums, bias, k, n));
+        const v fresh = v_tanh(v_fma(r, gate_of(sums, bias, l, n),
+                                     load_some(x + l, n)));
+        const v last = load_some(h + j, n);
+        const v now = v_fma(z, last - fresh, fresh);
+        store_some(next + j, now, n);
+        store_some(y + j, now, n);
+    }
+}
+
+//: kernel lstm_row needs: v_fma v_sigmoid v_tanh gate_of store_some
+/* Gates i, f, g, o [Hochreiter and Schmidhuber 1997; Gers et al. 2000]; the
+ * cell's own numbers become those of the next state. */
+static void lstm_row(float *y, float *next, float *cell, const float *x,
+                     const float *sums, const float *bias, int64_t d,
+                     int64_t from, int64_t to)
+{
+    for (int64_t j = from; j < to; j += W) {
+        const int64_t n = to - j, k = d + j, l = 2 * d + j, m = 3 * d + j;
+        const v i = v_sigmoid(load_some(x + j, n) + gate_of(sums, bias, j, n));
+        const v f = v_sigmoid(load_some(x + k, n) + gate_of(sums, bias, k, n));
+        const v g = v_tanh(load_some(x + l, n) + gate_of(sums, bias, l, n));
+        const v o = v_sigmoid(load_some(x + m, n) + gate_of(sums, bias, m, n));
+        const v c = v_fma(f, load_some(cell + j, n), i * g);
+        const v now = o * v_tanh(c);
+        store_some(cell + j, c, n);
+        store_some(next + j, now, n);
+        store_some(y + j, now, n);
+    }
+}

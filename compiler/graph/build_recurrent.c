@@ -1,0 +1,42 @@
+/* build_recurrent.c: a layer that goes from row to row with a state: one
+ * product of all rows, then the scan, which has a product of the last state at
+ * each row. Table 1's recurrent layer; the cells are PyTorch's.              */
+#include "graph/build.h"
+
+/* "input", or "backward.input" */
+static const char *of(Build *b, bool reversed, const char *word)
+{
+    return build_join(b, reversed ? "backward." : "", word);
+}
+
+static int scan(Build *b, int x, bool reversed)
+{
+    static const Activation act[] = {
+        [RecurTanh] = ActTanh, [RecurRelu] = ActRelu
+    };
+    const Spec *s = b->s;
+    const int64_t d = s->mix_width, rows = cell_gates(s->mix_cell) * d;
+    const char *word = of(b, reversed, "hidden");
+    Node n = { .op = OpRecurrent,
+               .cell = s->mix_cell,
+               .act = s->mix_cell == CellSimple ? act[s->mix_act] : ActNone,
+               .reversed = reversed,
+               .nin = 2 };
+    b->field = "mix.cell";
+    n.in[0] = put_linear(b, x, rows, s->bias_mix, of(b, reversed, "input"));
+    n.in[1] = put_matrix(b, rows, d, word, ReadByProduct);
+    if (s->bias_mix)
+        n.in[n.nin++] = put_bias(b, rows, word);
+    return put_node(b, n, of(b, reversed, "states"));
+}
+
+int build_recurrent(Build *b, int x)
+{
+    const Spec *s = b->s;
+    int y = scan(b, x, s->mix_direction == ScanBackward);
+    if (s->mix_direction == ScanBoth)
+        y = put_binary(b, OpJoin, y, scan(b, x, true), "both");
+    return width_of(b, y) == s->d_model
+             ? y
+             : put_linear(b, y, s->d_model, s->bias_o, "o");
+}
