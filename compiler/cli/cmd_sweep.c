@@ -15,22 +15,30 @@ static const Source *read_stdin(Arena *a, const Texts *specs)
     return text;
 }
 
-int cmd_sweep(const SweepCommand *o)
+int sweep_command(Arena *a, int command, const SweepCommand *o,
+                  void change(Arena *a, SweepOptions *to))
 {
-    Arena *a = arena_new();
     SweepOptions sweep = o->sweep;
     sweep.specs = o->specs.at;
     sweep.nspecs = o->specs.n;
     sweep.vary = o->vary.at;
     sweep.nvary = o->vary.n;
-    sweep.model = engine_options(CmdSweep, &o->model, &o->code);
+    sweep.model = engine_options(command, &o->model, &o->code);
     sweep.model.text = read_stdin(a, &o->specs);
     sweep.budget = o->budget ? budget_seconds(o->budget) : 0;
     if (is_stdout(sweep.resume))
         fail(ExitUsage, "--resume -: rows are read and written there, stdout "
                         "is not: name a file");
     sweep.work.no_kernels = sweep.work.no_limit = true;
-    const int code = sweep_run(&sweep, beside(sweep.svg));
+    if (change)
+        change(a, &sweep);
+    return sweep_run(&sweep, beside(sweep.svg));
+}
+
+int cmd_sweep(const SweepCommand *o)
+{
+    Arena *a = arena_new();
+    const int code = sweep_command(a, CmdSweep, o, NULL);
     arena_free(a);
     return code;
 }

@@ -30,6 +30,8 @@ COMMAND(watch, Watch, "SPEC [COMMAND [OPTION ..]]", 1,
         "run or bench again when a file changes: what is new")
 COMMAND(sweep, Sweep, "SPEC ..", 1,
         "what variants of a spec cost, one beside the other")
+COMMAND(compare, Compare, "SPEC ..", 1,
+        "kinds of layers over lengths: the paper's Table 1, timed")
 COMMAND(tune, Tune, "SPEC", 1,
         "find the tiles that are fastest here, and keep them")
 COMMAND(records, Records, "[ACTION [FILE ..]]", 0,

@@ -44,6 +44,9 @@ static const size_t part_at[][OptionParts] = {
     [NthSweep] = { [PartModel] = HAS(Sweep, model),
                    [PartCode] = HAS(Sweep, code),
                    [PartBench] = HAS(Sweep, sweep.work) },
+    [NthCompare] = { [PartModel] = HAS(Compare, sweep.model),
+                     [PartCode] = HAS(Compare, sweep.code),
+                     [PartBench] = HAS(Compare, sweep.sweep.work) },
     [NthWatch] = { 0 },
     [NthTune] = { [PartModel] = HAS(Tune, model),
                   [PartCode] = HAS(Tune, code),
@@ -120,6 +123,9 @@ static const char *const color_words[] = {
 #define OWN(command, to) \
     Cmd##command, PartCommand, offsetof(command##Command, to)
 
+#define SWEEPS(to) \
+    CmdSweep | CmdCompare, PartCommand, offsetof(SweepCommand, to)
+
 /* and the options of runtime/options.h, by their column `place` */
 #define PLACE_Lines(to) \
     CmdRun | CmdScore | CmdQuantize, PartLines, offsetof(LineOptions, to)
@@ -128,8 +134,8 @@ static const char *const color_words[] = {
 #define PLACE_Prompt(to) OWN(Run, to)
 #define PLACE_Chat(to) OWN(Run, to)
 #define PLACE_Encode(to) OWN(Run, to)
-#define PLACE_Seed(to) MODEL(CmdLoads | CmdTune | CmdSweep, to)
-#define PLACE_Threads(to) CODE(CmdLoads | CmdTune | CmdSweep, to)
+#define PLACE_Seed(to) MODEL(CmdLoads | CmdTune | CmdSweep | CmdCompare, to)
+#define PLACE_Threads(to) CODE(CmdLoads | CmdTune | CmdSweep | CmdCompare, to)
 
 #define FLAG(name, place, text) \
     { name, NULL, Flag, place, .help = text, .group = GROUP }
@@ -178,7 +184,7 @@ const Option option_table[] = {
     WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
     TEXT("MODEL", "", OWN(New, model), ""),
     LIST("FOLDER", "", OWN(Import, folders), ""),
-    LIST("SPEC", "", OWN(Sweep, specs), ""),
+    LIST("SPEC", "", SWEEPS(specs), ""),
 
     /* those that the program of an emitted file has too */
 #define OPTION(uses, of, kind, name, takes, place, member, low, high, usual, \
@@ -190,9 +196,10 @@ const Option option_table[] = {
 #undef GROUP
 #define GROUP GroupModel
     LIST("--set", "KEY=VALUE",
-     MODEL(CmdSpec | CmdTensors | CmdTune | CmdSweep | CmdDiff, sets),
+     MODEL(CmdSpec | CmdTensors | CmdTune | CmdSweep | CmdCompare | CmdDiff,
+           sets),
          "override a field of the spec; KEY= leaves it out"),
-    LIST("--vary", "KEY=VALUES", OWN(Sweep, vary),
+    LIST("--vary", "KEY=VALUES", SWEEPS(vary),
          "a field or option, as h=4,8, N=2..6, p=16..128..x2"),
     FLAG("--predict", OWN(Sweep, sweep.predict),
          "run nothing: times as they are thought to be"),
@@ -226,36 +233,42 @@ const Option option_table[] = {
 #undef GROUP
 #define GROUP GroupCode
     TEXT("--march", "TARGET",
-     CODE(CmdPlans | CmdTune | CmdSweep | CmdDiff, march),
+     CODE(CmdPlans | CmdTune | CmdSweep | CmdCompare | CmdDiff, march),
          "native (default), x86-64-v3, generic .."),
     INT("--width", "N",
-     CODE(CmdPlans | CmdTune | CmdSweep | CmdDiff, width), 1, 16, 0,
+     CODE(CmdPlans | CmdTune | CmdSweep | CmdCompare | CmdDiff, width), 1, 16,
+         0,
          "floats in a vector: 16, 8, 4 or 1"),
-    TEXT("--tile", "MxN", CODE(CmdPlans | CmdSweep | CmdDiff, tile),
+    TEXT("--tile", "MxN",
+     CODE(CmdPlans | CmdSweep | CmdCompare | CmdDiff, tile),
          "register tile of matrix products, as 6x64"),
     SOME("--backend", "NAME",
-     CODE(CmdLoads | CmdTune | CmdSweep, backend), backends,
+     CODE(CmdLoads | CmdTune | CmdSweep | CmdCompare, backend), backends,
          "jit (libtcc), clang, a compiler; run, score: auto"),
     SOME("--cc", "PROGRAM",
-     CODE(CmdLoads | CmdCompile | CmdRecords | CmdTune | CmdSweep, cc),
+     CODE(CmdLoads | CmdCompile | CmdRecords | CmdTune | CmdSweep | CmdCompare,
+          cc),
          compilers,
          "C compiler instead of clang"),
     SOME("-O", "LEVEL",
-     CODE(CmdLoads | CmdCompile | CmdTune | CmdSweep, level), levels,
+     CODE(CmdLoads | CmdCompile | CmdTune | CmdSweep | CmdCompare, level),
+         levels,
          "optimisation level of the C compiler, as -O2"),
     INT("--threads", "N", CODE(CmdRecords, threads), 1, ATTN_POOL_MOST, -1,
          "explain: those for so many; default: one a core"),
     INT("--threads", "N", CODE(CmdCompile, threads), 1, ATTN_POOL_MOST, -1,
          "take tiles tuned for so many; default: one a core"),
     TEXT("--records", "FILE",
-     CODE(CmdPlans | CmdTune | CmdRecords | CmdSweep | CmdDiff, records),
+     CODE(CmdPlans | CmdTune | CmdRecords | CmdSweep | CmdCompare | CmdDiff,
+          records),
          "what attnc tune found, here instead of your own"),
     FLAG("--verbose", CODE(CmdTiers, verbose),
          "say whose code runs, and when it is taken over"),
     FLAG("-v", CODE(CmdTiers, verbose), "the same as --verbose"),
     FLAG("--perf", CODE(CmdRun | CmdBench, perf),
          "functions of jit's code by name, for perf and gdb"),
-    FLAG("--no-records", CODE(CmdPlans | CmdSweep | CmdDiff, no_records),
+    FLAG("--no-records",
+     CODE(CmdPlans | CmdSweep | CmdCompare | CmdDiff, no_records),
          "the default tiles, whatever attnc tune found"),
 
 #undef GROUP
@@ -315,16 +328,19 @@ const Option option_table[] = {
          "the same as -p"),
     INT("-n", "N", BENCH(CmdBench | CmdTune | CmdSweep, steps), 0, MOST_INT, -1,
          "tokens of each answer; 0: no decoding"),
-    INT("-b", "N", BENCH(CmdBench | CmdTune | CmdSweep, batch), 1, 1000000, 0,
+    INT("-b", "N", BENCH(CmdBench | CmdTune | CmdSweep | CmdCompare, batch), 1,
+         1000000, 0,
          "sentences at once"),
-    INT("-t", "N", CODE(CmdBench | CmdTune | CmdSweep, threads), 1,
-        ATTN_POOL_MOST, -1,
+    INT("-t", "N", CODE(CmdBench | CmdTune | CmdSweep | CmdCompare, threads), 1,
+         ATTN_POOL_MOST, -1,
          "the same as --threads"),
-    INT("-r", "N", BENCH(CmdBench | CmdSweep, repetitions), 1, 20000, 0,
+    INT("-r", "N", BENCH(CmdBench | CmdSweep | CmdCompare, repetitions), 1,
+        20000, 0,
          "runs of each workload, instead of --seconds"),
     REAL("--seconds", "X", BENCH(CmdBench, seconds), 0.001, 3600, 1,
          "time for each workload, where 1 % needs so much"),
-    REAL("--seconds", "X", BENCH(CmdSweep, seconds), 0.001, 3600, 0.05,
+    REAL("--seconds", "X", BENCH(CmdSweep | CmdCompare, seconds), 0.001, 3600,
+         0.05,
          "time for each variant, where 1 % needs so much"),
     FLAG("--no-kernels", BENCH(CmdBench, no_kernels),
          "do not time the steps of the model"),
@@ -333,7 +349,7 @@ const Option option_table[] = {
 #define GROUP GroupTuning
     TEXT("--budget", "TIME", OWN(Tune, budget),
          "that the tuning takes: 60s (default), 2m, 90"),
-    TEXT("--budget", "TIME", OWN(Sweep, budget),
+    TEXT("--budget", "TIME", SWEEPS(budget),
          "for all of it, spent where it tells most: 30s, 2m"),
     FLAG("--again", OWN(Tune, tune.again),
          "also what is recorded for this machine already"),
@@ -445,17 +461,17 @@ const Option option_table[] = {
          "of ls: text (default), json"),
     WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
          "table (default), json, csv, md"),
-    TEXT("--resume", "FILE", OWN(Sweep, sweep.resume),
+    TEXT("--resume", "FILE", SWEEPS(sweep.resume),
          "keep rows there, and take those that it has"),
-    TEXT("--columns", "NAMES", OWN(Sweep, sweep.columns),
+    TEXT("--columns", "NAMES", SWEEPS(sweep.columns),
          "what is shown, of these alone: parameters,step,d_k"),
     TEXT("--sort", "COLUMN", OWN(Sweep, sweep.sort),
          "the order of the report; default: latency"),
     TEXT("--front", "A,B", OWN(Sweep, sweep.front),
          "mark the best in two columns: parameters,latency"),
-    WORD("--format", "NAME", OWN(Sweep, sweep.format), bench_formats, 0,
+    WORD("--format", "NAME", SWEEPS(sweep.format), bench_formats, 0,
          "table (default), json, csv, md"),
-    TEXT("--svg", "FILE", OWN(Sweep, sweep.svg),
+    TEXT("--svg", "FILE", SWEEPS(sweep.svg),
          "draw the variants; - is stdout"),
     TEXT("--axes", "X,Y", OWN(Sweep, sweep.axes),
          "what --svg draws: two columns, or h,latency"),

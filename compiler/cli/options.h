@@ -160,6 +160,16 @@ struct SweepCommand {
     const char *budget;
 };
 
+/* Its own options are those of a sweep, at the same places. */
+struct CompareCommand {
+    SweepCommand sweep;
+};
+
+/* cmd_sweep.c: a sweep as a command's options say; `change` has the last word
+ * (NULL: nobody). An exit code.                                             */
+int sweep_command(Arena *a, int command, const SweepCommand *o,
+                  void change(Arena *a, SweepOptions *to));
+
 struct WatchCommand {
     const char *spec;
     Texts rest; /* run or bench, and its options */

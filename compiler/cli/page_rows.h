@@ -148,6 +148,18 @@ PAGE(Sweep,
      "several specs, nothing runs",
      "attnc sweep models/tiny.yaml --vary p=8..64..x2 -t 1 --svg sweep.svg",
      "one model at several lengths, as a picture too")
+PAGE(Compare,
+     "Sets kinds of layers side by side as the paper's Table 1 does: "
+     "operations of a layer, those that wait for each other, the longest path "
+     "between two rows; and beside them what a call takes here at each length, "
+     "and with which power of the length that grows. Layers have no "
+     "feed-forward network, unless --set layers.ffn=dense gives them one.",
+     "attnc compare models/transformer-base.yaml", "five kinds, n 16 to 4,096",
+     "attnc compare models/tiny.yaml --vary layers.mix=attention,lstm "
+     "--vary p=8..64..x2",
+     "kinds and lengths of one's own",
+     "attnc compare models/tiny.yaml -t 1 --svg table1.svg",
+     "a picture too, both sides logarithmic")
 PAGE(Tune,
      "Times the tilings of each task that promise most, and records those that "
      "are faster than the default beyond chance. compile, run and bench take "

@@ -8,9 +8,10 @@ const Page pages[Commands] = {
 };
 
 enum {
-    ReadsSpec = CmdSweep | CmdSpec | CmdTensors | CmdTune | CmdDiff | CmdWatch,
-    HasBackend = CmdSweep | CmdLoads | CmdWatch | CmdCompile | CmdTune
-               | CmdRecords
+    ReadsSpec = CmdSweep | CmdCompare | CmdSpec | CmdTensors | CmdTune | CmdDiff
+              | CmdWatch,
+    HasBackend = CmdSweep | CmdCompare | CmdLoads | CmdWatch | CmdCompile
+               | CmdTune | CmdRecords
 };
 
 const ExitRow exit_table[] = {

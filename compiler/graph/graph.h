@@ -218,6 +218,19 @@ int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
  */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);
 
+/* ------------------------------------------------------------- mixing.c --- */
+/* What mixes the rows of a sequence in the first layer, by the paper's Table 1:
+ * the first encoder layer, where there is one.                              */
+typedef struct {
+    const char *complexity; /* "n^2 d"; "": nothing mixes rows */
+    double operations;      /* that formula's value */
+    double sequential;      /* operations of which each waits for the last */
+    double path;            /* steps from a row to the one farthest away */
+    double flops;           /* counted, of projections and norms too, without
+                               the feed-forward network */
+} Mixing;
+Mixing layer_mixing(const Graph *g, int64_t rows);
+
 /* -------------------------------------------------------------- check.c --- */
 void check_graph(const Graph *g, const char *after); /* die()s when broken */
 

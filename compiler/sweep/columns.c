@@ -83,6 +83,26 @@ static const char *get_bound(const Row *r, int which)
     return w ? bound_word(w->bound) : "";
 }
 
+/* Of the paper's Table 1; nothing mixes the rows: none. */
+static double get_mixing(const Row *r, int at)
+{
+    const bool mixes = r->state != RowRefused && *r->mixing.complexity;
+    double value;
+    memcpy(&value, (const char *)&r->mixing + at, sizeof value);
+    return mixes ? value : NAN;
+}
+
+static const char *get_complexity(const Row *r, int which)
+{
+    (void)which;
+    return r->state == RowRefused ? "" : r->mixing.complexity;
+}
+
+static double get_exponent(const Row *r, int which)
+{
+    return timed_work(r, which) ? r->exponent : NAN;
+}
+
 static const char *get_field(const Row *r, int which)
 {
     return r->state == RowRefused || !r->fields ? "" : r->fields[which];
@@ -134,6 +154,18 @@ static const SweepColumn all[] = {
       get_bound, WorkMain, 0, 9, NeedsTimes },
     { "runs", "runs", "runs", ColumnCount, get_runs,
       NULL, WorkMain, 0, 10, NeedsTimes },
+    { "complexity", "complexity", "complexity", ColumnWord, NULL,
+      get_complexity, 0, 0, 0, NeedsPlan },
+    { "operations", "operations", "operations", ColumnCount, get_mixing,
+      NULL, offsetof(Mixing, operations), -1, 2, NeedsPlan },
+    { "sequential", "sequential", "sequential", ColumnCount, get_mixing,
+      NULL, offsetof(Mixing, sequential), -1, 0, NeedsPlan },
+    { "path", "path", "path", ColumnCount, get_mixing,
+      NULL, offsetof(Mixing, path), -1, 0, NeedsPlan },
+    { "layer_flops", "layer_flops", "layer MFLOP", ColumnFlops, get_mixing,
+      NULL, offsetof(Mixing, flops), -1, 1, NeedsPlan },
+    { "exponent", "exponent", "time ~ n^", ColumnPower, get_exponent,
+      NULL, WorkMain, -1, 0, NeedsTimes },
 };
 /* clang-format on */
 enum { AllColumns = sizeof all / sizeof *all };
@@ -255,6 +287,7 @@ const char *column_text(Arena *a, const SweepColumn *c, const Row *r)
     case ColumnBytes:   return short_number(a, 1e-6 * x);
     case ColumnSeconds: return short_number(a, 1e3 * x);
     case ColumnRate:    return arena_grouped(a, (int64_t)fmin(x + 0.5, 1e18));
+    case ColumnPower:   return arena_printf(a, "%.2f", x);
     default:            return arena_printf(a, "%.1f", 100 * x);
     }
 }
@@ -270,6 +303,7 @@ const char *column_exact(Arena *a, const SweepColumn *c, const Row *r)
     case ColumnSeconds: return arena_printf(a, "%.6f", 1e3 * x);
     case ColumnPart:    return arena_printf(a, "%.2f", 100 * x);
     case ColumnRate:    return arena_printf(a, "%.1f", x);
+    case ColumnPower:   return arena_printf(a, "%.3f", x);
     default:            return arena_printf(a, "%.0f", x);
     }
 }

@@ -18,9 +18,9 @@ typedef struct {
 
 Scale scale_new(ColumnKind kind);
 void scale_widen(Scale *s, double value);
-/* Finds the rest from the values: logarithmic where they are all positive and
- * over a factor of 20; `zero`: a linear one of positive values may begin there.
- */
+/* Finds the rest from the values: logarithmic where it was said to be, or where
+ * they are all positive and over a factor of 20; `zero`: a linear one of
+ * positive values may begin there.                                          */
 void scale_end(Scale *s, bool zero);
 /* 0 at the begin of the plot, 1 at its end. */
 double scale_part(const Scale *s, double value);

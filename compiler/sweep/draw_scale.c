@@ -28,6 +28,7 @@ static const Unit units[][Units] = {
                      { 1e3, "thousands a second" },
                      { 1, "a second" } },
     [ColumnPart] = { { 0.01, "%" } },
+    [ColumnPower] = { { 1, "" } },
     [ColumnWord] = { { 1, "" } },
 };
 
@@ -60,7 +61,7 @@ static void find_unit(Scale *s)
 
 void scale_end(Scale *s, bool zero)
 {
-    s->logarithmic = s->least > 0 && s->most > most_linear * s->least;
+    s->logarithmic |= s->least > 0 && s->most > most_linear * s->least;
     find_unit(s);
     s->from = s->logarithmic ? log10(s->least) : s->least;
     s->to = s->logarithmic ? log10(s->most) : s->most;

@@ -37,6 +37,7 @@ static void take_plan(const Sweep *s, Row *r, const Engine *e,
                                                 .limit = NAN,
                                                 .bound = BoundFma };
     }
+    r->mixing = layer_mixing(e->plan->g, setup->longest);
     r->flops = row_main(r) ? cost_operations(row_main(r)->cost) : 0;
     estimate_row(s, r, e, setup, works);
 }

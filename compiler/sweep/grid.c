@@ -58,6 +58,12 @@ void grid_make(Arena *a, const SweepOptions *o, const Axes *axes, Variants *v)
 }
 
 /* ------------------------------------------------------------- options --- */
+static const char *set_of(Arena *a, const char *key, const char *value)
+{
+    const char *preset = preset_set(key, value);
+    return preset ? preset : arena_printf(a, "%s=%s", key, value);
+}
+
 EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
                             const Variant *v)
 {
@@ -73,9 +79,7 @@ EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
         const Axis *x = &axes->at[i];
         const char *value = v->value[i];
         switch (x->kind) {
-        case AxisField:
-            vec_push(a, &sets, arena_printf(a, "%s=%s", x->key, value));
-            break;
+        case AxisField:   vec_push(a, &sets, set_of(a, x->key, value)); break;
         case AxisThreads: m.threads = axis_number(x, value); break;
         case AxisTile:    m.tile = value; break;
         case AxisBackend: m.backend = value; break;

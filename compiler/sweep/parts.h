@@ -86,6 +86,8 @@ typedef struct {
         *host; /* whom its code is made for: machine, threads, compiler */
     double parameters, flops;  /* of what row_main() is */
     double weights, memory;    /* bytes; memory: with the weights */
+    Mixing mixing;             /* of its first layer, at the longest length */
+    double exponent;           /* of time in the length; NAN: not known */
     RowWork work[WorkKinds];   /* by WorkEncode .. */
     const char *const *fields; /* [fields of the columns] texts */
     bool front;
@@ -107,8 +109,9 @@ typedef enum {
     ColumnFlops,
     ColumnBytes,
     ColumnSeconds,
-    ColumnRate, /* a second */
-    ColumnPart, /* shown as percent */
+    ColumnRate,  /* a second */
+    ColumnPart,  /* shown as percent */
+    ColumnPower, /* an exponent */
     ColumnWord
 } ColumnKind;
 
@@ -256,6 +259,26 @@ void live_end(Sweep *s);
 void sweep_print(const Sweep *s, FILE *out);
 void sweep_csv(const Sweep *s, FILE *out);
 void sweep_json(const Sweep *s, FILE *out);
+
+/* ------------------------------------------------------------ presets.c --- */
+/* What a word of --vary stands for beside the values of its field: the value of
+ * another one, as --set takes it, "layers={masking: {window: 16}}"; NULL: it is
+ * no such word.                                                             */
+const char *preset_set(const char *key, const char *word);
+
+/* --------------------------------------- compare.c, draw_compare.c --- */
+/* The axis of lengths; -1: they are not varied. */
+int compare_axis(const Sweep *s);
+/* The rows that are like `first` but for the length, in its order, where it is
+ * the first of them; else 0.                                                */
+int compare_line(const Sweep *s, int first, const Row **to);
+/* Row.exponent of all rows: time as a power of the length. */
+void compare_exponents(Sweep *s);
+/* What tells a line from the others: "attention". */
+const char *compare_name(const Sweep *s, const Row *r);
+const SweepColumn *compare_column(const Sweep *s, const char *name);
+void compare_print(const Sweep *s, FILE *out);
+char *draw_compare(const Sweep *s, size_t *size);
 
 /* ------------------------------------------- draw_axes.c, draw_sweep.c --- */
 /* The columns that --axes names. Ends with ExitUsage after a message. */

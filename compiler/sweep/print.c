@@ -286,7 +286,12 @@ void live_end(Sweep *s)
 
 void sweep_print(const Sweep *s, FILE *out)
 {
-    switch (s->options->format) {
+    const BenchFormat format = s->options->format;
+    if (s->options->layers && format != BenchJson && format != BenchCsv) {
+        compare_print(s, out);
+        return;
+    }
+    switch (format) {
     case BenchJson:     sweep_json(s, out); return;
     case BenchCsv:      sweep_csv(s, out); return;
     case BenchMarkdown: put_sweep(s, true, out); return;

@@ -17,7 +17,8 @@ int work_of(const Setup *setup, const Work *w)
 
 const RowWork *row_main(const Row *r)
 {
-    static const int order[] = { WorkSearch, WorkEncode, WorkStep };
+    static const int order[] = { WorkSearch, WorkEncode, WorkStep,
+                                 WorkPrefill };
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (r->work[order[i]].there)
             return &r->work[order[i]];
@@ -58,14 +59,22 @@ static json_t *work_json(const RowWork *w)
                      text(w->results), "times", times);
 }
 
+static json_t *mixing_json(const Mixing *m)
+{
+    return json_pack("{s:s, s:f, s:f, s:f, s:f}", "complexity", m->complexity,
+                     "operations", m->operations, "sequential", m->sequential,
+                     "path", m->path, "flops", m->flops);
+}
+
 json_t *row_json(const Row *r, int fields)
 {
     json_t *words = json_array();
-    json_t *o = json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o}", "hash",
-                          text(r->hash), "host", text(r->host), "parameters",
-                          r->parameters, "flops", r->flops, "weights",
-                          r->weights, "memory", r->memory, "note",
-                          text(r->note), "fields", words);
+    json_t *o = json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o}",
+                          "hash", text(r->hash), "host", text(r->host),
+                          "parameters", r->parameters, "flops", r->flops,
+                          "weights", r->weights, "memory", r->memory, "note",
+                          text(r->note), "fields", words, "mixing",
+                          mixing_json(&r->mixing));
     for (int i = 0; i < fields; i++)
         json_array_append_new(words, text(r->fields[i]));
     for (int i = 0; i < WorkKinds; i++)
@@ -161,6 +170,19 @@ static bool take_work(Arena *a, RowWork *w, const json_t *from)
     return !r.bad;
 }
 
+static Mixing take_mixing(Reader *r)
+{
+    Reader m = { r->arena, json_object_get(r->from, "mixing"), false };
+    const char *complexity = take_text(&m, "complexity");
+    const Mixing mixing = { .complexity = complexity ? complexity : "",
+                            .operations = take_number(&m, "operations"),
+                            .sequential = take_number(&m, "sequential"),
+                            .path = take_number(&m, "path"),
+                            .flops = take_number(&m, "flops") };
+    r->bad |= m.bad;
+    return mixing;
+}
+
 bool row_read(Arena *a, Row *row, const json_t *from, int fields)
 {
     Reader r = { a, from, false };
@@ -173,6 +195,7 @@ bool row_read(Arena *a, Row *row, const json_t *from, int fields)
     row->weights = take_number(&r, "weights");
     row->memory = take_number(&r, "memory");
     row->note = take_text(&r, "note");
+    row->mixing = take_mixing(&r);
     r.bad |= (int)json_array_size(words) != fields;
     for (int i = 0; i < fields && !r.bad; i++) {
         const char *value = json_string_value(json_array_get(words, (size_t)i));

@@ -97,7 +97,7 @@ static void run_all(Sweep *s)
     progress_begin("");
     const bool planned = plan_all(s);
     progress_end();
-    if (planned && s->options->svg)
+    if (planned && s->options->svg && !s->options->layers)
         draw_check(s);
     if (planned && s->times) {
         keep_take(s);
@@ -137,7 +137,7 @@ static void say_left(const Sweep *s)
 static int write_svg(const Sweep *s, Output *file)
 {
     size_t n;
-    char *text = draw_sweep(s, &n);
+    char *text = s->options->layers ? draw_compare(s, &n) : draw_sweep(s, &n);
     if (text)
         return commit_text(file, text, n);
     output_cancel(file);
@@ -150,6 +150,7 @@ static int report(Sweep *s, FILE *out, Output *svg)
 {
     const int code = refused_code(s);
     front_mark(s);
+    compare_exponents(s);
     terminal_clear();
     sweep_print(s, out);
     fflush(out);

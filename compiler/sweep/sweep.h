@@ -5,7 +5,8 @@
  *      estimate.c, speeds.c), then timed, in the order that tells most soonest
  *      (schedule.c); kept in a file (keep.c)
  *   -> rows (row.c), their columns (columns.c), the front (front.c)
- *   -> text (print.c, csv.c, json.c), a picture (draw_sweep.c)
+ *   -> text (print.c, csv.c, json.c; layers: compare.c), a picture
+ *      (draw_sweep.c, draw_compare.c)
  *
  * In:  paths of specs, texts of --vary, columns, what an engine and a bench
  *      take.
@@ -23,6 +24,8 @@ typedef struct {
     int nvary;
     bool predict;        /* run nothing: times as the plans say */
     bool zip;            /* axes in step, not every combination */
+    bool layers;         /* the paper's Table 1: lengths are varied, a line for
+                            what else is */
     const char *columns; /* names, by commas; NULL: the usual ones */
     const char *sort;    /* a column; NULL: the usual one */
     const char *front;   /* "parameters,latency"; NULL: these */

@@ -1,0 +1,73 @@
+/* cmd_compare.c: attnc compare: kinds of layers over lengths, as the paper's
+ * Table 1 has them, with what they take here: a sweep with a table of its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+static const char kinds[] =
+    "layers.mix=attention,window,recurrent,convolution,separable";
+static const char lengths[] = "p=16..4096..x4";
+static const char columns[] = "complexity,operations,sequential,path,"
+                              "layer_flops,latency,latency_low,latency_high,"
+                              "exponent";
+
+/* Is one of the texts "KEY=.." or "KEY.MORE=.."? */
+static bool any_of(const char *const *texts, int n, const char *key)
+{
+    const size_t length = strlen(key);
+    for (int i = 0; i < n; i++)
+        if (!strncmp(texts[i], key, length) && strchr("=.", texts[i][length]))
+            return true;
+    return false;
+}
+
+/* The greatest number in "p=16..4096..x4" or "p=16,128". */
+static long long longest(const char *vary)
+{
+    long long most = 0;
+    for (const char *at = strchr(vary, '='); *at; at++)
+        if (strchr("=,.", at[0]) && at[1] >= '0' && at[1] <= '9') {
+            const long long n = strtoll(at + 1, NULL, 10);
+            most = n > most ? n : most;
+        }
+    return most;
+}
+
+/* What mixes rows alone: no feed-forward network; as long as is asked for. */
+static void set_layer(Arena *a, SweepOptions *o)
+{
+    VEC(const char *) sets = { 0 };
+    for (int i = 0; i < o->nvary; i++)
+        if (any_of(&o->vary[i], 1, "p")
+            && !any_of(o->model.sets, o->model.nsets, "max_len"))
+            vec_push(a, &sets,
+                     arena_printf(a, "max_len=%lld", longest(o->vary[i])));
+    if (!any_of(o->model.sets, o->model.nsets, "layers.ffn")
+        && !any_of(o->vary, o->nvary, "layers.ffn"))
+        vec_push(a, &sets, "layers.ffn=none");
+    for (int i = 0; i < o->model.nsets; i++)
+        vec_push(a, &sets, o->model.sets[i]);
+    o->model.sets = sets.at;
+    o->model.nsets = sets.n;
+}
+
+int cmd_compare(const CompareCommand *o)
+{
+    Arena *a = arena_new();
+    SweepCommand sweep = o->sweep;
+    const bool has_lengths = any_of(sweep.vary.at, sweep.vary.n, "p");
+    if (sweep.vary.n == has_lengths)
+        vec_push(a, &sweep.vary, kinds);
+    if (!has_lengths)
+        vec_push(a, &sweep.vary, lengths);
+    sweep.sweep.layers = true;
+    if (!sweep.sweep.columns)
+        sweep.sweep.columns = columns;
+    sweep.sweep.work.steps = 0;
+    sweep.sweep.work.beam = 1;
+    const int code = sweep_command(a, CmdCompare, &sweep, set_layer);
+    arena_free(a);
+    return code;
+}

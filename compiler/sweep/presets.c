@@ -1,0 +1,25 @@
+/* presets.c: words of --vary that are no values of their field, but name what
+ * is known by that word: the layers of the paper's Table 1. Its neighbourhood
+ * has r = 16 rows, its kernel k = 3. */
+#include <string.h>
+
+#include "sweep/parts.h"
+
+static const struct {
+    const char *key, *word, *set;
+} presets[] = {
+    { "layers.mix", "window", "layers.masking={window: 16}" },
+    { "layers.mix", "separable",
+      "layers.mix={type: convolution, depthwise: true, pointwise: true}" },
+    { "layers.mix", "simple", "layers.mix={type: recurrent, cell: simple}" },
+    { "layers.mix", "gru", "layers.mix={type: recurrent, cell: gru}" },
+    { "layers.mix", "lstm", "layers.mix={type: recurrent, cell: lstm}" },
+};
+
+const char *preset_set(const char *key, const char *word)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (!strcmp(presets[i].key, key) && !strcmp(presets[i].word, word))
+            return presets[i].set;
+    return NULL;
+}
