@@ -20,7 +20,12 @@ int64_t panel_column(Dtype d, int64_t k)
  * to a third faster; as measured.                                           */
 int small_m_prefetches(Dtype dtype)
 {
-    return dtype == DtypeF32 ? 7 : 4;
+    return dtype == DtypeF32 ? 7 : FewIntegerRows;
+}
+
+int small_m_ahead(Dtype dtype)
+{
+    return dtype == DtypeInt4 ? 768 : 0;
 }
 
 void matmul_prototype(Gen *g, const char *name, Epilogue ep)

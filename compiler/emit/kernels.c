@@ -137,7 +137,7 @@ static void need_of_tile(Kernels *k, TileKey key)
     if (key.epilogue & EpAny)
         need(k, key.width > 1 ? "finish_rows" : "activate");
     if (tile_prefetches(key))
-        need(k, "v_prefetch");
+        need(k, tile_prefetch(key));
 }
 
 const char *use_tile(Kernels *k, TileKey key)

@@ -10,6 +10,8 @@
 /* ----------------------------------------------------- tile.c, lanes.c --- */
 /* A tile function computes an mr x nr block of C = A B + .. in named vector
  * accumulators. It is known by this descriptor, and by nothing else.        */
+enum { FewIntegerRows = 4 }; /* fewer wait for weights in integers */
+
 typedef struct {
     int mr, nr;
     Dtype dtype;

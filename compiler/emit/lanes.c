@@ -115,6 +115,19 @@ void put_lanes(Emit *e, TileKey k, int i, const char *block)
     }
 }
 
+const char *tile_prefetch(TileKey k)
+{
+    return k.dtype == DtypeInt4 && k.mr < FewIntegerRows ? "v_prefetch_near"
+                                                         : "v_prefetch";
+}
+
+/* In number_type(), from a line to the next: lines of int4 have steps behind
+ * every eight of them.                                                      */
+static int prefetched_step(Dtype d)
+{
+    return d == DtypeInt4 ? 72 : d == DtypeInt8 ? 64 : 16;
+}
+
 /* One line each of two panels: more would be in the way of what is computed.
  * One row has the time: it waits for its own panels anyway.                 */
 void put_prefetch(Emit *e, TileKey k)
@@ -123,10 +136,12 @@ void put_prefetch(Emit *e, TileKey k)
     for (int p = 0; p < (k.mr > 1 && panels > 2 ? 2 : panels); p++) {
         const int mark = emit_mark(e);
         let_at(e, "line", "next", p, "ldb", 0);
-        put(e, "v_prefetch($line);\n");
+        let(e, "prefetch", "%s", tile_prefetch(k));
+        put(e, "$prefetch($line);\n");
         emit_reset(e, mark);
     }
-    put(e, dtype_is_integer(k.dtype) ? "next += 64;\n" : "next += 16;\n");
+    let(e, "ahead", "%d", prefetched_step(k.dtype));
+    put(e, "next += $ahead;\n");
 }
 
 void let_act(Emit *e, TileKey k)

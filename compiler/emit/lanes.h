@@ -14,6 +14,8 @@ void let_lane(Emit *e, TileKey k, int i, int j);
 void put_lanes(Emit *e, TileKey k, int i, const char *block);
 /* Prefetches lines at `next`, which goes on to those behind. */
 void put_prefetch(Emit *e, TileKey k);
+/* The kernel that does: into L1, where few rows of int4 go on to it soon. */
+const char *tile_prefetch(TileKey k);
 /* Binds $act and $more so that $act(x$more) is the activation of x; a relu is
  * written out.                                                              */
 void let_act(Emit *e, TileKey k);

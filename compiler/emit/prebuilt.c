@@ -22,6 +22,7 @@ void put_shape(Gen *g, const Shape *s)
     let(e, "small_m", "%d", s->small ? s->small->small_m : 0);
     let(e, "streams", "%d", s->small ? s->small->streams : 0);
     let(e, "small_m_fetch", "%d", small_m_prefetches(dtype));
+    let(e, "small_m_ahead", "%d", small_m_ahead(dtype));
     let(e, "act", "%d", s->ep.act);
     put(e, "static const struct shape s = {\n"
            "    .kind = $kind, .x_bytes = $x_bytes, .bytes = $bytes,\n"
@@ -30,6 +31,7 @@ void put_shape(Gen *g, const Shape *s)
            "    .step = $step, .rows = $rows, .columns = $columns,\n"
            "    .small_m = $small_m, .streams = $streams,\n"
            "    .small_m_fetch = $small_m_fetch,\n"
+           "    .small_m_ahead = $small_m_ahead,\n"
            "    .act = $act\n"
            "};\n"
            "\n");

@@ -10,8 +10,11 @@
 /* Of a product's weights: numbers of a column of k in a panel, in
  * number_type(), with what stands behind the panel.                         */
 int64_t panel_column(Dtype d, int64_t k);
-/* Of a small M: rows from which tiles prefetch the next panels. */
+/* Of a small M: rows from which tiles prefetch the next panels; and with fewer,
+ * how many bytes ahead in their own, 0: not at all. int4 is worked on so long
+ * that the hardware's prefetch falls behind.                                */
 int small_m_prefetches(Dtype dtype);
+int small_m_ahead(Dtype dtype);
 const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
 /* y = act(sums + bias) + residual in kernels, where no tile does it. */

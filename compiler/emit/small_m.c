@@ -14,9 +14,12 @@ static bool others(const Gen *g, const Tiling *t)
     return other;
 }
 
-/* Of sums of k. */
-static const char *next_panel(Gen *g, Dtype d)
+/* What tiles of so many rows prefetch, of sums of k; "b": nothing. */
+static const char *prefetched(Gen *g, Dtype d, int rows)
 {
+    if (rows < small_m_prefetches(d))
+        return small_m_ahead(d) ? arena_printf(g->a, "b + %d", small_m_ahead(d))
+                                : "b";
     const long long line = panel_column(d, 1), ending = panel_column(d, 0);
     return !ending
              ? "b + 16 * k"
@@ -50,24 +53,13 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
     put_unused(g, t->small_m > 2 || scalar, "lda");
     put_unused(g, nr > 16 || scalar, "ldb");
     for (int mr = 1; mr < t->small_m; mr++) {
-        const bool prefetch = mr >= small_m_prefetches(of.dtype);
-        const Epilogue ep = { .parts = prefetch ? EpPrefetch : 0,
+        const char *next = prefetched(g, of.dtype, mr);
+        const Epilogue ep = { .parts = next[1] ? EpPrefetch : 0,
                               .dtype = of.dtype,
                               .arithmetic = of.arithmetic };
         const char *const text[TileParameters] = {
-            "a",
-            "lda",
-            "b",
-            "ldb",
-            "k",
-            "c",
-            arena_printf(g->a, "%d", nr),
-            "0",
-            "0",
-            "0",
-            "0",
-            prefetch ? next_panel(g, of.dtype) : "b",
-            "16",
+            "a", "lda", "b", "ldb", "k",  "c",  arena_printf(g->a, "%d", nr),
+            "0", "0",   "0", "0",   next, "16",
         };
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");

@@ -14,7 +14,8 @@ struct shape {                 /* of a product */
     int64_t rows, columns;     /* .. so many rows and columns */
     int64_t small_m;           /* fewer rows are a small M: panels that .. */
     int64_t streams;           /* .. are read at a time; rows from which .. */
-    int64_t small_m_fetch;     /* .. they prefetch */
+    int64_t small_m_fetch;     /* .. they prefetch the next; below it ..  */
+    int64_t small_m_ahead;     /* .. so many bytes ahead in their own */
     int64_t act;               /* of spec/activations.h */
 };
 
@@ -82,7 +83,8 @@ static void product_small_m(const struct shape *s, int64_t rows, int64_t from,
                             const float *bias, const float *r, int64_t ldr)
 {
     const int64_t line = s->column * s->bytes;
-    const int64_t ahead = rows < s->small_m_fetch ? 0 : 16 * line;
+    const int64_t ahead = rows < s->small_m_fetch ? s->small_m_ahead
+                                                  : 16 * line;
     const int64_t half = s->streams == 2 ? (to - from + 16) / 32 * 16
                                          : to - from;
     for (int64_t j = from; j < from + half; j += 16) {

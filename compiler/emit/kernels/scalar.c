@@ -30,6 +30,9 @@ INLINE v v_widen(const uint16_t *p)
 //: v_prefetch
 #define v_prefetch(p) ((void)(p))
 
+//: v_prefetch_near
+#define v_prefetch_near(p) ((void)(p))
+
 //: v_store needs: v
 INLINE void v_store(float *p, v x)
 {

@@ -79,6 +79,14 @@ INLINE void v_store(float *p, v x)
 #define v_prefetch(p) ((void)(p))
 #endif
 
+//: v_prefetch_near
+/* What is read soon: into L1. */
+#if defined __GNUC__
+#define v_prefetch_near(p) __builtin_prefetch(p, 0, 3)
+#else
+#define v_prefetch_near(p) ((void)(p))
+#endif
+
 //: v_splat when: w16 needs: v
 INLINE v v_splat(float x)
 {
