@@ -17,7 +17,7 @@ static void say(Words *w, const char *bold, const char *soft)
 /* ------------------------------------------------------------- ports --- */
 const char *port_word(const Node *n, int input)
 {
-    static const char *const attention[] = { "Q", "K", "V", "" };
+    static const char *const attention[] = { "Q", "K", "V", "", "" };
     static const char *const context[] = { "", "V" };
     switch (n->op) {
     case OpAttention:

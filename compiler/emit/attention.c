@@ -11,19 +11,37 @@
 
 #define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
 
+static bool any_sinks(const Gen *g)
+{
+    for (int i = 0; i < g->p->g->nodes.n; i++)
+        if (node_at(g->p, i)->sinks)
+            return true;
+    return false;
+}
+
 static void need_struct_keys(Gen *g)
 {
-    if (first_time(g, "struct keys"))
+    if (!first_time(g, "struct keys"))
+        return;
+    put(g->shapes,
+        "struct keys {               /* keys and values of one head */\n"
+        "    const float *k, *v;     /* in the first page */\n"
+        "    int64_t k_page, v_page; /* floats from page to page */\n"
+        "    const int32_t *page;    /* of a cache: its pages, in order */\n"
+        "    int64_t count;          /* keys */\n"
+        "    int64_t past;           /* keys before the first query's */\n"
+        "    int64_t prefix;         /* keys that all queries see */\n"
+        "    const float *bias;      /* of scores, by distance; at 0 */\n");
+    if (any_sinks(g))
         put(g->shapes,
-            "struct keys {               /* keys and values of one head */\n"
-            "    const float *k, *v;     /* in the first page */\n"
-            "    int64_t k_page, v_page; /* floats from page to page */\n"
-            "    const int32_t *page;    /* of a cache: its pages, in order */\n"
-            "    int64_t count;          /* keys */\n"
-            "    int64_t past;           /* keys before the first query's */\n"
-            "    int64_t prefix;         /* keys that all queries see */\n"
-            "    const float *bias;      /* of scores, by distance; at 0 */\n"
-            "};\n\n");
+            "    float sink;             /* a score that no value has */\n");
+    put(g->shapes, "};\n\n");
+}
+
+/* What softmax multiplies scores by; caps and biases take scaled ones. */
+static double score_scale(const Node *n)
+{
+    return n->cap > 0 || n->bias ? 1 : n->scale;
 }
 
 typedef struct { /* one function of attention */
@@ -108,7 +126,7 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
     const char *s = arena_printf(g->a, "s%s", plus);
     const char *rows = arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys);
     const long long d_k = a->k->type.dim[2].c;
-    double scale = n->scale;
+    const double scale = n->scale;
     put_call(e, need_panels(g, a->t, false),
              arena_printf(
                  g->a, "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s",
@@ -120,7 +138,6 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
             put_call(e, use_kernel(g->kernels, "scale_rows"),
                      arena_printf(g->a, "%s, %s", rows, c_float(g->a, scale)),
                      ";");
-        scale = 1;
     }
     if (n->cap > 0)
         put_call(e, use_kernel(g->kernels, "softcap_rows"),
@@ -131,7 +148,7 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
                  arena_printf(g->a, "%s, r, %s, m->bias + at%s - p", s, keys,
                               plus),
                  ";");
-    let(e, "scale", "%s", c_float(g->a, scale * Log2E));
+    let(e, "scale", "%s", c_float(g->a, score_scale(n) * Log2E));
 }
 
 /* Keys k or values v of the page at `at`. */
@@ -336,6 +353,10 @@ static void attention_function(Gen *g, const Attention *a)
     put(e, "const int64_t last = $last;\n"
            "\n"
            "softmax_begin(r, maxima, sum, o, $d_v16);\n");
+    if (a->n->sinks) {
+        let(e, "by", "%s", c_float(g->a, 1 / score_scale(a->n)));
+        put(e, "softmax_sink(r, m->sink * $by, maxima, sum);\n");
+    }
     if (blocks)
         put_blocks(g, a);
     else
@@ -358,6 +379,8 @@ static void need_pieces(Gen *g, const Attention *a)
     if (mask && !mask->file)
         need_values_seen(g, a->t);
     use_kernel(g->kernels, "softmax_begin");
+    if (a->n->sinks)
+        use_kernel(g->kernels, "softmax_sink");
     if (!mask || !mask->file)
         use_kernel(g->kernels, "softmax_page");
     use_kernel(g->kernels, "softmax_end");

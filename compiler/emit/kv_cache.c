@@ -117,6 +117,10 @@ static void keys_bias(Gen *g, Emit *e, int node)
     let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g) : "0");
     put(e, "m.prefix = $prefix;\n"
            "m.bias = $bias;\n");
+    if (!n->sinks)
+        return;
+    let(e, "sink", "%s", sink_text(g, node));
+    put(e, "m.sink = $sink;\n");
 }
 
 /* The table of biases of `head`, at distance 0. */
@@ -127,6 +131,13 @@ const char *bias_text(Gen *g, int node)
     return arena_printf(g->a, "%s + head * %lld + %lld", weight_text(g, block),
                         (long long)round16(bias_width(b)),
                         (long long)(bias_width(b) / 2));
+}
+
+const char *sink_text(Gen *g, int node)
+{
+    const Node *n = node_at(g->p, node);
+    return arena_printf(g->a, "%s[head]",
+                        weight_of(g, n->in[n->nin - 1], PackVector));
 }
 
 static void keys_fields(Gen *g, Emit *e, int node)

@@ -146,9 +146,12 @@ void emit_score_bias(Gen *g, Emit *e, int node, const char *y, const char *x)
 
 void emit_softmax(Gen *g, Emit *e, int node, const char *y, const char *x)
 {
-    (void)node;
-    put_call(e, use_kernel(g->kernels, "softmax_row"),
-             arena_printf(g->a, "%s, %s, keys", y, x), ";");
+    const bool sinks = node_at(g->p, node)->sinks;
+    put_call(e,
+             use_kernel(g->kernels, sinks ? "softmax_sink_row" : "softmax_row"),
+             arena_printf(g->a, "%s, %s, keys%s%s", y, x, sinks ? ", " : "",
+                          sinks ? sink_text(g, node) : ""),
+             ";");
 }
 
 static void put_score_row(Gen *g, Emit *e, int node, const OpCode *code)

@@ -29,6 +29,7 @@ int put_binary(Build *b, Op op, int x, int y, const char *word);
 /* Nothing is added, and x returned, for a factor 1, a cap 0, no activation. */
 int put_scale(Build *b, int x, double by, const char *word);
 int put_softcap(Build *b, int x, double cap, const char *word);
+int put_vector(Build *b, int64_t rows, const char *word);
 int put_activation(Build *b, int x, Activation act, const char *word);
 /* A table, and the tensors WORD.weight and WORD.bias: [rows, columns], or
  * [rows] where columns is 0.                                                */

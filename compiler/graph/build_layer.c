@@ -122,6 +122,19 @@ static int mask(Build *b, int x)
     return put_node(b, n, "masked_scores");
 }
 
+/* Weights of the keys; of rows among themselves each head may have one more
+ * score, learned, that no value has.                                        */
+static int softmax(Build *b, int x, bool self)
+{
+    Node n = { .op = OpSoftmax, .in = { x }, .nin = 1 };
+    if (self && b->s->attention_sinks) {
+        b->field = "attention.sinks";
+        n.in[n.nin++] = put_vector(b, b->side->h, "sinks");
+        n.sinks = true;
+    }
+    return put_node(b, n, "weights");
+}
+
 /* Concat(head_1 .. head_h) W^O of the heads q, k, v. Positions and masks are
  * those of rows among themselves: `self`.                                   */
 static int attend(Build *b, int q, int k, int v, bool self)
@@ -136,7 +149,7 @@ static int attend(Build *b, int q, int k, int v, bool self)
     if (self)
         x = mask(b, score_bias(b, x));
     b->field = "h";
-    x = put_unary(b, OpSoftmax, x, "weights");
+    x = softmax(b, x, self);
     x = put_binary(b, OpContext, x, v, "heads");
     x = put_unary(b, OpMerge, x, "concat");
     return project(b, x, Wo);

@@ -116,7 +116,7 @@ typedef struct {
     Dim dim[3];
 } Type;
 
-enum { MaxIn = 4, CacheSelf = 0, CacheCross = 1 };
+enum { MaxIn = 5, CacheSelf = 0, CacheCross = 1 };
 enum { PartKey, PartValue, PartQuery };
 
 typedef struct { /* one operation and the tensor it makes */
@@ -149,15 +149,16 @@ typedef struct { /* one operation and the tensor it makes */
     double slope;     /* BiasAlibi: all slopes are multiplied by this */
     int64_t buckets, max_distance; /* BiasRelative */
     bool bidirectional;            /* BiasRelative */
-    PoolType pool;                 /* Pool */
-    CellType cell;                 /* Recurrent */
-    bool reversed;                 /* Recurrent: from the last row on */
-    const MaskSpec *mask;          /* Mask, Attention; NULL: none */
-    Activation act;                /* Linear, Activate, Gate, Recurrent */
-    bool has_bias, has_residual;   /* Linear: in[2] / in[3] is there */
-    BatchMember member;            /* Input */
-    int cache;                     /* Append, Recall: CacheSelf.. */
-    int part; /* Append, Recall, PackKv, Rotate: PartKey.. */
+    bool sinks;    /* Softmax, Attention: the last input, a score a head */
+    PoolType pool; /* Pool */
+    CellType cell; /* Recurrent */
+    bool reversed; /* Recurrent: from the last row on */
+    const MaskSpec *mask;        /* Mask, Attention; NULL: none */
+    Activation act;              /* Linear, Activate, Gate, Recurrent */
+    bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
+    BatchMember member;          /* Input */
+    int cache;                   /* Append, Recall: CacheSelf.. */
+    int part;                    /* Append, Recall, PackKv, Rotate: PartKey.. */
 } Node;
 
 typedef struct { /* the nodes that read one */

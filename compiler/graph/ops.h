@@ -104,8 +104,9 @@ OP(ScoreBias, "score_bias", 1, 2, Head,
    score_bias, Elements, out, score_bias, BY(1, bias), SCORE_ROW(score_bias))
 OP(Mask, "mask", 1, 1, Head, "-inf where attention is not allowed",
    heads, Elements, out, mask, EXACT, SCORE_ROW(mask))
-OP(Softmax, "softmax", 1, 1, Head, "exp(x - max) / sum",
-   heads, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax))
+OP(Softmax, "softmax", 1, 2, Head,
+   "exp(x - max) / sum; a sink's score is summed too",
+   softmax, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax))
 OP(Context, "context", 2, 2, Head, "P V",
    context, No, 2 * out * keys(c),
    context, SUMMED(64, In0 | In1), STEP(context))
@@ -135,7 +136,7 @@ OP(Gate, "gate", 2, 2, Row, "act(a) * b, or act(a) * other(b)",
    gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))
 OP(AddNorm, "add_norm", 3, 4, Row, "norm(x + residual)",
    add_norm, Rows, 9 * out, add_norm, BY(8, norm), STEP(add_norm))
-OP(Attention, "attention", 3, 4, Head,
+OP(Attention, "attention", 3, 5, Head,
    "softmax(mask(cap(s Q K^T) + bias)) V, merged",
    attention, No, 2 * scored(c) * (columns(c, 1) + columns(c, 2)),
    attention, BY(1, attention), STEP(attention))

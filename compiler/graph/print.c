@@ -148,6 +148,8 @@ static void add_attributes(Attributes *b, const Node *n)
     if (n->reversed)
         add_word(b, NULL, "backward");
     add_bias(b, n);
+    if (n->sinks)
+        add_word(b, "softmax", "sinks");
     if (n->mask)
         add_mask(b, n->mask);
     if (n->act != ActNone)

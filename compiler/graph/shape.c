@@ -270,10 +270,24 @@ static bool shape_scores(const Graph *g, Node *n)
 static bool bias_fits(const Graph *g, const Node *n, int k, Dim heads)
 {
     if (n->bias != BiasRelative)
-        return n->nin == k;
-    return n->nin == k + 1 && is_matrix(in(g, n, k))
+        return n->nin == k + n->sinks;
+    return n->nin == k + 1 + n->sinks && is_matrix(in(g, n, k))
         && in(g, n, k)->dim[0].c == n->buckets
         && same_dim(in(g, n, k)->dim[1], heads);
+}
+
+/* A score for each head. */
+static bool sinks_fit(const Graph *g, const Node *n, Dim heads)
+{
+    const Type *sinks = n->sinks ? in(g, n, n->nin - 1) : NULL;
+    return !sinks || (sinks->rank == 1 && same_dim(sinks->dim[0], heads));
+}
+
+static bool shape_softmax(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_heads(&n->type) && n->nin == 1 + n->sinks
+        && sinks_fit(g, n, n->type.dim[0]);
 }
 
 static bool shape_score_bias(const Graph *g, Node *n)
@@ -298,7 +312,7 @@ static bool shape_attention(const Graph *g, Node *n)
     if (!serves(k, q) || !serves(v, q) || q->dim[0].c != n->heads
         || k->dim[0].c != n->heads_kv || v->dim[0].c != n->heads_kv
         || !same_dim(last(q), last(k)) || !same_dim(k->dim[1], v->dim[1])
-        || !bias_fits(g, n, 3, q->dim[0]))
+        || !bias_fits(g, n, 3, q->dim[0]) || !sinks_fit(g, n, q->dim[0]))
         return false;
     Dim width = { n->heads * v->dim[2].c, SymNone };
     n->type = (Type){ ElemF32, 2, { q->dim[1], width } };

@@ -80,12 +80,15 @@ void eval_mask(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* One row, in place. A row that nothing is allowed for gives zeros. */
-static void softmax_row(double *x, int64_t n)
+/* One row, in place. A row that nothing is allowed for gives zeros. The sink's
+ * score is one more, -inf: there is none.                                   */
+static void softmax_row(double *x, int64_t n, double sink)
 {
-    double max = -HUGE_VAL, sum = 0;
+    double max = sink, sum = 0;
     for (int64_t i = 0; i < n; i++)
         max = x[i] > max ? x[i] : max;
+    if (sink != -HUGE_VAL)
+        sum = exp(sink - max);
     for (int64_t i = 0; i < n; i++) {
         x[i] = x[i] == -HUGE_VAL ? 0 : exp(x[i] - max);
         sum += x[i];
@@ -94,12 +97,17 @@ static void softmax_row(double *x, int64_t n)
         x[i] /= sum;
 }
 
+static double sink_of(const Interp *in, const Node *n, int64_t head)
+{
+    return n->sinks ? interp_in(in, n, n->nin - 1).at[head] : -HUGE_VAL;
+}
+
 void eval_softmax(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
     for (int64_t r = 0; r < x.heads * x.rows; r++)
-        softmax_row(out + r * x.cols, x.cols);
+        softmax_row(out + r * x.cols, x.cols, sink_of(in, n, r / x.rows));
 }
 
 /* out[0..d) = the sum of p[j] v_j over m rows, `stride` apart. A key without
@@ -125,7 +133,7 @@ void eval_attention(const Interp *in, const Node *n, double *out)
 {
     Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1),
            v = interp_in(in, n, 2);
-    const double *table = bias_table(in, n, 3);
+    const double *table = n->bias ? bias_table(in, n, 3) : NULL;
     double *p = arena_alloc(in->arena, (size_t)k.rows * sizeof *p);
     for (int64_t i = 0; i < q.rows; i++)
         for (int64_t h = 0; h < q.heads; h++, out += v.cols) {
@@ -136,7 +144,7 @@ void eval_attention(const Interp *in, const Node *n, double *out)
                 s = cap_one(n->cap, s) + bias_of(n, table, q.heads, h, i, j);
                 p[j] = mask_allows(n->mask, i, j, in->prefix) ? s : -HUGE_VAL;
             }
-            softmax_row(p, k.rows);
+            softmax_row(p, k.rows, sink_of(in, n, h));
             mix(p, k.rows, served_by(v, h, q.heads), v.cols, out, v.cols);
         }
 }

@@ -74,9 +74,13 @@ static void rewrite(Graph *g, int root, const int chain[Steps])
     n.heads_kv = g->nodes.at[n.in[1]].type.dim[0].c;
     n.mask = chain[Mask] < 0 ? NULL : g->nodes.at[chain[Mask]].mask;
     n.cap = chain[Cap] < 0 ? 0 : g->nodes.at[chain[Cap]].cap;
+    const Node *softmax = &g->nodes.at[chain[Weights]];
     n.scale = chain[Factor] < 0 ? 1 : g->nodes.at[chain[Factor]].scale;
     if (chain[Bias] >= 0)
         take_bias(&n, &g->nodes.at[chain[Bias]]);
+    n.sinks = softmax->sinks;
+    if (n.sinks)
+        n.in[n.nin++] = softmax->in[1];
     graph_set(g, root, n);
     for (int i = 0; i < Steps; i++)
         if (chain[i] >= 0)

@@ -78,6 +78,9 @@ REAL("attention.scale", attention_scale, 1.0e-6, 1.0e6, AllKinds,
      "Scores of queries and keys are multiplied by this."),
 REAL("attention.softcap", attention_softcap, 1.0e-3, 1.0e6, AllKinds, "",
      NULL, "A score becomes cap tanh(score / cap)."),
+BOOL("attention.sinks", attention_sinks, Model, "false", NULL,
+     "Each head of self-attention has one more score, learned, that no value "
+     "has: its softmax takes weight from the keys."),
 REAL("attention.clip", attention_clip, 1.0e-3, 1.0e6, AllKinds, "", NULL,
      "What the projections of queries, keys and values give is limited to "
      "-clip and clip."),

@@ -18,7 +18,7 @@ const char *const weight_names[] = {
     "{s}.embedding_norm", "{s}.relative",
     "{s}.{i}.self_attn.q", "{s}.{i}.self_attn.k", "{s}.{i}.self_attn.v",
     "{s}.{i}.self_attn.o", "{s}.{i}.self_attn.q_norm",
-    "{s}.{i}.self_attn.k_norm",
+    "{s}.{i}.self_attn.k_norm", "{s}.{i}.self_attn.sinks",
     "{s}.{i}.recurrent.input", "{s}.{i}.recurrent.hidden",
     "{s}.{i}.recurrent.backward.input", "{s}.{i}.recurrent.backward.hidden",
     "{s}.{i}.recurrent.o",

@@ -237,6 +237,7 @@ struct Spec {
     Parallel parallel;        /* x + attention(norm x) + ffn(norm x) */
     double attention_scale;   /* 0: 1 / sqrt(d_k) */
     double attention_softcap; /* 0: none */
+    bool attention_sinks;     /* a learned score a head, of no key */
     double attention_clip;    /* of q, k, v; 0: none */
     Activation activation;
     bool gated; /* w2 (act(w1 x) * (w3 x)) */

@@ -241,6 +241,31 @@ static void expect_softmax(void)
     }
 }
 
+static const float sink = 0.75f;
+
+static void run_softmax_sink(void)
+{
+    for (int64_t i = 0; i < Rows; i++) {
+        for (int64_t j = 0; j < d && j < i * i * Ld; j += i == 1 ? Ld : 1)
+            x[i * Ld + j] = -INFINITY;
+        ((void (*)(float *, const float *, int64_t, float))kernel(
+            "softmax_sink_row"))(y + i * Ld, source() + i * Ld, d, sink);
+    }
+}
+
+static void expect_softmax_sink(void)
+{
+    for (int64_t i = 0; i < Rows; i++) {
+        double max;
+        const double keys = exp_sum(i, &max);
+        const double sum = exp((double)sink) + (keys > 0 ? keys * exp(max) : 0);
+        for (int64_t j = 0; j < d; j++) {
+            const double p = exp((double)at(x, i, j)) / sum;
+            expect(i, j, p, 64 * EPS * p + DBL_MIN);
+        }
+    }
+}
+
 static void run_log_sum_exp(void)
 {
     for (int64_t i = 0; i < Rows; i++)
@@ -321,17 +346,17 @@ static const struct Case {
     { "pack_values",   run_pack_values,  expect_pack_values, NULL,  false },
     { "mask_row",      run_mask,         expect_mask,        NULL,  false },
     { "softmax_row",   run_softmax,      expect_softmax,     NULL,  false },
+    { "softmax_sink_row", run_softmax_sink, expect_softmax_sink, NULL, false },
     { "log_sum_exp",   run_log_sum_exp,  expect_log_sum_exp, NULL,  false },
 };
 /* clang-format on */
 enum { Cases = sizeof cases / sizeof *cases };
 
 static const char *const kernels[] = {
-    "norm_rows",          "add_norm_rows", "scale_rows",
-    "clip_rows",          "add_rows",      "bias_rows",
-    "activate_rows_relu", "copy_rows",     "embed_row",
-    "pack_keys",          "pack_values",   "mask_row",
-    "softmax_row",        "log_sum_exp",   NULL
+    "norm_rows",   "add_norm_rows", "scale_rows",         "clip_rows",
+    "add_rows",    "bias_rows",     "activate_rows_relu", "copy_rows",
+    "embed_row",   "pack_keys",     "pack_values",        "mask_row",
+    "softmax_row", "log_sum_exp",   "softmax_sink_row",   NULL
 };
 
 /* Within the gate where something is expected, untouched elsewhere. */

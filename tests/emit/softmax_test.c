@@ -20,9 +20,11 @@
 enum { Rows = 5, Keys = 200, MostD = 40, Ldo = 48, Ldy = 41 };
 
 static const char *const kernels[] = { "softmax_begin", "softmax_chunk",
-                                       "softmax_page", "softmax_end", NULL };
+                                       "softmax_page",  "softmax_end",
+                                       "softmax_sink",  NULL };
 
 typedef void Begin(int64_t, float *, float *, float *, int64_t);
+typedef void Sink(int64_t, float, float *, float *);
 typedef void Chunk(float *, int64_t, const int64_t *, const int64_t *, float,
                    float *, float *, float *, int64_t);
 typedef void Page(float *, int64_t, int64_t, float, float *, float *, float *,
@@ -37,7 +39,7 @@ static _Alignas(64) float y[Rows * Ldy + 7], first[Rows * Ldy + 7];
  * a window the last of these only.                           */
 typedef struct {
     int64_t keys, step, window, d_v;
-    float scale;
+    float scale, sink; /* sink 0: none; else a score of no value */
 } Attend;
 
 static int64_t end_of(const Attend *a, int64_t i)
@@ -98,9 +100,11 @@ static void attend_by(const Lab *l, const Attend *a, Page *page)
     static _Alignas(64) float s[Rows * 64], sum[Rows * 16], o[Rows * Ldo];
     float max[Rows];
     Begin *begin;
+    Sink *sink;
     Chunk *chunk;
     End *end;
     copy_function(&begin, l, "softmax_begin");
+    copy_function(&sink, l, "softmax_sink");
     copy_function(&chunk, l, "softmax_chunk");
     copy_function(&end, l, "softmax_end");
 
@@ -108,6 +112,8 @@ static void attend_by(const Lab *l, const Attend *a, Page *page)
     lab_guard(y, sizeof y / sizeof *y);
     const int64_t all = a->keys + (Rows - 1) * a->step;
     begin(Rows, max, sum, o, Ldo);
+    if (a->sink != 0)
+        sink(Rows, a->sink, max, sum);
     for (int64_t at = 0; at < all; at += 64) {
         if (page && a->window == 0 && (a->step == 0 || at + 64 <= a->keys)) {
             load_chunk(s, a, at);
@@ -134,6 +140,10 @@ static double attended(const Attend *a, int64_t i, int64_t j, double *size)
     *size = 0;
     for (int64_t k = from; k < n; k++)
         max = fmax(max, (double)score[i][k] * (double)a->scale);
+    if (a->sink != 0) {
+        max = fmax(max, (double)a->sink * (double)a->scale);
+        sum = exp((double)a->sink * (double)a->scale - max);
+    }
     for (int64_t k = from; k < n && max > -HUGE_VAL; k++) {
         const double p = exp((double)score[i][k] * (double)a->scale - max);
         sum += p;
@@ -199,6 +209,23 @@ static void test_attention(void **state)
                                         .d_v = d_v[k % 4],
                                         .scale = 0.125f });
             }
+}
+
+/* A score that no value has, below the others, among them and above them. */
+static void test_sinks(void **state)
+{
+    (void)state;
+    static const int64_t keys[] = { 0, 1, 16, 65, 150 };
+    static const float sinks[] = { -40, -0.5f, 0.25f, 30 };
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (size_t i = 0; i < sizeof sinks / sizeof *sinks; i++) {
+            fill_scores(FillUniform);
+            check_attend(&(Attend){ .keys = keys[k],
+                                    .step = 1,
+                                    .d_v = 17,
+                                    .scale = 0.5f,
+                                    .sink = sinks[i] });
+        }
 }
 
 /* A page that all rows see alike is a chunk. */
@@ -306,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_pages),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_extremes),

@@ -368,9 +368,15 @@ static inline void form_projections(RandomForm *f)
 
 static inline void form_attention(RandomForm *f)
 {
+    const char *sinks = f->r.kind == KindAttention ? ""
+                      : one_in(f, 4)               ? ", sinks: true"
+                                                   : ", sinks: false";
+
     say(&f->r, "attention",
-        WORD(&f->r, "1", "{softcap: 5}", "{scale: 0.3, softcap: 20}",
-             "{clip: 0.5}", "{clip: 2, softcap: 5}"));
+        TEXT(f, "{%s%s}",
+             WORD(&f->r, "scale: 1", "softcap: 5", "scale: 0.3, softcap: 20",
+                  "clip: 0.5", "clip: 2, softcap: 5", "scale: 0.4"),
+             sinks));
 }
 
 /* ------------------------------------------------------ in and out --- */

@@ -89,6 +89,16 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
         o[i] = 0.0f;
 }
 
+//: kernel softmax_sink
+/* One more score of each row, which no value has: all rows begin with it. */
+static void softmax_sink(int64_t rows, float score, float *max, float *sum)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        max[i] = score;
+        sum[i * 16] = 1.0f;
+    }
+}
+
 //: v_exp2 needs: v_splat v_fma v_max v_power_of_2
 /* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
  * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */

@@ -334,6 +334,21 @@ static void softmax_row(float *y, const float *x, int64_t n)
     scale_rows(y, n, y, n, 1, n, inverse);
 }
 
+//: kernel softmax_sink_row needs: row_max exp_row scale_rows
+/* The same, with one more score that has no element. */
+static void softmax_sink_row(float *y, const float *x, int64_t n, float sink)
+{
+    float base = row_max(x, n), one, inverse = 0.0f;
+    if (base < sink)
+        base = sink;
+    if (base == -INFINITY)
+        base = 0.0f;
+    const float total = exp_row(y, x, n, base) + exp_row(&one, &sink, 1, base);
+    if (total != 0.0f)
+        inverse = 1.0f / total;
+    scale_rows(y, n, y, n, 1, n, inverse);
+}
+
 //: kernel log_sum_exp needs: row_max exp_row log1
 /* ln(sum(e^x)), safe for any x. */
 static float log_sum_exp(const float *x, int64_t n)
