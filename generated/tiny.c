@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 2866353cf812e8d4 by
+ * from the spec of hash b07888a9d30564d5 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -3452,6 +3452,10 @@ struct attn_model {
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2]; /* 0: the model has no such cache */
     int64_t blocks[2], d_k[2], v_panels[2];
+    int64_t states; /* floats that recurrent layers leave after a row; a page
+                       of the self cache ends in two of them, after the last
+                       even row that it has and the last odd one, and zeros
+                       to a multiple of 16 floats */
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
@@ -3538,6 +3542,7 @@ struct attn_cache {
     int32_t *free_list; /* [pages] stack of free pages */
     int64_t slots, width, pages, free_count;
     int64_t page_floats, blocks, d_k, v_panels;
+    int64_t states; /* floats of a state; a page ends in two */
 };
 
 enum {
@@ -3677,6 +3682,10 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
 /* The batch's sequence i reads and writes slot i of this cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
                               struct attn_batch *b);
+/* What recurrent layers left after that row of the slot, the last of its page's
+ * even or odd ones.                                                         */
+ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
+                                 int64_t row);
 /* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
  * open page that others also read is copied first. 0; or -1, and nothing has
  * changed but for that copy, when pages or the table do not suffice.        */
@@ -4667,6 +4676,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
     c->blocks = m->blocks[size->which];
     c->d_k = m->d_k[size->which];
     c->v_panels = m->v_panels[size->which];
+    c->states = size->which == ATTN_SELF ? m->states : 0;
     c->length = attn_take(memory, c->slots, sizeof(int32_t));
     c->refs = attn_take(memory, c->pages, sizeof(int32_t));
     c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
@@ -4714,6 +4724,25 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
         attn_cache_init(c, m, size, memory);
 }
 
+/* Of both states of a page. */
+static int64_t cache_states_floats(const struct attn_cache *c)
+{
+    return (2 * c->states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
+}
+
+/* Where the states after a page's last rows lie. */
+static float *cache_states(const struct attn_cache *c, int64_t page)
+{
+    return c->pool + (page + 1) * c->page_floats - cache_states_floats(c);
+}
+
+ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
+                                 int64_t row)
+{
+    const int64_t page = c->table[slot * c->width + row / ATTN_PAGE];
+    return cache_states(c, page) + row % 2 * c->states;
+}
+
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
                               struct attn_batch *b)
 {
@@ -4727,6 +4756,8 @@ static int32_t cache_take_page(struct attn_cache *c)
     c->free_count--;
     int32_t page = c->free_list[c->free_count];
     c->refs[page] = 1;
+    memset(cache_states(c, page), 0,
+           (size_t)cache_states_floats(c) * sizeof(float));
     return page;
 }
 
@@ -4748,6 +4779,8 @@ static void cache_copy_page(const struct attn_cache *c, int32_t to,
     float *out = c->pool + to * c->page_floats;
     const float *in = c->pool + from * c->page_floats;
 
+    memcpy(cache_states(c, to), cache_states(c, from),
+           (size_t)cache_states_floats(c) * sizeof(float));
     for (int64_t b = 0; b < c->blocks; b++) {
         memcpy(out, in, (size_t)keys * sizeof(float));
         out += ATTN_PAGE / ATTN_PANEL * panel;
@@ -6387,12 +6420,25 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
     }
 }
 
+/* What recurrent layers have left after the last row, and after the one before,
+ * for the last may be read again.                                           */
+static void state_steps(struct state_walk *w, const struct attn_cache *c,
+                        int64_t slot)
+{
+    const int64_t length = c->length[slot];
+    for (int64_t row = length - 2; row < length && c->states; row++)
+        if (row >= 0)
+            state_move(w, attn_cache_state(c, slot, row),
+                       c->states * (int64_t)sizeof(float));
+}
+
 /* All that follows the head. */
 static void state_body(struct state_walk *w, const struct attn_stream *s)
 {
     state_move(w, s->tokens, s->n * (int64_t)sizeof *s->tokens);
     state_align(w);
     state_slot(w, &s->room->self, s->slot);
+    state_steps(w, &s->room->self, s->slot);
     if (s->model->kind == ATTN_ENCODER_DECODER)
         state_slot(w, &s->room->cross, 0);
 }
@@ -6416,6 +6462,7 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
     int64_t n = (int64_t)sizeof(struct attn_state_header);
     n += (tokens * (int64_t)sizeof(int32_t) + 7) / 8 * 8;
     n += state_rows_size(m, ATTN_SELF, read);
+    n += attn_min(read, 2) * m->states * (int64_t)sizeof(float);
     if (m->kind == ATTN_ENCODER_DECODER)
         n += state_rows_size(m, ATTN_CROSS, source_rows);
     return n;
@@ -7554,7 +7601,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x2866353cf812e8d4ull,
+    .spec_hash = 0xb07888a9d30564d5ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
@@ -7562,6 +7609,7 @@ static const struct attn_model model = {
     .blocks = { 4, 4 },
     .d_k = { 16, 16 },
     .v_panels = { 1, 1 },
+    .states = 0,
     .arena_bytes = arena_bytes,
     .bind = bind_weights,
     .encode = encode,

@@ -26,6 +26,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
     c->blocks = m->blocks[size->which];
     c->d_k = m->d_k[size->which];
     c->v_panels = m->v_panels[size->which];
+    c->states = size->which == ATTN_SELF ? m->states : 0;
     c->length = attn_take(memory, c->slots, sizeof(int32_t));
     c->refs = attn_take(memory, c->pages, sizeof(int32_t));
     c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
@@ -73,6 +74,25 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
         attn_cache_init(c, m, size, memory);
 }
 
+/* Of both states of a page. */
+static int64_t cache_states_floats(const struct attn_cache *c)
+{
+    return (2 * c->states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
+}
+
+/* Where the states after a page's last rows lie. */
+static float *cache_states(const struct attn_cache *c, int64_t page)
+{
+    return c->pool + (page + 1) * c->page_floats - cache_states_floats(c);
+}
+
+ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
+                                 int64_t row)
+{
+    const int64_t page = c->table[slot * c->width + row / ATTN_PAGE];
+    return cache_states(c, page) + row % 2 * c->states;
+}
+
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
                               struct attn_batch *b)
 {
@@ -86,6 +106,8 @@ static int32_t cache_take_page(struct attn_cache *c)
     c->free_count--;
     int32_t page = c->free_list[c->free_count];
     c->refs[page] = 1;
+    memset(cache_states(c, page), 0,
+           (size_t)cache_states_floats(c) * sizeof(float));
     return page;
 }
 
@@ -107,6 +129,8 @@ static void cache_copy_page(const struct attn_cache *c, int32_t to,
     float *out = c->pool + to * c->page_floats;
     const float *in = c->pool + from * c->page_floats;
 
+    memcpy(cache_states(c, to), cache_states(c, from),
+           (size_t)cache_states_floats(c) * sizeof(float));
     for (int64_t b = 0; b < c->blocks; b++) {
         memcpy(out, in, (size_t)keys * sizeof(float));
         out += ATTN_PAGE / ATTN_PANEL * panel;

@@ -76,6 +76,7 @@ struct attn_cache {
     int32_t *free_list; /* [pages] stack of free pages */
     int64_t slots, width, pages, free_count;
     int64_t page_floats, blocks, d_k, v_panels;
+    int64_t states; /* floats of a state; a page ends in two */
 };
 
 enum {

@@ -28,6 +28,10 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
 /* The batch's sequence i reads and writes slot i of this cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
                               struct attn_batch *b);
+/* What recurrent layers left after that row of the slot, the last of its page's
+ * even or odd ones.                                                         */
+ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
+                                 int64_t row);
 /* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
  * open page that others also read is copied first. 0; or -1, and nothing has
  * changed but for that copy, when pages or the table do not suffice.        */

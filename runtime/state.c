@@ -74,12 +74,25 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
     }
 }
 
+/* What recurrent layers have left after the last row, and after the one before,
+ * for the last may be read again.                                           */
+static void state_steps(struct state_walk *w, const struct attn_cache *c,
+                        int64_t slot)
+{
+    const int64_t length = c->length[slot];
+    for (int64_t row = length - 2; row < length && c->states; row++)
+        if (row >= 0)
+            state_move(w, attn_cache_state(c, slot, row),
+                       c->states * (int64_t)sizeof(float));
+}
+
 /* All that follows the head. */
 static void state_body(struct state_walk *w, const struct attn_stream *s)
 {
     state_move(w, s->tokens, s->n * (int64_t)sizeof *s->tokens);
     state_align(w);
     state_slot(w, &s->room->self, s->slot);
+    state_steps(w, &s->room->self, s->slot);
     if (s->model->kind == ATTN_ENCODER_DECODER)
         state_slot(w, &s->room->cross, 0);
 }
@@ -103,6 +116,7 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
     int64_t n = (int64_t)sizeof(struct attn_state_header);
     n += (tokens * (int64_t)sizeof(int32_t) + 7) / 8 * 8;
     n += state_rows_size(m, ATTN_SELF, read);
+    n += attn_min(read, 2) * m->states * (int64_t)sizeof(float);
     if (m->kind == ATTN_ENCODER_DECODER)
         n += state_rows_size(m, ATTN_CROSS, source_rows);
     return n;

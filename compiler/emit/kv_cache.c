@@ -75,6 +75,36 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
         let(e, "page_id", "page[at / 64]");
 }
 
+/* ---- states, behind keys and values ---- */
+
+const char *state_text(Gen *g, int node, const char *row)
+{
+    const Plan *p = g->p;
+    const int64_t at = p->state_at[node];
+    g->uses.layer = true;
+    if (first_time(g, "state_after")) {
+        Emit *e = g->shapes;
+        const int mark = emit_mark(e);
+        let(e, "page", "%lld", (long long)p->page_floats[CacheSelf]);
+        let(e, "at", "%lld", (long long)states_offset(p));
+        let(e, "states", "%lld", (long long)p->states);
+        put(e,
+            "/* What recurrent layers leave of a sequence after a row, which is the\n"
+            " * last even or odd one of its page. */\n"
+            "static float *state_after(const struct attn_batch *b, int64_t s,\n"
+            "                          int64_t row)\n"
+            "{\n"
+            "    const int64_t page = b->pages[0][s * b->table[0] + row / 64];\n"
+            "\n"
+            "    return b->pool[0] + page * $page + $at + row % 2 * $states;\n"
+            "}\n\n");
+        emit_reset(e, mark);
+    }
+    return arena_printf(g->a, "state_after(b, s, %s) + layer * %lld%s", row,
+                        (long long)p->layer_state,
+                        at ? arena_printf(g->a, " + %lld", (long long)at) : "");
+}
+
 /* ---- regions: a task is one head of one sequence; parts take them in turn,
  * for neighbours cost alike ---- */
 

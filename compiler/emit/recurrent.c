@@ -2,6 +2,7 @@
  * row of each sequence that is so long, and reads the weights of states once
  * for all of them. Parts are sequences; where these are few, the columns of a
  * step, which all parts have done before the next one begins.                */
+#include "emit/attention.h"
 #include "emit/names.h"
 #include "emit/products.h"
 #include "emit/sections.h"
@@ -30,25 +31,62 @@ static void let_scan(Gen *g, Emit *e, int node)
     const int64_t d = n->type.dim[1].c;
     let(e, "d", "%lld", (long long)d);
     let(e, "unit", "%lld", (long long)unit_of(g, node));
-    let(e, "state", "%lld", (long long)s.state);
+    let(e, "ld", "%lld", (long long)s.state);
     let(e, "sum", "%lld", (long long)s.sums);
     let(e, "cell", "%lld", (long long)s.cell);
     let(e, "start", "%s",
         n->reversed ? "b->start[s + 1] - 1 - t" : "b->start[s] + t");
 }
 
-/* The states before the first row. */
-static void put_first_states(Emit *e, bool cells)
+/* The states before the first row: 0, or those behind the rows in the cache. */
+static void put_first_states(Gen *g, Emit *e, int node)
 {
+    const bool cells = node_at(g->p, node)->cell == CellLstm;
+    const bool kept = node_at(g->p, node)->state > 0;
     put(e, "if (t < 0) {\n"
-           "    for (int64_t i = first; i < last; i++)\n"
-           "        for (int64_t j = 0; j < $d; j++) {\n"
-           "            next[i * $state + j] = 0.0f;\n");
+           "    for (int64_t i = first; i < last; i++) {\n");
+    if (kept) {
+        let(e, "state", "%s", state_text(g, node, "b->past[s] - 1"));
+        let(e, "copy", "%s", use_kernel(g->kernels, "copy_rows"));
+        put(e, "const int64_t s = order[i];\n"
+               "\n"
+               "if (b->past[s] > 0) {\n"
+               "    const float *state =\n"
+               "        $state;\n"
+               "\n"
+               "    $copy(next + i * $ld, 0, state, 0, 1, $d);\n");
+        if (cells)
+            put(e, "$copy(cells + i * $cell, 0, state + $d, 0, 1, $d);\n");
+        put(e, "continue;\n"
+               "}\n");
+    }
+    put(e, "for (int64_t j = 0; j < $d; j++)\n"
+           "    next[i * $ld + j] = 0.0f;\n");
     if (cells)
-        put(e, "            cells[i * $cell + j] = 0.0f;\n");
-    put(e, "        }\n"
-           "    continue;\n"
+        put(e, "for (int64_t j = 0; j < $d; j++)\n"
+               "    cells[i * $cell + j] = 0.0f;\n");
+    put(e, "}\n"
+           "continue;\n"
            "}\n");
+}
+
+/* What the rows to come need is left after the last row, and after the one
+ * before, for the last may be read again.                                   */
+static void put_last_states(Gen *g, Emit *e, int node)
+{
+    if (!node_at(g->p, node)->state)
+        return;
+    let(e, "state", "%s", state_text(g, node, "b->past[s] + t"));
+    let(e, "copy", "%s", use_kernel(g->kernels, "copy_rows"));
+    put(e, "if (t + 2 >= length_of(b, s)) {\n"
+           "    float *state =\n"
+           "        $state + from;\n"
+           "\n"
+           "    $copy(state, 0, next + i * $ld + from, 0, 1, to - from);\n");
+    if (node_at(g->p, node)->cell == CellLstm)
+        put(e,
+            "$copy(state + $d, 0, cells + i * $cell + from, 0, 1, to - from);\n");
+    put(e, "}\n");
 }
 
 /* The products of the last states, in columns that a part has of each gate. */
@@ -107,6 +145,7 @@ static void put_cells(Gen *g, Emit *e, int node)
                               ? ""
                               : arena_printf(g->a, "%lld, ", d)),
              ";");
+    put_last_states(g, e, node);
     put(e, "}\n");
 }
 
@@ -152,7 +191,7 @@ void emit_recurrent(Gen *g, Emit *e, int node)
     put(e, "const struct attn_batch *b = c->b;\n"
            "const int64_t n = b->sequences;\n"
            "int32_t *order = c->order;\n"
-           "float *states = c->scan, *sums = states + 2 * n * $state;\n");
+           "float *states = c->scan, *sums = states + 2 * n * $ld;\n");
     if (cells)
         put(e, "float *cells = sums + n * $sum;\n");
     put(e, "int64_t first = 0, last = n, from = 0, to = $d;\n"
@@ -166,10 +205,10 @@ void emit_recurrent(Gen *g, Emit *e, int node)
            "    order_sequences(b, order, first, last);\n"
            "}\n"
            "for (int64_t t = c->row; t < c->row + c->rows; t++) {\n"
-           "    const float *h = states + (t & 1) * n * $state;\n"
-           "    float *next = states + (~t & 1) * n * $state;\n"
+           "    const float *h = states + (t & 1) * n * $ld;\n"
+           "    float *next = states + (~t & 1) * n * $ld;\n"
            "\n");
-    put_first_states(e, cells);
+    put_first_states(g, e, node);
     put(e, "while (last > first && length_of(b, order[last - 1]) <= t)\n"
            "    last -= 1;\n");
     put(e, "if (first == last)\n"

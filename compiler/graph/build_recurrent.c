@@ -22,6 +22,8 @@ static int scan(Build *b, int x, bool reversed)
                .act = s->mix_cell == CellSimple ? act[s->mix_act] : ActNone,
                .reversed = reversed,
                .nin = 2 };
+    if (b->entry == EntryDecode)
+        n.state = s->mix_cell == CellLstm ? 2 * d : d;
     b->field = "mix.cell";
     n.in[0] = put_linear(b, x, rows, s->bias_mix, of(b, reversed, "input"));
     n.in[1] = put_matrix(b, rows, d, word, ReadByProduct);

@@ -153,6 +153,7 @@ typedef struct { /* one operation and the tensor it makes */
     PoolType pool; /* Pool */
     CellType cell; /* Recurrent */
     bool reversed; /* Recurrent: from the last row on */
+    int64_t state; /* floats that it leaves of a sequence for rows to come */
     const MaskSpec *mask;        /* Mask, Attention; NULL: none */
     Activation act;              /* Linear, Activate, Gate, Recurrent */
     bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */

@@ -40,6 +40,7 @@ struct attn_model plan_counted(const Plan *p)
         m.d_k[c] = p->d_k[c];
         m.v_panels[c] = p->v_panels[c];
     }
+    m.states = p->states;
     counted = p;
     return m;
 }

@@ -192,6 +192,31 @@ int64_t cache_offset(const Plan *p, const Node *n)
     return n->part == PartKey ? at : at + ATTN_PAGE * p->d_k[n->cache];
 }
 
+int64_t states_offset(const Plan *p)
+{
+    return p->page_floats[CacheSelf] - round16(2 * p->states);
+}
+
+/* All layers of a decoder have as much, so that they are alike. */
+static void place_states(Plan *p)
+{
+    const size_t nodes = (size_t)p->g->nodes.n;
+    const int64_t layers = p->g->spec->side[SideDecoder].N;
+    int64_t *end = arena_alloc(p->arena_, (size_t)layers * sizeof *end);
+    p->state_at = arena_alloc(p->arena_, nodes * sizeof *p->state_at);
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        if (!n->state)
+            continue;
+        p->state_at[i] = end[n->layer];
+        end[n->layer] += n->state;
+        if (end[n->layer] > p->layer_state)
+            p->layer_state = end[n->layer];
+    }
+    p->states = layers * p->layer_state;
+    p->page_floats[CacheSelf] += round16(2 * p->states);
+}
+
 void plan_caches(Plan *p)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
@@ -208,6 +233,7 @@ void plan_caches(Plan *p)
     }
     for (int c = 0; c < 2; c++)
         p->page_floats[c] = p->blocks[c] * block_floats(p, c);
+    place_states(p);
 }
 
 bool has_entry(const Plan *p, Entry entry)

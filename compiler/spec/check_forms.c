@@ -268,11 +268,12 @@ static void check_recurrent(Spec *s, const FieldState *state)
     check_recurrent_mask(s, SideEncoder);
     check_recurrent_mask(s, SideDecoder);
     check_recurrent_positions(s);
-    if (s->side[SideDecoder].N == 0)
+    if (s->side[SideDecoder].N == 0 || s->mix_direction == ScanForward)
         return;
-    error_at(spec_pos(s, "mix.type"), "recurrent layers are an encoder's: what "
-                                      "a decoder knows of the rows before is "
-                                      "its cache");
+    error_at(spec_pos(s, "mix.direction"),
+             "a decoder goes forward: it cannot see what it has not written "
+             "yet");
+    note_at(nowhere, "kind: encoder has rows that are all there");
 }
 
 static void check_parallel(Spec *s, const FieldState *state)
@@ -451,7 +452,7 @@ const Check form_checks[] = {
     { check_norm_bias, { "norm.type", "norm.bias" } },
     { check_recurrent, { "mix.type", "mix.cell", "positions.type",
                          "positions.scores", "masking.encoder",
-                         "masking.decoder" } },
+                         "masking.decoder", "mix.direction" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",
                          "residual.type" } },
     { check_ffn,       { "ffn.type" } },

@@ -85,8 +85,12 @@ static inline void form_width(RandomForm *f)
         f->d_k[i] = f->d_v[i] = r->d_model / f->h[i];
     }
     say_int(r, "d_model", r->d_model);
-    if (f->recurrent)
+    if (f->recurrent && !both_sides(f))
         return;
+    if (f->recurrent) { /* of the decoder's cross-attention alone */
+        say(r, "h", WORD(r, "{decoder: 1}", "{decoder: 2}"));
+        return;
+    }
     say_sides(f, "h", f->h);
     if (!given)
         return;
@@ -290,7 +294,7 @@ static inline void form_norm(RandomForm *f)
              f->norm1 ? "true" : "false", one_in(f, 6) ? "false" : "true"));
     if (in_front && !both_sides(f))
         say(r, "parallel", parallel);
-    if (f->recurrent && !strcmp(parallel, "false"))
+    if (f->recurrent && !strcmp(parallel, "false") && !has_target(r))
         say(r, "residual", WORD(r, "add", "none"));
 }
 
@@ -316,8 +320,9 @@ static inline void form_ffn(RandomForm *f)
 static inline void form_mix(RandomForm *f)
 {
     RandomSpec *r = &f->r;
-    const bool both = one_in(f, 3);
-    const char *direction = both ? "both" : WORD(r, "forward", "backward");
+    const char *direction = has_target(r)
+                              ? "forward"
+                              : WORD(r, "forward", "backward", "both");
     const char *cell = WORD(r, "simple, activation: tanh", "lstm", "gru",
                             "simple, activation: relu");
     const int64_t width = AMONG(r, 1, 7, 16, 20, 33, 64);
@@ -556,7 +561,7 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
 {
     RandomForm f = { .r = random_begin(a, seed, "form") };
 
-    f.recurrent = f.r.kind == KindEncoder && one_in(&f, 3);
+    f.recurrent = f.r.kind != KindAttention && one_in(&f, 4);
     form_width(&f);
     form_depth(&f);
     if (f.recurrent)

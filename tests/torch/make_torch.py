@@ -99,6 +99,12 @@ CASES = [
         PURE, mix=dict(type="recurrent", direction="both"))),
     ("gru_stack", "encoder", dict(
         PURE, mix=dict(type="recurrent", cell="gru"))),
+    ("gru_decoder", "decoder", dict(
+        h=None, mix=dict(type="recurrent", cell="gru", width=20),
+        norm=PRE)),
+    ("lstm_both", "encoder-decoder", dict(
+        vocab=BOTH, h=dict(decoder=2), d_ff=None, ffn="none",
+        mix=dict(type="recurrent"))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -319,6 +325,8 @@ class Model:
         net.load_state_dict(state)
         with torch.no_grad():
             y = net(x.flip(0))[0].flip(0) if way == "backward" else net(x)[0]
+        self.keep(name + dict(forward=".states", both=".both",
+                              backward=".backward.states")[way], y)
         if y.shape[-1] == BASE["d_model"]:
             return y
         return self.linear(y, name + ".o", BASE["d_model"], self.bias("o"))
