@@ -195,7 +195,10 @@ typedef struct {
      * on. groups 0: the file's tensor is ours whole.                        */
     bool by_columns; /* so with columns in place of rows */
     int64_t groups, first, take, stride;
-    int64_t total;    /* of the file's tensor: groups * stride */
+    int64_t total; /* of the file's tensor: groups * stride */
+    /* The file's tensor is so many of these, one behind the other; 0: it is
+     * one. Each has rank 2 or, of a vector, 1. */
+    int64_t slices, slice;
     bool changed;     /* its element w is scale w + add of ours, rounded */
     float scale, add; /* once */
 } FileTensor;

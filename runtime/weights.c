@@ -23,6 +23,8 @@ static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
 static void file_floats(Elements *e, int64_t at, int64_t n, float *out)
 {
     const FileTensor *f = &e->item->from;
+    if (f->slices)
+        at += f->slice * (e->t->elements / f->slices);
     e->loops->floats(e->t->type, e->t->at, at, n, out);
     e->bad |= e->loops->not_finite(out, n) > 0;
     if (f->changed)

@@ -270,8 +270,8 @@ static const char *shape_text(char *text, size_t size, int rank,
     return text;
 }
 
-/* The shape that the file's tensor must have; its rank. */
-static int file_shape(const PackItem *item, int64_t dim[2])
+/* The shape that the file's tensor must have, or each slice of it; its rank. */
+static int slice_shape(const PackItem *item, int64_t dim[2])
 {
     const FileTensor *f = &item->from;
     int64_t size[2] = { item->rows, item->k };
@@ -283,6 +283,13 @@ static int file_shape(const PackItem *item, int64_t dim[2])
         return 2;
     dim[0] = size[1];
     return 1;
+}
+
+static int file_shape(const PackItem *item, int64_t dim[3])
+{
+    const bool slices = item->from.slices > 0;
+    dim[0] = item->from.slices;
+    return slices + slice_shape(item, dim + slices);
 }
 
 /* Tables whose first rows are taken where the file has more. */
@@ -317,6 +324,15 @@ static int64_t rows_of(const Tensor *t, int rank, int64_t columns)
     return rank == 1 || rest == columns ? t->dim[at] : -1;
 }
 
+/* dim[0] where all dimensions are those, else -1. */
+static int64_t rows_of_slices(const Tensor *t, int rank, const int64_t *dim)
+{
+    bool same = t->rank == rank;
+    for (int i = 0; same && i < rank; i++)
+        same = t->dim[i] == dim[i];
+    return same ? dim[0] : -1;
+}
+
 typedef struct {
     const PackList *list;
     const Safetensors *file;
@@ -331,9 +347,11 @@ static void check_shape(Check *c, const PackItem *item, const Tensor *t,
                         Use *use)
 {
     char want[64], have[256];
-    int64_t dim[2];
+    int64_t dim[3];
     int rank = file_shape(item, dim);
-    const int64_t rows = rows_of(t, rank, dim[1]);
+    const int64_t rows = rank == 3 || item->from.slices
+                           ? rows_of_slices(t, rank, dim)
+                           : rows_of(t, rank, dim[1]);
     bool turned = t->rank == 2 && rank == 2 && t->dim[0] == dim[1]
                && t->dim[1] == dim[0];
     if (use->misfit || use->longer || rows == dim[0])
@@ -417,7 +435,7 @@ static void report_missing(Check *c, const PackItem *item)
 {
     const char *name = item->from.name;
     char want[64];
-    int64_t dim[2];
+    int64_t dim[3];
     int rank = file_shape(item, dim);
     shape_text(want, sizeof want, rank, dim);
     const char *hint = c->errors++ < Hints

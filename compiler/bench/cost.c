@@ -10,7 +10,9 @@ typedef int64_t Lengths[SymS + 1];
 
 static int64_t dim_of(Dim d, const Lengths length)
 {
-    return d.sym == SymNone ? d.c : length[d.sym];
+    if (d.sym == SymNone)
+        return d.c;
+    return length[d.sym] * (d.times > 0 ? d.times : 1);
 }
 
 static int64_t type_rows(Type t, const Lengths length)
@@ -144,7 +146,8 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
                            int64_t keys)
 {
     const Node *n = &g->nodes.at[node];
-    const double all = (double)node_flops(g, node, rows, keys);
+    const int64_t times = row_times(n->type);
+    const double all = (double)node_flops(g, node, rows / times, keys);
     const bool product = n->op == OpMatmul || n->op == OpLinear;
     const Type *x = n->nin > 0 ? &g->nodes.at[n->in[0]].type : NULL;
     const int planes = product ? (int)elem_arithmetic(x->elem) : 0;

@@ -83,8 +83,8 @@ static const char *dimensions(Arena *a, const Graph *g, const Node *n)
 {
     const Node *b = n->nin > 1 && n->in[1] >= 0 ? &g->nodes.at[n->in[1]] : n;
     if (n->op == OpMatmul || n->op == OpLinear)
-        return arena_printf(a, " %lldx%lld", (long long)b->type.dim[1].c,
-                            (long long)b->type.dim[0].c);
+        return arena_printf(a, " %lldx%lld", (long long)matrix_columns(b->type),
+                            (long long)matrix_rows(b->type));
     if (n->op == OpAttention)
         return arena_printf(a, " %lld heads of %lld", (long long)n->heads,
                             (long long)b->type.dim[2].c);

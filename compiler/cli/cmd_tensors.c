@@ -56,6 +56,9 @@ static const char *part_of(Arena *a, const FileTensor *f)
                                 (long long)f->groups);
     }
     text = arena_printf(a, "%s%s", text, turned);
+    if (f->slices)
+        text = arena_printf(a, ", slice %lld of %lld%s", (long long)f->slice,
+                            (long long)f->slices, text);
     if (f->changed && (f->scale < 1 || f->scale > 1))
         text = arena_printf(a, "%s, times %g", text, (double)f->scale);
     if (f->changed && (f->add < 0 || f->add > 0))
@@ -72,15 +75,17 @@ static void json_shape(Buffer *b, const int64_t *dim, int rank)
 }
 
 /* An object a weight; `part` is what it has of a tensor that holds several. */
-static void json_weight(Listing *l, const Node *n, const FileTensor *f)
+static void json_weight(Listing *l, const Node *n, const char *name,
+                        const FileTensor *f)
 {
     Buffer *b = &l->json;
     int64_t dim[3];
-    for (int i = 0; i < n->type.rank; i++)
-        dim[i] = n->type.dim[i].c;
+    const int part = n->parts > 0; /* without the number of parts */
+    for (int i = part; i < n->type.rank; i++)
+        dim[i - part] = n->type.dim[i].c;
     buffer_printf(b, "%s  {\"name\": ", l->weights ? ",\n" : "");
-    json_quote(b, n->name, -1);
-    json_shape(b, dim, n->type.rank);
+    json_quote(b, name, -1);
+    json_shape(b, dim, n->type.rank - part);
     if (!f->name) {
         buffer_printf(b, ", \"fill\": ");
         json_number(b, f->fill, 17);
@@ -95,6 +100,9 @@ static void json_weight(Listing *l, const Node *n, const FileTensor *f)
                           f->by_columns ? "columns" : "rows",
                           (long long)f->first, (long long)f->take,
                           (long long)f->stride, (long long)f->groups);
+        if (f->slices)
+            buffer_printf(b, ", \"slice\": %lld, \"slices\": %lld",
+                          (long long)f->slice, (long long)f->slices);
         buffer_printf(b, ", \"transposed\": %s",
                       f->transposed ? "true" : "false");
         if (f->changed) {
@@ -107,26 +115,44 @@ static void json_weight(Listing *l, const Node *n, const FileTensor *f)
     buffer_printf(b, "}");
 }
 
-static void list_weight(Listing *l, const Node *n)
+/* Of one tensor, or of one of its parts. */
+static const char *part_shape(Arena *a, const Node *n)
+{
+    Type t = n->type;
+    if (n->parts) {
+        t.dim[0] = t.dim[1];
+        t.dim[1] = t.dim[2];
+        t.rank--;
+    }
+    return strchr(print_type(a, t), '[');
+}
+
+static void list_part(Listing *l, const Node *n, const char *name)
 {
     Arena *a = l->e.arena;
     FileTensor from;
-    if (!spec_file_tensor(a, l->e.spec, n->name, &from))
-        die("%s has no place in a file", n->name);
-    if (n->type.rank < 2)
+    if (!spec_file_tensor(a, l->e.spec, name, &from))
+        die("%s has no place in a file", name);
+    if (n->type.rank - (n->parts > 0) < 2)
         from.transposed = false;
     const char *where = from.name
                           ? arena_printf(a, "%s%s", quote(from.name),
                                          part_of(a, &from))
                           : arena_printf(a, "filled with %g", from.fill);
     if (l->json.at)
-        json_weight(l, n, &from);
+        json_weight(l, n, name, &from);
     else
-        print_row(l, n->name, strchr(print_type(a, n->type), '['), where);
+        print_row(l, name, part_shape(a, n), where);
     l->weights++;
     if (l->e.file && from.name)
         l->used[safetensors_find(l->e.file, from.name)
                 - safetensors_at(l->e.file, 0)] = true;
+}
+
+static void list_weight(Listing *l, const Node *n)
+{
+    for (int64_t e = 0; e == 0 || e < n->parts; e++)
+        list_part(l, n, weight_part(l->e.arena, n, e));
 }
 
 static void list_unused(Listing *l, int tensor)

@@ -15,6 +15,8 @@ typedef struct {
 
 static int64_t length_of(const Tensors *t, Dim d)
 {
+    if (d.times > 0)
+        return d.times * length_of(t, (Dim){ .c = d.c, .sym = d.sym });
     switch (d.sym) {
     case SymNone: return d.c;
     case SymN:    return t->in.start[0][1];

@@ -20,15 +20,19 @@ void matrices_of(Matrices *to, const Engine *e)
         const Node *n = &g->nodes.at[i];
         if (n->op != OpWeight || !n->readers)
             continue;
-        const char *name = spec_packed_name(to->arena, e->spec, n->name);
-        const int item = index_find(&items, name);
-        if (item < 0 || index_add(to->arena, &seen, name, i) != i)
-            continue;
-        const size_t bytes = strlen(name) - strlen(".weight");
-        vec_push(to->arena, &to->at,
-                 ((Matrix){ .key = arena_strndup(to->arena, name, bytes),
-                            .readers = n->readers,
-                            .item = &list->item[item] }));
+        for (int64_t part = 0; part == 0 || part < n->parts; part++) {
+            const char *name = spec_packed_name(to->arena, e->spec,
+                                                weight_part(to->arena, n,
+                                                            part));
+            const int item = index_find(&items, name);
+            if (item < 0 || index_add(to->arena, &seen, name, i) != i)
+                continue;
+            const size_t bytes = strlen(name) - strlen(".weight");
+            vec_push(to->arena, &to->at,
+                     ((Matrix){ .key = arena_strndup(to->arena, name, bytes),
+                                .readers = n->readers,
+                                .item = &list->item[item] }));
+        }
     }
 }
 

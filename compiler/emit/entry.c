@@ -12,7 +12,13 @@ static const char *unit_text(Gen *g, const Value *v)
     const Slot *s = &g->p->slot.at[v->slot];
     const long long unit = s->unit;
     switch (s->kind) {
+    case SlotRoutes:
+        return arena_printf(g->a, "%lld floats, and %lld a row",
+                            (long long)s->fixed, unit);
     case SlotRows:
+        if (v->times > 1)
+            return arena_printf(g->a, "%lld floats a row, %lld times",
+                                (long long)v->stride, (long long)v->times);
         return arena_printf(g->a, "%lld floats a row", (long long)v->stride);
     case SlotSequences:
         return arena_printf(g->a, "%lld floats a sequence", unit);
@@ -205,8 +211,8 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
         const char *name = function_of(g, i)->name;
         if (r->by_rows)
             put_call(e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
-                     arena_printf(g->a, "&c, %s, &%s",
-                                  row_count(row_sym(n->type)), name),
+                     arena_printf(g->a, "&c, %s, &%s", rows_text(g, n->type),
+                                  name),
                      ";");
         else if (n->op == OpRecurrent)
             put_call(e, arena_printf(g->a, "%s_scan", entry_name(r->entry)),

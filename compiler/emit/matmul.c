@@ -203,10 +203,10 @@ const char *need_matmul(Gen *g, int node)
 {
     const Node *w = node_at(g->p, node_at(g->p, node)->in[1]);
     const Product p = { .t = tiling_of(g, TaskMatmul, node),
-                        .k = w->type.dim[1].c,
-                        .n = w->type.dim[0].c,
+                        .k = matrix_columns(w->type),
+                        .n = matrix_rows(w->type),
                         .column = panel_column(dtype_of(w->type),
-                                               w->type.dim[1].c),
+                                               matrix_columns(w->type)),
                         .ep = epilogue_of(g->p, node) };
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
     const Tiling *small = alone ? NULL : tiling_of(g, TaskSmallM, node);

@@ -15,6 +15,14 @@ const char *row_count(Sym s)
     }
 }
 
+const char *rows_text(Gen *g, Type t)
+{
+    const Dim rows = t.dim[t.rank == 3 ? 1 : 0];
+    return rows.times > 1 ? arena_printf(g->a, "%s * %lld", row_count(rows.sym),
+                                         (long long)rows.times)
+                          : row_count(rows.sym);
+}
+
 const char *starts_of(Sym s)
 {
     return s == SymM ? "key_start" : "start";
@@ -59,6 +67,13 @@ const char *value_at(Gen *g, int node, const char *row)
     if (in_block(g, node))
         die("%s is of one block", node_at(g->p, node)->name);
     return row_at(g, node, row);
+}
+
+const char *first_at(Gen *g, int node)
+{
+    if (in_block(g, node))
+        die("%s is of one block", node_at(g->p, node)->name);
+    return row_at(g, node, NULL);
 }
 
 const char *block_at(Gen *g, int node)

@@ -188,6 +188,7 @@ Pieces pieces_of(Arena *a, const Target *t)
     read_pieces(a, &all, t, "activations.c");
     read_pieces(a, &all, t, "recurrent.c");
     read_pieces(a, &all, t, "rows.c");
+    read_pieces(a, &all, t, "experts.c");
     read_pieces(a, &all, t, "attention.c");
     if (t->width > 1)
         read_pieces(a, &all, t, "dots.c");

@@ -40,6 +40,10 @@ void emit_product(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const Epilogue ep = epilogue_of(g->p, node);
+    if (n->nin > InRoutes) {
+        emit_by_experts(g, e, node);
+        return;
+    }
     const char *args = arena_printf(g->a, "c->rows, from, to, %s, %s",
                                     rows_of_product(g, n->in[0]),
                                     weight_of(g, n->in[1], PackPanels));

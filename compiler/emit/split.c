@@ -54,8 +54,9 @@ const char *count_text_of(Gen *g, const Region *r)
 {
     const Node *n = node_at(g->p, g->p->order.at[r->first]);
     const Node *k = keys_of(g, n);
-    const Sym rows = row_sym(n->type) == SymS ? SymN : row_sym(n->type);
-    return k ? pairs_text(g, n, k) : row_count(rows);
+    if (k)
+        return pairs_text(g, n, k);
+    return row_sym(n->type) == SymS ? row_count(SymN) : rows_text(g, n->type);
 }
 
 /* ---- running it ---- */

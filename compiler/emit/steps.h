@@ -33,6 +33,10 @@ EmitStep emit_embed, emit_position, emit_rotate, emit_first_row, emit_pool,
 /* --------------------------------------------------------- recurrent.c --- */
 EmitStep emit_recurrent;
 
+/* --------------------------------------------------------- experts.c --- */
+EmitStep emit_choose, emit_weigh, emit_routes, emit_spread, emit_combine;
+void emit_by_experts(Gen *g, Emit *e, int node); /* a product */
+
 /* ---------------------------------------------------------- kv_cache.c --- */
 EmitStep emit_attention, emit_pack_kv;
 

@@ -81,7 +81,7 @@ static int numbers(Build *b, const End *e)
 {
     Type t = { ElemF32,
                2,
-               { rows_of(b->s, e->rows), { b->s->input_width, SymNone } } };
+               { rows_of(b->s, e->rows), { .c = b->s->input_width } } };
     b->field = "input.width";
     int x = input(b, t, BatchInput, build_join(b, e->name, ".values"));
     x = put_linear(b, x, b->s->d_model, true,
@@ -301,7 +301,7 @@ static int build_attention(Build *b)
                      (Type){ ElemF32,
                              2,
                              { rows_of(b->s, free_input[i].rows),
-                               { b->s->d_model, SymNone } } },
+                               { .c = b->s->d_model } } },
                      free_input[i].member, free_input[i].name);
     return build_heads(b, x);
 }
@@ -331,8 +331,10 @@ bool names_fit(const Graph *g)
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         if (n->op == OpWeight)
-            vec_push(g->arena, &weights,
-                     ((WeightName){ n->name, n->layer, n->readers }));
+            for (int64_t e = 0; e == 0 || e < n->parts; e++)
+                vec_push(g->arena, &weights,
+                         ((WeightName){ weight_part(g->arena, n, e), n->layer,
+                                        n->readers }));
     }
     return spec_names_fit(g->arena, g->spec, weights.at, weights.n);
 }

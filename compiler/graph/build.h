@@ -63,4 +63,11 @@ void append_memory(Build *b, int memory);
 /* Attention alone, on rows of queries, keys and values. */
 int build_heads(Build *b, const int x[3]);
 
+/* build_ffn.c */
+/* w2 act(w1 x), or with a gate, of so many columns inside; `prefix` is before
+ * the names of all of it.                                                   */
+int build_dense(Build *b, int x, int64_t d_ff, const char *prefix);
+/* build_experts.c: the network of Spec.ffn_experts. */
+int build_experts(Build *b, int x);
+
 #endif

@@ -205,17 +205,8 @@ static int mix(Build *b, int x)
 
 static int dense(Build *b, int x)
 {
-    const Spec *s = b->s;
     b->field = "d_ff";
-    int y = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w1");
-    y = put_activation(b, y, s->activation, act_text[s->activation].plain);
-    if (s->gated) {
-        int z = put_linear(b, x, b->side->d_ff, s->bias_ffn, "w3");
-        const Activation other = act_text[s->activation].other;
-        z = put_activation(b, z, other, act_text[other].plain);
-        y = put_binary(b, OpMul, y, z, "gated");
-    }
-    return put_linear(b, y, s->d_model, s->bias_ffn, "w2");
+    return build_dense(b, x, b->side->d_ff, "");
 }
 
 typedef int SublayerRows(Build *b, int x);
@@ -224,6 +215,7 @@ typedef int SublayerRows(Build *b, int x);
 static SublayerRows *const ffns[] = {
     [FfnDense] = dense,
     [FfnNone] = NULL,
+    [FfnExperts] = build_experts,
 };
 
 static int feed_forward(Build *b, int x)

@@ -50,9 +50,8 @@ int put_softcap(Build *b, int x, double cap, const char *word)
 
 static Type constant(Elem elem, int64_t rows, int64_t columns)
 {
-    return (Type){ elem,
-                   columns > 0 ? 2 : 1,
-                   { { rows, SymNone }, { columns, SymNone } } };
+    return (
+        Type){ elem, columns > 0 ? 2 : 1, { { .c = rows }, { .c = columns } } };
 }
 
 int put_table(Build *b, Op op, int64_t rows, int64_t columns, const char *word)

@@ -16,7 +16,7 @@ static int64_t dim_at(const Count *c, Dim d)
     case SymPT:
     case SymM:    return c->keys;
     case SymS:    return 1; /* of one sequence */
-    default:      return c->rows;
+    default:      return c->rows * (d.times > 0 ? d.times : 1);
     }
 }
 

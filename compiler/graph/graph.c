@@ -190,6 +190,25 @@ void graph_rename(Graph *g, Node *n, const char *suffix)
     n->word = arena_printf(g->arena, "%s%s", n->word, suffix);
 }
 
+const char *weight_part(Arena *a, const Node *n, int64_t e)
+{
+    const char *hole = n->parts ? strstr(n->name, "{e}") : NULL;
+    if (!hole)
+        return n->name;
+    return arena_printf(a, "%.*s%lld%s", (int)(hole - n->name), n->name,
+                        (long long)e, hole + 3);
+}
+
+int graph_routes(const Graph *g, int node)
+{
+    const Node *n = &g->nodes.at[node];
+    if (n->type.rank != 2 || n->type.dim[0].times == 0)
+        return -1;
+    if (n->op == OpSpread)
+        return n->in[1];
+    return n->nin > InRoutes ? n->in[InRoutes] : graph_routes(g, n->in[0]);
+}
+
 Index graph_names(Arena *a, const Graph *g)
 {
     Index names = { 0 };

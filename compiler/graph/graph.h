@@ -92,10 +92,12 @@ typedef enum {
     Syms
 } Sym;
 extern const char *const sym_name[Syms]; /* print.c */
-typedef struct {
+typedef struct {                         /* c: constant, or the bound */
     int64_t c;
     Sym sym;
-} Dim; /* c: constant, or the bound */
+    int64_t times; /* of the set's rows, each as often: choices of
+                      experts; 0: no such rows */
+} Dim;
 typedef enum {
     ElemF32,
     ElemI32,
@@ -116,6 +118,7 @@ typedef struct {
     Dim dim[3];
 } Type;
 
+enum { InRoutes = 4 /* of a Linear by experts */ };
 enum { MaxIn = 5, CacheSelf = 0, CacheCross = 1 };
 enum { PartKey, PartValue, PartQuery };
 
@@ -135,7 +138,9 @@ typedef struct { /* one operation and the tensor it makes */
     Pos pos;           /* the YAML key this came from */
     /* attributes; the op that uses each: */
     int readers;      /* Weight: bits of ReadBy, of a matrix */
-    double scale;     /* Scale, Embed, Attention */
+    int64_t parts;    /* Weight: tensors of a file that it is made of, {e}
+                         in its name being their number; 0: one */
+    double scale;     /* Scale, Embed, Attention, Weigh */
     double cap;       /* Softcap, Clip, Attention; 0: none */
     double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
     NormType norm;    /* Norm, AddNorm, HeadNorm */
@@ -149,17 +154,25 @@ typedef struct { /* one operation and the tensor it makes */
     double slope;     /* BiasAlibi: all slopes are multiplied by this */
     int64_t buckets, max_distance; /* BiasRelative */
     bool bidirectional;            /* BiasRelative */
-    bool sinks;    /* Softmax, Attention: the last input, a score a head */
-    PoolType pool; /* Pool */
-    CellType cell; /* Recurrent */
-    bool reversed; /* Recurrent: from the last row on */
+    int64_t experts;               /* Routes: of so many */
+    int64_t groups, groups_chosen; /* Choose */
+    bool group_pairs;              /* Choose: a group's score is the sum of
+                                      its best two, not its best */
+    bool sinks;                    /* Softmax, Attention: the last input, a
+                                      score a head */
+    bool softmax, normalize;       /* Weigh */
+    bool routing;                  /* Matmul, Linear: not of the network, but
+                                      for what chooses or weighs parts of it */
+    PoolType pool;                 /* Pool */
+    CellType cell;                 /* Recurrent */
+    bool reversed;                 /* Recurrent: from the last row on */
     int64_t state; /* floats that it leaves of a sequence for rows to come */
-    const MaskSpec *mask;        /* Mask, Attention; NULL: none */
-    Activation act;              /* Linear, Activate, Gate, Recurrent */
-    bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
-    BatchMember member;          /* Input */
-    int cache;                   /* Append, Recall: CacheSelf.. */
-    int part;                    /* Append, Recall, PackKv, Rotate: PartKey.. */
+    const MaskSpec *mask;          /* Mask, Attention; NULL: none */
+    Activation act;                /* Linear, Activate, Gate, Recurrent */
+    bool has_bias, has_residual;   /* Linear: in[2] / in[3] is there */
+    BatchMember member;            /* Input */
+    int cache;                     /* Append, Recall: CacheSelf.. */
+    int part; /* Append, Recall, PackKv, Rotate: PartKey.. */
 } Node;
 
 typedef struct { /* the nodes that read one */
@@ -190,12 +203,25 @@ int graph_uses(const Graph *g, int node);        /* number of reading edges */
 int graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
 void graph_sweep(Graph *g); /* drops OpNop, moves nodes after their inputs,
                                renumbers */
+/* The name of part e of a Weight. */
+const char *weight_part(Arena *a, const Node *n, int64_t e);
 int graph_result(const Graph *g);                 /* Output of the last entry */
 int graph_find(const Graph *g, const char *name); /* -1: none. The
                                encoder's last is "encoder.output" too */
 Index graph_names(Arena *a, const Graph *g);      /* of many to be found */
 Graph *graph_copy(Arena *a, const Graph *g);
 bool same_type(Type a, Type b);
+/* Rows of a matrix of weights and its columns; of each of the experts'. */
+static inline int64_t matrix_rows(Type w)
+{
+    return w.dim[w.rank - 2].c;
+}
+static inline int64_t matrix_columns(Type w)
+{
+    return w.dim[w.rank - 1].c;
+}
+/* The Routes by which the rows of a value lie; -1: they are no choices. */
+int graph_routes(const Graph *g, int node);
 /* Are both of one layer of one stack, or of none of its layers? */
 bool same_layer(const Node *a, const Node *b);
 /* A name in the place of `n`: "encoder.0.self_attn.q" of "q". */

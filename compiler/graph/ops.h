@@ -122,10 +122,28 @@ OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",
    pool, No, pooled(c), pool, SIZED(8, In0), STEP(pool))
 OP(L2Norm, "l2_norm", 1, 1, Row, "x / max(|x|, eps)",
    rows, Rows, 3 * out, l2_norm, ROUNDED(8), ROWS_BY("l2_norm_rows", 1, eps))
+OP(RowSoftmax, "row_softmax", 1, 1, Row, "exp(x - max) / sum, of each row",
+   rows, Rows, 4 * out, row_softmax, ABOVE(64, 1e-9),
+   ROWS("row_softmax_rows", 1))
+OP(Choose, "choose", 1, 2, Row,
+   "columns of the largest x + b, largest first; of equal ones the lower",
+   choose, No, 2 * columns(c, 0) * out, choose, EXACT, STEP(choose))
+OP(Weigh, "weigh", 2, 2, Row, "s x[ids], as softmax, or divided by their sum",
+   weigh, No, 6 * out, weigh, ABOVE(64, 1e-9), STEP(weigh))
+OP(Routes, "routes", 1, 1, Head, "ids, and where a sort by them puts the rows",
+   routes, No, 0, copy, EXACT, STEP(routes))
+OP(Spread, "spread", 2, 2, Head, "x of each of a row's ids",
+   spread, No, 0, spread, EXACT, STEP(spread))
+OP(Combine, "combine", 3, 3, Row, "sum of weight[j] x[j] of a row's ids",
+   combine, No, 2 * out * columns(c, 1), combine, SIZED(8, In0 | In1),
+   STEP(combine))
+OP(RowScale, "row_scale", 2, 2, Row, "x s, of each row",
+   row_scale, Elements, out, row_scale, ROUNDED(1),
+   ROWS("row_scale_rows", 2))
 OP(Output, "output", 1, 1, Sink, "a result of the entry",
    same, No, 0, copy, EXACT, STEP(output))
 /* made by passes */
-OP(Linear, "linear", 2, 4, Row, "act(x W^T + b) + residual",
+OP(Linear, "linear", 2, 5, Row, "act(x W^T + b) + residual",
    linear, Residual, 2 * out * columns(c, 1) + epilogue(n) * out,
    linear, SUMMED_BY(8, linear), STEP(product))
 OP(Quantize, "quantize", 1, 1, Row,

@@ -21,6 +21,19 @@ static const char *const entry_name[] = {
     [EntryDecode] = "decode",
 };
 
+/* "2 " in front of n: that often. */
+typedef struct {
+    char text[24];
+} Times;
+
+static Times times_text(Dim d)
+{
+    Times t = { "" };
+    if (d.times > 0)
+        snprintf(t.text, sizeof t.text, "%lld ", (long long)d.times);
+    return t;
+}
+
 static void add_type(Buffer *b, Type t)
 {
     buffer_printf(b, "%s[", elem_name[t.elem]);
@@ -29,7 +42,8 @@ static void add_type(Buffer *b, Type t)
         if (t.dim[i].sym == SymNone)
             buffer_printf(b, "%s%lld", comma, (long long)t.dim[i].c);
         else
-            buffer_printf(b, "%s%s", comma, sym_name[t.dim[i].sym]);
+            buffer_printf(b, "%s%s%s", comma, times_text(t.dim[i]).text,
+                          sym_name[t.dim[i].sym]);
     }
     buffer_add(b, "]", 1);
 }
@@ -116,7 +130,8 @@ static void add_numbers(Attributes *b, const Node *n)
 {
     bool headed = n->op == OpSplit || n->op == OpAttention || n->op == OpRotate
                || n->op == OpHeadNorm;
-    bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention;
+    bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention
+               || n->op == OpWeigh;
     bool norms = n->op == OpNorm || n->op == OpAddNorm || n->op == OpHeadNorm;
     if (headed)
         add_count(b, "heads", n->heads);
@@ -130,6 +145,22 @@ static void add_numbers(Attributes *b, const Node *n)
         add_word(b, "norm", "rms");
     if (norms || n->op == OpL2Norm)
         add_real(b, "eps", n->eps);
+}
+
+/* How experts are chosen and weighed. */
+static void add_choice(Attributes *b, const Node *n)
+{
+    if (n->op == OpChoose && n->groups > 1) {
+        add_count(b, "groups", n->groups);
+        add_count(b, "groups chosen", n->groups_chosen);
+        add_word(b, "group score", n->group_pairs ? "pair" : "max");
+    }
+    if (n->op == OpWeigh && n->softmax)
+        add_word(b, NULL, "softmax");
+    if (n->op == OpWeigh && n->normalize)
+        add_word(b, NULL, "normalized");
+    if (n->op == OpRoutes)
+        add_count(b, "experts", n->experts);
 }
 
 /* The attributes that matter. */
@@ -150,6 +181,7 @@ static void add_attributes(Attributes *b, const Node *n)
     add_bias(b, n);
     if (n->sinks)
         add_word(b, "softmax", "sinks");
+    add_choice(b, n);
     if (n->mask)
         add_mask(b, n->mask);
     if (n->act != ActNone)
@@ -310,7 +342,8 @@ static void add_json_type(Buffer *b, Type t)
         if (t.dim[i].sym == SymNone)
             buffer_printf(b, "%s%lld", comma, (long long)t.dim[i].c);
         else
-            buffer_printf(b, "%s\"%s\"", comma, sym_name[t.dim[i].sym]);
+            buffer_printf(b, "%s\"%s%s\"", comma, times_text(t.dim[i]).text,
+                          sym_name[t.dim[i].sym]);
     }
     buffer_add(b, "]", 1);
 }

@@ -5,16 +5,16 @@
 Dim rows_of(const Spec *s, Sym sym)
 {
     if (sym == SymS) /* bounds are those of one sequence */
-        return (Dim){ 1, sym };
+        return (Dim){ .c = 1, .sym = sym };
     int64_t source = s->side[SideEncoder].max_len;
     int64_t target = s->side[SideDecoder].max_len;
     bool first = source && (sym == SymN || !target);
-    return (Dim){ first ? source : target, sym };
+    return (Dim){ .c = first ? source : target, .sym = sym };
 }
 
 static bool same_dim(Dim a, Dim b)
 {
-    return a.c == b.c && a.sym == b.sym;
+    return a.c == b.c && a.sym == b.sym && a.times == b.times;
 }
 
 bool same_type(Type a, Type b)
@@ -128,6 +128,45 @@ static bool shape_quantize(const Graph *g, Node *n)
     return is_matrix(in(g, n, 0)) && elem_arithmetic(elem) != ArithmeticF32;
 }
 
+/* One matrix, or by `routes` one for each of the experts. */
+static bool is_weight(const Type *w, bool by_experts)
+{
+    Type one = *w;
+    if (!by_experts)
+        return is_table(w);
+    one.rank = 2;
+    one.dim[0] = w->dim[1];
+    one.dim[1] = w->dim[2];
+    return w->rank == 3 && is_table(&one);
+}
+
+static bool is_ids(const Type *t)
+{
+    return t->elem == ElemI32 && t->rank == 2 && t->dim[1].sym == SymNone;
+}
+
+/* Each of the rows of `ids` as often as it has ids. */
+static Dim chosen_rows(const Type *ids)
+{
+    const Dim rows = ids->dim[0];
+    return (Dim){ .c = rows.c * ids->dim[1].c,
+                  .sym = rows.sym,
+                  .times = ids->dim[1].c };
+}
+
+static bool by_experts(const Node *n)
+{
+    return n->op == OpLinear && n->nin > InRoutes;
+}
+
+static bool routes_fit(const Graph *g, const Node *n)
+{
+    const Node *routes = &g->nodes.at[n->in[InRoutes]];
+    return routes->op == OpRoutes
+        && same_dim(in(g, n, 0)->dim[0], chosen_rows(&routes->type))
+        && in(g, n, 1)->dim[0].c == routes->experts;
+}
+
 /* Integers are multiplied by integers. */
 static bool shape_matmul(const Graph *g, Node *n)
 {
@@ -136,10 +175,11 @@ static bool shape_matmul(const Graph *g, Node *n)
     if (elem_arithmetic(x.elem) != ArithmeticF32
         && dtype_is_integer(elem_dtype(w->elem)))
         x.elem = ElemF32;
-    if (!is_matrix(&x) || !is_table(w) || !same_dim(x.dim[1], w->dim[1]))
+    if (!is_matrix(&x) || !is_weight(w, by_experts(n))
+        || !same_dim(x.dim[1], last(w)))
         return false;
-    n->type = (Type){ ElemF32, 2, { x.dim[0], w->dim[0] } };
-    return true;
+    n->type = (Type){ ElemF32, 2, { x.dim[0], w->dim[w->rank - 2] } };
+    return !by_experts(n) || routes_fit(g, n);
 }
 
 /* Rows and a vector of their width. */
@@ -184,13 +224,13 @@ static int64_t head_width(const Node *n, const Type *x)
 static bool shape_head_norm(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
-    Dim width = { head_width(n, &n->type), SymNone };
+    Dim width = { .c = head_width(n, &n->type) };
     return width.c > 0 && has_factors(g, n, 1, width);
 }
 
 static bool shape_rotate(const Graph *g, Node *n)
 {
-    Dim turned = { n->dims, SymNone };
+    Dim turned = { .c = n->dims };
     n->type = *in(g, n, 0);
     return n->dims > 0 && n->dims % 2 == 0 && n->dims <= head_width(n, &n->type)
         && covers(in(g, n, 1), 0, n->type.dim[0], turned);
@@ -202,6 +242,10 @@ static bool shape_linear(const Graph *g, Node *n)
         || n->has_residual != (n->nin > 3 && n->in[3] >= 0)
         || !shape_matmul(g, n))
         return false;
+    if (n->has_bias && by_experts(n))
+        return is_matrix(in(g, n, 2))
+            && same_dim(in(g, n, 2)->dim[0], in(g, n, 1)->dim[0])
+            && same_dim(in(g, n, 2)->dim[1], n->type.dim[1]);
     if (n->has_bias && !is_vector(in(g, n, 2), n->type.dim[1]))
         return false;
     return !n->has_residual || same_type(n->type, *in(g, n, 3));
@@ -210,8 +254,8 @@ static bool shape_linear(const Graph *g, Node *n)
 static bool shape_split(const Graph *g, Node *n)
 {
     const Type *x = in(g, n, 0);
-    Dim width = { head_width(n, x), SymNone };
-    n->type = (Type){ ElemF32, 3, { { n->heads, SymNone }, x->dim[0], width } };
+    Dim width = { .c = head_width(n, x) };
+    n->type = (Type){ ElemF32, 3, { { .c = n->heads }, x->dim[0], width } };
     return width.c > 0;
 }
 
@@ -220,7 +264,7 @@ static bool shape_merge(const Graph *g, Node *n)
     const Type *x = in(g, n, 0);
     if (!is_heads(x))
         return false;
-    Dim width = { x->dim[0].c * x->dim[2].c, SymNone };
+    Dim width = { .c = x->dim[0].c * x->dim[2].c };
     n->type = (Type){ ElemF32, 2, { x->dim[1], width } };
     return true;
 }
@@ -314,7 +358,7 @@ static bool shape_attention(const Graph *g, Node *n)
         || !same_dim(last(q), last(k)) || !same_dim(k->dim[1], v->dim[1])
         || !bias_fits(g, n, 3, q->dim[0]) || !sinks_fit(g, n, q->dim[0]))
         return false;
-    Dim width = { n->heads * v->dim[2].c, SymNone };
+    Dim width = { .c = n->heads * v->dim[2].c };
     n->type = (Type){ ElemF32, 2, { q->dim[1], width } };
     return true;
 }
@@ -369,6 +413,63 @@ static bool shape_rows(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
     return is_matrix(&n->type);
+}
+
+/* ------------------------------------------------------- experts */
+
+/* The type says how many are chosen. */
+static bool shape_choose(const Graph *g, Node *n)
+{
+    const Type *scores = in(g, n, 0);
+    const Dim chosen = n->type.dim[1];
+    if (!is_matrix(scores) || n->groups < 1 || scores->dim[1].c % n->groups != 0
+        || n->groups_chosen < 1 || n->groups_chosen > n->groups || chosen.c < 1
+        || chosen.c > scores->dim[1].c / n->groups * n->groups_chosen)
+        return false;
+    n->type = (Type){ ElemI32, 2, { scores->dim[0], chosen } };
+    return n->nin == 1 || is_vector(in(g, n, 1), scores->dim[1]);
+}
+
+static bool shape_weigh(const Graph *g, Node *n)
+{
+    const Type *scores = in(g, n, 0), *ids = in(g, n, 1);
+    n->type = *ids;
+    n->type.elem = ElemF32;
+    return is_matrix(scores) && is_ids(ids)
+        && same_dim(scores->dim[0], ids->dim[0]);
+}
+
+static bool shape_routes(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_ids(&n->type) && n->experts > 0;
+}
+
+static bool shape_spread(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0), *ids = in(g, n, 1);
+    n->type = *x;
+    n->type.dim[0] = chosen_rows(ids);
+    return is_matrix(x) && is_ids(ids) && same_dim(x->dim[0], ids->dim[0]);
+}
+
+static bool shape_combine(const Graph *g, Node *n)
+{
+    const Type *x = in(g, n, 0), *by = in(g, n, 1), *ids = in(g, n, 2);
+    n->type = *x;
+    n->type.dim[0] = ids->dim[0];
+    return is_matrix(x) && is_matrix(by) && is_ids(ids)
+        && same_dim(by->dim[0], ids->dim[0])
+        && same_dim(by->dim[1], ids->dim[1])
+        && same_dim(x->dim[0], chosen_rows(ids));
+}
+
+static bool shape_row_scale(const Graph *g, Node *n)
+{
+    const Type *by = in(g, n, 1);
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && is_matrix(by) && by->dim[1].c == 1
+        && same_dim(n->type.dim[0], by->dim[0]);
 }
 
 /* clang-format off */

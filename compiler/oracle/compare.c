@@ -272,7 +272,9 @@ static const double *integer_size(const Interp *in, const Node *n, Arena *a)
         const int64_t columns = interp_in(in, n, 1).rows;
         out[i] = fabs(out[i]) + fabs(terms[i]) * 0x1p-28;
         if (n->has_bias)
-            out[i] += fabs(interp_in(in, n, 2).at[i % columns]);
+            out[i] += fabs(interp_in(in, n, 2)
+                               .at[interp_expert(in, n, i / columns) * columns
+                                   + i % columns]);
         if (n->has_residual)
             out[i] += fabs(interp_in(in, n, 3).at[i]);
     }

@@ -27,6 +27,8 @@ static inline double dot(const double *a, const double *b, int64_t n)
 int64_t interp_extent(const Interp *in, Dim d);
 int64_t interp_elements(const Interp *in, Type t);
 Matrix interp_in(const Interp *in, const Node *n, int i); /* its input i */
+/* The expert of a row of a product; 0 where there are none. */
+int64_t interp_expert(const Interp *in, const Node *n, int64_t row);
 /* An activation of one number, by the formula of spec/activations.h. */
 double activation(Activation act, double x);
 

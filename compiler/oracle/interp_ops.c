@@ -41,9 +41,11 @@ void eval_first_row(const Interp *in, const Node *n, double *out)
 void eval_matmul(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
-    for (int64_t r = 0; r < x.rows; r++)
+    for (int64_t r = 0; r < x.rows; r++) {
+        const double *of = w.at + interp_expert(in, n, r) * w.rows * w.cols;
         for (int64_t c = 0; c < w.rows; c++)
-            *out++ = dot(x.at + r * x.cols, w.at + c * w.cols, x.cols);
+            *out++ = dot(x.at + r * x.cols, of + c * w.cols, x.cols);
+    }
 }
 
 void eval_quantize(const Interp *in, const Node *n, double *out)
@@ -130,7 +132,7 @@ void eval_linear(const Interp *in, const Node *n, double *out)
     for (int64_t i = 0; i < x.rows * w.rows; i++) {
         double y = out[i];
         if (bias)
-            y += bias[i % w.rows];
+            y += bias[interp_expert(in, n, i / w.rows) * w.rows + i % w.rows];
         y = activation(n->act, y);
         if (rest)
             y += rest[i];

@@ -40,13 +40,10 @@ static const double *load(Weights *w, const PackItem *item)
     return x;
 }
 
-/* The value of a Weight node: its tensor, by name. */
-static const double *weight_of(void *user, int node)
+static const double *tensor_of(Weights *w, const char *ours)
 {
-    Weights *w = user;
     const PackList *p = &w->engine->plan->pack;
-    const char *name = spec_packed_name(w->arena, w->g->spec,
-                                        w->g->nodes.at[node].name);
+    const char *name = spec_packed_name(w->arena, w->g->spec, ours);
     const int i = index_find(&w->items, name);
     if (i < 0)
         die("oracle: no weights are packed for %s", name);
@@ -55,6 +52,24 @@ static const double *weight_of(void *user, int node)
                          ? load_integers(w, &p->item[i])
                          : load(w, &p->item[i]);
     return w->tensor[i];
+}
+
+/* The value of a Weight node: its tensor, by name, or several of them. */
+static const double *weight_of(void *user, int node)
+{
+    Weights *w = user;
+    const Node *n = &w->g->nodes.at[node];
+    int64_t size = 1;
+    if (!n->parts)
+        return tensor_of(w, n->name);
+    for (int i = 1; i < n->type.rank; i++)
+        size *= n->type.dim[i].c;
+    double *all = arena_alloc(w->arena,
+                              (size_t)(n->parts * size) * sizeof *all);
+    for (int64_t e = 0; e < n->parts; e++)
+        memcpy(all + e * size, tensor_of(w, weight_part(w->arena, n, e)),
+               (size_t)size * sizeof *all);
+    return all;
 }
 
 static void open_weights(Weights *w, const Engine *e, const Graph *g, bool f32)

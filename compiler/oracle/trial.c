@@ -268,14 +268,24 @@ static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,
 static int64_t extent(const Trial *t, Dim d, int64_t sequence)
 {
     int64_t first;
+    if (d.times > 0)
+        return d.times * extent(t, (Dim){ .c = d.c, .sym = d.sym }, sequence);
     return d.sym == SymNone
              ? d.c
              : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
 }
 
 /* The row of n numbers that begins at `from`, as it is, or by its scale. */
-static void read_row(const float *from, Arithmetic a, int64_t n, double *out)
+static void read_row(const float *from, Elem elem, int64_t n, double *out)
 {
+    const Arithmetic a = elem_arithmetic(elem);
+    int32_t id;
+    for (int64_t i = 0; i < n && elem == ElemI32; i++) {
+        memcpy(&id, from + i, sizeof id);
+        out[i] = id;
+    }
+    if (elem == ElemI32)
+        return;
     const unsigned char *high = (const unsigned char *)from;
     const int64_t stored = dtype_stored(DtypeInt8, n);
     const bool two = a == ArithmeticInt15;
@@ -290,35 +300,65 @@ static void read_row(const float *from, Arithmetic a, int64_t n, double *out)
     }
 }
 
+/* Where a value that owns memory begins. */
+static const float *memory_of(const Trial *t, int owner)
+{
+    const Plan *p = t->engine->plan;
+    const Sample *x = t->sample;
+    const Entry entry = p->g->nodes.at[owner].entry;
+    int64_t batch = x->start[entry == EntryDecode][x->sequences];
+    if (t->engine->spec->kind == KindAttention
+        && x->start[1][x->sequences] > batch)
+        batch = x->start[1][x->sequences];
+    return (const float *)t->work[entry]
+         + affine_at(p->slot.at[p->value[owner].slot].at, batch, x->sequences,
+                     attn_parts(t->engine->parallel));
+}
+
+/* Rows that lie by expert, in the order of the rows that chose. */
+static void read_routed(const Trial *t, int node, int64_t first, int64_t rows,
+                        double *out)
+{
+    const Plan *p = t->engine->plan;
+    const Node *n = &p->g->nodes.at[node];
+    const int routes = graph_routes(p->g, node);
+    const Value *v = &p->value[node];
+    const float *place = memory_of(t, routes)
+                       + round16(p->g->nodes.at[routes].experts);
+    const float *at = memory_of(t, owner_of(p, node)) + v->column;
+    for (int64_t i = 0; i < rows * v->times; i++) {
+        double to;
+        read_row(place + first * v->times + i, ElemI32, 1, &to);
+        read_row(at + (int64_t)to * v->stride, n->type.elem, n->type.dim[1].c,
+                 out + i * n->type.dim[1].c);
+    }
+}
+
 bool trial_value(const Trial *t, int node, int64_t sequence, double *out)
 {
     const Plan *p = t->engine->plan;
     const Node *n = &p->g->nodes.at[node];
     int owner = owner_of(p, node);
     const Value *v = &p->value[node];
-    if (p->value[owner].place != PlaceArena
-        || p->g->nodes.at[owner].op == OpPackKv)
+    const Op op = p->g->nodes.at[owner].op;
+    if (p->value[owner].place != PlaceArena || op == OpPackKv || op == OpRoutes)
         return false;
     const Sample *x = t->sample;
-    int side = n->entry == EntryDecode;
-    int64_t batch = x->start[side][x->sequences], first, heads = 1;
-    if (t->engine->spec->kind == KindAttention
-        && x->start[1][x->sequences] > batch)
-        batch = x->start[1][x->sequences];
-    const Slot *slot = &p->slot.at[p->value[owner].slot];
-    const float *at = (const float *)t->work[n->entry]
-                    + affine_at(slot->at, batch, x->sequences,
-                                attn_parts(t->engine->parallel))
-                    + v->column;
+    int64_t first, heads = 1;
+    const float *at = memory_of(t, owner) + v->column;
     int64_t rows = rows_by(x, t->engine->spec, row_sym(n->type), sequence,
                            &first);
+    if (graph_routes(p->g, node) >= 0) {
+        read_routed(t, node, first, rows, out);
+        return true;
+    }
     if (n->type.rank == 3)
         heads = n->type.dim[0].c;
     int64_t cols = extent(t, n->type.dim[n->type.rank - 1], sequence);
     for (int64_t h = 0; h < heads; h++)
         for (int64_t r = 0; r < rows; r++, out += cols)
             read_row(at + (first + r) * v->stride + h * v->head_stride,
-                     elem_arithmetic(n->type.elem), cols, out);
+                     n->type.elem, cols, out);
     return true;
 }
 

@@ -78,9 +78,15 @@ static int absorb_residual(Graph *g, int root)
 {
     const Node *n = &g->nodes.at[root];
     int k = takes_residual(g, root, 1) ? 1 : 0;
-    if (other_end(g, n->in[1]))
-        pass_note(g, root, "%s", other_end(g, n->in[1]));
-    if (!takes_residual(g, root, k) || !pass_takes(g, n->in[k], root))
+    const char *other = other_end(g, n->in[1]);
+    if (other)
+        pass_note(g, root, "%s", other);
+    if (!takes_residual(g, root, k)) {
+        if (n->layer >= 0 && !other)
+            pass_note(g, root, "stays: no product is free to take it");
+        return 0;
+    }
+    if (!pass_takes(g, n->in[k], root))
         return 0;
     Node p = g->nodes.at[n->in[k]];
     if (!p.has_bias)

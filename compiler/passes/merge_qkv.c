@@ -39,7 +39,8 @@ static bool same_rows(const Graph *g, int a, int b)
 {
     const Node *x = &g->nodes.at[a], *y = &g->nodes.at[b];
     return mergeable(g, a) && mergeable(g, b) && x->in[0] == y->in[0]
-        && same_part(x, y) && x->sublayer == y->sublayer;
+        && same_part(x, y) && x->sublayer == y->sublayer && !x->routing
+        && !y->routing;
 }
 
 static int bias_of(const Graph *g, int matmul)
@@ -146,8 +147,23 @@ static void slice(Graph *g, int node, int whole, int64_t first)
     graph_set(g, node, n);
 }
 
+/* Products by experts that read the same rows: one, then the other. */
+static int leave_experts(Graph *g, int node)
+{
+    for (int i = node - 1; i >= 0; i--) {
+        const Node *n = &g->nodes.at[node], *before = &g->nodes.at[i];
+        if (!same_layer(n, before))
+            return 0;
+        if (before->op == OpLinear && before->in[0] == n->in[0])
+            pass_note(g, node, "stays apart from %s: by experts", before->name);
+    }
+    return 0;
+}
+
 static int merge_group(Graph *g, int first)
 {
+    if (g->nodes.at[first].nin > InRoutes && g->nodes.at[first].op == OpLinear)
+        return leave_experts(g, first);
     Group p = find_group(g, first);
     if (!may_merge(g, &p))
         return 0;

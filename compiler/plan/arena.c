@@ -30,9 +30,14 @@ static void find_reads(Plan *p)
             r->elsewhere |= !same_layer(reader, node_at(p, owner));
         }
     }
-    for (int i = 0; i < n; i++) /* kept: read back by name */
-        if (p->keep_all || node_at(p, i)->keep)
-            p->reads[owner_of(p, i)].last = p->order.n;
+    for (int i = 0; i < n; i++) { /* kept: read back by name */
+        if (!p->keep_all && !node_at(p, i)->keep)
+            continue;
+        const int routes = graph_routes(p->g, i);
+        p->reads[owner_of(p, i)].last = p->order.n;
+        if (routes >= 0)
+            p->reads[routes].last = p->order.n;
+    }
 }
 
 static bool all_readers_in(const Plan *p, int node, int region)
@@ -54,6 +59,8 @@ static SlotKind slot_kind(const Plan *p, int node, int until)
     const Region *r = &p->region.at[p->region_of[node]];
     if (node_at(p, node)->op == OpPackKv)
         return SlotPages;
+    if (node_at(p, node)->op == OpRoutes)
+        return SlotRoutes;
     if (row_sym(node_at(p, node)->type) == SymS)
         return SlotSequences;
     return r->row_block && until < p->order.n
@@ -103,11 +110,18 @@ static int reuse_operand(const Plan *p, int node, int place, SlotKind kind)
     return -1;
 }
 
+/* Rows that lie by expert are read by those of the batch in any order. */
+static int64_t slot_stride(const Plan *p, int node)
+{
+    const int64_t stride = p->value[node].stride;
+    return graph_routes(p->g, node) >= 0 ? -stride : stride;
+}
+
 /* A region that walks blocks of rows reads later rows of a slot after it has
  * written earlier ones, which does no harm where both have the same stride. */
 static bool read_in_region(const Plan *p, const Slot *s, int place)
 {
-    const int64_t stride = p->value[p->order.at[place]].stride;
+    const int64_t stride = slot_stride(p, p->order.at[place]);
     return s->kind == SlotRows && s->until >= 0 && s->stride != stride
         && p->region_of[p->order.at[s->until]]
                == p->region_of[p->order.at[place]];
@@ -142,9 +156,11 @@ static int64_t value_unit(const Plan *p, int node, SlotKind kind)
     if (kind == SlotPages)
         return pages_unit(node_at(p, node));
     const int64_t stride = p->value[node].stride;
+    if (kind == SlotRoutes)
+        return round16(stride);
     return kind == SlotParts
              ? stride * region_rows(p, &p->region.at[p->region_of[node]])
-             : stride;
+             : stride * p->value[node].times;
 }
 
 static void assign(Plan *p, int place)
@@ -173,7 +189,9 @@ static void assign(Plan *p, int place)
     }
     if (p->slot.at[s].unit < unit)
         p->slot.at[s].unit = unit;
-    p->slot.at[s].stride = p->value[node].stride;
+    if (kind == SlotRoutes && p->slot.at[s].fixed < round16(n->experts))
+        p->slot.at[s].fixed = round16(n->experts);
+    p->slot.at[s].stride = slot_stride(p, node);
     p->slot.at[s].until = until;
     p->value[node].slot = s;
 }
@@ -255,7 +273,8 @@ static void name_values(Plan *p)
 static AffineSize unit_floats(SlotKind kind, int64_t unit)
 {
     switch (kind) {
-    case SlotRows: return (AffineSize){ .rows = unit };
+    case SlotRoutes:
+    case SlotRows:   return (AffineSize){ .rows = unit };
     case SlotPages:
         return (AffineSize){ .rows = round16(unit / ATTN_PAGE),
                              .sequences = unit };
@@ -268,7 +287,10 @@ static AffineSize unit_floats(SlotKind kind, int64_t unit)
 AffineSize value_floats(const Plan *p, int node)
 {
     const SlotKind kind = p->slot.at[p->value[node].slot].kind;
-    return unit_floats(kind, value_unit(p, node, kind));
+    AffineSize size = unit_floats(kind, value_unit(p, node, kind));
+    if (kind == SlotRoutes)
+        size.c0 = round16(node_at(p, node)->experts);
+    return size;
 }
 
 static void place_slots(Plan *p)
@@ -281,6 +303,7 @@ static void place_slots(Plan *p)
                 continue;
             s->at = at;
             const AffineSize size = unit_floats(s->kind, s->unit);
+            at.c0 += s->fixed;
             at.rows += size.rows;
             at.sequences += size.sequences;
             at.parts += size.parts;

@@ -135,10 +135,11 @@ static bool weights_text(Plan *p, int node, double scale, Buffer *text)
         return weights_text(p, n->in[0], scale * n->scale, text);
     for (int k = 0; k < n->nin; k++)
         shared |= weights_text(p, n->in[k], scale, text);
-    if (n->op == OpWeight) {
-        const char *name = spec_packed_name(p->arena_, p->g->spec, n->name);
+    for (int64_t e = 0; n->op == OpWeight && (e == 0 || e < n->parts); e++) {
+        const char *ours = weight_part(p->arena_, n, e);
+        const char *name = spec_packed_name(p->arena_, p->g->spec, ours);
         buffer_printf(text, " %s %.17g", name, scale);
-        shared = name != n->name;
+        shared |= name != ours;
     }
     return shared;
 }
@@ -169,18 +170,27 @@ static void push_block(Plan *p, Block b)
     vec_push(p->arena_, &p->block, b);
 }
 
+/* Columns that a part has in its block: whole panels. */
+static int64_t part_columns(const Node *n)
+{
+    return round16(n->type.dim[1].c);
+}
+
 static void add_block(Plan *p, int root, int reader, PackLayout layout)
 {
     const Node *n = node_at(p, root), *r = node_at(p, reader);
     if (plan_block(p, root, layout) >= 0)
         return;
     const bool made = n->op == OpScale || n->op == OpStack;
+    const int64_t parts = n->parts > 0 ? n->parts : 1;
+    const bool vector = layout == PackVector;
     const Node *home = made ? r : n; /* whose struct it is in */
     push_block(p, (Block){ .root = root,
                            .layout = layout,
                            .dtype = dtype_of(n->type),
-                           .columns = n->type.dim[0].c,
-                           .k = n->type.rank == 2 ? n->type.dim[1].c : 1,
+                           .columns = n->parts ? parts * part_columns(n)
+                                               : n->type.dim[0].c,
+                           .k = vector ? 1 : matrix_columns(n->type),
                            .stack = home->stack,
                            .layer = home->layer });
 }
@@ -214,6 +224,8 @@ static void add_bias_block(Plan *p, int node)
 static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
     const Type type = node_at(p, n->in[k])->type;
+    if (is_product(n) && k == 2)
+        return PackVector;
     if ((has_product(n) && k == 1) || dtype_is_integer(dtype_of(type)))
         return PackPanels;
     return type.rank == 2 ? PackRows : PackVector;
@@ -299,7 +311,7 @@ static void rotary_item(Plan *p, PackItem *it)
 }
 
 static PackItem item_of(Plan *p, const Block *b, int node, double scale,
-                        int64_t first)
+                        int64_t first, const char *name)
 {
     const Node *n = node_at(p, node);
     const Spec *s = p->g->spec;
@@ -312,10 +324,10 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
                     .scaled = scale < 1 || scale > 1 };
     if (b->layout == PackVector) {
         it.rows = 1;
-        it.k = n->type.dim[0].c;
+        it.k = n->type.dim[n->type.rank - 1].c;
     } else {
-        it.rows = n->type.dim[0].c;
-        it.k = n->type.dim[1].c;
+        it.rows = matrix_rows(n->type);
+        it.k = matrix_columns(n->type);
     }
     if (n->op == OpRotaryTable) {
         rotary_item(p, &it);
@@ -326,7 +338,7 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
         it.halves = s->pos_layout == LayoutHalves;
         it.tensor2tensor = s->pos_exponent == ExponentTensor2tensor;
     } else {
-        read_from(p, &it, n->name);
+        read_from(p, &it, name);
     }
     return it;
 }
@@ -342,9 +354,13 @@ static int64_t flatten(Plan *p, const Block *b, int node, double scale,
             first = flatten(p, b, n->in[k], scale, first, list);
         return first;
     }
-    const PackItem it = item_of(p, b, node, scale, first);
-    vec_push(p->arena_, list, it);
-    return first + n->type.dim[0].c;
+    for (int64_t e = 0; e == 0 || e < n->parts; e++) {
+        const PackItem it = item_of(p, b, node, scale, first,
+                                    weight_part(p->arena_, n, e));
+        vec_push(p->arena_, list, it);
+        first += n->parts ? part_columns(n) : n->type.dim[0].c;
+    }
+    return first;
 }
 
 /* What has no tensor, or becomes another table than the tensor is. */

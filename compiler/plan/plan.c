@@ -26,7 +26,8 @@ static bool joins(const Plan *p, const Region *r, int node)
     if (pages_pair(a, b))
         return r->count == 1;
     return goes_by_rows(p, last) && goes_by_rows(p, node) && !p->keep_all
-        && same_layer(a, b) && row_sym(a->type) == row_sym(b->type);
+        && same_layer(a, b) && row_sym(a->type) == row_sym(b->type)
+        && a->type.dim[0].times == b->type.dim[0].times;
 }
 
 static void make_regions(Plan *p)

@@ -107,6 +107,7 @@ typedef struct { /* where a node's value lives */
     int base;            /* PlaceView: the node that owns the memory */
     int64_t column;      /* PlaceView: first column in its rows */
     int64_t stride;      /* floats from row to row */
+    int64_t times;       /* such rows for each of the batch's */
     int64_t head_stride; /* rank 3: floats from head to head of a row */
     int slot;            /* PlaceArena: index into Plan.slot */
     const char *name;    /* PlaceArena: what emitted C calls it */
@@ -142,13 +143,21 @@ typedef struct {     /* who reads a value, by place in the order */
 } Reads;
 
 /* What one slot of the arena is measured in. */
-typedef enum { SlotRows, SlotPages, SlotParts, SlotSequences } SlotKind;
+typedef enum {
+    SlotRows,
+    SlotPages,
+    SlotParts,
+    SlotSequences,
+    SlotRoutes /* rows, and a few numbers beside them */
+} SlotKind;
 
 typedef struct { /* arena memory, reused by values in turn */
     SlotKind kind;
     Entry entry;
     int64_t unit;   /* floats of a row, a page or a part */
-    int64_t stride; /* of the last value that was put there */
+    int64_t fixed;  /* beside them */
+    int64_t stride; /* of the last value that was put there; of rows that
+                       lie by expert it is negative */
     bool stream;    /* holds what goes from layer to layer */
     int until;      /* last place in order that reads it */
     AffineSize at;  /* floats from the arena's start */
@@ -222,6 +231,7 @@ int64_t round16(int64_t n);          /* the columns of panels that hold n */
 int64_t row_stride(int64_t columns); /* floats from row to row */
 Dtype dtype_of(Type t);              /* of weights */
 Sym row_sym(Type t);                 /* which rows a value has */
+int64_t row_times(Type t); /* and how many for each of them, 1 as a rule */
 typedef struct {   /* of a sequence's scan, in floats from one to the next: */
     int64_t state; /* the last state and, as long, the next */
     int64_t cell, sums;

@@ -70,11 +70,12 @@ static const char *by(const Plan *p, int64_t a, int64_t b)
 static TaskKey product_key(const Plan *p, TaskKind kind, int node)
 {
     const Node *n = node_at(p, node), *w = node_at(p, n->in[1]);
-    return (TaskKey){ .kind = kind,
-                      .dtype = dtype_of(w->type),
-                      .arithmetic = epilogue_of(p, node).arithmetic,
-                      .shape = by(p, w->type.dim[1].c, w->type.dim[0].c),
-                      .epilogue = product_epilogue(p, node) };
+    return (
+        TaskKey){ .kind = kind,
+                  .dtype = dtype_of(w->type),
+                  .arithmetic = epilogue_of(p, node).arithmetic,
+                  .shape = by(p, matrix_columns(w->type), matrix_rows(w->type)),
+                  .epilogue = product_epilogue(p, node) };
 }
 
 static TaskKey attention_key(const Plan *p, int node)
@@ -236,10 +237,9 @@ static int64_t usual_rows(const Plan *p, const Task *t)
         if (!is_product(n))
             continue;
         const Type *w = &node_at(p, n->in[1])->type;
-        const int64_t all = w->dim[1].c * round16(w->dim[0].c);
-        numbers += all;
-        bytes += dtype_column_bytes(dtype_of(*w), w->dim[1].c)
-               * round16(w->dim[0].c);
+        const int64_t k = matrix_columns(*w), all = round16(matrix_rows(*w));
+        numbers += k * all;
+        bytes += dtype_column_bytes(dtype_of(*w), k) * all;
     }
     return target_row_block(&p->target, bytes, numbers);
 }
@@ -420,8 +420,8 @@ TaskShape task_shape(const Plan *p, const Task *t)
         return s;
     const Node *n = node_at(p, t->node), *b = node_at(p, n->in[1]);
     if (t->key.kind != TaskAttention) {
-        s.k = b->type.dim[1].c;
-        s.n = b->type.dim[0].c;
+        s.k = matrix_columns(b->type);
+        s.n = matrix_rows(b->type);
         s.bias = n->op == OpLinear && n->has_bias;
         s.residual = n->op == OpLinear && n->has_residual;
         s.weights = s.k * round16(s.n);

@@ -77,6 +77,12 @@ Sym row_sym(Type t)
     return t.dim[t.rank == 3 ? 1 : 0].sym;
 }
 
+int64_t row_times(Type t)
+{
+    const int64_t times = t.dim[t.rank == 3 ? 1 : 0].times;
+    return times > 0 ? times : 1;
+}
+
 int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts)
 {
     return l.c0 + l.rows * rows + l.sequences * sequences + l.parts * parts;
@@ -130,7 +136,10 @@ static Value arena_value(const Node *n)
 {
     const Type *t = &n->type;
     Value v = { .place = PlaceArena, .base = -1, .slot = -1 };
-    if (elem_arithmetic(t->elem) != ArithmeticF32) {
+    v.times = row_times(*t);
+    if (n->op == OpRoutes) {
+        v.stride = t->dim[1].c;
+    } else if (elem_arithmetic(t->elem) != ArithmeticF32) {
         v.stride = quantized_stride(elem_arithmetic(t->elem), t->dim[1].c);
     } else if (t->rank == 2) {
         v.stride = row_stride(t->dim[1].c);

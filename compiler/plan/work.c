@@ -26,7 +26,8 @@ int64_t step_work(const Plan *p, int node)
     switch (n->op) {
     case OpMatmul:
     case OpLinear:
-    case OpRecurrent: return 2 * n->type.dim[1].c * all[n->in[1]].type.dim[1].c;
+    case OpRecurrent:
+        return 2 * n->type.dim[1].c * matrix_columns(all[n->in[1]].type);
     case OpAttention:
         return n->heads
              * (2 * (all[n->in[1]].type.dim[2].c + all[n->in[2]].type.dim[2].c)

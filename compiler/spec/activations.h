@@ -24,6 +24,7 @@ ACT(GeluTanh,    "gelu_tanh",      "geglu_tanh",     None,
 ACT(Silu,        "silu",           "swiglu",         None, x / (1 + exp(-x)))
 ACT(QuickGelu,   "quick_gelu",     NULL,             None,
     x / (1 + exp(-1.702 * x)))
+ACT(Sigmoid,     "sigmoid",        "glu",            None, 1 / (1 + exp(-x)))
 ACT(Tanh,        "tanh",           NULL,             None, tanh(x))
 ACT(ClippedGelu, "clipped_gelu",   "clipped_swiglu", ClippedPlus1,
     (x > 7 ? 7 : x) / (1 + exp(-1.702 * (x > 7 ? 7 : x))))

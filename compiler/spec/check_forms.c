@@ -224,6 +224,8 @@ static void check_norm_bias(Spec *s, const FieldState *state)
 static void check_ffn(Spec *s, const FieldState *state)
 {
     check_details(s, state, "ffn.type", s->ffn, "feed-forward networks");
+    if (s->ffn == FfnExperts)
+        check_experts(s);
 }
 
 /* ------------------------------------------------------------- mixing --- */
@@ -455,7 +457,9 @@ const Check form_checks[] = {
                          "masking.decoder", "mix.direction" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",
                          "residual.type" } },
-    { check_ffn,       { "ffn.type" } },
+    { check_ffn,       { "ffn.type", "ffn.experts", "ffn.chosen", "ffn.groups",
+                         "ffn.groups_chosen", "ffn.group_score", "ffn.shared",
+                         "ffn.shared_gate" } },
     { check_input,     { "input.type", "input.width", "input.class_token",
                          "embedding.types" } },
     { check_head,      { "head.type", "input.type" } },

@@ -69,7 +69,9 @@ static const char *const places[] = { "post", "pre", "inside", "both", NULL };
 static const char *const residuals[] = { "add", "none", NULL };
 static const char *const qk_norms[] = { "false", "true", "width", NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
-static const char *const ffns[] = { "dense", "none", NULL };
+static const char *const ffns[] = { "dense", "none", "experts", NULL };
+static const char *const routings[] = { "before", "after", "sigmoid", NULL };
+static const char *const group_scores[] = { "max", "pair", NULL };
 static const char *const inputs[] = { "tokens", "real", NULL };
 static const char *const heads[] = { "default", "rows",     "logits",
                                      "pool",    "classify", "token_classify",
@@ -202,6 +204,11 @@ static void follow_v(Spec *s)
 static void follow_o(Spec *s)
 {
     s->bias_o = s->has_o;
+}
+
+static void follow_groups(Spec *s)
+{
+    s->ffn_groups_chosen = s->ffn_groups;
 }
 
 static void follow_alpha(Spec *s)

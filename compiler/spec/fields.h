@@ -154,6 +154,8 @@ char *name_text(Arena *a, const SpecName *n); /* a line, for the hash */
 typedef struct {
     const char *rest, *layer;
     int digits;
+    const char *expert; /* and of {e} */
+    int expert_digits;
 } NameMatch;
 bool names_match(const char *pattern, const char *name, NameMatch *m);
 /* What a row may say; each is asked for by itself. */
@@ -172,6 +174,8 @@ const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
 bool names_one_tensor(const SpecName *n);
 /* `name` with {i} in the place of a layer's number. */
 void names_any_layer(const char *name, char *text, size_t size);
+/* Are ours experts one by one, theirs one behind the other in a tensor? */
+bool names_stacked(const SpecName *n);
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m);
 
 /* names_read.c. Adds to the map of weight names, or replaces there. */
@@ -203,10 +207,11 @@ void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
 /* A check runs when all the fields that it reads have values. */
 typedef struct {
     void (*check)(Spec *s, const FieldState *state);
-    const char *reads[8];
+    const char *reads[9];
 } Check;
 void check_scaling(Spec *s, const FieldState *state);    /* rotary.c */
 void check_arithmetic(Spec *s, const FieldState *state); /* dtypes.c */
+void check_experts(const Spec *s);                       /* check_ffn.c */
 extern const Check form_checks[]; /* check_forms.c; ends with 0 */
 static inline bool is(const FieldState *state, const char *key,
                       FieldState wanted)

@@ -25,6 +25,11 @@ const char *const weight_names[] = {
     "decoder.{i}.cross_attn.q", "decoder.{i}.cross_attn.k",
     "decoder.{i}.cross_attn.v", "decoder.{i}.cross_attn.o",
     "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2", "{s}.{i}.ffn.w3",
+    "{s}.{i}.ffn.router", "{s}.{i}.ffn.correction",
+    "{s}.{i}.ffn.experts.{e}.w1", "{s}.{i}.ffn.experts.{e}.w2",
+    "{s}.{i}.ffn.experts.{e}.w3", "{s}.{i}.ffn.shared.w1",
+    "{s}.{i}.ffn.shared.w2", "{s}.{i}.ffn.shared.w3",
+    "{s}.{i}.ffn.shared_gate",
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
     "{s}.{i}.norm1_after", "{s}.{i}.norm2_after", "decoder.{i}.norm3_after",
     "head.dense", "head.norm", "classifier", "q", "k", "v", "o", NULL
@@ -46,8 +51,8 @@ static bool fits(const char *pattern, const char *name)
 {
     size_t p = segment(pattern), n = segment(name);
 
-    if (p == 3 && !strncmp(pattern, "{i}", 3))
-        return all_digits(name, n) || (n == 3 && !strncmp(name, "{i}", 3));
+    if (p == 3 && (!strncmp(pattern, "{i}", 3) || !strncmp(pattern, "{e}", 3)))
+        return all_digits(name, n) || (n == 3 && !strncmp(name, pattern, 3));
     if (p == 3 && !strncmp(pattern, "{s}", 3))
         return n == 7
             && (!strncmp(name, "encoder", 7) || !strncmp(name, "decoder", 7));
@@ -56,13 +61,16 @@ static bool fits(const char *pattern, const char *name)
 
 bool names_match(const char *pattern, const char *name, NameMatch *m)
 {
-    *m = (NameMatch){ .layer = "" };
+    *m = (NameMatch){ .layer = "", .expert = "" };
     for (;;) {
         if (!fits(pattern, name))
             return false;
-        if (*pattern == '{') {
+        if (!strncmp(pattern, "{i}", 3)) {
             m->layer = name;
             m->digits = (int)segment(name);
+        } else if (!strncmp(pattern, "{e}", 3)) {
+            m->expert = name;
+            m->expert_digits = (int)segment(name);
         }
         pattern += segment(pattern);
         name += segment(name);
@@ -116,14 +124,21 @@ char *name_text(Arena *a, const SpecName *n)
 }
 
 /* ------------------------------------------------------------ mapping --- */
+static char *fill_hole(Arena *a, const char *pattern, const char *hole,
+                       const char *text, int bytes)
+{
+    const char *at = strstr(pattern, hole);
+
+    if (!at)
+        return arena_strdup(a, pattern);
+    return arena_printf(a, "%.*s%.*s%s", (int)(at - pattern), pattern, bytes,
+                        text, at + 3);
+}
+
 char *names_replace(Arena *a, const char *pattern, const NameMatch *m)
 {
-    const char *hole = strstr(pattern, "{i}");
-
-    if (!hole)
-        return arena_strdup(a, pattern);
-    return arena_printf(a, "%.*s%.*s%s", (int)(hole - pattern), pattern,
-                        m->digits, m->layer, hole + 3);
+    return fill_hole(a, fill_hole(a, pattern, "{i}", m->layer, m->digits),
+                     "{e}", m->expert, m->expert_digits);
 }
 
 static bool says(const SpecName *row, NameWay way)
@@ -154,20 +169,32 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     return row && says(row, way) ? row : NULL;
 }
 
-void names_any_layer(const char *name, char *text, size_t size)
+/* The first number is a layer's, the next an expert's. */
+static void any_number(const char *name, char *text, size_t size, bool layers,
+                       bool experts)
 {
     size_t n = 0;
+    int numbers = 0;
 
     while (*name && n + segment(name) + 4 < size) {
         const size_t bytes = segment(name);
         const bool number = all_digits(name, bytes);
-        n += (size_t)snprintf(text + n, size - n, "%.*s",
-                              number ? 3 : (int)bytes, number ? "{i}" : name);
+        const bool any = number && (numbers ? experts : layers);
+        n += (size_t)snprintf(text + n, size - n, "%.*s", any ? 3 : (int)bytes,
+                              !any      ? name
+                              : numbers ? "{e}"
+                                        : "{i}");
+        numbers += number;
         name += bytes;
         if (*name)
             text[n++] = *name++;
     }
     text[n] = '\0';
+}
+
+void names_any_layer(const char *name, char *text, size_t size)
+{
+    any_number(name, text, size, true, false);
 }
 
 static size_t segments_of(const char *name)
@@ -189,22 +216,31 @@ static size_t beginning(const char *name, size_t segments)
     return (size_t)(at - name);
 }
 
-/* The longest row; of two as long that which names a layer by its number. */
+/* The longest row; of two as long that which names a layer by its number, or an
+ * expert. */
 const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
                            NameMatch *m)
 {
-    char any[MostNameBytes + 1];
+    enum { Ways = 4 }; /* bits: any layer, any expert */
+    char name[Ways][MostNameBytes + 1];
+    const size_t segments = s->names.n ? segments_of(canonical) : 0;
 
-    names_any_layer(canonical, any, sizeof any);
-    for (size_t n = s->names.n ? segments_of(any) : 0; n > 0; n--) {
-        const SpecName *row = row_of(s, canonical, beginning(canonical, n),
-                                     way);
-        if (!row)
-            row = row_of(s, any, beginning(any, n), way);
-        if (row && names_match(row->ours, canonical, m))
-            return row;
-    }
+    for (int i = 0; i < Ways && segments; i++)
+        any_number(canonical, name[i], sizeof name[i], i & 1, i & 2);
+    for (size_t n = segments; n > 0; n--)
+        for (int i = 0; i < Ways; i++) {
+            const SpecName *row = row_of(s, name[i], beginning(name[i], n),
+                                         way);
+            if (row && names_match(row->ours, canonical, m))
+                return row;
+        }
     return NULL;
+}
+
+bool names_stacked(const SpecName *n)
+{
+    return n && n->theirs && strstr(n->ours, "{e}")
+        && !strstr(n->theirs, "{e}");
 }
 
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical)

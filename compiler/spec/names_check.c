@@ -47,11 +47,11 @@ static const char *beginning(Arena *a, const char *row, const char *weight)
 
     for (; *row && *weight; dot = ".") {
         size_t r = strcspn(row, "."), w = strcspn(weight, ".");
-        bool hole = r == 3 && !strncmp(row, "{i}", 3);
+        bool hole = r == 3 && *row == '{';
         if (digits(weight, w) != (hole || digits(row, r)))
             return NULL;
         name = arena_printf(a, "%s%s%.*s", name, dot, hole ? 3 : (int)w,
-                            hole ? "{i}" : weight);
+                            hole ? row : weight);
         row += r + (row[r] == '.');
         weight += w + (weight[w] == '.');
     }
@@ -190,6 +190,8 @@ static int by_origin(const void *a, const void *b)
 
     if (order)
         return order;
+    if (x->from.slice != y->from.slice)
+        return x->from.slice < y->from.slice ? -1 : 1;
     if (x->from.first != y->from.first)
         return x->from.first < y->from.first ? -1 : 1;
     return strcmp(x->weight, y->weight);
@@ -199,13 +201,15 @@ static int by_origin(const void *a, const void *b)
 static bool meant(const Origin *x, const Origin *y)
 {
     return x->row == y->row && names_one_tensor(x->row)
-        && x->from.first == y->from.first;
+        && x->from.first == y->from.first && x->from.slice == y->from.slice;
 }
 
 /* Two of one tensor, in order. What is described in two ways is not
  * looked at closely: rows and columns always cross.                         */
 static bool overlap(const FileTensor *x, const FileTensor *y)
 {
+    if (x->slices && x->slices == y->slices && x->slice != y->slice)
+        return false;
     return !x->groups || x->groups != y->groups || x->stride != y->stride
         || x->by_columns != y->by_columns || x->transposed != y->transposed
         || y->first < x->first + x->take;

@@ -177,13 +177,15 @@ static bool good_name(const Yaml *n)
 
 static bool good_pair(const Yaml *ours, const SpecName *n)
 {
-    bool mine = strstr(n->ours, "{i}");
+    bool mine = strstr(n->ours, "{i}"), expert = strstr(n->ours, "{e}");
 
     if (!known_prefix(n->ours)) {
         error_at(ours->pos, "'%s' begins no name of a weight", quote(n->ours));
         note_at((Pos){ 0 }, "`attnc fields` lists the names");
     } else if (n->theirs && strstr(n->theirs, "{i}") && !mine) {
         error_at(n->pos, "{i} must stand in the weight's name too");
+    } else if (n->theirs && strstr(n->theirs, "{e}") && !expert) {
+        error_at(n->pos, "{e} must stand in the weight's name too");
     } else {
         return true;
     }

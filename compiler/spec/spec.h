@@ -63,7 +63,11 @@ typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
 /* what of the embeddings a product takes to d_model */
 typedef enum { ProjectNone, ProjectSum, ProjectTokens } EmbedProject;
 typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;
-typedef enum { FfnDense, FfnNone } FfnType;
+typedef enum { FfnDense, FfnNone, FfnExperts } FfnType;
+/* what experts are chosen by, and weighed by: softmax over all, or over those
+ * that were chosen; sigmoids */
+typedef enum { RouteBefore, RouteAfter, RouteSigmoid } RouteSoftmax;
+typedef enum { GroupMax, GroupPair } GroupScore;
 typedef enum { InputTokens, InputReal } InputType;
 /* what is made of the last layer's rows */
 typedef enum {
@@ -242,6 +246,16 @@ struct Spec {
     Activation activation;
     bool gated; /* w2 (act(w1 x) * (w3 x)) */
     FfnType ffn;
+    int64_t ffn_experts, ffn_chosen; /* FfnExperts; so the rest */
+    RouteSoftmax ffn_softmax;
+    bool ffn_normalize;   /* the chosen weights sum to 1 */
+    bool ffn_router_bias; /* the router's product adds a bias */
+    bool ffn_correction;  /* one more is added for the choice alone */
+    int64_t ffn_groups, ffn_groups_chosen;
+    GroupScore ffn_group_score;
+    double ffn_factor;    /* of the weights */
+    int64_t ffn_shared;   /* columns of the shared experts; 0: none */
+    bool ffn_shared_gate; /* a sigmoid of their own */
     bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn, bias_logits;
     bool has_q, has_k, has_v, has_o; /* kind attention: projection there */
     EmbedScale embed_scale;

@@ -1,6 +1,7 @@
 /* weight_slices.c: rows of `names` that say more than a name: tensors of the
  * file that hold several of ours side by side. From them, where in the file the
  * elements of one of our tensors are.                                       */
+#include <stdlib.h>
 #include <string.h>
 
 #include "spec/fields.h"
@@ -34,12 +35,16 @@ static const SpecSide *side_of(const Spec *s, const char *name)
 static int64_t size_of(const Spec *s, const char *name, bool columns)
 {
     const SpecSide *p = side_of(s, name);
+    const int64_t d_ff = strstr(name, ".shared.") ? s->ffn_shared : p->d_ff;
     const int64_t size[Products][2] = {
         /* rows, columns */
-        { p->h * p->d_k, s->d_model },    { p->h_kv * p->d_k, s->d_model },
-        { p->h_kv * p->d_v, s->d_model }, { s->d_model, p->h * p->d_v },
-        { p->d_ff, s->d_model },          { s->d_model, p->d_ff },
-        { p->d_ff, s->d_model },
+        { p->h * p->d_k, s->d_model },
+        { p->h_kv * p->d_k, s->d_model },
+        { p->h_kv * p->d_v, s->d_model },
+        { s->d_model, p->h * p->d_v },
+        { d_ff, s->d_model },
+        { s->d_model, d_ff },
+        { d_ff, s->d_model },
     };
     return size[product_of(name)][columns];
 }
@@ -102,6 +107,10 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
     out->scale = scale ? (float)scale->scale : 1;
     out->add = add ? (float)add->add : 0;
     out->name = spec_file_name(a, s, ours);
+    if (names_stacked(n)) {
+        out->slices = s->ffn_experts;
+        out->slice = strtol(m.expert, NULL, 10);
+    }
     if (!n || !n->nparts || (bias && n->by_columns))
         return true;
     return slices_fit(s, n, out);

@@ -39,7 +39,8 @@ static CallSize product_size(const Plan *p, int node,
                              const struct attn_batch *b, int threads)
 {
     const Region *r = &p->region.at[p->region_of[node]];
-    const int64_t all = rows_in(row_sym(p->g->nodes.at[node].type), b);
+    const int64_t all = rows_in(row_sym(p->g->nodes.at[node].type), b)
+                      * row_times(p->g->nodes.at[node].type);
     const int64_t block = r->count > 1 ? region_rows(p, r) : all;
     int64_t work = 0, rows = all;
     for (int i = 0; i < r->count; i++)

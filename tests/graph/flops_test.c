@@ -40,15 +40,13 @@ static int add(Node n)
 
 static int table(int64_t rows, int64_t columns)
 {
-    Type t = { ElemF32,
-               columns ? 2 : 1,
-               { { rows, SymNone }, { columns, SymNone } } };
+    Type t = { ElemF32, columns ? 2 : 1, { { .c = rows }, { .c = columns } } };
     return add((Node){ .op = OpWeight, .type = t });
 }
 
 static int rows_in(void)
 {
-    Type t = { ElemF32, 2, { { 8, SymT }, { Columns, SymNone } } };
+    Type t = { ElemF32, 2, { { .c = 8, .sym = SymT }, { .c = Columns } } };
     return add((Node){ .op = OpInput, .type = t, .member = BatchInput });
 }
 
@@ -162,9 +160,9 @@ static void count_masked(Entry entry, MaskSpec mask, int64_t keys, int pairs)
 {
     Type t = { ElemF32,
                3,
-               { { 2, SymNone },
-                 { 8, entry == EntryDecode ? SymT : SymN },
-                 { 3, SymNone } } };
+               { { .c = 2 },
+                 { .c = 8, .sym = entry == EntryDecode ? SymT : SymN },
+                 { .c = 3 } } };
     const int q = add((Node){ .op = OpInput, .type = t });
     t.dim[1].sym = entry == EntryDecode ? SymPT : SymN;
     const int k = add((Node){ .op = OpInput, .type = t });

@@ -51,9 +51,7 @@ static int add(Node n)
 
 static int weight(int64_t rows, int64_t cols, const double *x)
 {
-    Type t = { ElemF32,
-               cols ? 2 : 1,
-               { { rows, SymNone }, { cols, SymNone } } };
+    Type t = { ElemF32, cols ? 2 : 1, { { .c = rows }, { .c = cols } } };
     int node = add((Node){ .op = OpWeight, .type = t });
     constant[node] = x;
     return node;
@@ -64,8 +62,8 @@ static int input(int64_t rows, int64_t cols, const double *x)
 {
     Type t = { ElemF32,
                2,
-               { { spec.side[SideDecoder].max_len, SymT },
-                 { cols, SymNone } } };
+               { { .c = spec.side[SideDecoder].max_len, .sym = SymT },
+                 { .c = cols } } };
     in.length[SymT] = in.length[SymPT] = rows;
     in.rows[0] = x;
     return add((Node){ .op = OpInput, .type = t, .member = BatchInput });
@@ -170,7 +168,7 @@ static void test_embed(void **state)
                         places[32] = { 0.5, 0.25, 0.125, 1 };
     static const int32_t ids[] = { 2, 0 };
     int t = weight(3, 2, table), p = weight(16, 2, places);
-    Type type = { ElemI32, 1, { { 16, SymT } } };
+    Type type = { ElemI32, 1, { { .c = 16, .sym = SymT } } };
     int i = add((Node){ .op = OpInput, .type = type });
     in.length[SymT] = 2;
     in.ids[EntryDecode] = ids;
@@ -192,7 +190,7 @@ static void test_moves(void **state)
     int a = input(2, 4, x);
     int split = add((Node){ .op = OpSplit, .in = { a }, .nin = 1, .heads = 2 });
     int merge = unary(OpMerge, split);
-    Type two = { ElemF32, 2, { { 0, SymNone }, { 2, SymNone } } };
+    Type two = { ElemF32, 2, { { .c = 0 }, { .c = 2 } } };
     int slice = add((Node){
         .op = OpSlice, .in = { a }, .nin = 1, .first = 1, .type = two });
     int select = unary(OpSelect, a);

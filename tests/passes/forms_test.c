@@ -192,7 +192,8 @@ static bool are_apart(const Graph *g, const Node *a, const Node *b,
     const bool products = (a->op == OpMatmul || a->op == OpLinear)
                        && (b->op == OpMatmul || b->op == OpLinear);
     if (!products || a->layer < 0 || !same_layer(a, b)
-        || a->sublayer != b->sublayer || a->in[0] != b->in[0])
+        || a->sublayer != b->sublayer || a->in[0] != b->in[0] || a->routing
+        || b->routing)
         return false;
     return !strstr(log, arena_printf(g->arena, "merge-qkv: %s",
                                      graph_name(g->arena, a, "")));

@@ -60,6 +60,8 @@ static inline void say_sides(RandomForm *f, const char *key, const int64_t v[2])
         say_int(&f->r, key, v[only_side(f)]);
 }
 
+#include "support/random_sublayers.h"
+
 /* ------------------------------------------------------------- sizes --- */
 static inline void form_side(RandomForm *f, Side side)
 {
@@ -316,25 +318,6 @@ static inline void form_ffn(RandomForm *f)
               (int64_t[]){ AMONG(r, 1, 8, 17, 32), AMONG(r, 3, 16, 17, 33) });
 }
 
-/* What mixes rows in the place of attention. */
-static inline void form_mix(RandomForm *f)
-{
-    RandomSpec *r = &f->r;
-    const char *direction = has_target(r)
-                              ? "forward"
-                              : WORD(r, "forward", "backward", "both");
-    const char *cell = WORD(r, "simple, activation: tanh", "lstm", "gru",
-                            "simple, activation: relu");
-    const int64_t width = AMONG(r, 1, 7, 16, 20, 33, 64);
-
-    r->matrix = WORD(r, "recurrent.hidden", "recurrent.input");
-    if (!strcmp(direction, "backward"))
-        r->matrix = "recurrent.backward.hidden";
-    say(r, "mix",
-        TEXT(f, "{type: recurrent, cell: %s, direction: %s%s}", cell, direction,
-             coin(r) ? "" : TEXT(f, ", width: %lld", (long long)width)));
-}
-
 static inline void form_layer(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -349,6 +332,8 @@ static inline void form_layer(RandomForm *f)
              yes_no(r)));
     if (one_in(f, 6))
         say(r, "ffn", "none");
+    else if (one_in(f, 3))
+        form_experts(f);
     else
         form_ffn(f);
 }

@@ -35,6 +35,15 @@ INLINE v v_times_sigmoid(v x, v u)
     return v_fma(below, e, above) / (v_splat(1.0f) + e);
 }
 
+//: v_sigmoid needs: v_splat v_max v_exp
+/* 1 / (1 + e^-x); below -88 as there. Small results keep
+ * their digits. */
+INLINE v v_sigmoid(v x)
+{
+    const v one = v_splat(1.0f);
+    return one / (one + v_exp(-v_max(v_splat(-88.0f), x)));
+}
+
 //: v_relu needs: v_splat v_max
 /* max(x, 0). */
 INLINE v v_relu(v x)

@@ -3,14 +3,6 @@
  * j at g d + j; sums: those of the last state h, to which the bias is added;
  * NULL: there is none. */
 
-//: v_sigmoid needs: v_splat v_max v_exp
-/* 1 / (1 + e^-x); below -88 as there. */
-INLINE v v_sigmoid(v x)
-{
-    const v one = v_splat(1.0f);
-    return one / (one + v_exp(-v_max(v_splat(-88.0f), x)));
-}
-
 //: gate_of needs: load_some
 /* The product of a state, and its bias: n columns from `at` on. */
 INLINE v gate_of(const float *sums, const float *bias, int64_t at, int64_t n)

@@ -1,0 +1,154 @@
+/* build_experts.c: a feed-forward network of experts, of which each row goes
+ * through those that a product with its own columns chooses [Shazeer et al.
+ * 2017], and the shared ones through which all rows go.                     */
+#include "graph/build.h"
+
+/* A matrix, or a bias (columns 0), of each of the experts. The file has them
+ * one by one: {e} is the number. */
+static int put_experts(Build *b, int64_t rows, int64_t columns,
+                       const char *word)
+{
+    const bool matrix = columns > 0;
+    Node n = { .op = OpWeight,
+               .type = { .rank = matrix ? 3 : 2,
+                         .dim = { { .c = b->s->ffn_experts },
+                                  { .c = rows },
+                                  { .c = columns } } },
+               .parts = b->s->ffn_experts,
+               .readers = matrix ? ReadByProduct : 0 };
+    const char *suffix = matrix ? ".weight" : ".bias";
+    const int node = put_node(b, n, build_join(b, word, suffix));
+    Node *put = &b->g->nodes.at[node];
+    put->word = word;
+    put->name = graph_name(b->g->arena, put,
+                           arena_printf(b->g->arena, "experts.{e}.%s%s", word,
+                                        suffix));
+    put->word = matrix ? build_join(b, "experts.", word)
+                       : arena_printf(b->g->arena, "experts.%s.bias", word);
+    if (matrix)
+        put->type.elem = dtype_elem(spec_dtype(b->s, put->name, n.readers));
+    return node;
+}
+
+/* x W^T (+ b) of each row's own expert. */
+static int by_experts(Build *b, int x, int64_t out, const char *word,
+                      int routes)
+{
+    Node n = { .op = OpLinear, .in = { x, -1, -1, -1, routes }, .nin = 5 };
+    n.has_bias = b->s->bias_ffn;
+    n.in[1] = put_experts(b, out, width_of(b, x), word);
+    if (n.has_bias)
+        n.in[2] = put_experts(b, out, 0, word);
+    return put_node(b, n, build_join(b, "experts.", word));
+}
+
+/* A product that is none of the network's own. */
+static int routing(Build *b, int x, int64_t out, bool bias, const char *word)
+{
+    const int first = b->g->nodes.n;
+    x = put_linear(b, x, out, bias, word);
+    for (int i = first; i < b->g->nodes.n; i++)
+        b->g->nodes.at[i].routing = true;
+    return x;
+}
+
+/* What the experts are chosen by: a column for each. */
+static int scores(Build *b, int x)
+{
+    const Spec *s = b->s;
+    b->field = "ffn.experts";
+    x = routing(b, x, s->ffn_experts, s->ffn_router_bias, "router");
+    b->field = "ffn.softmax";
+    switch (s->ffn_softmax) {
+    case RouteBefore: return put_unary(b, OpRowSoftmax, x, "router.softmax");
+    case RouteSigmoid:
+        return put_activation(b, x, ActSigmoid, "router.sigmoid");
+    case RouteAfter: break;
+    }
+    return x;
+}
+
+static int choose(Build *b, int x)
+{
+    const Spec *s = b->s;
+    Node n = { .op = OpChoose,
+               .in = { x },
+               .nin = 1,
+               .type = { .dim = { { .c = 0 }, { .c = s->ffn_chosen } } },
+               .groups = s->ffn_groups,
+               .groups_chosen = s->ffn_groups_chosen,
+               .group_pairs = s->ffn_group_score == GroupPair };
+    b->field = "ffn.chosen";
+    if (s->ffn_correction)
+        n.in[n.nin++] = put_weight(b, s->ffn_experts, 0, "correction");
+    return put_node(b, n, "chosen");
+}
+
+static int weigh(Build *b, int x, int chosen)
+{
+    const Spec *s = b->s;
+    const bool after = s->ffn_softmax == RouteAfter;
+    Node n = { .op = OpWeigh,
+               .in = { x, chosen },
+               .nin = 2,
+               .scale = s->ffn_factor,
+               .softmax = after,
+               .normalize = s->ffn_normalize && !after };
+    b->field = "ffn.normalize";
+    return put_node(b, n, "shares");
+}
+
+/* The network of each row's experts, row by row of their choices. */
+static int network(Build *b, int x, int routes)
+{
+    const Spec *s = b->s;
+    const char *act = act_text[s->activation].plain;
+    int y = by_experts(b, x, b->side->d_ff, "w1", routes);
+    y = put_activation(b, y, s->activation, build_join(b, "experts.", act));
+    if (s->gated) {
+        int z = by_experts(b, x, b->side->d_ff, "w3", routes);
+        const Activation other = act_text[s->activation].other;
+        z = put_activation(b, z, other,
+                           build_join(b, "experts.", act_text[other].plain));
+        y = put_binary(b, OpMul, y, z, "experts.gated");
+    }
+    return by_experts(b, y, s->d_model, "w2", routes);
+}
+
+/* Experts that all rows go through: one network, as wide as all of them. */
+static int shared(Build *b, int x)
+{
+    const Spec *s = b->s;
+    b->field = "ffn.shared";
+    int y = build_dense(b, x, s->ffn_shared, "shared.");
+    if (!s->ffn_shared_gate)
+        return y;
+    b->field = "ffn.shared_gate";
+    int by = routing(b, x, 1, false, "shared_gate");
+    by = put_activation(b, by, ActSigmoid, "shared_gate.sigmoid");
+    return put_binary(b, OpRowScale, y, by, "shared.gated_sum");
+}
+
+int build_experts(Build *b, int x)
+{
+    const Spec *s = b->s;
+    const int by = scores(b, x);
+    const int chosen = choose(b, by);
+    const int shares = weigh(b, by, chosen);
+    b->field = "ffn.experts";
+    const int routes = put_node(b,
+                                (Node){ .op = OpRoutes,
+                                        .in = { chosen },
+                                        .nin = 1,
+                                        .experts = s->ffn_experts },
+                                "routes");
+    int y = put_binary(b, OpSpread, x, routes, "experts.rows");
+    y = network(b, y, routes);
+    y = put_node(b,
+                 (Node){
+                     .op = OpCombine, .in = { y, shares, routes }, .nin = 3 },
+                 "experts.sum");
+    if (s->ffn_shared < 1)
+        return y;
+    return put_binary(b, OpAdd, y, shared(b, x), "experts_and_shared");
+}
