@@ -167,12 +167,12 @@ typedef struct { /* one operation and the tensor it makes */
     CellType cell;                 /* Recurrent */
     bool reversed;                 /* Recurrent: from the last row on */
     int64_t state; /* floats that it leaves of a sequence for rows to come */
-    const MaskSpec *mask;          /* Mask, Attention; NULL: none */
-    Activation act;                /* Linear, Activate, Gate, Recurrent */
-    bool has_bias, has_residual;   /* Linear: in[2] / in[3] is there */
-    BatchMember member;            /* Input */
-    int cache;                     /* Append, Recall: CacheSelf.. */
-    int part; /* Append, Recall, PackKv, Rotate: PartKey.. */
+    const MaskSpec *mask;        /* Mask, Attention; NULL: none */
+    Activation act;              /* Linear, Activate, Gate, Recurrent */
+    bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
+    BatchMember member;          /* Input */
+    int cache;                   /* Append, Recall: CacheSelf.. */
+    int part;                    /* Append, Recall, PackKv, Rotate: PartKey.. */
 } Node;
 
 typedef struct { /* the nodes that read one */
