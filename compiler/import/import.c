@@ -189,12 +189,11 @@ static bool open_rules(Import *m, Imported *to)
     const bool gguf = m->gguf.kind == ValueMap;
     if (!m->common)
         return false;
-    if (!(gguf ? gguf_family(m, &family) : find_family(m, &family))
-        || !rename_keys(m, m->common) || !rename_keys(m, family.top))
+    if (!(gguf ? gguf_family(m, &family) : find_family(m, &family)))
         return false;
     m->family = family.family;
     m->rules = rules_whole(m->a, &family, m->common);
-    if (!m->rules)
+    if (!m->rules || !rename_keys(m, m->common) || !rename_keys(m, m->rules))
         return false;
     to->title = rules_text(m->rules, "title");
     if (rules_text(m->rules, "section"))

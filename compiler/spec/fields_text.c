@@ -54,6 +54,7 @@ static const char names_about[] =
     "- `tensor`: the name in the file.\n"
     "- `rows`, `columns`: the tensor holds several of ours, named from this row's\n"
     "  own name on, one above the other or side by side; a bias has rows only.\n"
+    "  Where the file's names have no .weight and .bias, parts do: [w1.bias, ..].\n"
     "- `groups`: so many times over, each group with an equal share of every\n"
     "  part; `heads` is one group for each head of keys and values.\n"
     "- `transpose`: matrices are stored [in, out]. It holds for all names that\n"

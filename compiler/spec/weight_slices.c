@@ -11,12 +11,26 @@
 static const char *const products[] = { "q", "k", "v", "o", "w1", "w2", "w3" };
 enum { Products = sizeof products / sizeof *products };
 
+/* Bytes of the name without its .weight or .bias. */
+static size_t stem(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const bool tail = dot && (!strcmp(dot, ".weight") || !strcmp(dot, ".bias"));
+
+    return tail ? (size_t)(dot - name) : strlen(name);
+}
+
 static int product_of(const char *name)
 {
-    const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
+    size_t n = stem(name), from = n;
     int i = 0;
 
-    while (i < Products && strcmp(products[i], last))
+    while (from > 0 && name[from - 1] != '.')
+        from--;
+    n -= from;
+    while (
+        i < Products
+        && (strlen(products[i]) != n || strncmp(products[i], name + from, n)))
         i++;
     return i;
 }

@@ -20,6 +20,10 @@ FALCON = dict(vocab_size=43, hidden_size=24, num_hidden_layers=2,
               ffn_hidden_size=33, bos_token_id=1, eos_token_id=2)
 
 
+QWEN2_MOE = dict(num_experts=5, num_experts_per_tok=2,
+                 moe_intermediate_size=7, shared_expert_intermediate_size=11)
+
+
 def less(words, *keys):
     return {k: v for k, v in words.items() if k not in keys}
 
@@ -54,6 +58,16 @@ def falcon(name, rope=theta(), **words):
 
 def llama(name, rope=theta(), words=None, **more):
     return causal(name, "Llama", rms_eps(LLAMA, **(words or {})), rope, **more)
+
+
+def rms_eps_small(**more):
+    """Of several layers, which differ."""
+    return rms_eps(LLAMA, hidden_size=16, num_attention_heads=2,
+                   num_key_value_heads=1, intermediate_size=19, **more)
+
+
+def moe(name, stem, rope=theta(), words=None, **more):
+    return causal(name, stem, rms_eps_small(**(words or {})), rope, **more)
 
 
 def rows(family, model):
@@ -173,6 +187,11 @@ FAMILIES = [
         LLAMA, embedding_multiplier=3.0, logits_scaling=2.5,
         residual_multiplier=0.375, attention_multiplier=0.4), theta()),
     causal("olmo2", "Olmo2", rms_eps(LLAMA), theta(500000.0)),
+    moe("mixtral", "Mixtral", words=dict(num_local_experts=4)),
+    moe("qwen2-moe", "Qwen2Moe", words=QWEN2_MOE),
+    moe("qwen3-moe", "Qwen3Moe", words=dict(
+        num_experts=6, num_experts_per_tok=3, moe_intermediate_size=7,
+        norm_topk_prob=True, head_dim=8)),
     Family("llama-rows", "LlamaModel", "LlamaConfig", rms_eps(LLAMA), rows,
            theta()),
     Family("qwen3-sentences", "Qwen3Model", "Qwen3Config",

@@ -24,12 +24,8 @@ typedef struct {
 // clang-format off
 static const Refused all[] = {
     /* model_types that are refused whole */
-    { "llama", "{\"model_type\": \"mixtral\"}",
-      MISSING("mixtral", "a network of experts, of which each token takes "
-              "some") },
-    { "llama", "{\"model_type\": \"gpt_oss\"}",
-      MISSING("gpt_oss", "a network of experts, of which each token takes "
-              "some") },
+    { "llama", "{\"model_type\": \"olmoe\"}",
+      MISSING("olmoe", "rules of this family of experts") },
     { "llama", "{\"model_type\": \"deepseek_v3\"}",
       MISSING("deepseek_v3", "attention whose keys and values come through a "
               "narrow product (MLA)") },
