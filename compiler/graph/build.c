@@ -132,18 +132,6 @@ static int add_types(Build *b, int x, const End *e)
     return x;
 }
 
-/* What the layers of this stack need to know of positions, one for all. */
-static void layer_positions(Build *b)
-{
-    const Spec *s = b->s;
-    b->field = "positions.type";
-    if (s->positions == PosRotary)
-        b->rotary = put_table(b, OpRotaryTable, b->side->max_len,
-                              spec_rotary_columns(s), "rotary");
-    if (spec_score_bias(s) == BiasRelative)
-        b->biases = put_weight(b, s->pos_buckets, b->side->h, "relative");
-}
-
 /* To d_model, where the embeddings have another width up to here. */
 static int project(Build *b, int x, const End *e, EmbedProject here)
 {
@@ -166,9 +154,6 @@ static int stack(Build *b, const End *e)
     b->whole_stack = false;
     if (!real)
         x = project(b, x, e, ProjectSum);
-    b->whole_stack = true;
-    layer_positions(b);
-    b->whole_stack = false;
     return build_layers(b, x);
 }
 
@@ -318,7 +303,7 @@ Graph *build_graph(Arena *a, const Spec *s)
     Graph *g = arena_alloc(a, sizeof *g);
     g->arena = a;
     g->spec = s;
-    Build b = { .g = g, .s = s, .rotary = -1, .biases = -1, .tied = -1 };
+    Build b = { .g = g, .s = s, .tied = -1 };
     finish(&b, kinds[s->kind](&b));
     check_graph(g, "build");
     return g;

@@ -16,7 +16,7 @@ typedef struct {
     const char *prefix;   /* of words outside the layers: "source." */
     const char *field;    /* of the spec, for Node.pos */
     const SpecSide *side; /* of the spec, of this stack */
-    int rotary, biases;   /* tables of its layers' positions; -1: none */
+    VEC(int) tables;      /* of its layers' positions */
     int tied;             /* the tied table; -1: not there yet */
     int *cross[2];        /* by part, by decoder layer: the Append */
 } Build;

@@ -3,6 +3,7 @@
  * sublayers; a sublayer is a function from rows to rows, with a residual and a
  * norm around it.                                                           */
 #include <math.h>
+#include <string.h>
 
 #include "graph/build.h"
 
@@ -56,6 +57,79 @@ static int split(Build *b, int x, Projection which)
     return put_node(b, n, build_join(b, projection[which], ".heads"));
 }
 
+/* ------------------------------------- positions, one table for layers alike
+ */
+
+/* Do both turn columns by the same angles? */
+static bool same_angles(const Spec *a, const Spec *b, int64_t max_len)
+{
+    const int64_t n = spec_rotary_columns(a);
+    Arena *arena = arena_new();
+    double *x = arena_alloc(arena, (size_t)n * sizeof *x);
+    double *y = arena_alloc(arena, (size_t)n * sizeof *y);
+    bool same = spec_rotary_columns(b) == n;
+    if (same) {
+        const double mine = spec_rotary(a, max_len, x);
+        const double other = spec_rotary(b, max_len, y);
+        same = memcmp(&mine, &other, sizeof mine) == 0
+            && memcmp(x, y, (size_t)(n / 2) * sizeof *x) == 0;
+    }
+    arena_free(arena);
+    return same;
+}
+
+/* Is node a table that this layer can read? */
+static bool serves(const Build *b, const Node *table, Op op)
+{
+    const Spec *s = b->s;
+    if (table->op != op)
+        return false;
+    return op == OpRotaryTable ? same_angles(table->spec, s, b->side->max_len)
+                               : table->type.dim[0].c == s->pos_buckets
+                                     && table->type.dim[1].c == b->side->h;
+}
+
+/* The stack's table of that op: "rotary", of others than the first "rotary_2".
+ * It belongs to no layer.                                                   */
+static int table(Build *b, Op op, int64_t rows, int64_t columns,
+                 const char *word)
+{
+    const int layer = b->layer;
+    const Sublayer sublayer = b->sublayer;
+    int others = 1;
+    for (int i = 0; i < b->tables.n; i++) {
+        const Node *n = &b->g->nodes.at[b->tables.at[i]];
+        if (serves(b, n, op))
+            return b->tables.at[i];
+        others += n->op == op;
+    }
+    if (others > 1)
+        word = arena_printf(b->g->arena, "%s_%d", word, others);
+    b->layer = -1;
+    b->sublayer = SublayerNone;
+    b->whole_stack = true;
+    const int node = op == OpWeight ? put_weight(b, rows, columns, word)
+                                    : put_table(b, op, rows, columns, word);
+    b->g->nodes.at[node].spec = b->s;
+    b->whole_stack = false;
+    b->layer = layer;
+    b->sublayer = sublayer;
+    vec_push(b->g->arena, &b->tables, node);
+    return node;
+}
+
+static int rotary_table(Build *b)
+{
+    b->field = "positions.type";
+    return table(b, OpRotaryTable, b->side->max_len, spec_rotary_columns(b->s),
+                 "rotary");
+}
+
+static int biases(Build *b)
+{
+    return table(b, OpWeight, b->s->pos_buckets, b->side->h, "relative");
+}
+
 /* Queries or keys of self-attention: their norms, then each head's position. */
 static int place(Build *b, int x, Projection which)
 {
@@ -70,7 +144,7 @@ static int place(Build *b, int x, Projection which)
         return x;
     b->field = "positions.type";
     Node n = { .op = OpRotate,
-               .in = { x, b->rotary },
+               .in = { x, rotary_table(b) },
                .nin = 2,
                .heads = heads,
                .dims = spec_rotary_columns(s),
@@ -93,15 +167,14 @@ static int state(Build *b, Op op, int x, int cache, int part)
 static int score_bias(Build *b, int x)
 {
     const Spec *s = b->s;
-    Node n = { .op = OpScoreBias,
-               .in = { x, b->biases },
-               .nin = 1,
-               .bias = spec_score_bias(s) };
+    Node n = {
+        .op = OpScoreBias, .in = { x }, .nin = 1, .bias = spec_score_bias(s)
+    };
     b->field = s->pos_scores ? "positions.scores" : "positions.type";
     if (n.bias == BiasAlibi)
         n.slope = s->positions == PosAlibi ? s->scaling.step : 1;
     if (n.bias == BiasRelative) {
-        n.nin = 2;
+        n.in[n.nin++] = biases(b);
         n.buckets = s->pos_buckets;
         n.max_distance = s->pos_max_distance;
         n.bidirectional = !b->side->mask.causal;
@@ -305,10 +378,24 @@ static int layer(Build *b, int x)
     return x;
 }
 
+/* What is built from here on is of layer i, as its row of the pattern says. */
+static void enter_layer(Build *b, const Spec *all, Side side, int i)
+{
+    b->layer = i;
+    b->s = i < 0 ? all : spec_layer(all, side, i);
+    b->side = &b->s->side[side];
+}
+
 int build_layers(Build *b, int x)
 {
-    for (b->layer = 0; b->layer < b->side->N; b->layer++)
+    const Spec *all = b->s;
+    const Side side = (Side)(b->side - all->side);
+    b->tables.n = 0;
+    for (int i = 0; i < all->side[side].N; i++) {
+        enter_layer(b, all, side, i);
         x = layer(b, x);
+    }
+    enter_layer(b, all, side, -1);
     build_enter(b, b->entry, b->stack);
     b->whole_stack = true;
     if (b->s->norm_final)
@@ -325,8 +412,9 @@ void append_memory(Build *b, int memory)
     b->sublayer = SublayerCross;
     for (int part = PartKey; part <= PartValue; part++)
         b->cross[part] = arena_alloc(b->g->arena, bytes);
-    for (int i = 0; i < b->side->N; i++) {
-        b->layer = i;
+    const Spec *all = b->s;
+    for (int i = 0; i < all->side[SideDecoder].N; i++) {
+        enter_layer(b, all, SideDecoder, i);
         int k = project(b, memory, Wk);
         int v = project(b, memory, Wv);
         k = split(b, k, Wk);
@@ -334,4 +422,5 @@ void append_memory(Build *b, int memory)
         b->cross[PartKey][i] = state(b, OpAppend, k, CacheCross, PartKey);
         b->cross[PartValue][i] = state(b, OpAppend, v, CacheCross, PartValue);
     }
+    enter_layer(b, all, SideDecoder, -1);
 }

@@ -150,6 +150,7 @@ typedef struct { /* one operation and the tensor it makes */
                          the table for position 0 */
     int64_t dims;     /* Rotate: columns of each head that turn */
     PosLayout layout; /* Rotate */
+    const Spec *spec; /* RotaryTable: of the layers that turn by it */
     BiasKind bias;    /* ScoreBias, Attention */
     double slope;     /* BiasAlibi: all slopes are multiplied by this */
     int64_t buckets, max_distance; /* BiasRelative */

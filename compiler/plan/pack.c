@@ -300,13 +300,13 @@ static void read_from(Plan *p, PackItem *it, const char *name)
     }
 }
 
-static void rotary_item(Plan *p, PackItem *it)
+static void rotary_item(Plan *p, const Node *n, PackItem *it)
 {
     const size_t pairs = (size_t)it->k / 2;
     double *rate = arena_alloc(p->arena_, pairs * sizeof *rate);
 
     it->table = TableRotary;
-    it->factor = spec_rotary(p->g->spec, it->rows, rate);
+    it->factor = spec_rotary(n->spec, it->rows, rate);
     it->rate = rate;
 }
 
@@ -330,7 +330,7 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
         it.k = matrix_columns(n->type);
     }
     if (n->op == OpRotaryTable) {
-        rotary_item(p, &it);
+        rotary_item(p, n, &it);
     } else if (n->op == OpSinusoid) {
         it.table = TableSinusoid;
         it.base = s->pos_base;

@@ -235,7 +235,9 @@ void plan_caches(Plan *p)
         const int64_t d = n->type.dim[2].c;
         if (n->part == PartKey) {
             p->d_k[n->cache] = d;
-            p->blocks[n->cache] += n->type.dim[0].c;
+            const int64_t end = (n->layer + 1) * n->type.dim[0].c;
+            if (p->blocks[n->cache] < end)
+                p->blocks[n->cache] = end;
         } else {
             p->v_panels[n->cache] = round16(d) / ATTN_PANEL;
         }

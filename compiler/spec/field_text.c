@@ -149,6 +149,7 @@ char *field_wants(Arena *a, const Field *f)
     case FieldDtypes:
         return arena_printf(a, "one of %s, or a map of these by names",
                             join_words(a, f->words));
+    case FieldLayers: return "a list of rows, or one row";
     case FieldText:
         return arena_printf(a, "a text of up to %d bytes", MostTextBytes);
     case FieldName:    return "1 to 128 letters, digits and _ . -";

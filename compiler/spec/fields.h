@@ -22,6 +22,7 @@ typedef enum {
     FieldActivation, /* of activations.h; at `also`: is it gated? */
     FieldMask,       /* words and parts of a MaskSpec, in a list */
     FieldDtypes,     /* one of words[], or a map of them by names */
+    FieldLayers,     /* rows of a pattern; stored is their text */
     FieldText,       /* up to MostTextBytes, none too */
     FieldName,
     FieldPath, /* text */
@@ -100,6 +101,21 @@ typedef struct {
 } Written;
 Written *read_written(Arena *a, const char *path, const Source *text,
                       const char *const *sets, int nsets);
+
+Written *written_copy(Arena *a, const Written *w);
+/* The same with what a row of `layers` writes over it, for one side; *repeat:
+ * how often it is there, NULL: not said.                                    */
+Written *written_over(Arena *a, const Written *w, const Yaml *row, Side side,
+                      const Yaml **repeat);
+
+/* spec.c: a checked spec of all that was written, but its layers; NULL after
+ * errors.                                                                   */
+Spec *spec_resolve(Arena *a, const char *path, const Written *w);
+
+/* layers.c: the pattern of each stack, once the spec has been checked. */
+void read_layers(Arena *a, Spec *s, const Written *w);
+/* May a row of it set this field? */
+bool field_of_layers(const char *key);
 
 /* path.c */
 char *folder_of(Arena *a, const char *path); /* with its slash, or "" */

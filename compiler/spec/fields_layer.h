@@ -1,5 +1,9 @@
 /* fields_layer.h: rows of the field table, fields.c: what a layer is. */
 /* clang-format off */
+ROW("layers", FieldLayers, offsetof(Spec, layers), 0, NULL, 0, 0, Model, "",
+    NULL,
+    "Layers differ: rows of fields, each over what the spec says of all; see "
+    "below."),
 SPREAD("norm", WORDS("norm.type"), Model, "Rows are normalised by this."),
 ENUM("norm.type", norm_type, norms, Model, "layer", NULL,
      "The formula is that of layer normalisation, or of root mean "

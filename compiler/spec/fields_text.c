@@ -224,6 +224,7 @@ static void json_field(Buffer *b, const Field *f)
         [FieldName] = "name",
         [FieldPath] = "path",
         [FieldDtypes] = "words by names",
+        [FieldLayers] = "rows",
         [FieldExtends] = "path",
         [FieldNames] = "map",
         [FieldPatterns] = "names",

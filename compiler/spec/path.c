@@ -51,7 +51,8 @@ bool field_group(const char *key)
 int field_of_name(const char *path)
 {
     for (int i = 0; i < n_fields; i++)
-        if ((fields[i].type == FieldNames || fields[i].type == FieldDtypes)
+        if ((fields[i].type == FieldNames || fields[i].type == FieldDtypes
+             || fields[i].type == FieldLayers)
             && field_below(path, fields[i].key))
             return i;
     return -1;

@@ -8,7 +8,12 @@
 
 #include "spec/hints.h"
 
-enum { MostBytes = 1 << 20, MostExtends = 16, EnoughErrors = 100 };
+enum {
+    MostBytes = 1 << 20,
+    MostExtends = 16,
+    EnoughErrors = 100,
+    MostRank = 1 << 20 /* of a source: above all files and options */
+};
 
 typedef struct {
     Arena *arena;
@@ -204,6 +209,45 @@ static void unset_dtype(Reader *r, int row, const char *name)
     r->w.value[row] = map->keys.n ? map : NULL;
 }
 
+/* ------------------------------------------------------------- layers --- */
+/* One more key in a row, over what it said: --set layers.mix=recurrent. */
+static Yaml *with_key(Reader *r, const Yaml *row, const char *name,
+                      const Yaml *key, const Yaml *value)
+{
+    Yaml *map = kept_keys(r, row, name, NULL);
+    Yaml *said = arena_alloc(r->arena, sizeof *said);
+    Yaml *item = arena_alloc(r->arena, sizeof *item);
+
+    *said = *key;
+    said->text = name;
+    *item = *value;
+    map->pos = row ? row->pos : value->pos;
+    vec_push(r->arena, &map->keys, said);
+    vec_push(r->arena, &map->items, item);
+    return map;
+}
+
+/* In all rows of a list, of both sides. */
+static Yaml *with_key_in_rows(Reader *r, const Yaml *rows, const char *name,
+                              const Yaml *key, const Yaml *value)
+{
+    const bool list = rows && rows->kind == YamlList;
+    const bool sides = rows && rows->kind == YamlMap
+                    && (yaml_get(rows, "encoder") || yaml_get(rows, "decoder"));
+
+    if (!list && !sides)
+        return with_key(r, rows && rows->kind == YamlMap ? rows : NULL, name,
+                        key, value);
+    Yaml *all = arena_alloc(r->arena, sizeof *all);
+    *all = *rows;
+    all->items.at = NULL;
+    all->items.n = all->items.cap = 0;
+    for (int i = 0; i < rows->items.n; i++)
+        vec_push(r->arena, &all->items,
+                 with_key_in_rows(r, rows->items.at[i], name, key, value));
+    return all;
+}
+
 /* {window: 8} below masking is the mask of both sides. */
 static bool is_spread_mask(int row, const Yaml *value)
 {
@@ -235,6 +279,12 @@ static void assign(Reader *r, const char *path, const Yaml *key,
 
     if (type == FieldDtypes)
         assign_dtypes(r, path, key, value);
+    else if (type == FieldLayers && above >= 0)
+        assign_row(r, above,
+                   with_key_in_rows(r, r->w.value[above],
+                                    path + strlen(fields[above].key) + 1, key,
+                                    value),
+                   false);
     else if (type == FieldNames && above >= 0)
         assign_name(r, key, path + 6, value);
     else if (type == FieldNames)
@@ -395,6 +445,71 @@ static void apply_sets(Reader *r, const char *const *sets, int nsets)
             if (!*end)
                 break;
         }
+}
+
+/* ------------------------------------------------------ rows of layers --- */
+static void *copy_of(Arena *a, const void *from, size_t bytes)
+{
+    return memcpy(arena_alloc(a, bytes + 1), from, bytes);
+}
+
+Written *written_copy(Arena *a, const Written *w)
+{
+    const size_t n = (size_t)n_fields;
+    Written *copy = copy_of(a, w, sizeof *w);
+
+    copy->value = copy_of(a, w->value, n * sizeof *w->value);
+    copy->spread = copy_of(a, w->spread, n * sizeof *w->spread);
+    copy->under = copy_of(a, w->under, n * sizeof *w->under);
+    copy->unset = copy_of(a, w->unset, n * sizeof *w->unset);
+    return copy;
+}
+
+/* The same values of a source that is written over all others. */
+static Yaml *of_source(Arena *a, const Yaml *from, const Source *src)
+{
+    Yaml *to = copy_of(a, from, sizeof *from);
+
+    to->pos.src = to->pos.src ? src : NULL;
+    to->items.at = NULL;
+    to->keys.at = NULL;
+    to->items.n = to->items.cap = to->keys.n = to->keys.cap = 0;
+    for (int i = 0; i < from->items.n; i++)
+        vec_push(a, &to->items, of_source(a, from->items.at[i], src));
+    for (int i = 0; i < from->keys.n; i++)
+        vec_push(a, &to->keys, of_source(a, from->keys.at[i], src));
+    return to;
+}
+
+/* "masking" in a row of the encoder is masking.encoder. */
+static const char *own_key(Arena *a, const char *key, Side side)
+{
+    static const char *const word[] = { "encoder", "decoder" };
+    const char *own = arena_printf(a, "%s.%s", key, word[side]);
+
+    return field_find(own) >= 0 ? own : key;
+}
+
+Written *written_over(Arena *a, const Written *w, const Yaml *row, Side side,
+                      const Yaml **repeat)
+{
+    Reader r = { .arena = a, .w = *written_copy(a, w) };
+    Source *over = arena_alloc(a, sizeof *over);
+
+    *repeat = NULL;
+    if (row->pos.src)
+        *over = *row->pos.src;
+    over->rank = MostRank;
+    row = of_source(a, row, over);
+    for (int i = 0; i < row->keys.n; i++) {
+        const Yaml *key = row->keys.at[i], *value = row->items.at[i];
+        if (!strcmp(key->text, "repeat"))
+            *repeat = value;
+        else
+            assign(&r, own_key(a, key->text, side), key, value);
+    }
+    explain(&r);
+    return copy_of(a, &r.w, sizeof r.w);
 }
 
 Written *read_written(Arena *a, const char *path, const Source *text,

@@ -248,6 +248,8 @@ static uint64_t hash_spec(Arena *a, const Spec *s)
         if (i >= n_fields) {
             const SpecName *n = &s->names.at[i - n_fields];
             line = name_text(a, n);
+        } else if (fields[i].type == FieldLayers && !s->layers) {
+            continue;
         } else if (fields[i].type < FieldNoValue) {
             line = arena_printf(a, "%s=%s\n", fields[i].key,
                                 field_text(a, &fields[i], s));
@@ -301,6 +303,17 @@ static void resolve(Load *l)
         warn_of_what_stays(l->arena, l->w, l->state, l->spec);
 }
 
+Spec *spec_resolve(Arena *a, const char *path, const Written *w)
+{
+    const int errors = error_count();
+    const size_t n = (size_t)n_fields;
+    Load l = { a, new_spec(a, path, w->top), written_copy(a, w),
+               arena_alloc(a, n * sizeof *l.state), errors };
+
+    resolve(&l);
+    return error_count() == errors ? l.spec : NULL;
+}
+
 Spec *spec_read(Arena *a, const char *path, const Source *text,
                 const char *const *sets, int nsets)
 {
@@ -308,17 +321,14 @@ Spec *spec_read(Arena *a, const char *path, const Source *text,
 
     errors_hold();
     Written *w = read_written(a, path, text, sets, nsets);
-    Load l = { a, NULL, w, arena_alloc(a, (size_t)n_fields * sizeof *l.state),
-               errors };
-    if (w) {
-        l.spec = new_spec(a, path, w->top);
-        resolve(&l);
-    }
+    Spec *s = w ? spec_resolve(a, path, w) : NULL;
+    if (s)
+        read_layers(a, s, w);
     errors_release();
     if (error_count() != errors)
         return NULL;
-    l.spec->hash = hash_spec(a, l.spec);
-    return l.spec;
+    s->hash = hash_spec(a, s);
+    return s;
 }
 
 bool spec_chats(const Spec *s)

@@ -289,6 +289,10 @@ struct Spec {
     struct attn_chat chat;   /* texts that are not written: NULL */
     bool chat_system_inside;
     ChatTrim chat_trim;
+    /* by side, by layer: this spec as a row of the pattern has it, or this one
+     * itself; NULL: there is no pattern                                     */
+    const Spec *const *layer[2];
+    const char *layers; /* the patterns as text; NULL: there are none */
     SpecDtypes dtype;
     Arithmetic arithmetic;
     const char *weights; /* path as written; NULL: seeded random */
@@ -313,6 +317,8 @@ static inline Spec *spec_load(Arena *a, const char *path,
     return spec_read(a, path, NULL, sets, nsets);
 }
 Pos spec_pos(const Spec *s, const char *field);
+/* layers.c: what layer `layer` of a side is, from 0 on. */
+const Spec *spec_layer(const Spec *s, Side side, int64_t layer);
 /* The field was written: in the file, in one that it extends, by --set. */
 bool spec_says(const Spec *s, const char *field);
 /* What positions add to the scores of self-attention. */

@@ -1,0 +1,306 @@
+/* layers.c: `layers`, the pattern of a stack. A row of it is the spec with the
+ * row's own fields written over it, so all that is known of a field holds in a
+ * row too: how it is read, what follows from it, what goes with it.         */
+#include <string.h>
+
+#include "spec/fields.h"
+
+static const Pos nowhere;
+
+/* Fields that a row may set, and all that is below them. */
+static const char *const of_layers[] = {
+    "masking",    "h",         "h_kv",      "d_k",
+    "d_v",        "d_ff",      "mix",       "ffn",
+    "activation", "attention", "positions", "bias.q",
+    "bias.k",     "bias.v",    "bias.o",    "bias.ffn",
+    "residual",   "parallel",  "norm.type", "norm.place",
+    "norm.bias",  "norm.eps",  "norm.qk",   "norm.attention",
+    "norm.ffn",
+};
+
+static const char *const side_word[] = { "encoder", "decoder" };
+
+bool field_of_layers(const char *key)
+{
+    for (size_t i = 0; i < sizeof of_layers / sizeof *of_layers; i++)
+        if (!strcmp(key, of_layers[i]) || field_below(key, of_layers[i]))
+            return true;
+    return false;
+}
+
+typedef struct { /* the pattern of one stack */
+    Arena *arena;
+    Spec *spec;
+    const Written *written;
+    Side side;
+    VEC(const Yaml *) row; /* maps */
+    int64_t *repeat;       /* [rows]; 0: none is said */
+    const Spec **read;     /* [rows] */
+} Pattern;
+
+/* ------------------------------------------------------------- reading --- */
+static bool take_row(Pattern *p, const Yaml *row)
+{
+    if (row->kind == YamlMap) {
+        vec_push(p->arena, &p->row, row);
+        return true;
+    }
+    error_at(row->pos, "a row of layers is a map of fields");
+    note_at(nowhere, "write {masking: [causal, {window: 512}]}, or {} for a "
+                     "layer as the spec has it");
+    return false;
+}
+
+/* A list of rows, or one row for all. */
+static bool take_rows(Pattern *p, const Yaml *value)
+{
+    bool good = true;
+
+    if (value->kind == YamlMap)
+        return take_row(p, value);
+    if (value->kind != YamlList || value->items.n == 0) {
+        error_at(value->pos, "layers must be a list of rows, or one row");
+        return false;
+    }
+    for (int i = 0; i < value->items.n; i++)
+        good &= take_row(p, value->items.at[i]);
+    return good;
+}
+
+static bool read_repeat(Pattern *p, int row, const Yaml *value)
+{
+    int64_t n;
+
+    if (value->kind != YamlScalar || !parse_int(value->text, &n) || n < 1
+        || n > p->spec->side[p->side].N) {
+        error_at(value->pos,
+                 "repeat must be an integer from 1 to N, which is "
+                 "%lld",
+                 (long long)p->spec->side[p->side].N);
+        return false;
+    }
+    p->repeat[row] = n;
+    return true;
+}
+
+/* What a row writes that is the same for all layers. */
+static bool refuse_others(const Written *row, const Written *all)
+{
+    bool good = true;
+
+    for (int i = 0; i < n_fields; i++) {
+        const Yaml *value = row->value[i];
+        if (value == all->value[i] || !value || row->spread[i]
+            || field_of_layers(fields[i].key))
+            continue;
+        error_at(value->pos, "%s is the same for all layers of a model",
+                 fields[i].key);
+        note_at(nowhere, "write it outside of layers");
+        good = false;
+    }
+    return good;
+}
+
+/* What is added to the embeddings is no matter of a layer. */
+static bool check_positions(const Pattern *p, const Spec *row)
+{
+    const bool adds = row->positions == PosSinusoidal
+                   || row->positions == PosLearned;
+
+    if (!adds || row->positions == p->spec->positions)
+        return true;
+    error_at(spec_pos(row, "positions.type"),
+             "positions of this type are added to the embeddings, which no "
+             "layer does");
+    note_at(nowhere, "a row may have rotary, alibi, relative, or none");
+    return false;
+}
+
+/* The pages of a decoder's cache have one width. */
+static bool check_cache(const Pattern *p, const Spec *row)
+{
+    static const char *const key[] = { "h_kv", "d_k", "d_v" };
+    const SpecSide *a = &row->side[p->side], *b = &p->spec->side[p->side];
+    const int64_t mine[] = { a->h_kv, a->d_k, a->d_v };
+    const int64_t all[] = { b->h_kv, b->d_k, b->d_v };
+
+    for (int i = 0; i < 3 && p->side == SideDecoder; i++) {
+        if (mine[i] == all[i] || row->mix != MixAttention)
+            continue;
+        error_at(spec_pos(row, side_key(row, key[i], p->side)),
+                 "all layers of a decoder have one %s: that of its cache",
+                 key[i]);
+        return false;
+    }
+    return true;
+}
+
+static bool read_row(Pattern *p, int i)
+{
+    const Yaml *repeat;
+    const Written *w = written_over(p->arena, p->written, p->row.at[i], p->side,
+                                    &repeat);
+    const int errors = error_count();
+
+    if ((repeat && !read_repeat(p, i, repeat)) || error_count() != errors
+        || !refuse_others(w, p->written))
+        return false;
+    const Spec *row = spec_resolve(p->arena, p->spec->path, w);
+    p->read[i] = row;
+    return row && check_positions(p, row) && check_cache(p, row);
+}
+
+/* ------------------------------------------------------------ counting --- */
+/* Do some say how often, and do all come to N? */
+static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
+{
+    const int64_t N = p->spec->side[p->side].N;
+    int64_t sum = 0;
+
+    *counted = false;
+    for (int i = 0; i < p->row.n; i++) {
+        *counted |= p->repeat[i] > 0;
+        sum += p->repeat[i] > 0 ? p->repeat[i] : 1;
+    }
+    if (*counted ? sum == N : p->row.n <= N)
+        return true;
+    error_at(value->pos, "the rows come to %lld layers, N is %lld",
+             (long long)sum, (long long)N);
+    note_at(spec_pos(p->spec, side_key(p->spec, "N", p->side)),
+            *counted ? "with repeat they must come to N; without any they go "
+                       "round until N is reached; N is here"
+                     : "leave rows out; N is here");
+    return false;
+}
+
+/* ---------------------------------------------------------------- text --- */
+/* Does the field have a meaning for this side, and for a layer? */
+static bool is_told(const Field *f, Side side)
+{
+    const size_t n = strlen(f->key), w = strlen(side_word[!side]);
+    const bool others = n > w && !strcmp(f->key + n - w, side_word[!side]);
+
+    return f->type < FieldNoValue && f->type != FieldLayers && !others
+        && field_of_layers(f->key);
+}
+
+/* "{positions.base: 10000}": what a row has otherwise than the spec. */
+static const char *row_text(const Pattern *p, const Spec *row)
+{
+    Arena *a = p->arena;
+    Buffer b = { .arena = a };
+
+    buffer_printf(&b, "{");
+    for (int i = 0; i < n_fields; i++) {
+        const Field *f = &fields[i];
+        if (!(f->kinds & 1u << row->kind) || !is_told(f, p->side))
+            continue;
+        const char *text = field_text(a, f, row);
+        if (!strcmp(text, field_text(a, f, p->spec)))
+            continue;
+        buffer_printf(&b, "%s%s: %s", b.n > 1 ? ", " : "", f->key, text);
+    }
+    buffer_printf(&b, "}");
+    return b.at;
+}
+
+/* Rows that say nothing new are the spec; a stack of them has no pattern. */
+static void settle(Pattern *p, bool counted, Buffer *text)
+{
+    Spec *s = p->spec;
+    const int64_t N = s->side[p->side].N;
+    const Spec **layer = arena_alloc(p->arena, (size_t)N * sizeof *layer);
+    bool any = false;
+
+    for (int i = 0; i < p->row.n; i++)
+        if (!strcmp(row_text(p, p->read[i]), "{}"))
+            p->read[i] = s;
+    for (int64_t l = 0, i = 0, left = p->repeat[0]; l < N; l++) {
+        layer[l] = p->read[i];
+        any |= layer[l] != s;
+        if (--left <= 0) {
+            i = (i + 1) % p->row.n;
+            left = p->repeat[i];
+        }
+    }
+    if (!any)
+        return;
+    s->layer[p->side] = layer;
+    buffer_printf(text, "%s%s: ", text->n ? "; " : "", side_word[p->side]);
+    for (int i = 0; i < p->row.n; i++)
+        buffer_printf(text, counted ? "%s%lld x %s" : "%s%.0lld%s",
+                      i ? ", " : "", (long long)(counted ? p->repeat[i] : 0),
+                      row_text(p, p->read[i]));
+}
+
+static bool read_pattern(Pattern *p, const Yaml *value, Buffer *text)
+{
+    bool good = take_rows(p, value), counted;
+    const size_t n = (size_t)p->row.n + 1;
+
+    p->repeat = arena_alloc(p->arena, n * sizeof *p->repeat);
+    p->read = arena_alloc(p->arena, n * sizeof *p->read);
+    for (int i = 0; i < p->row.n && good; i++)
+        good = read_row(p, i);
+    if (!good || !check_counts(p, value, &counted))
+        return false;
+    for (int i = 0; counted && i < p->row.n; i++)
+        if (!p->repeat[i])
+            p->repeat[i] = 1;
+    settle(p, counted, text);
+    return true;
+}
+
+/* ------------------------------------------------------------- the whole ---
+ */
+/* layers: 6 */
+static void refuse_count(const Yaml *value)
+{
+    int64_t n;
+
+    error_at(value->pos, "layers must be a list of rows, or one row");
+    if (parse_int(value->text, &n))
+        note_at(nowhere, "did you mean N: %lld?", (long long)n);
+}
+
+static const Yaml *of_side(const Yaml *value, Side side)
+{
+    const bool map = value->kind == YamlMap;
+    const bool sides = map
+                    && (yaml_get(value, "encoder")
+                        || yaml_get(value, "decoder"));
+
+    return sides ? yaml_get(value, side_word[side]) : value;
+}
+
+void read_layers(Arena *a, Spec *s, const Written *w)
+{
+    const Yaml *value = w->value[field_row("layers")];
+    Buffer text = { .arena = a };
+
+    if (!value)
+        return;
+    if (value->kind == YamlScalar) {
+        refuse_count(value);
+        return;
+    }
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const Yaml *own = of_side(value, i);
+        if (!own)
+            continue;
+        if (s->side[i].N > 0)
+            read_pattern(
+                &(Pattern){ .arena = a, .spec = s, .written = w, .side = i },
+                own, &text);
+        else if (own != value) {
+            error_at(own->pos, "this kind of model has no %s", side_word[i]);
+            note_at(spec_pos(s, "kind"), "kind is here");
+        }
+    }
+    s->layers = text.n ? text.at : NULL;
+}
+
+const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
+{
+    return s->layer[side] ? s->layer[side][layer] : s;
+}
