@@ -111,6 +111,7 @@ Written *written_over(Arena *a, const Written *w, const Yaml *row, Side side,
 /* spec.c: a checked spec of all that was written, but its layers; NULL after
  * errors.                                                                   */
 Spec *spec_resolve(Arena *a, const char *path, const Written *w);
+uint64_t hash_spec(Arena *a, const Spec *s); /* of what is computed */
 
 /* layers.c: the pattern of each stack, once the spec has been checked. */
 void read_layers(Arena *a, Spec *s, const Written *w);

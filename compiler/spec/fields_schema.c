@@ -96,6 +96,11 @@ static json_t *name_schema(void)
                       0, NULL);
 }
 
+static json_t *layers_schema(void)
+{
+    return json_pack("{s:[s, s]}", "type", "array", "object");
+}
+
 static json_t *value_schema(Arena *a, const Field *f)
 {
     switch (f->type) {
@@ -126,7 +131,7 @@ static json_t *value_schema(Arena *a, const Field *f)
     case FieldActivation: return words_schema(act_words(a));
     case FieldMask:       return mask_schema(f);
     case FieldDtypes:     return dtypes_schema(f);
-    case FieldLayers:     return json_pack("{s:[s, s]}", "type", "array", "object");
+    case FieldLayers:     return layers_schema();
     case FieldName: /* YAML reads some as numbers */
         return json_pack("{s:[s, s], s:s}", "type", "string", "number",
                          "pattern", "^[A-Za-z0-9_.-]{1,128}$");

@@ -32,6 +32,22 @@ static const char layers[] =
     "d_model and h; where those are changed and it is written out, it stays, with\n"
     "a warning.\n";
 
+static const char layers_about[] =
+    "Layers that differ are rows of `layers`: each is the spec with the fields of\n"
+    "the row over it, for one layer.\n"
+    "\n"
+    "    layers:\n"
+    "      - {masking: [causal, {window: 512}], positions: {base: 10000}, repeat: 5}\n"
+    "      - {masking: causal, positions: {base: 1000000}, repeat: 1}\n"
+    "\n"
+    "With `repeat` the rows come to N layers; without any they go round until N is\n"
+    "reached. One row, a map, is for all layers; `layers: {encoder: .., decoder:\n"
+    "..}` has those of each stack, and `--set layers.mix=recurrent` is said of all\n"
+    "rows. A row may set masking, positions that are no embeddings, h, d_ff, mix,\n"
+    "ffn, activation, attention, bias, residual, norm but norm.final and\n"
+    "norm.embedding; in an encoder h_kv, d_k and d_v too, which have one value in\n"
+    "the cache of a decoder. {} is a layer as the spec has it.\n";
+
 static const char names_about[] =
     "`names` maps canonical names to those of the file: `encoder.{i}.ffn.w1:\n"
     "encoder.layers.{i}.fc1`. A row replaces the first parts of a name, {i} is\n"
@@ -280,6 +296,8 @@ void spec_print_fields(FILE *out, bool markdown)
     else
         print_plain(a, out);
     fprintf(out, "\n%s%s", markdown ? "## Masks\n\n" : "", masks_about);
+    fprintf(out, "\n%s%s", markdown ? "## Patterns of layers\n\n" : "",
+            layers_about);
     fprintf(out, "\n%s%s", markdown ? "## Formats of weights\n\n" : "",
             dtypes_about);
     fprintf(out, "\n%s%s\n", markdown ? "## Names of weights\n\n" : "",

@@ -14,7 +14,7 @@ const Hint hints[] = {
     { "is_decoder decoder_only", "kind: decoder", HintTrue, NULL },
 
     /* sizes */
-    { "n_layers n_layer num_layers num_layer layers num_hidden_layers depth "
+    { "n_layers n_layer num_layers num_layer num_hidden_layers depth "
       "n_blocks num_blocks", "N", HintValue, NULL },
     { "encoder_layers num_encoder_layers n_encoder_layers enc_layers",
       "N.encoder", HintValue, NULL },

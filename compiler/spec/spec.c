@@ -239,7 +239,7 @@ static void find_vocabularies(Load *l)
 
 /* -------------------------------------------------------------- spec --- */
 /* Everything that changes what is computed, in the order of the table. */
-static uint64_t hash_spec(Arena *a, const Spec *s)
+uint64_t hash_spec(Arena *a, const Spec *s)
 {
     VEC(char) text = { 0 };
     const char *line;
@@ -312,23 +312,6 @@ Spec *spec_resolve(Arena *a, const char *path, const Written *w)
 
     resolve(&l);
     return error_count() == errors ? l.spec : NULL;
-}
-
-Spec *spec_read(Arena *a, const char *path, const Source *text,
-                const char *const *sets, int nsets)
-{
-    int errors = error_count();
-
-    errors_hold();
-    Written *w = read_written(a, path, text, sets, nsets);
-    Spec *s = w ? spec_resolve(a, path, w) : NULL;
-    if (s)
-        read_layers(a, s, w);
-    errors_release();
-    if (error_count() != errors)
-        return NULL;
-    s->hash = hash_spec(a, s);
-    return s;
 }
 
 bool spec_chats(const Spec *s)

@@ -203,7 +203,6 @@ static const char *const known_keys[] = {
     "n_heads",
     "num_heads",
     "nhead",
-    "layers",
     "n_layers",
     "num_layers",
     "depth",

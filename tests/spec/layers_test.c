@@ -1,0 +1,174 @@
+/* layers_test.c: patterns of layers: what each layer of a stack is, and what is
+ * no pattern, with its place.                                               */
+#define _POSIX_C_SOURCE 200809L
+#include "support/load_spec.h"
+
+static const char pattern[] = "tests/spec/layers.yaml";
+static const char good[] = "tests/spec/good.yaml";
+
+static const SpecSide *side_of(const Spec *s, int layer)
+{
+    return &spec_layer(s, SideDecoder, layer)->side[SideDecoder];
+}
+
+static void rows_go_round(void **state)
+{
+    static const int64_t window[] = { 4, 4, 0, 4, 4 };
+    static const int64_t d_ff[] = { 64, 48, 64, 64, 48 };
+    Arena *a = arena_new();
+    const Spec *s = load_good(a, pattern, NULL);
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        const Spec *layer = spec_layer(s, SideDecoder, i);
+        assert_int_equal(side_of(s, i)->mask.window, window[i]);
+        assert_true(side_of(s, i)->mask.causal);
+        assert_int_equal(side_of(s, i)->d_ff, d_ff[i]);
+        assert_int_equal(layer->positions, i == 2 ? PosNone : PosRotary);
+        assert_int_equal(layer->activation, i == 2 ? ActSilu : ActRelu);
+        assert_true(layer->pos_base < (i == 2 ? 1e9 : 10001));
+    }
+    assert_int_equal(s->side[SideDecoder].mask.window, 0);
+    arena_free(a);
+}
+
+static void repeats(void **state)
+{
+    Arena *a = arena_new();
+    const Spec *s = load_good(a, pattern,
+                              "layers=[{d_ff: 8, repeat: 3}, {}, {d_ff: 16}]");
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(side_of(s, i)->d_ff, i < 3 ? 8 : i == 3 ? 64 : 16);
+    assert_string_equal(s->layers, "decoder: 3 x {d_ff.decoder: 8}, 1 x {}, "
+                                   "1 x {d_ff.decoder: 16}");
+    arena_free(a);
+}
+
+/* One row is for all; --set changes it in all; sides have their own. */
+static void other_forms(void **state)
+{
+    Arena *a = arena_new();
+    const Spec *s = load_good(a, good, "layers={d_ff: 8}");
+
+    (void)state;
+    assert_int_equal(spec_layer(s, SideEncoder, 0)->side[0].d_ff, 8);
+    assert_int_equal(spec_layer(s, SideDecoder, 0)->side[1].d_ff, 8);
+    s = load_good(a, good, "layers={encoder: {d_ff: 8}}");
+    assert_int_equal(spec_layer(s, SideEncoder, 0)->side[0].d_ff, 8);
+    assert_ptr_equal(spec_layer(s, SideDecoder, 0), s);
+    s = load_good(a, pattern, "layers.d_ff=12");
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(side_of(s, i)->d_ff, 12);
+    assert_int_equal(side_of(s, 0)->mask.window, 4);
+    s = load_good(a, pattern, "layers=");
+    assert_null(s->layers);
+    arena_free(a);
+}
+
+/* Rows that say what the spec says are the spec. */
+static void equal_rows_are_no_pattern(void **state)
+{
+    Arena *a = arena_new();
+    const Spec *all = load_good(a, pattern, "layers=");
+    const Spec *same = load_good(a, pattern,
+                                 "layers=[{}, {d_ff: 64, masking: causal}]");
+
+    (void)state;
+    assert_null(same->layers);
+    assert_null(same->layer[SideDecoder]);
+    assert_true(same->hash == all->hash);
+    assert_true(load_good(a, pattern, NULL)->hash != all->hash);
+    assert_true(load_good(a, pattern, "layers=[{d_ff: 8}, {}]")->hash
+                != load_good(a, pattern, "layers=[{}, {d_ff: 8}]")->hash);
+    arena_free(a);
+}
+
+/* Layers that turn alike share a table. */
+static void tables_are_shared(void **state)
+{
+    Arena *a = arena_new();
+    const Graph *g = build_graph(a, load_good(a, pattern, NULL));
+    int tables = 0;
+
+    (void)state;
+    for (int i = 0; i < g->nodes.n; i++)
+        tables += g->nodes.at[i].op == OpRotaryTable;
+    assert_int_equal(tables, 1);
+    g = build_graph(a, load_good(a, pattern,
+                                 "layers=[{}, {positions: {base: 500}}]"));
+    assert_true(graph_find(g, "decoder.rotary") >= 0);
+    assert_true(graph_find(g, "decoder.rotary_2") >= 0);
+    arena_free(a);
+}
+
+static void refuse(const char *path, const char *set, const char *message)
+{
+    Arena *a = arena_new();
+    char *text;
+
+    if (load(a, path, set, &text))
+        fail_msg("%s: no error", set);
+    if (!strstr(text, message))
+        fail_msg("%s: no '%s' in: %s", set, message, text);
+    arena_free(a);
+}
+
+static void errors(void **state)
+{
+    (void)state;
+    refuse(pattern, "layers=6",
+           "--set:1:8: error: layers must be a list of rows, or one row");
+    refuse(pattern, "layers=6", "did you mean N: 6?");
+    refuse(pattern, "layers=[]", "layers must be a list of rows");
+    refuse(pattern, "layers=[causal]", "a row of layers is a map of fields");
+    refuse(pattern, "layers=[{d_model: 8}]",
+           "--set:1:19: error: d_model is the same for all layers");
+    refuse(pattern, "layers=[{norm: {final: false}}]",
+           "norm.final is the same for all layers");
+    refuse(pattern, "layers=[{widow: 4}]", "widow");
+    refuse(pattern, "layers=[{d_ff: 0}]", "d_ff");
+    refuse(pattern, "layers=[{masking: none}]",
+           "a decoder's masking must be causal");
+    refuse(pattern, "layers=[{repeat: 2}, {d_ff: 8}]",
+           "the rows come to 3 layers, N is 5");
+    refuse(pattern, "layers=[{repeat: 6}]",
+           "repeat must be an integer from 1 "
+           "to N, which is 5");
+    refuse(pattern, "layers=[{repeat: two}]", "repeat must be an integer");
+    refuse(pattern, "layers=[{}, {}, {}, {}, {}, {}]",
+           "the rows come to 6 layers, N is 5");
+    refuse(pattern, "layers=[{positions: learned}]",
+           "positions of this type are added to the embeddings");
+    refuse(pattern, "layers=[{h_kv: 1}, {}]",
+           "all layers of a decoder have one h_kv");
+    refuse(pattern, "layers={encoder: {d_ff: 8}}",
+           "this kind of model has no encoder");
+    refuse(pattern, "layers=[{mix: recurrent, masking: [causal, {window: 4}]}]",
+           "error");
+}
+
+/* A name for weights that only some layers could have. */
+static void names(void **state)
+{
+    (void)state;
+    refuse(good,
+           "kind=encoder,layers={mix: recurrent},names.encoder.0.self_attn.q=x",
+           "encoder.0.self_attn.q");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_go_round),
+        cmocka_unit_test(repeats),
+        cmocka_unit_test(other_forms),
+        cmocka_unit_test(equal_rows_are_no_pattern),
+        cmocka_unit_test(tables_are_shared),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
