@@ -40,6 +40,13 @@ void matmul_prototype(Gen *g, const char *name, Epilogue ep)
     put_call(g->shapes, arena_printf(g->a, "static void %s", name), args, "");
 }
 
+const char *product_arguments(Gen *g, Epilogue ep)
+{
+    return arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
+                        ep.parts & EpBias ? ", b" : "",
+                        ep.parts & EpResidual ? ", r, ldr" : "");
+}
+
 void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args)
 {
     const char *y = args.y ? args.y : args.sums;

@@ -10,27 +10,25 @@ enum {
 
 /* ---- columns j .. j + nr - 1 of all rows ---- */
 
-typedef struct { /* a product */
-    const Tiling *t;
-    int64_t k, n;
-    int64_t column; /* numbers of a column in a panel, and what stands behind */
-    Epilogue ep;
-} Product;
-
 /* While they are worked on, those behind them come. */
 static void put_whole(Gen *g, const Product *p, int nr)
 {
-    const long long column = p->column;
-    const char *next = arena_printf(g->a, "w + (j + %d) * %lld", nr, column);
-    put_call(
-        g->shapes, need_rows(g, p->t, nr, p->ep),
-        arena_printf(g->a,
-                     "rows, x, ldx, w + j * %lld, %lld, %lld, y + j, ldy%s%s%s",
-                     column, ATTN_PANEL * column, (long long)p->k,
-                     p->ep.parts & EpBias ? ", b + j" : "",
-                     p->ep.parts & EpResidual ? ", r + j, ldr" : "",
-                     next_panels(g, p->t, next)),
-        ";");
+    const long long column = p->column, packed = p->packed;
+    const char *w = arena_printf(g->a, "w + j * %lld", column);
+    const char *next = arena_printf(g->a, "%sw + (j + %d) * %lld",
+                                    packed ? "(const int8_t *)" : "", nr,
+                                    packed ? packed : column);
+    if (packed)
+        put_copies(g, p, nr);
+    put_call(g->shapes, need_rows(g, p->t, nr, p->ep),
+             arena_printf(g->a,
+                          "rows, x, ldx, %s, %lld, %lld, y + j, ldy%s%s%s",
+                          packed ? "copy" : w, ATTN_PANEL * column,
+                          (long long)p->k,
+                          p->ep.parts & EpBias ? ", b + j" : "",
+                          p->ep.parts & EpResidual ? ", r + j, ldr" : "",
+                          next_panels(g, p->t, next)),
+             ";");
 }
 
 /* Sums of a block of k are added to those before it, in y. */
@@ -199,53 +197,127 @@ static void matmul_body(Gen *g, const Product *p)
            "}\n");
 }
 
-const char *need_matmul(Gen *g, int node)
+/* The function of many rows, of panels that are copied. */
+static void emit_copied(Gen *g, const Product *p, const char *shape,
+                        Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    need_all_columns(g, p);
+    put(e,
+        "/* The product below for many rows: panels become int8, once. */\n");
+    matmul_prototype(g, arena_printf(g->a, "copied%s", shape), ep);
+    put(e, "{\n");
+    matmul_body(g, p);
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+}
+
+/* Where a tile has all rows, its panels are read as they are. */
+static void put_copied_call(Gen *g, const Product *p, const char *shape,
+                            bool always)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    let(e, "mr", "%d", p->t->mr);
+    if (!always)
+        put(e, "if (rows > $mr) {\n");
+    put_call(e, arena_printf(g->a, "copied%s", shape),
+             product_arguments(g, p->ep), ";");
+    if (!always)
+        put(e, "return;\n"
+               "}\n");
+    emit_reset(e, mark);
+}
+
+typedef struct { /* how many rows are multiplied, and how few */
+    Product p;
+    const Tiling *small; /* NULL: none are few */
+    Product copied;
+    Tiling copied_by;
+    bool copies, always; /* of p: some, all that are not few */
+    const char *shape;
+} Nests;
+
+static void find_nests(Gen *g, int node, Nests *n)
 {
     const Node *w = node_at(g->p, node_at(g->p, node)->in[1]);
-    const Product p = { .t = tiling_of(g, TaskMatmul, node),
-                        .k = matrix_columns(w->type),
-                        .n = matrix_rows(w->type),
-                        .column = panel_column(dtype_of(w->type),
-                                               matrix_columns(w->type)),
-                        .ep = epilogue_of(g->p, node) };
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
-    const Tiling *small = alone ? NULL : tiling_of(g, TaskSmallM, node);
-    const char *shape = arena_printf(g->a, "%s_%lldx%lld",
-                                     epilogue_suffix(g->a, p.ep),
-                                     (long long)p.k, (long long)p.n);
-    const char *name = arena_printf(g->a, "matmul%s", shape);
+    *n = (Nests){ .p = { .t = tiling_of(g, TaskMatmul, node),
+                         .k = matrix_columns(w->type),
+                         .n = matrix_rows(w->type),
+                         .column = panel_column(dtype_of(w->type),
+                                                matrix_columns(w->type)),
+                         .ep = epilogue_of(g->p, node) },
+                  .small = alone ? NULL : tiling_of(g, TaskSmallM, node) };
+    n->copies = copied_product(&n->p, &n->copied, &n->copied_by);
+    n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
+    n->shape = arena_printf(g->a, "%s_%lldx%lld",
+                            epilogue_suffix(g->a, n->p.ep), (long long)n->p.k,
+                            (long long)n->p.n);
+}
+
+/* What the function calls is printed before it. */
+static void need_nests(Gen *g, const Nests *n)
+{
+    if (!n->always)
+        need_all_columns(g, &n->p);
+    if (n->small && n->small->small_m > 1)
+        emit_small_m(g, n->small, n->shape, n->p.k, n->p.ep);
+    if (n->copies)
+        emit_copied(g, &n->copied, n->shape, n->p.ep);
+}
+
+static void put_nests(Gen *g, const Nests *n)
+{
+    if (n->small && n->small->small_m > 1)
+        put_small_m_call(g, n->small, n->shape, n->p.ep);
+    if (n->copies)
+        put_copied_call(g, &n->copied, n->shape, n->always);
+    if (!n->always)
+        matmul_body(g, &n->p);
+}
+
+static void put_prebuilt(Gen *g, const Nests *n)
+{
+    const Product *p = &n->p;
+    put_prebuilt_product(g, &(Shape){ .tiles = p->t,
+                                      .small = n->small,
+                                      .k = p->k,
+                                      .column = p->column,
+                                      .step = is_blocked(p) ? p->t->k : p->k,
+                                      .rows = SumRows,
+                                      .columns = SumColumns,
+                                      .copied = n->copies ? &n->copied : NULL,
+                                      .ep = p->ep });
+}
+
+const char *need_matmul(Gen *g, int node)
+{
+    Nests n;
+    find_nests(g, node, &n);
+    const Epilogue ep = n.p.ep;
+    const char *name = arena_printf(g->a, "matmul%s", n.shape);
     if (!first_time(g, name))
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     const bool prebuilt = g->o->mode == EmitJit;
     if (!prebuilt)
-        need_all_columns(g, &p);
-    if (!prebuilt && small && small->small_m > 1)
-        emit_small_m(g, small, shape, p.k, p.ep);
-    let(e, "formula", "%s", epilogue_formula(g->a, p.ep));
-    let(e, "k", "%lld", (long long)p.k);
-    let(e, "n", "%lld", (long long)p.n);
-    let(e, "of", "%s%s", p.ep.dtype == DtypeF32 ? "" : " ",
-        p.ep.dtype == DtypeF32 ? "" : dtype_word[p.ep.dtype]);
+        need_nests(g, &n);
+    let(e, "formula", "%s", epilogue_formula(g->a, ep));
+    let(e, "k", "%lld", (long long)n.p.k);
+    let(e, "n", "%lld", (long long)n.p.n);
+    let(e, "of", "%s%s", ep.dtype == DtypeF32 ? "" : " ",
+        ep.dtype == DtypeF32 ? "" : dtype_word[ep.dtype]);
     put(e, "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
            " * columns from .. to - 1 of y */\n");
-    matmul_prototype(g, name, p.ep);
+    matmul_prototype(g, name, ep);
     put(e, "{\n");
-    if (prebuilt) {
-        put_prebuilt_product(g, &(Shape){ .tiles = p.t,
-                                          .small = small,
-                                          .k = p.k,
-                                          .column = p.column,
-                                          .step = is_blocked(&p) ? p.t->k : p.k,
-                                          .rows = SumRows,
-                                          .columns = SumColumns,
-                                          .ep = p.ep });
-    } else {
-        if (small && small->small_m > 1)
-            put_small_m_call(g, small, shape, p.ep);
-        matmul_body(g, &p);
-    }
+    if (prebuilt)
+        put_prebuilt(g, &n);
+    else
+        put_nests(g, &n);
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

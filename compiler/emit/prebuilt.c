@@ -2,6 +2,16 @@
  * with the shape, which attnc has for this machine.                         */
 #include "emit/products.h"
 
+static void put_copied(Gen *g, const Product *p)
+{
+    Emit *e = g->shapes;
+    let(e, "kind", "%d", prebuilt_kind(p->ep.dtype, p->ep.arithmetic));
+    let(e, "nr", "%d", p->t->nr);
+    let(e, "panel", "%lld", (long long)(ATTN_PANEL * p->column));
+    put(e, "    .copied_kind = $kind, .copied_nr = $nr,\n"
+           "    .copied_panel = $panel,\n");
+}
+
 void put_shape(Gen *g, const Shape *s)
 {
     Emit *e = g->shapes;
@@ -31,8 +41,10 @@ void put_shape(Gen *g, const Shape *s)
            "    .step = $step, .rows = $rows, .columns = $columns,\n"
            "    .small_m = $small_m, .streams = $streams,\n"
            "    .small_m_fetch = $small_m_fetch,\n"
-           "    .small_m_ahead = $small_m_ahead,\n"
-           "    .act = $act\n"
+           "    .small_m_ahead = $small_m_ahead,\n");
+    if (s->copied)
+        put_copied(g, s->copied);
+    put(e, "    .act = $act\n"
            "};\n"
            "\n");
     emit_reset(e, mark);

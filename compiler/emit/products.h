@@ -6,6 +6,14 @@
 
 #include "emit/gen.h"
 
+typedef struct { /* a product */
+    const Tiling *t;
+    int64_t k, n;
+    int64_t column; /* numbers of a column in a panel, and what stands behind */
+    Epilogue ep;
+    int64_t packed; /* of what that is copied from (copied.c); 0: it is not */
+} Product;
+
 /* ---------------------------------------------------------- epilogue.c --- */
 /* Of a product's weights: numbers of a column of k in a panel, in
  * number_type(), with what stands behind the panel.                         */
@@ -17,6 +25,8 @@ int small_m_prefetches(Dtype dtype);
 int small_m_ahead(Dtype dtype);
 const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
 void matmul_prototype(Gen *g, const char *name, Epilogue ep);
+/* Its parameters, as arguments. */
+const char *product_arguments(Gen *g, Epilogue ep);
 /* y = act(sums + bias) + residual in kernels, where no tile does it. */
 typedef struct {
     const char *sums; /* "c, 32": where they are, floats from row to row */
@@ -32,8 +42,9 @@ void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 typedef struct {
     const Tiling *tiles, *small; /* small: NULL: no M is small */
     int64_t k, column;
-    int64_t step;      /* of k: sums that are made at once .. */
-    int rows, columns; /* .. of so many rows and columns */
+    int64_t step;          /* of k: sums that are made at once .. */
+    int rows, columns;     /* .. of so many rows and columns */
+    const Product *copied; /* of copies of its panels; NULL: as it is */
     Epilogue ep;
 } Shape;
 void put_shape(Gen *g, const Shape *s);
@@ -66,5 +77,13 @@ void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
 
 /* ------------------------------------------------------------ matmul.c --- */
 const char *need_matmul(Gen *g, int node);
+
+/* ------------------------------------------------------------ copied.c --- */
+/* A product of int4, which each tile would unpack again: more rows than a tile
+ * has are multiplied by copies of panels in int8, made once, on the stack.
+ * False: of another dtype, or of columns that are too long. *t: its tiling.  */
+bool copied_product(const Product *p, Product *copied, Tiling *t);
+/* Makes copies of columns j .. j + nr - 1, at `copy`. */
+void put_copies(Gen *g, const Product *p, int nr);
 
 #endif

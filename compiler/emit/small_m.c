@@ -154,11 +154,7 @@ void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
     const int mark = emit_mark(e);
     let(e, "most", "%d", t->small_m - 1);
     put(e, "if (rows <= $most) {\n");
-    put_call(e, small_m_name(g, shape),
-             arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
-                          ep.parts & EpBias ? ", b" : "",
-                          ep.parts & EpResidual ? ", r, ldr" : ""),
-             ";");
+    put_call(e, small_m_name(g, shape), product_arguments(g, ep), ";");
     put(e, "return;\n"
            "}\n");
     emit_reset(e, mark);

@@ -21,6 +21,15 @@ static const char *const specs[] = {
     "attnc: 1\nname: small\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\n"
     "d_ff: 70\ndtype: bf16\nN: 1\nmax_len: 12\nvocab: {size: 77}\n"
     "norm: {type: layer, place: pre}\nactivation: relu\n",
+    "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 90\n"
+    "dtype: int4\narithmetic: int8\nN: 2\nmax_len: 12\nvocab: {size: 40}\n"
+    "norm: {type: rms, place: pre}\nactivation: gelu\n",
+    "attnc: 1\nname: small\nkind: decoder\nd_model: 12\nh: 3\nd_k: 4\n"
+    "d_ff: 70\ndtype: int4\narithmetic: int15\nN: 1\nmax_len: 12\n"
+    "vocab: {size: 77}\nnorm: {type: layer, place: pre}\nactivation: relu\n",
+    "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 50\n"
+    "dtype: int4\nN: 2\nmax_len: 12\nvocab: {size: 40}\n"
+    "norm: {type: layer, place: post}\nactivation: relu\n",
 };
 
 static void check_lengths(Engine *e, const char *what)

@@ -69,6 +69,7 @@ static const char *const kernels[] = { "activate_rows_relu",
                                        "activate_rows_silu",
                                        "embed_row_int8",
                                        "embed_row_int4",
+                                       "unpack_int4",
                                        NULL };
 typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
                       int64_t);
@@ -370,6 +371,38 @@ static void test_look_up(void **state)
         }
 }
 
+/* ------------------------------------------------------------ unpacked --- */
+
+/* int4 as int8: what k does not use is anything. */
+static void unpack(const Lab *l, int64_t k)
+{
+    typedef void Unpack(int8_t *, const uint8_t *, int64_t);
+    static _Alignas(64) int8_t copy[PanelBytes + 1];
+    const int64_t stored = stored_of(k);
+    Unpack *f = (Unpack *)lab_function(l, "unpack_int4");
+    for (int64_t p = 0; p < Wide / 16; p++) {
+        const uint8_t *panel = panels + p * panel_bytes(DtypeInt4, k);
+        copy[16 * stored + 128] = 77;
+        f(copy, panel, k);
+        for (int64_t i = 0; i < stored; i++)
+            for (int64_t n = 0; n < 16; n++)
+                assert_int_equal(copy[i / 4 * 64 + n * 4 + i % 4],
+                                 weight[p * 16 + n][i]);
+        assert_memory_equal(copy + 16 * stored, panel + 9 * stored, 128);
+        assert_int_equal(copy[16 * stored + 128], 77);
+    }
+}
+
+static void test_unpack(void **state)
+{
+    (void)state;
+    for (int at = 0; at < Depths; at++) {
+        fill_panels(DtypeInt4, depths[at], (Fullness)(at % Numbers));
+        for (int i = 0; i < n_labs; i++)
+            unpack(&lab[i], depths[at]);
+    }
+}
+
 static int n_tiles;
 
 static void add_forms(TileKey pair)
@@ -399,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_emitted),
         cmocka_unit_test(test_prebuilt),
         cmocka_unit_test(test_look_up),
+        cmocka_unit_test(test_unpack),
     };
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

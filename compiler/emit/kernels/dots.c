@@ -111,6 +111,32 @@ INLINE v_int v_unpack4(const uint8_t *p, int64_t i, v_int steps, v_int bases)
     return (v_int)((v_bytes)(n * (v_halves)steps) + (v_bytes)bases);
 }
 
+//: v_store_words needs: v_words
+INLINE void v_store_words(void *p, v_int x)
+{
+    *(v_words *)p = x;
+}
+
+//: kernel unpack_int4 needs: v_unpack4 v_store_words copy_bytes
+/* A panel of int4 as one of int8. */
+static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t g = 0; g < stored; g += 32)
+        for (int64_t c = 0; c < 16; c += W) {
+            const uint8_t *line = panel + g / 64 * 576 + g % 64 * 8 + c * 4;
+            const uint8_t *step = panel + g / 64 * 576 + 512 + g % 64 + c;
+            const v_int steps = v_steps(step), bases = v_bases(step);
+            for (int64_t i = 0; i < 32; i += 8) {
+                int8_t *two = to + (g + i) * 16 + c * 4;
+                v_store_words(two, v_unpack4(line, 0, steps, bases));
+                v_store_words(two + 64, v_unpack4(line, 4, steps, bases));
+                line += 64;
+            }
+        }
+    copy_bytes(to + stored * 16, panel + stored * 9, 128);
+}
+
 //: v_dot when: vnni w16 needs: intrinsics v_words
 /* sum + the four products of each column: of bytes of a row, q + 128, and
  * weights. Sums start with -128 times those of the weights, at p. */

@@ -63,6 +63,17 @@ static void embed_row_int4(float *y, const uint8_t *panel, int64_t column,
     }
 }
 
+//: kernel unpack_int4 when: w1 needs: int4_at copy_bytes
+/* A panel of int4 as one of int8. */
+static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t i = 0; i < stored; i++)
+        for (int64_t c = 0; c < 16; c++)
+            to[i / 4 * 64 + c * 4 + i % 4] = (int8_t)int4_at(panel, i, c);
+    copy_bytes(to + stored * 16, panel + stored * 9, 128);
+}
+
 //: row_peak when: w1
 /* The largest |x| by its bits, of which those of NaN are the largest. */
 static int32_t row_peak(const float *x, int64_t k)

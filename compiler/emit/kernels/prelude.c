@@ -39,3 +39,12 @@ static inline float max1(float a, float b)
 {
     return a > b ? a : b;
 }
+
+//: copy_bytes
+static inline void copy_bytes(void *to, const void *from, int64_t n)
+{
+    uint8_t *y = (uint8_t *)to;
+    const uint8_t *x = (const uint8_t *)from;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i];
+}

@@ -17,6 +17,9 @@ struct shape {                 /* of a product */
     int64_t small_m_fetch;     /* .. they prefetch the next; below it ..  */
     int64_t small_m_ahead;     /* .. so many bytes ahead in their own */
     int64_t act;               /* of spec/activations.h */
+    int64_t copied_kind;       /* int4: more rows than mr: of panels made .. */
+    int64_t copied_nr;         /* .. int8 of so many columns, 0: as it is .. */
+    int64_t copied_panel;      /* .. which have so many bytes */
 };
 
 //: tile
@@ -96,7 +99,32 @@ static void product_small_m(const struct shape *s, int64_t rows, int64_t from,
     }
 }
 
-//: product_whole needs: rows_of_tiles tile_width
+//: product_copied needs: rows_of_tiles tile_width unpack_int4
+/* Of int4 that is made int8, each panel once for all rows. Its copy, a quarter
+ * of a thread's stack at most, stays in a cache.                             */
+static void product_copied(const struct shape *s, int64_t rows, int64_t from,
+                           int64_t to, const char *x, int64_t ldx,
+                           const char *w, float *y, int64_t ldy,
+                           const float *bias, const float *r, int64_t ldr)
+{
+    _Alignas(64) int8_t copy[1 << 18];
+    struct shape as = *s;
+    int64_t nr;
+    as.kind = s->copied_kind;
+    as.nr = s->copied_nr;
+    as.fetch = s->fetch > 0;
+    for (int64_t j = from; j < to; j += nr) {
+        nr = tile_width(as.nr, to - j);
+        for (int64_t i = 0; i < nr; i += 16)
+            unpack_int4(copy + i / 16 * s->copied_panel,
+                        (const uint8_t *)w + (j + i) * s->column, s->k);
+        rows_of_tiles(&as, 0, nr, rows, x, ldx, (const char *)copy,
+                      s->copied_panel, s->k, y + j, ldy, bias ? bias + j : 0,
+                      r ? r + j : 0, ldr, s->act, w + (j + nr) * s->column);
+    }
+}
+
+//: product_whole needs: rows_of_tiles tile_width product_copied
 static void product_whole(const struct shape *s, int64_t rows, int64_t from,
                           int64_t to, const char *x, int64_t ldx,
                           const char *w, float *y, int64_t ldy,
@@ -104,6 +132,10 @@ static void product_whole(const struct shape *s, int64_t rows, int64_t from,
 {
     const int64_t line = s->column * s->bytes;
     int64_t nr;
+    if (s->copied_nr && rows > s->mr) {
+        product_copied(s, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
+        return;
+    }
     for (int64_t j = from; j < to; j += nr) {
         nr = tile_width(s->nr, to - j);
         rows_of_tiles(s, 0, nr, rows, x, ldx, w + j * line, 16 * s->column,
