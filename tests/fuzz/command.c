@@ -132,7 +132,8 @@ static void make_dictionary(void)
         "dead-code", "-", "--", "--help", "help", "version", "out", "o.c",
         "o.json", "o.svg", "o.safetensors", "state", "a b", "abc", "3 4 5",
         "3", "d_model=16", "search.rule=recorded", "dtype=bf16", "h=",
-        "search.beam=3", "encoder.output", "scores", "show", "merge",
+        "search.beam=3", "dtype=int4", "arithmetic=int8", "0.5%",
+        "encoder.output", "scores", "show", "merge",
         "prune", "export", "explain", "matmul", "C", "encoder.0.self_attn"
     };
     /* clang-format on */
