@@ -37,13 +37,20 @@ def rms_eps(words, **more):
     return {**words, "rms_norm_eps": 1e-3, **more}
 
 
-def causal(name, stem, words, rope=None, **more):
-    return Family(name, f"{stem}ForCausalLM", f"{stem}Config", words, decoder,
-                  rope, **more)
+def causal(name, stem, words, rope=None, config=None, **more):
+    return Family(name, f"{stem}ForCausalLM", config or f"{stem}Config", words,
+                  decoder, rope, **more)
 
 
 def gpt2(name, words=GPT2, **more):
     return Family(name, "GPT2LMHeadModel", "GPT2Config", words, decoder, **more)
+
+
+def gemma3(name, words, rope, four, **more):
+    return causal(name, "Gemma3", rms_eps_small(
+        head_dim=8, sliding_window=5, **words),
+        dict(sliding_attention=theta(), full_attention=rope),
+        "Gemma3TextConfig", four=four, **more)
 
 
 def neox(name, rope, **words):
@@ -68,6 +75,13 @@ def rms_eps_small(**more):
 
 def moe(name, stem, rope=theta(), words=None, **more):
     return causal(name, stem, rms_eps_small(**(words or {})), rope, **more)
+
+
+def loud(model):
+    """Some gates and values are clamped."""
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.mlp.experts.gate_up_proj.mul_(6)
 
 
 def rows(family, model):
@@ -187,11 +201,49 @@ FAMILIES = [
         LLAMA, embedding_multiplier=3.0, logits_scaling=2.5,
         residual_multiplier=0.375, attention_multiplier=0.4), theta()),
     causal("olmo2", "Olmo2", rms_eps(LLAMA), theta(500000.0)),
+    causal("olmo3", "Olmo3", rms_eps_small(num_hidden_layers=5,
+                                           sliding_window=5),
+           dict(sliding_attention=theta(500000.0), full_attention=theta(
+               500000.0, "yarn", factor=2.0,
+               original_max_position_embeddings=8)),
+           four=dict(rope_theta=500000.0, rope_scaling=dict(
+               rope_type="yarn", factor=2.0,
+               original_max_position_embeddings=8))),
+    causal("gemma2", "Gemma2", rms_eps_small(
+        num_hidden_layers=5, head_dim=10, sliding_window=5,
+        query_pre_attn_scalar=12, attn_logit_softcapping=2.0,
+        final_logit_softcapping=1.5), theta()),
+    causal("gemma2-old", "Gemma2", rms_eps_small(
+        num_hidden_layers=3, head_dim=8, sliding_window=5), theta(),
+        drop=("layer_types",)),
+    gemma3("gemma3", dict(num_hidden_layers=7, query_pre_attn_scalar=12),
+           theta(1000000.0, "linear", factor=4.0),
+           dict(rope_theta=1000000.0, rope_scaling=dict(rope_type="linear",
+                                                        factor=4.0))),
+    gemma3("gemma3-old", dict(num_hidden_layers=4, sliding_window_pattern=3,
+                              final_logit_softcapping=1.5),
+           theta(500000.0), dict(rope_theta=500000.0), drop=("layer_types",)),
+    causal("smollm3", "SmolLM3", rms_eps_small(
+        num_hidden_layers=6, no_rope_layer_interval=3, mlp_bias=True),
+        theta(500000.0)),
+    causal("smollm3-window", "SmolLM3", rms_eps_small(
+        num_hidden_layers=5, use_sliding_window=True, sliding_window=5),
+        theta(500000.0), drop=("layer_types", "no_rope_layers")),
+    causal("qwen2-some", "Qwen2", rms_eps_small(
+        num_hidden_layers=4, use_sliding_window=True, sliding_window=5,
+        max_window_layers=1), theta(), drop=("layer_types",)),
     moe("mixtral", "Mixtral", words=dict(num_local_experts=4)),
     moe("qwen2-moe", "Qwen2Moe", words=QWEN2_MOE),
+    moe("qwen2-moe-dense", "Qwen2Moe", words=dict(
+        QWEN2_MOE, num_hidden_layers=3, mlp_only_layers=[1])),
     moe("qwen3-moe", "Qwen3Moe", words=dict(
         num_experts=6, num_experts_per_tok=3, moe_intermediate_size=7,
         norm_topk_prob=True, head_dim=8)),
+    moe("gpt-oss", "GptOss", theta(
+        150000.0, "yarn", factor=2.0, beta_fast=8.0, beta_slow=0.5,
+        truncate=False, original_max_position_embeddings=8), dict(
+            num_local_experts=4, num_experts_per_tok=2, head_dim=8,
+            num_hidden_layers=3, sliding_window=5), alter=loud),
     Family("llama-rows", "LlamaModel", "LlamaConfig", rms_eps(LLAMA), rows,
            theta()),
     Family("qwen3-sentences", "Qwen3Model", "Qwen3Config",

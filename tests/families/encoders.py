@@ -45,6 +45,11 @@ OLD_NOMIC = dict(
     torch_dtype="float32", transformers_version="4.37.2", type_vocab_size=2,
     use_cache=True, use_flash_attn=True, use_rms_norm=False, use_xentropy=True,
     vocab_size=43)
+MODERN = dict(vocab_size=43, hidden_size=16, num_hidden_layers=5,
+              num_attention_heads=2, intermediate_size=11,
+              max_position_embeddings=16, norm_eps=1e-3, local_attention=8,
+              pad_token_id=0, bos_token_id=1, cls_token_id=1, eos_token_id=2,
+              sep_token_id=2)
 LABELS = dict(num_labels=3)
 
 
@@ -224,6 +229,16 @@ def mpnet(name, what, rows, **words):
                   {**MPNET, **words}, rows)
 
 
+def modern(name, what, rows, drop=(), **words):
+    ropes = {"sliding_attention": 20000.0, "full_attention": 90000.0}
+    return family(name, f"ModernBert{what}", "ModernBertConfig",
+                  {**MODERN, **words}, rows, drop=drop, rope={
+                      kind: {"rope_type": "default", "rope_theta": base}
+                      for kind, base in ropes.items()},
+                  four={"global_rope_theta": 90000.0,
+                        "local_rope_theta": 20000.0})
+
+
 def clip(name, what, rows, words=CLIP, **more):
     return family(name, f"CLIPText{what}", "CLIPTextConfig", words, rows,
                   ends=42, **more)
@@ -262,6 +277,12 @@ FAMILIES = [
     mpnet("mpnet", "Model", hidden),
     mpnet("mpnet-mlm", "ForMaskedLM", logits),
     mpnet("mpnet-classify", "ForSequenceClassification", logits),
+    modern("modernbert", "Model", hidden),
+    modern("modernbert-mlm", "ForMaskedLM", logits, mlp_bias=True,
+           attention_bias=True, norm_bias=True, drop=("layer_types",),
+           global_attn_every_n_layers=2, num_hidden_layers=4),
+    modern("modernbert-classify", "ForSequenceClassification", logits,
+           classifier_pooling="mean", **LABELS),
     clip("clip-text", "Model", hidden, finish=prefixed),
     clip("clip-text-projected", "ModelWithProjection", projected),
     clip("clip-text-legacy", "ModelWithProjection", projected,

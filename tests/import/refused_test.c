@@ -29,20 +29,20 @@ static const Refused all[] = {
     { "llama", "{\"model_type\": \"deepseek_v3\"}",
       MISSING("deepseek_v3", "attention whose keys and values come through a "
               "narrow product (MLA)") },
-    { "gemma", "{\"model_type\": \"gemma2\"}",
-      MISSING("gemma2", "norms behind attention and network, beside those "
-              "before them") },
-    { "gemma", "{\"model_type\": \"gemma3_text\"}",
-      MISSING("gemma3_text", "norms behind attention and network, beside those "
-              "before them") },
-    { "olmo2", "{\"model_type\": \"olmo3\"}",
-      MISSING("olmo3", "layers whose masks and wavelengths differ") },
-    { "llama", "{\"model_type\": \"smollm3\"}",
-      MISSING("smollm3", "layers whose masks or positions differ") },
+    { "olmo2", "{\"model_type\": \"exaone4\"}",
+      MISSING("exaone4", "rules of this family, norms of outputs, layers of a "
+              "window") },
+    { "gemma", "{\"model_type\": \"gemma3n\"}",
+      MISSING("gemma3n", "rules of this family, norms before and behind, and "
+              "what else its layers have") },
+    { "gemma2", "{\"use_bidirectional_attention\": true}",
+      MISSING("gemma2", "a decoder whose rows see later ones") },
+    { "gpt-oss", "{\"swiglu_limit\": 5.0}",
+      ONLY("gpt_oss", "swiglu_limit", "5", "7") },
     { "cohere", "{\"model_type\": \"cohere2\"}",
-      MISSING("cohere2", "layers whose masks or positions differ") },
+      MISSING("cohere2", "rules of this family, whose layers differ") },
     { "gpt2", "{\"model_type\": \"gpt_neo\"}",
-      MISSING("gpt_neo", "layers whose masks or positions differ") },
+      MISSING("gpt_neo", "rules of this family, whose layers differ") },
     { "llama", "{\"model_type\": \"mamba\"}",
       MISSING("mamba", "recurrent layers") },
     { "phi3", "{\"model_type\": \"phi3small\"}",
@@ -55,12 +55,6 @@ static const Refused all[] = {
     { "llama", "{\"model_type\": \"qwen2_vl\"}",
       MISSING("qwen2_vl", "an input of pictures beside text") },
     /* a key of a known family */
-    { "qwen2", "{\"use_sliding_window\": true, \"sliding_window\": 6, "
-      "\"max_window_layers\": 1, \"layer_types\": null}",
-      MISSING("qwen2", "a window in some layers only") },
-    { "qwen3", "{\"sliding_window\": 6, \"layer_types\": "
-      "[\"full_attention\", \"sliding_attention\"]}",
-      MISSING("qwen3", "a window in some layers only") },
     { "cohere", "{\"use_qk_norm\": true}",
       MISSING("cohere", "a norm of queries and keys with weights for each "
               "head") },
