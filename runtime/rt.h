@@ -196,6 +196,8 @@ typedef struct {
     bool by_columns; /* so with columns in place of rows */
     int64_t groups, first, take, stride;
     int64_t total; /* of the file's tensor: groups * stride */
+    int64_t taps;  /* more than 1: our columns are those of each tap of a
+                      kernel in turn, the file's the taps of each column */
     /* The file's tensor is so many of these, one behind the other; 0: it is
      * one. Each has rank 2 or, of a vector, 1. */
     int64_t slices, slice;

@@ -19,6 +19,16 @@ static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
     return run < n ? run : n;
 }
 
+/* The same of our columns first .. first + n - 1 of `all`. */
+static int64_t columns_of(const FileTensor *f, int64_t all, int64_t first,
+                          int64_t n, int64_t *at)
+{
+    const int64_t i = f->taps > 1 ? first % (all / f->taps) * f->taps
+                                        + first / (all / f->taps)
+                                  : first;
+    return run_of(f, f->groups && f->by_columns, i, f->taps > 1 ? 1 : n, at);
+}
+
 /* Elements that are one after another in the file. */
 static void file_floats(Elements *e, int64_t at, int64_t n, float *out)
 {
@@ -40,7 +50,7 @@ static void file_row(Elements *e, int64_t row, int64_t first, int64_t n,
     int64_t r, c;
     run_of(f, f->groups && !f->by_columns, row, 1, &r);
     for (int64_t run; n > 0; n -= run, first += run, out += run) {
-        run = run_of(f, columns, first, n, &c);
+        run = columns_of(f, e->item->k, first, n, &c);
         file_floats(e, r * width + c, run, out);
     }
 }
@@ -52,7 +62,7 @@ static void file_column(Elements *e, int64_t column, int64_t row, int64_t n,
     const bool rows = f->groups && !f->by_columns;
     const int64_t height = rows ? f->total : e->item->rows;
     int64_t r, c;
-    run_of(f, f->groups && f->by_columns, column, 1, &c);
+    columns_of(f, e->item->k, column, 1, &c);
     for (int64_t run; n > 0; n -= run, row += run, out += run) {
         run = run_of(f, rows, row, n, &r);
         file_floats(e, c * height + r, run, out);

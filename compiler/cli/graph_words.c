@@ -249,6 +249,7 @@ const char *segment_name(const Segment *s)
     static const char *const names[] = { [SublayerNone] = "",
                                          [SublayerSelf] = "self-attention",
                                          [SublayerRecurrent] = "recurrent",
+                                         [SublayerConvolution] = "convolution",
                                          [SublayerCross] = "cross-attention",
                                          [SublayerFfn] = "feed-forward" };
     return names[s->sublayer];

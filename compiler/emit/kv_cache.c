@@ -89,7 +89,7 @@ const char *state_text(Gen *g, int node, const char *row)
         let(e, "at", "%lld", (long long)states_offset(p));
         let(e, "states", "%lld", (long long)p->states);
         put(e,
-            "/* What recurrent layers leave of a sequence after a row, which is the\n"
+            "/* What layers leave of a sequence after a row, which is the\n"
             " * last even or odd one of its page. */\n"
             "static float *state_after(const struct attn_batch *b, int64_t s,\n"
             "                          int64_t row)\n"

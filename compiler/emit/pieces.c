@@ -187,6 +187,7 @@ Pieces pieces_of(Arena *a, const Target *t)
     read_pieces(a, &all, t, "kernels.c");
     read_pieces(a, &all, t, "activations.c");
     read_pieces(a, &all, t, "recurrent.c");
+    read_pieces(a, &all, t, "convolution.c");
     read_pieces(a, &all, t, "rows.c");
     read_pieces(a, &all, t, "experts.c");
     read_pieces(a, &all, t, "attention.c");

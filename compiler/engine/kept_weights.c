@@ -87,6 +87,7 @@ static void add_item(Buffer *b, const PackItem *item)
     add_number(b, "first", f->first);
     add_number(b, "take", f->take);
     add_number(b, "stride", f->stride);
+    add_number(b, "taps", f->taps);
     if (f->changed)
         buffer_printf(b, " scale=%a add=%a", (double)f->scale, (double)f->add);
 }

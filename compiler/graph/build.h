@@ -54,6 +54,9 @@ void build_enter(Build *b, Entry entry, Stack stack);
 /* build_recurrent.c: from rows to rows of the same width. */
 int build_recurrent(Build *b, int x);
 
+/* build_convolution.c */
+int build_convolution(Build *b, int x);
+
 /* build_layer.c */
 /* All layers of b->side, and the norm after them. */
 int build_layers(Build *b, int x);

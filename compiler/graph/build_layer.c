@@ -266,6 +266,7 @@ static const struct {
 } mixers[] = {
     [MixAttention] = { SublayerSelf, self_attention },
     [MixRecurrent] = { SublayerRecurrent, build_recurrent },
+    [MixConvolution] = { SublayerConvolution, build_convolution },
 };
 
 static int mix(Build *b, int x)

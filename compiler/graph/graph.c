@@ -21,6 +21,7 @@ const char *const sublayer_name[Sublayers] = {
     [SublayerNone] = "",
     [SublayerSelf] = "self_attn",
     [SublayerRecurrent] = "recurrent",
+    [SublayerConvolution] = "convolution",
     [SublayerCross] = "cross_attn",
     [SublayerFfn] = "ffn",
 };

@@ -64,6 +64,7 @@ typedef enum {
     SublayerNone,
     SublayerSelf,
     SublayerRecurrent,
+    SublayerConvolution,
     SublayerCross,
     SublayerFfn,
     Sublayers
@@ -147,7 +148,11 @@ typedef struct { /* one operation and the tensor it makes */
     int64_t heads;    /* Split, Rotate, HeadNorm, Attention */
     int64_t heads_kv; /* Attention: of keys and values */
     int64_t first;    /* Slice: first column; Position, Embed: row of
-                         the table for position 0 */
+                         the table for position 0; Taps, Depthwise: row
+                         of tap 0 for row 0 */
+    int64_t taps;     /* Taps, Depthwise; Weight: the file has those of a
+                         column one after the other; 0: none */
+    int64_t dilation; /* Taps, Depthwise: rows from tap to tap */
     int64_t dims;     /* Rotate: columns of each head that turn */
     PosLayout layout; /* Rotate */
     const Spec *spec; /* RotaryTable: of the layers that turn by it */

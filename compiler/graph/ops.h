@@ -116,6 +116,13 @@ OP(Recurrent, "recurrent", 2, 3, Head,
    recurrent, BY(1, recurrent), STEP(recurrent))
 OP(Join, "join", 2, 2, Row, "columns of a, then of b",
    join, No, 0, join, EXACT, STEP(join))
+OP(Taps, "taps", 1, 1, Head,
+   "rows first + dilation t + i for each tap t, side by side; outside 0",
+   taps, No, 0, taps, EXACT, STEP(taps))
+OP(Depthwise, "depthwise", 2, 3, Head,
+   "sum of w[., t] x[first + dilation t + i] over taps t; outside 0; + b",
+   depthwise, No, 2 * out * n->taps + (n->nin - 2) * out,
+   depthwise, SIZED(8, In0 | In1 | In2), STEP(depthwise))
 OP(Select, "select", 1, 1, Head, "the rows that the caller wants",
    select, No, 0, select, EXACT, STEP(select))
 OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",

@@ -167,8 +167,12 @@ static void add_choice(Attributes *b, const Node *n)
 static void add_attributes(Attributes *b, const Node *n)
 {
     add_numbers(b, n);
-    if (n->op == OpSlice || n->first > 0)
+    if (n->op == OpSlice || n->first != 0)
         add_count(b, "first", n->first);
+    if (n->taps > 0)
+        add_count(b, "taps", n->taps);
+    if (n->dilation > 1)
+        add_count(b, "dilation", n->dilation);
     if (n->op == OpRotate) {
         add_count(b, "dims", n->dims);
         add_word(b, "layout",

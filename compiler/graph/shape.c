@@ -393,6 +393,24 @@ static bool shape_join(const Graph *g, Node *n)
     return true;
 }
 
+/* Of a convolution, whose taps are rows of one sequence. */
+static bool shape_taps(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    bool fits = is_matrix(&n->type) && n->taps > 0 && n->dilation > 0;
+    n->type.dim[1].c *= n->taps;
+    return fits;
+}
+
+static bool shape_depthwise(const Graph *g, Node *n)
+{
+    const Type *w = in(g, n, 1);
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && is_matrix(w) && n->dilation > 0
+        && same_dim(w->dim[0], n->type.dim[1]) && w->dim[1].c == n->taps
+        && (n->nin == 2 || is_vector(in(g, n, 2), n->type.dim[1]));
+}
+
 static bool shape_select(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);

@@ -60,6 +60,34 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
     }
 }
 
+/* The row of x that tap t of row i reads; NULL: it is outside. */
+static const double *tap(const Node *n, Matrix x, int64_t i, int64_t t)
+{
+    const int64_t row = i + n->first + t * n->dilation;
+    return row >= 0 && row < x.rows ? x.at + row * x.cols : NULL;
+}
+
+void eval_taps(const Interp *in, const Node *n, double *out)
+{
+    const Matrix x = interp_in(in, n, 0);
+    for (int64_t i = 0; i < x.rows; i++)
+        for (int64_t t = 0; t < n->taps; t++)
+            for (int64_t c = 0; c < x.cols; c++)
+                *out++ = tap(n, x, i, t) ? tap(n, x, i, t)[c] : 0;
+}
+
+void eval_depthwise(const Interp *in, const Node *n, double *out)
+{
+    const Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
+    for (int64_t i = 0; i < x.rows; i++)
+        for (int64_t c = 0; c < x.cols; c++, out++) {
+            *out = n->nin > 2 ? interp_in(in, n, 2).at[c] : 0;
+            for (int64_t t = 0; t < n->taps; t++)
+                if (tap(n, x, i, t))
+                    *out += w.at[c * w.cols + t] * tap(n, x, i, t)[c];
+        }
+}
+
 void eval_bias(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), b = interp_in(in, n, 1);

@@ -46,10 +46,27 @@ static int absorb_bias(Graph *g, int root)
     return absorb(g, root, 0, p);
 }
 
+/* Rows of a sublayer that ends in no product. */
+static const char *other_end(const Graph *g, int x)
+{
+    const Op op = g->nodes.at[x].op;
+    if (op == OpNorm || op == OpAddNorm)
+        return "stays: it is of a norm, not of a product";
+    if (op == OpRecurrent || op == OpJoin)
+        return "stays: it is of a scan, not of a product";
+    if (op == OpGate || op == OpMul)
+        return "stays: it is of a gate, not of a product";
+    return op == OpDepthwise
+             ? "stays: it is of single columns, not of a product"
+             : NULL;
+}
+
 static int absorb_activation(Graph *g, int root)
 {
     const Node *n = &g->nodes.at[root];
     Node p = g->nodes.at[n->in[0]];
+    if (other_end(g, n->in[0]))
+        pass_note(g, root, "%s", other_end(g, n->in[0]));
     if (!is_product(&p) || p.act != ActNone || !pass_takes(g, n->in[0], root))
         return 0;
     p.act = n->act;
@@ -61,17 +78,6 @@ static bool takes_residual(const Graph *g, int root, int k)
     const Node *n = &g->nodes.at[root];
     const Node *p = &g->nodes.at[n->in[k]];
     return n->in[0] != n->in[1] && is_product(p) && same_part(p, n);
-}
-
-/* Rows of a sublayer that ends in no product. */
-static const char *other_end(const Graph *g, int x)
-{
-    const Op op = g->nodes.at[x].op;
-    if (op == OpNorm || op == OpAddNorm)
-        return "stays: it is of a norm, not of a product";
-    return op == OpRecurrent || op == OpJoin
-             ? "stays: it is of a scan, not of a product"
-             : NULL;
 }
 
 static int absorb_residual(Graph *g, int root)

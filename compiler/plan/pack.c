@@ -224,9 +224,10 @@ static void add_bias_block(Plan *p, int node)
 static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
     const Type type = node_at(p, n->in[k])->type;
+    const bool columns = has_product(n) || n->op == OpDepthwise;
     if (is_product(n) && k == 2)
         return PackVector;
-    if ((has_product(n) && k == 1) || dtype_is_integer(dtype_of(type)))
+    if ((columns && k == 1) || dtype_is_integer(dtype_of(type)))
         return PackPanels;
     return type.rank == 2 ? PackRows : PackVector;
 }
@@ -290,10 +291,11 @@ static void collect_blocks(Plan *p)
 typedef VEC(PackItem) ItemList;
 
 /* A vector is packed as a row: its groups are of columns. */
-static void read_from(Plan *p, PackItem *it, const char *name)
+static void read_from(Plan *p, PackItem *it, const Node *n, const char *name)
 {
     it->name = spec_packed_name(p->arena_, p->g->spec, name);
     spec_file_tensor(p->arena_, p->g->spec, name, &it->from);
+    it->from.taps = n->taps;
     if (it->layout == PackVector) {
         it->from.by_columns = true;
         it->from.transposed = false;
@@ -338,7 +340,7 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
         it.halves = s->pos_layout == LayoutHalves;
         it.tensor2tensor = s->pos_exponent == ExponentTensor2tensor;
     } else {
-        read_from(p, &it, name);
+        read_from(p, &it, n, name);
     }
     return it;
 }
@@ -378,7 +380,7 @@ static void bias_item(Plan *p, const Block *b, ItemList *list)
         it.table = TableAlibi;
         it.factor = r->slope;
     } else {
-        read_from(p, &it, node_at(p, b->root)->name);
+        read_from(p, &it, node_at(p, b->root), node_at(p, b->root)->name);
         it.rows = r->buckets;
         it.max_distance = r->max_distance;
         it.bidirectional = r->bidirectional;

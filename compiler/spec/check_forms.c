@@ -229,8 +229,8 @@ static void check_ffn(Spec *s, const FieldState *state)
 }
 
 /* ------------------------------------------------------------- mixing --- */
-/* A state has seen all rows before, and no others. */
-static void check_recurrent_mask(const Spec *s, Side side)
+/* A state has seen all rows before, and no others; a kernel has its rows. */
+static void check_mix_mask(const Spec *s, Side side)
 {
     const MaskSpec *m = &s->side[side].mask;
     const char *key = mask_key(side);
@@ -239,14 +239,21 @@ static void check_recurrent_mask(const Spec *s, Side side)
 
     if (s->side[side].N == 0 || !spec_says(s, key) || sees)
         return;
-    error_at(spec_pos(s, key), "a recurrent layer has no mask: its state has "
-                               "seen the rows before, and these alone");
+    if (s->mix == MixRecurrent) {
+        error_at(spec_pos(s, key), "a recurrent layer has no mask: its state "
+                                   "has seen the rows before, and these alone");
+        note_at(spec_pos(s, "mix.type"),
+                "mix is here; mix.direction says from which end it goes");
+        return;
+    }
+    error_at(spec_pos(s, key), "a convolution has no mask: it reads the rows "
+                               "of its kernel, and these alone");
     note_at(spec_pos(s, "mix.type"),
-            "mix is here; mix.direction says from which end it goes");
+            "mix is here; mix.kernel says how many rows there are");
 }
 
 /* They are added to scores, or turn queries and keys. */
-static void check_recurrent_positions(const Spec *s)
+static void check_mix_positions(const Spec *s)
 {
     const bool scores = s->positions == PosRotary
                      || spec_score_bias(s) != BiasNone;
@@ -255,22 +262,81 @@ static void check_recurrent_positions(const Spec *s)
 
     if (!scores || s->kind == KindEncoderDecoder)
         return;
-    error_at(spec_pos(s, key), "these positions are those of attention's "
-                               "scores, which a recurrent layer has not");
+    error_at(spec_pos(s, key),
+             "these positions are those of attention's scores, which a %s has "
+             "not",
+             s->mix == MixRecurrent ? "recurrent layer" : "convolution");
     note_at(spec_pos(s, "mix.type"), "mix is here; positions: none needs no "
                                      "more than the order of the rows");
 }
 
-static void check_recurrent(Spec *s, const FieldState *state)
+/* Rows that a kernel reaches to either side, or back. */
+static void check_reach(const Spec *s, Side side)
+{
+    const int64_t rows = (s->mix_kernel - 1) * s->mix_dilation;
+    const int64_t reach = side == SideDecoder ? rows : rows / 2;
+    const int64_t max_len = s->side[side].max_len;
+    const char *key = side == SideDecoder ? "max_len.target" : "max_len.source";
+
+    if (s->side[side].N == 0 || reach == 0 || reach < max_len)
+        return;
+    error_at(spec_pos(s, "mix.kernel"),
+             "a kernel that reaches %lld rows reads none at its ends, where a "
+             "sequence has %lld at most",
+             (long long)reach, (long long)max_len);
+    note_at(spec_pos(s, key), "max_len is here");
+}
+
+/* What needs a product, or two. */
+static void check_convolution_parts(const Spec *s)
+{
+    const bool product = !s->mix_depthwise || s->mix_pointwise;
+
+    if (s->mix_pointwise && !s->mix_depthwise) {
+        error_at(spec_pos(s, "mix.pointwise"),
+                 "a convolution of all columns is a product already");
+        note_at(nowhere, "mix.depthwise: true is one of each column by itself");
+    }
+    if (s->mix_gated && !product) {
+        error_at(spec_pos(s, "mix.gated"), "mix.gated needs a product");
+        note_at(nowhere, "mix.pointwise: true has one");
+    }
+    if (s->mix_inner > 0 && !product) {
+        error_at(spec_pos(s, "mix.inner"), "mix.inner needs products: a column "
+                                           "alone does not change the width");
+        note_at(nowhere, "mix.pointwise: true has them");
+    }
+}
+
+static void check_convolution(const Spec *s)
+{
+    if (s->mix_kernel % 2 == 0 && s->side[SideEncoder].N > 0) {
+        error_at(spec_pos(s, "mix.kernel"),
+                 "mix.kernel (%lld) must be odd in an encoder, where a row has "
+                 "as many on either side",
+                 (long long)s->mix_kernel);
+    }
+    if (s->mix_kernel == 1 && s->mix_dilation > 1)
+        error_at(spec_pos(s, "mix.dilation"), "mix.dilation has no meaning for "
+                                              "a kernel of one row");
+    check_reach(s, SideEncoder);
+    check_reach(s, SideDecoder);
+    check_convolution_parts(s);
+}
+
+static void check_mix(Spec *s, const FieldState *state)
 {
     check_details(s, state, "mix.type", s->mix, "layers");
     check_details(s, state, "mix.cell", s->mix_cell, "cells");
-    if (s->mix != MixRecurrent)
+    if (s->mix == MixAttention)
         return;
-    check_recurrent_mask(s, SideEncoder);
-    check_recurrent_mask(s, SideDecoder);
-    check_recurrent_positions(s);
-    if (s->side[SideDecoder].N == 0 || s->mix_direction == ScanForward)
+    if (s->mix == MixConvolution)
+        check_convolution(s);
+    check_mix_mask(s, SideEncoder);
+    check_mix_mask(s, SideDecoder);
+    check_mix_positions(s);
+    if (s->side[SideDecoder].N == 0 || s->mix != MixRecurrent
+        || s->mix_direction == ScanForward)
         return;
     error_at(spec_pos(s, "mix.direction"),
              "a decoder goes forward: it cannot see what it has not written "
@@ -452,7 +518,7 @@ const Check form_checks[] = {
                          "positions.buckets",
                          "positions.max_distance" } },
     { check_norm_bias, { "norm.type", "norm.bias" } },
-    { check_recurrent, { "mix.type", "mix.cell", "positions.type",
+    { check_mix,       { "mix.type", "mix.cell", "mix.kernel", "positions.type",
                          "positions.scores", "masking.encoder",
                          "masking.decoder", "mix.direction" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",

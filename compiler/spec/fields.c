@@ -60,7 +60,8 @@ static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
 static const char *const trims[] = { "none", "turns", "all", NULL };
 static const char *const scalings[] = { "none", "dynamic",  "llama3",
                                         "yarn", "longrope", NULL };
-static const char *const mixes[] = { "attention", "recurrent", NULL };
+static const char *const mixes[] = { "attention", "recurrent", "convolution",
+                                     NULL };
 static const char *const cells[] = { "simple", "gru", "lstm", NULL };
 static const char *const recurrences[] = { "tanh", "relu", NULL };
 static const char *const directions[] = { "forward", "backward", "both", NULL };

@@ -22,6 +22,8 @@ const char *const weight_names[] = {
     "{s}.{i}.recurrent.input", "{s}.{i}.recurrent.hidden",
     "{s}.{i}.recurrent.backward.input", "{s}.{i}.recurrent.backward.hidden",
     "{s}.{i}.recurrent.o",
+    "{s}.{i}.convolution.w1", "{s}.{i}.convolution.w2",
+    "{s}.{i}.convolution.depthwise1", "{s}.{i}.convolution.depthwise2",
     "decoder.{i}.cross_attn.q", "decoder.{i}.cross_attn.k",
     "decoder.{i}.cross_attn.v", "decoder.{i}.cross_attn.o",
     "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2", "{s}.{i}.ffn.w3",

@@ -38,7 +38,7 @@ typedef enum {
     ScalingYarn,
     ScalingLongrope
 } PosScaling;
-typedef enum { MixAttention, MixRecurrent } MixType;
+typedef enum { MixAttention, MixRecurrent, MixConvolution } MixType;
 typedef enum { CellSimple, CellGru, CellLstm } CellType;
 typedef enum { RecurTanh, RecurRelu } RecurAct; /* of simple cells */
 typedef enum { ScanForward, ScanBackward, ScanBoth } Direction;
@@ -228,6 +228,11 @@ struct Spec {
     RecurAct mix_act;  /* CellSimple */
     int64_t mix_width; /* numbers of a state, of each direction */
     Direction mix_direction;
+    int64_t mix_kernel, mix_dilation; /* rows that one reads; their distance */
+    bool mix_depthwise;               /* each column by itself, and then, */
+    bool mix_pointwise;               /* a product */
+    bool mix_gated;                   /* a * sigmoid(b) of a product's halves */
+    int64_t mix_inner;                /* width between two; 0: there is one */
     NormType norm_type;
     NormPlace norm_place;
     double norm_eps;

@@ -137,6 +137,37 @@ static void run_copy(void)
     ((Map *)kernel("copy_rows"))(y, Ld, source(), Ld, Rows, d);
 }
 
+/* Taps of rows 0, 1, 2; w in panels, as r has it. */
+enum { Taps = 3 };
+
+static void run_depthwise(void)
+{
+    static const float zeros[Ld];
+    const float *tap[4 * Taps];
+
+    for (int i = 0; i < 4 * Taps; i++)
+        tap[i] = i % 4 + i / 4 < Rows ? x + (i % 4 + i / 4) * Ld : zeros;
+    ((void (*)(float *, int64_t, int64_t, const float *const *, int64_t,
+               const float *, const float *, int64_t,
+               int64_t))kernel("depthwise_rows"))(y, Ld, Rows, tap, Taps, r,
+                                                  beta_, 0, d);
+}
+
+static void expect_depthwise(void)
+{
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t j = 0; j < d; j++) {
+            double sum = beta_[j], size = fabs(sum);
+            for (int64_t t = 0; i + t < Rows && t < Taps; t++) {
+                const double term = (double)x[(i + t) * Ld + j]
+                                  * r[j / 16 * 16 * Taps + 16 * t + j % 16];
+                sum += term;
+                size += fabs(term);
+            }
+            expect(i, j, sum, 4 * EPS * size);
+        }
+}
+
 /* The kernels of one rounding at most: nothing is tolerated. */
 static float at(const float *m, int64_t i, int64_t j)
 {
@@ -345,6 +376,7 @@ static const struct Case {
     { "pack_keys",     run_pack_keys,    expect_pack_keys,   NULL,  false },
     { "pack_values",   run_pack_values,  expect_pack_values, NULL,  false },
     { "mask_row",      run_mask,         expect_mask,        NULL,  false },
+    { "depthwise_rows", run_depthwise,   expect_depthwise,   NULL,  false },
     { "softmax_row",   run_softmax,      expect_softmax,     NULL,  false },
     { "softmax_sink_row", run_softmax_sink, expect_softmax_sink, NULL, false },
     { "log_sum_exp",   run_log_sum_exp,  expect_log_sum_exp, NULL,  false },
@@ -356,7 +388,8 @@ static const char *const kernels[] = {
     "norm_rows",   "add_norm_rows", "scale_rows",         "clip_rows",
     "add_rows",    "bias_rows",     "activate_rows_relu", "copy_rows",
     "embed_row",   "pack_keys",     "pack_values",        "mask_row",
-    "softmax_row", "log_sum_exp",   "softmax_sink_row",   NULL
+    "softmax_row", "log_sum_exp",   "softmax_sink_row",   "depthwise_rows",
+    NULL
 };
 
 /* Within the gate where something is expected, untouched elsewhere. */

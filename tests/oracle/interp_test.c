@@ -124,6 +124,27 @@ static void test_linear(void **state)
     assert_value(first, (double[]){ 10, 0, 1, -1, -8, -3 }, 6);
 }
 
+/* Rows 1 2, 3 4, 5 6; the taps are two rows before a row, and itself. */
+static void test_taps(void **state)
+{
+    (void)state;
+    static const double x[] = { 1, 2, 3, 4, 5, 6 }, w[] = { 10, 1, 0, -1 },
+                        b[] = { 100, 0 };
+    int a = input(3, 2, x), k = weight(2, 2, w), c = weight(2, 0, b);
+    Node n = { .op = OpTaps,
+               .in = { a, k, c },
+               .nin = 1,
+               .taps = 2,
+               .dilation = 2,
+               .first = -2 };
+    int beside = add(n);
+    n.op = OpDepthwise;
+    n.nin = 3;
+    int sums = add(n);
+    assert_value(beside, (double[]){ 0, 0, 1, 2, 0, 0, 3, 4, 1, 2, 5, 6 }, 12);
+    assert_value(sums, (double[]){ 101, -2, 103, -4, 115, -6 }, 6);
+}
+
 static void test_linear_without_bias(void **state)
 {
     (void)state;
@@ -400,12 +421,19 @@ static void test_aren(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BY_HAND(test_linear),        BY_HAND(test_linear_without_bias),
-        BY_HAND(test_norm),          BY_HAND(test_clip),
-        BY_HAND(test_embed),         BY_HAND(test_moves),
-        BY_HAND(test_softmax),       BY_HAND(test_causal),
-        BY_HAND(test_masked_values), BY_HAND(test_attention),
-        cmocka_unit_test(test_g2p),  cmocka_unit_test(test_aren),
+        BY_HAND(test_linear),
+        BY_HAND(test_taps),
+        BY_HAND(test_linear_without_bias),
+        BY_HAND(test_norm),
+        BY_HAND(test_clip),
+        BY_HAND(test_embed),
+        BY_HAND(test_moves),
+        BY_HAND(test_softmax),
+        BY_HAND(test_causal),
+        BY_HAND(test_masked_values),
+        BY_HAND(test_attention),
+        cmocka_unit_test(test_g2p),
+        cmocka_unit_test(test_aren),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

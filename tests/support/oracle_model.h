@@ -27,6 +27,9 @@ static inline int64_t oracle_place(const FileTensor *f, int64_t row,
                                    int64_t columns)
 {
     int64_t *shared = f->by_columns ? &column : &row;
+    if (f->taps > 0)
+        column = column % (columns / f->taps) * f->taps
+               + column / (columns / f->taps);
     if (f->groups > 0) {
         *shared = f->first + *shared / f->take * f->stride + *shared % f->take;
         *(f->by_columns ? &columns : &rows) = f->total;
@@ -44,6 +47,7 @@ static inline const double *oracle_weight(void *user, int node)
     double *x = arena_alloc(m->arena, (size_t)(rows * columns) * sizeof *x);
     FileTensor from;
     assert_true(spec_file_tensor(m->arena, m->spec, n->name, &from));
+    from.taps = n->taps;
     const Tensor *t = safetensors_find(m->file, from.name);
     if (!t)
         fail_msg("%s has no tensor %s", safetensors_path(m->file), from.name);

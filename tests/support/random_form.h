@@ -16,7 +16,8 @@ typedef struct {
     FormFile file[4]; /* to be written beside it */
     int nfiles;
     int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
-    bool real, rms, qk, norm1, recurrent;
+    bool real, rms, qk, norm1;
+    bool scoreless;    /* no layer attends */
     bool one_vocab;    /* of an encoder-decoder */
     const char *head;  /* its type; NULL: not said */
     int64_t embedding; /* width of the tables of tokens */
@@ -87,9 +88,9 @@ static inline void form_width(RandomForm *f)
         f->d_k[i] = f->d_v[i] = r->d_model / f->h[i];
     }
     say_int(r, "d_model", r->d_model);
-    if (f->recurrent && !both_sides(f))
+    if (f->scoreless && !both_sides(f))
         return;
-    if (f->recurrent) { /* of the decoder's cross-attention alone */
+    if (f->scoreless) { /* of the decoder's cross-attention alone */
         say(r, "h", WORD(r, "{decoder: 1}", "{decoder: 2}"));
         return;
     }
@@ -239,7 +240,7 @@ static inline const char *form_scores(RandomForm *f, const char *type)
     const char *scores = WORD(&f->r, "none", "alibi", "relative",
                               "relative, buckets: 6, max_distance: 9");
 
-    if (f->recurrent || !strcmp(type, "alibi") || strstr(type, "relative")
+    if (f->scoreless || !strcmp(type, "alibi") || strstr(type, "relative")
         || !one_in(f, 4))
         return type;
     if (*type == '{') /* without its brace */
@@ -254,7 +255,7 @@ static inline void form_positions(RandomForm *f)
     const char *type = WORD(r, "sinusoidal", "learned", "none", "rotary",
                             "alibi", "relative");
 
-    if (f->recurrent)
+    if (f->scoreless)
         type = WORD(r, "sinusoidal", "learned", "none");
     if (!strcmp(type, "sinusoidal"))
         type = one_in(f, 4) ? type : form_sinusoids(f);
@@ -296,7 +297,7 @@ static inline void form_norm(RandomForm *f)
              f->norm1 ? "true" : "false", one_in(f, 6) ? "false" : "true"));
     if (in_front && !both_sides(f))
         say(r, "parallel", parallel);
-    if (f->recurrent && !strcmp(parallel, "false") && !has_target(r))
+    if (f->scoreless && !strcmp(parallel, "false") && !has_target(r))
         say(r, "residual", WORD(r, "add", "none"));
 }
 
@@ -546,10 +547,10 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
 {
     RandomForm f = { .r = random_begin(a, seed, "form") };
 
-    f.recurrent = f.r.kind != KindAttention && one_in(&f, 4);
+    f.scoreless = f.r.kind != KindAttention && one_in(&f, 4);
     form_width(&f);
     form_depth(&f);
-    if (f.recurrent)
+    if (f.scoreless)
         form_mix(&f);
     else
         form_masking(&f);

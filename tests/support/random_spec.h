@@ -18,7 +18,8 @@ typedef struct {
     ModelKind kind;
     int64_t d_model, h;
     bool shared;
-    const char *matrix; /* one of a layer's first sublayer; NULL: self_attn.v */
+    const char *matrix; /* one of a layer's first sublayer; NULL: self_attn.v;
+                           "": none */
 } RandomSpec;
 
 /* 0 .. n-1 */
@@ -84,7 +85,8 @@ static inline void random_dtype(RandomSpec *r)
 
     if (*word == 'i')
         say(r, "arithmetic", arithmetic[pick(r, 3)]);
-    if (r->kind != KindAttention && pick(r, 6) == 0)
+    const bool has_key = !r->matrix || *r->matrix;
+    if (has_key && r->kind != KindAttention && pick(r, 6) == 0)
         word = arena_printf(r->arena, "{default: %s, %s: %s}", word, key,
                             *word == 'f' ? "bf16" : "f32");
     say(r, "dtype", word);

@@ -3,6 +3,37 @@
 #ifndef ATTNC_RANDOM_SUBLAYERS_H
 #define ATTNC_RANDOM_SUBLAYERS_H
 
+/* Are so many rows in a sequence of either side? */
+static inline bool reaches(const RandomForm *f, int64_t rows)
+{
+    return (both_sides(f) || f->max_len[only_side(f)] >= rows)
+        && (!both_sides(f) || (f->max_len[0] >= rows && f->max_len[1] >= rows));
+}
+
+static inline void form_convolution(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    const bool depthwise = one_in(f, 3), pointwise = depthwise && coin(r);
+    const bool product = !depthwise || pointwise;
+    int64_t kernel = AMONG(r, 3, 1, 5, 7), dilation = AMONG(r, 1, 2, 5);
+
+    kernel += r->kind == KindDecoder && coin(r);
+    while (dilation > 1 && (kernel == 1 || !reaches(f, kernel * dilation)))
+        dilation--;
+    while (!reaches(f, kernel))
+        kernel--;
+    kernel -= has_source(r) && kernel % 2 == 0;
+    r->matrix = product ? "convolution.w1" : "";
+    say(r, "mix",
+        TEXT(f,
+             "{type: convolution, kernel: %lld, dilation: %lld, depthwise: %s, "
+             "pointwise: %s, gated: %s, inner: %s}",
+             (long long)kernel, (long long)dilation,
+             depthwise ? "true" : "false", pointwise ? "true" : "false",
+             product ? yes_no(r) : "false",
+             product ? WORD(r, "0", "17", "0", "32") : "0"));
+}
+
 /* What mixes rows in the place of attention. */
 static inline void form_mix(RandomForm *f)
 {
@@ -14,6 +45,10 @@ static inline void form_mix(RandomForm *f)
                             "simple, activation: relu");
     const int64_t width = AMONG(r, 1, 7, 16, 20, 33, 64);
 
+    if (coin(r)) {
+        form_convolution(f);
+        return;
+    }
     r->matrix = WORD(r, "recurrent.hidden", "recurrent.input");
     if (!strcmp(direction, "backward"))
         r->matrix = "recurrent.backward.hidden";

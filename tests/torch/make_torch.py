@@ -105,6 +105,22 @@ CASES = [
     ("lstm_both", "encoder-decoder", dict(
         vocab=BOTH, h=dict(decoder=2), d_ff=None, ffn="none",
         mix=dict(type="recurrent"))),
+    ("convolution", "encoder", dict(
+        h=None, mix=dict(type="convolution", kernel=5, dilation=2))),
+    ("depthwise", "encoder", dict(
+        h=None, mix=dict(type="convolution", kernel=7, depthwise=True))),
+    ("separable", "encoder", dict(
+        h=None, norm=PRE, mix=dict(type="convolution", kernel=3, dilation=3,
+                           depthwise=True, pointwise=True, gated=True))),
+    ("two_convolutions", "encoder", dict(
+        h=None, activation="gelu", bias=dict(mix=False),
+        mix=dict(type="convolution", kernel=3, inner=24))),
+    ("causal_convolution", "decoder", dict(
+        h=None, norm=PRE, mix=dict(type="convolution", kernel=4, dilation=2))),
+    ("depthwise_both", "encoder-decoder", dict(
+        vocab=BOTH, h=dict(decoder=2), d_ff=None, ffn="none",
+        mix=dict(type="convolution", kernel=3, depthwise=True,
+                 pointwise=True))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -331,10 +347,41 @@ class Model:
             return y
         return self.linear(y, name + ".o", BASE["d_model"], self.bias("o"))
 
+    def convolution(self, x, name, number, out):
+        """torch.nn.Conv1d of the rows, by its own weights."""
+        mix = self.spec["mix"]
+        k, dilation = mix["kernel"], mix.get("dilation", 1)
+        d = x.shape[-1]
+
+        def conv(x, word, out, k, groups):
+            word = f"{name}.{word}{number}"
+            w = self.weight(word + ".weight", out, x.shape[-1] // groups, k)
+            b = self.weight(word + ".bias", out) if self.bias("mix") else None
+            before = (k - 1) * dilation // (2 if "encoder" in name else 1)
+            y = F.conv1d(F.pad(x.T, (before, (k - 1) * dilation - before)),
+                         w, b, dilation=dilation, groups=groups).T
+            return self.keep(word, y)
+
+        depthwise = mix.get("depthwise", False)
+        columns = out * (2 if mix.get("gated", False) else 1)
+        if depthwise:
+            x = conv(x, "depthwise", d, k, d)
+        if not depthwise or mix.get("pointwise", False):
+            x = conv(x, "w", columns, 1 if depthwise else k, 1)
+        return F.glu(x, -1) if mix.get("gated", False) else x
+
     def mix(self, x, name, stack):
-        if "mix" in self.spec:
+        mix = self.spec.get("mix", {})
+        if mix.get("type", "attention") == "attention":
+            return self.attention(x, None, name + ".self_attn", stack)
+        if mix["type"] == "recurrent":
             return self.recurrent(x, name + ".recurrent")
-        return self.attention(x, None, name + ".self_attn", stack)
+        name += ".convolution"
+        if mix.get("inner", 0) == 0:
+            return self.convolution(x, name, 1, x.shape[-1])
+        y = self.convolution(x, name, 1, mix["inner"])
+        y = ACT[self.spec.get("activation", "relu")](y)
+        return self.convolution(y, name, 2, x.shape[-1])
 
     def layer(self, x, memory, name, stack):
         place = self.get("norm", "place", "post")

@@ -1,0 +1,74 @@
+/* convolution.c: sums over the taps of a kernel, a column by itself. */
+
+//: depthwise_store needs: store_some
+/* n of 2 W columns. */
+INLINE void depthwise_store(float *y, v a, float *more, v b, int64_t n)
+{
+    store_some(y, a, n);
+    if (n > W)
+        store_some(more, b, n - W);
+}
+
+//: depthwise_tile needs: v_load v_splat v_fma load_some depthwise_store
+/* Four rows of 2 W columns, of which n are there: y = x w + b, tap by tap.
+ * x[4 t + i] is the row that tap t of row i reads. */
+INLINE void depthwise_tile(float *y, int64_t ldy, int64_t rows,
+                           const float *const *x, int64_t taps,
+                           const float *w, int64_t panel, const float *bias,
+                           int64_t j, int64_t n)
+{
+    const int64_t l = j + W, more = n - W;
+    v a0 = v_splat(0.0f), a1 = a0, a2 = a0, a3 = a0;
+    v b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    const float *u = w + j / 16 * panel + j % 16;
+    const float *t = w + l / 16 * panel + l % 16;
+
+    for (int64_t k = 0; k < taps; k++) {
+        v f = v_load(u);
+        a0 = v_fma(load_some(x[0] + j, n), f, a0);
+        a1 = v_fma(load_some(x[1] + j, n), f, a1);
+        a2 = v_fma(load_some(x[2] + j, n), f, a2);
+        a3 = v_fma(load_some(x[3] + j, n), f, a3);
+        if (more > 0) {
+            f = v_load(t);
+            b0 = v_fma(load_some(x[0] + l, more), f, b0);
+            b1 = v_fma(load_some(x[1] + l, more), f, b1);
+            b2 = v_fma(load_some(x[2] + l, more), f, b2);
+            b3 = v_fma(load_some(x[3] + l, more), f, b3);
+        }
+        u += 16;
+        t += 16;
+        x += 4;
+    }
+    if (bias) {
+        const v c = load_some(bias + j, n);
+        a0 += c, a1 += c, a2 += c, a3 += c;
+    }
+    if (bias && more > 0) {
+        const v c = load_some(bias + l, more);
+        b0 += c, b1 += c, b2 += c, b3 += c;
+    }
+    depthwise_store(y + j, a0, y + l, b0, n);
+    if (rows > 1)
+        depthwise_store(y + ldy + j, a1, y + ldy + l, b1, n);
+    if (rows > 2)
+        depthwise_store(y + 2 * ldy + j, a2, y + 2 * ldy + l, b2, n);
+    if (rows > 3)
+        depthwise_store(y + 3 * ldy + j, a3, y + 3 * ldy + l, b3, n);
+}
+
+//: kernel depthwise_rows needs: depthwise_tile
+/* Columns from .. to - 1 of up to four rows; w in panels of 16 columns, from
+ * being at the first column of one. bias may be NULL. */
+static void depthwise_rows(float *y, int64_t ldy, int64_t rows,
+                           const float *const *x, int64_t taps,
+                           const float *w, const float *bias, int64_t from,
+                           int64_t to)
+{
+    const int64_t whole = from + (to - from) / (2 * W) * (2 * W);
+
+    for (int64_t j = from; j < whole; j += 2 * W)
+        depthwise_tile(y, ldy, rows, x, taps, w, 16 * taps, bias, j, 2 * W);
+    for (int64_t j = whole; j < to; j += 2 * W)
+        depthwise_tile(y, ldy, rows, x, taps, w, 16 * taps, bias, j, to - j);
+}
