@@ -50,6 +50,9 @@ MODERN = dict(vocab_size=43, hidden_size=16, num_hidden_layers=5,
               max_position_embeddings=16, norm_eps=1e-3, local_attention=8,
               pad_token_id=0, bos_token_id=1, cls_token_id=1, eos_token_id=2,
               sep_token_id=2)
+VIT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+           intermediate_size=21, image_size=[9, 6], patch_size=3,
+           num_channels=2, layer_norm_eps=1e-3)
 LABELS = dict(num_labels=3)
 
 
@@ -103,6 +106,29 @@ def projected(family, out, model):
 
 def text_of_clip(family, out, model):
     return model.text_projection(out.pooler_output)
+
+
+def image(rows):
+    """Records an image, whose patches are the rows of the input: each has its
+    channels one by one, and of each its lines."""
+    def record(family, model):
+        words = family.words
+        g = torch.Generator().manual_seed(7)
+        x = torch.randn(1, words["num_channels"], *words["image_size"],
+                        generator=g)
+        size = words["patch_size"]
+        patches = torch.nn.functional.unfold(x, size, stride=size)[0].T
+        with torch.no_grad():
+            out = rows(family, model(pixel_values=x), model)
+        return {"kind": "encoder", "cases": [{
+            "input": numbers(patches),
+            "rows": numbers(out.float().reshape(-1, out.shape[-1]))}]}
+    return record
+
+
+def vit(name, what, rows, **words):
+    return Family(name, f"ViT{what}", "ViTConfig", {**VIT, **words},
+                  image(rows))
 
 
 def finished(pool, normalize=False):
@@ -283,6 +309,9 @@ FAMILIES = [
            global_attn_every_n_layers=2, num_hidden_layers=4),
     modern("modernbert-classify", "ForSequenceClassification", logits,
            classifier_pooling="mean", **LABELS),
+    vit("vit", "Model", hidden),
+    vit("vit-classify", "ForImageClassification", logits, qkv_bias=False,
+        **LABELS),
     clip("clip-text", "Model", hidden, finish=prefixed),
     clip("clip-text-projected", "ModelWithProjection", projected),
     clip("clip-text-legacy", "ModelWithProjection", projected,

@@ -92,6 +92,7 @@ static const char *import_both(const char *family)
 
 typedef struct { /* what goes in */
     int32_t ids[2][MostIds], types[MostIds], start[2][2];
+    float *rows; /* of a model that reads numbers */
     Sample x;
 } Input;
 
@@ -102,12 +103,28 @@ static void read_ids(Input *in, int side, const json_t *list)
     in->x.ids[side] = in->ids[side];
 }
 
+/* A class token has a row too, which nobody reads. */
+static void read_rows(Input *in, const Spec *s, const json_t *list)
+{
+    const int64_t n = (int64_t)json_array_size(list), all = n * s->input_width;
+    const int64_t first = s->input_class_token ? s->input_width : 0;
+    double *x = arena_alloc(a, (size_t)all * sizeof *x);
+    in->rows = arena_alloc(a, (size_t)(first + all) * sizeof *in->rows);
+    assert_int_equal(json_numbers(list, x, all), all);
+    for (int64_t i = 0; i < all; i++)
+        in->rows[first + i] = (float)x[i];
+    in->start[0][1] = (int32_t)(n + s->input_class_token);
+    in->x.rows[0] = in->rows;
+}
+
 static void read_input(Input *in, const Spec *s, const json_t *c)
 {
     const json_t *types = json_object_get(c, "types");
     *in = (Input){ .x = { .sequences = 1,
                           .start = { in->start[0], in->start[1] } } };
-    if (json_object_get(c, "source")) {
+    if (json_object_get(c, "input")) {
+        read_rows(in, s, json_object_get(c, "input"));
+    } else if (json_object_get(c, "source")) {
         read_ids(in, 0, json_object_get(c, "source"));
         read_ids(in, 1, json_object_get(c, "target"));
     } else {

@@ -35,6 +35,8 @@ static const Refused all[] = {
     { "gemma", "{\"model_type\": \"gemma3n\"}",
       MISSING("gemma3n", "rules of this family, norms before and behind, and "
               "what else its layers have") },
+    { "vit", "{\"model_type\": \"dinov2\"}",
+      MISSING("dinov2", "rules of this family of images") },
     { "gemma2", "{\"use_bidirectional_attention\": true}",
       MISSING("gemma2", "a decoder whose rows see later ones") },
     { "gpt-oss", "{\"swiglu_limit\": 5.0}",
