@@ -68,6 +68,17 @@ static bool looks_up(const Node *n)
     return n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate;
 }
 
+/* Of the experts' weights those of experts that rows of the call can have
+ * chosen; 1 where a node reads all.                                         */
+static double share_of(const Graph *g, const Node *n, const EntryCall *c)
+{
+    if (n->op != OpLinear || n->nin <= InRoutes)
+        return 1;
+    const double rows = (double)(c->start[c->sequences] - c->start[0]);
+    const double experts = (double)g->nodes.at[n->in[InRoutes]].experts;
+    return fmin(1, rows * (double)row_times(n->type) / experts);
+}
+
 /* Bytes of weights that a node reads: whole matrices, but of tables only a row
  * for each of its own.                                                       */
 static double weight_bytes(const Graph *g, const Node *n, const Lengths length)
@@ -176,7 +187,7 @@ static void count_sequence(const Plan *p, const EntryCall *c,
         if (s % c->group == 0 || !reads_cross(g, n))
             cost[i].cached += value_bytes(g, n, length, seen, true);
         if (s == 0 || looks_up(n))
-            cost[i].weights += weight_bytes(g, n, length);
+            cost[i].weights += weight_bytes(g, n, length) * share_of(g, n, c);
     }
 }
 

@@ -100,6 +100,21 @@ bool slices_fit(const Spec *s, const SpecName *n, FileTensor *out)
     return true;
 }
 
+/* The spec of the layer whose weight has that name. */
+static const Spec *of_layer(const Spec *s, const char *ours)
+{
+    const bool decoder = !strncmp(ours, "decoder.", 8);
+    const bool layers = decoder || !strncmp(ours, "encoder.", 8);
+    char *end = NULL;
+    const long layer = layers ? strtol(ours + 8, &end, 10) : 0;
+
+    const Side side = decoder ? SideDecoder : SideEncoder;
+    if (!layers || end == ours + 8 || !s->layer[side]
+        || layer >= s->side[side].N)
+        return s;
+    return s->layer[side][layer];
+}
+
 bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out)
 {
@@ -122,12 +137,12 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
     out->add = add ? (float)add->add : 0;
     out->name = spec_file_name(a, s, ours);
     if (names_stacked(n)) {
-        out->slices = s->ffn_experts;
+        out->slices = of_layer(s, ours)->ffn_experts;
         out->slice = strtol(m.expert, NULL, 10);
     }
     if (!n || !n->nparts || (bias && n->by_columns))
         return true;
-    return slices_fit(s, n, out);
+    return slices_fit(of_layer(s, ours), n, out);
 }
 
 /* ------------------------------------------------------------- packed --- */

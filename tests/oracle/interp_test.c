@@ -418,6 +418,55 @@ static void test_aren(void **state)
 
 #define BY_HAND(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+/* Of equal scores the lower; groups first, by their best or their best two. */
+static void test_choose(void **state)
+{
+    (void)state;
+    static const double x[] = { 1, 3, 3, 2, /* */ 0, 5, 4, 4 };
+    static const double pairs[] = { 2, 3, /* */ 2, 3 };
+    static const double best[] = { 1, 0, /* */ 1, 0 };
+    Node n = { .op = OpChoose, .nin = 1, .groups = 1, .groups_chosen = 1 };
+    n.type.dim[1].c = 2;
+    n.in[0] = input(2, 4, x);
+    const int plain = add(n);
+    n.groups = 2;
+    const int max = add(n);
+    n.group_pairs = true;
+    const int pair = add(n);
+    static const double first[] = { 1, 2, /* */ 1, 2 };
+    assert_value(plain, first, 4);
+    assert_value(max, best, 4);
+    assert_value(pair, pairs, 4);
+}
+
+/* Weights and rows by choice: the oracle has them in the order of the rows. */
+static void test_experts(void **state)
+{
+    (void)state;
+    static const double x[] = { 1, 3, /* */ 3, 1 };
+    Node choose = { .op = OpChoose, .nin = 1, .groups = 1, .groups_chosen = 1 };
+    choose.type.dim[1].c = 2;
+    choose.in[0] = input(2, 2, x);
+    const int ids = add(choose);
+    const int by = add((Node){ .op = OpWeigh,
+                               .in = { choose.in[0], ids },
+                               .nin = 2,
+                               .scale = 2,
+                               .normalize = true });
+    static const double shares[] = { 1.5, 0.5, 1.5, 0.5 };
+    assert_value(by, shares, 4);
+    const int routes = add(
+        (Node){ .op = OpRoutes, .in = { ids }, .nin = 1, .experts = 2 });
+    const int rows = add(
+        (Node){ .op = OpSpread, .in = { choose.in[0], routes }, .nin = 2 });
+    static const double spread[] = { 1, 3, 1, 3, 3, 1, 3, 1 };
+    assert_value(rows, spread, 8);
+    const int sum = add(
+        (Node){ .op = OpCombine, .in = { rows, by, routes }, .nin = 3 });
+    static const double twice[] = { 2, 6, 6, 2 };
+    assert_value(sum, twice, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +481,8 @@ int main(void)
         BY_HAND(test_causal),
         BY_HAND(test_masked_values),
         BY_HAND(test_attention),
+        BY_HAND(test_choose),
+        BY_HAND(test_experts),
         cmocka_unit_test(test_g2p),
         cmocka_unit_test(test_aren),
     };
