@@ -74,6 +74,8 @@ def load(kind, max_len, folder, weights):
     one_table(config, max_len)
     words = {"config": config, "dtype" if FIVE else "torch_dtype":
              torch.float32}
+    if FIVE and hasattr(config, "num_experts_per_tok"):
+        words["experts_implementation"] = "eager"  # of any width
     cls = class_of(kind, folder, config)
     return cls.from_pretrained(weights or folder, **words).float().eval()
 
@@ -152,6 +154,9 @@ def main(kind, max_len, folder, weights, inputs, answers):
     model = load(kind, int(max_len), folder, weights)
     given = tensors.load_file(inputs)
     count = len({name.split(".")[0] for name in given})
+    if not count:
+        sys.exit("the model reads numbers, and inputs here are ids: it is not "
+                 "compared")
     with torch.no_grad():
         found = {str(i): answer(model, folder, given, i)
                  for i in range(count)}
