@@ -137,12 +137,27 @@ static Dtype coarsest(const Graph *g)
     return least;
 }
 
+/* Where scores are rounded, a row that stands between two experts may go to the
+ * other one, which no gate of small errors allows: then the coarsest ones hold.
+ * That the choice is right is seen op by op.                                */
+static const ModelGate *gate_of(const Weights *w)
+{
+    Arithmetic arithmetic = w->g->spec->arithmetic;
+    bool chooses = false;
+    for (int i = 0; i < w->g->nodes.n; i++)
+        chooses |= w->g->nodes.at[i].op == OpChoose;
+    if (w->f32)
+        return &rounding_gates[chooses ? DtypeInt4 : coarsest(w->g)];
+    if (chooses && arithmetic != ArithmeticF32)
+        arithmetic = ArithmeticInt8;
+    return &arithmetic_gates[arithmetic];
+}
+
 static ModelComparison compare_by(const Weights *w, const double *want,
                                   const float *got, int64_t rows, int64_t cols)
 {
     ModelComparison c = compare_model(want, got, rows, cols);
-    hold_to(&c, w->f32 ? &rounding_gates[coarsest(w->g)]
-                       : &arithmetic_gates[w->g->spec->arithmetic]);
+    hold_to(&c, gate_of(w));
     return c;
 }
 
