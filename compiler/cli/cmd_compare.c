@@ -35,10 +35,12 @@ static long long longest(const char *vary)
     return most;
 }
 
-/* What mixes rows alone: no feed-forward network; as long as is asked for. */
+/* What mixes rows alone, all of them at once: an encoder without a feed-forward
+ * network; as long as is asked for.                                         */
 static void set_layer(Arena *a, SweepOptions *o)
 {
     VEC(const char *) sets = { 0 };
+    vec_push(a, &sets, "kind=encoder");
     for (int i = 0; i < o->nvary; i++)
         if (any_of(&o->vary[i], 1, "p")
             && !any_of(o->model.sets, o->model.nsets, "max_len"))

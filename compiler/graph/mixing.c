@@ -28,6 +28,13 @@ static void attention(const Rows *r, Mixing *to)
     to->path = restricted ? ceiling(r->n, window) : 1;
 }
 
+static void recurrent(const Rows *r, Mixing *to)
+{
+    to->complexity = "n d^2";
+    to->operations = r->n * r->d * r->d;
+    to->sequential = to->path = r->n;
+}
+
 static const struct {
     Op op;
     MixOf *of;
@@ -35,6 +42,7 @@ static const struct {
     { OpScores, attention },
     { OpMask, attention }, /* of those scores */
     { OpAttention, attention },
+    { OpRecurrent, recurrent },
 };
 
 static void find_kind(const Rows *r, Mixing *to)

@@ -229,15 +229,22 @@ static void check_ffn(Spec *s, const FieldState *state)
 }
 
 /* ------------------------------------------------------------- mixing --- */
+/* Is it what attention has that this layer, or spec, took the place of? */
+static bool below_mix(const Spec *s, const char *key)
+{
+    return spec_pos(s, key).src->rank < spec_pos(s, "mix.type").src->rank;
+}
+
 /* A state has seen all rows before, and no others; a kernel has its rows. */
 static void check_mix_mask(const Spec *s, Side side)
 {
     const MaskSpec *m = &s->side[side].mask;
     const char *key = mask_key(side);
-    const bool sees = side == SideDecoder && !m->window && !m->block && !m->file
-                   && !m->prefix;
+    const bool parts = m->window || m->block || m->file || m->prefix
+                    || (m->causal && side == SideEncoder);
 
-    if (s->side[side].N == 0 || !spec_says(s, key) || sees)
+    if (s->side[side].N == 0 || !spec_says(s, key) || !parts
+        || below_mix(s, key))
         return;
     if (s->mix == MixRecurrent) {
         error_at(spec_pos(s, key), "a recurrent layer has no mask: its state "
@@ -260,7 +267,7 @@ static void check_mix_positions(const Spec *s)
     const char *key = s->pos_scores != BiasNone ? "positions.scores"
                                                 : "positions.type";
 
-    if (!scores || s->kind == KindEncoderDecoder)
+    if (!scores || s->kind == KindEncoderDecoder || below_mix(s, key))
         return;
     error_at(spec_pos(s, key),
              "these positions are those of attention's scores, which a %s has "

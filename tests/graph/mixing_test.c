@@ -36,10 +36,18 @@ static void test_attention(void **state)
            (Mixing){ "r n d", 8388608, 1, 1, 0 });
 }
 
+static void test_recurrent(void **state)
+{
+    (void)state;
+    expect("kind=encoder,layers.mix=recurrent", 128,
+           (Mixing){ "n d^2", 33554432, 128, 128, 0 });
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_recurrent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
