@@ -15,7 +15,7 @@ typedef struct {
     RandomSpec r;     /* text: the spec */
     FormFile file[4]; /* to be written beside it */
     int nfiles;
-    int64_t h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
+    int64_t N[2], h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
     bool real, rms, qk, norm1;
     bool scoreless;    /* no layer attends */
     bool one_vocab;    /* of an encoder-decoder */
@@ -118,7 +118,9 @@ static inline void form_depth(RandomForm *f)
         say_int(r, "max_len", f->max_len[only_side(f)]);
     if (attention)
         return;
-    say_sides(f, "N", (int64_t[]){ AMONG(r, 1, 2), AMONG(r, 1, 2) });
+    f->N[0] = AMONG(r, 1, 2, 2, 3);
+    f->N[1] = AMONG(r, 1, 2, 2, 3);
+    say_sides(f, "N", f->N);
 }
 
 /* ------------------------------------------------------------- masks --- */
@@ -543,6 +545,8 @@ static inline void form_names(RandomForm *f)
 }
 
 /* ------------------------------------------------------------------------ */
+#include "support/random_pattern.h"
+
 static inline RandomForm random_form(Arena *a, uint64_t seed)
 {
     RandomForm f = { .r = random_begin(a, seed, "form") };
@@ -562,6 +566,7 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
     }
     form_positions(&f);
     form_layer(&f);
+    form_pattern(&f);
     f.real = has_source(&f.r) && one_in(&f, 4);
     if (has_source(&f.r))
         say(&f.r, "input",

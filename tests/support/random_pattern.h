@@ -1,0 +1,53 @@
+/* random_pattern.h: rows of `layers` for the specs of random_form.h, which
+ * includes it.                                                              */
+#ifndef ATTNC_RANDOM_PATTERN_H
+#define ATTNC_RANDOM_PATTERN_H
+
+/* A row of a pattern: what a layer has otherwise. */
+static inline const char *form_row(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+
+    switch (pick(r, f->scoreless ? 4 : 7)) {
+    case 0:  return "{norm.eps: 0.001}";
+    case 1:  return TEXT(f, "{bias: {ffn: %s}}", yes_no(r));
+    case 2:  return "{ffn: none}";
+    case 3:  return "{}";
+    case 4:  return "{masking: [causal, {window: 3}]}";
+    case 5:  return "{attention.softcap: 2.5}";
+    default: return "{masking: causal, attention: {scale: 0.4}}";
+    }
+}
+
+/* Rows that go round; with `repeat` they come to N. */
+static inline const char *form_rows(RandomForm *f, Side side)
+{
+    const int64_t N = f->N[side], rows = 1 + pick(&f->r, N);
+    const bool counted = coin(&f->r);
+    const char *text = "";
+
+    for (int64_t i = 0; i < rows; i++) {
+        const char *row = form_row(f);
+        const int64_t times = i < rows - 1 ? 1 : N - i;
+        text = TEXT(f, "%s%s%.*s", text, i ? ", " : "",
+                    (int)strlen(row) - counted, row);
+        if (counted)
+            text = TEXT(f, "%s%srepeat: %lld}", text,
+                        strlen(row) > 2 ? ", " : "", (long long)times);
+    }
+    return TEXT(f, "[%s]", text);
+}
+
+static inline void form_pattern(RandomForm *f)
+{
+    if (!one_in(f, 3))
+        return;
+    if (!both_sides(f))
+        say(&f->r, "layers", form_rows(f, only_side(f)));
+    else
+        say(&f->r, "layers",
+            TEXT(f, "{encoder: %s, decoder: %s}", form_rows(f, SideEncoder),
+                 form_rows(f, SideDecoder)));
+}
+
+#endif
