@@ -35,14 +35,35 @@ static void recurrent(const Rows *r, Mixing *to)
     to->sequential = to->path = r->n;
 }
 
+/* Kernels that lie side by side, or apart by a dilation that grows with the
+ * layers, as Table 1 has them.                                              */
+static void convolution(const Rows *r, Mixing *to)
+{
+    const double k = (double)r->node->taps;
+    double reach = 1, layers = 0;
+    to->complexity = "k n d^2";
+    to->operations = k * r->n * r->d * r->d;
+    to->sequential = 1;
+    for (; reach < r->n && k > 1; reach *= k)
+        layers++;
+    to->path = r->node->dilation > 1 ? layers : ceiling(r->n, k);
+}
+
+/* Each column alone, and a product behind it. */
+static void separable(const Rows *r, Mixing *to)
+{
+    convolution(r, to);
+    to->complexity = "k n d + n d^2";
+    to->operations = (double)r->node->taps * r->n * r->d + r->n * r->d * r->d;
+}
+
 static const struct {
     Op op;
     MixOf *of;
 } kinds[] = {
-    { OpScores, attention },
-    { OpMask, attention }, /* of those scores */
-    { OpAttention, attention },
-    { OpRecurrent, recurrent },
+    { OpScores, attention },    { OpMask, attention }, /* of those scores */
+    { OpAttention, attention }, { OpRecurrent, recurrent },
+    { OpTaps, convolution },    { OpDepthwise, separable },
 };
 
 static void find_kind(const Rows *r, Mixing *to)

@@ -43,11 +43,24 @@ static void test_recurrent(void **state)
            (Mixing){ "n d^2", 33554432, 128, 128, 0 });
 }
 
+static void test_convolution(void **state)
+{
+    (void)state;
+    expect("kind=encoder,layers.mix=convolution", 128,
+           (Mixing){ "k n d^2", 100663296, 1, 43, 0 });
+    expect("kind=encoder,layers={mix: {type: convolution, dilation: 3}}", 128,
+           (Mixing){ "k n d^2", 100663296, 1, 5, 0 });
+    expect("kind=encoder,layers={mix: {type: convolution, depthwise: true, "
+           "pointwise: true}}",
+           128, (Mixing){ "k n d + n d^2", 33751040, 1, 43, 0 });
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_recurrent),
+        cmocka_unit_test(test_convolution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
