@@ -197,6 +197,8 @@ FAMILIES = [
                                       rotary_dim=4)),
     causal("glm", "Glm", rms_eps(LLAMA, head_dim=8), theta(
         partial_rotary_factor=0.5)),
+    causal("glm4", "Glm4", rms_eps(LLAMA, head_dim=8), theta(
+        partial_rotary_factor=0.5)),
     causal("granite", "Granite", rms_eps(
         LLAMA, embedding_multiplier=3.0, logits_scaling=2.5,
         residual_multiplier=0.375, attention_multiplier=0.4), theta()),
