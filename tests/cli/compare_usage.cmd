@@ -1,0 +1,4 @@
+3 compare models/tiny.yaml --vary layers.mx=attention
+2 compare models/tiny.yaml --vary layers.mix=attention --vary p=0
+3 compare models/tiny.yaml --vary layers.mix=no-such,neither --vary p=8 --columns=path
+2 compare
