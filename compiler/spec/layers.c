@@ -263,14 +263,34 @@ static void refuse_count(const Yaml *value)
         note_at(nowhere, "did you mean N: %lld?", (long long)n);
 }
 
+/* {encoder: .., decoder: ..}, and no third key. */
+static bool has_sides(const Yaml *value)
+{
+    return value->kind == YamlMap
+        && (yaml_get(value, side_word[SideEncoder])
+            || yaml_get(value, side_word[SideDecoder]));
+}
+
+static bool check_sides(const Yaml *value)
+{
+    bool good = true;
+
+    for (int i = 0; i < value->keys.n; i++) {
+        const Yaml *key = value->keys.at[i];
+        if (!strcmp(key->text, side_word[SideEncoder])
+            || !strcmp(key->text, side_word[SideDecoder]))
+            continue;
+        error_at(key->pos, "'%s' stands beside the rows of a stack", key->text);
+        note_at(nowhere, "layers has the keys encoder and decoder, or those "
+                         "of one row for all");
+        good = false;
+    }
+    return good;
+}
+
 static const Yaml *of_side(const Yaml *value, Side side)
 {
-    const bool map = value->kind == YamlMap;
-    const bool sides = map
-                    && (yaml_get(value, "encoder")
-                        || yaml_get(value, "decoder"));
-
-    return sides ? yaml_get(value, side_word[side]) : value;
+    return has_sides(value) ? yaml_get(value, side_word[side]) : value;
 }
 
 void read_layers(Arena *a, Spec *s, const Written *w)
@@ -284,6 +304,8 @@ void read_layers(Arena *a, Spec *s, const Written *w)
         refuse_count(value);
         return;
     }
+    if (has_sides(value) && !check_sides(value))
+        return;
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const Yaml *own = of_side(value, i);
         if (!own)
