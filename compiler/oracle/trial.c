@@ -40,8 +40,8 @@ static void open_cache(Trial *t, int which, int64_t length)
 {
     const struct attn_model *m = t->engine->backend.model;
     int64_t slots = t->sample->sequences;
-    if (m->page_floats[which] == 0)
-        return;
+    if (m->page_floats[which] == 0 && (which == CacheCross || !m->decode))
+        return; /* the rows of a decoder are counted, whatever it keeps */
     const struct attn_cache_size size = { which, slots, length, 0 };
     t->cache_memory[which] = nan_memory(attn_cache_bytes(m, &size));
     attn_cache_init(&t->cache[which], m, &size, t->cache_memory[which]);
