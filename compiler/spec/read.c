@@ -465,19 +465,38 @@ Written *written_copy(Arena *a, const Written *w)
     return copy;
 }
 
-/* The same values of a source that is written over all others. */
-static Yaml *of_source(Arena *a, const Yaml *from, const Source *src)
-{
-    Yaml *to = copy_of(a, from, sizeof *from);
+typedef struct { /* sources whose values stand over all others */
+    Arena *arena;
+    VEC(const Source *) from;
+    VEC(const Source *) over;
+} Over;
 
-    to->pos.src = to->pos.src ? src : NULL;
+/* A value of a row may come from --set, and says so. */
+static const Source *source_over(Over *o, const Source *src)
+{
+    for (int i = 0; i < o->from.n; i++)
+        if (o->from.at[i] == src)
+            return o->over.at[i];
+    Source *over = copy_of(o->arena, src, sizeof *src);
+    over->rank = MostRank;
+    vec_push(o->arena, &o->from, src);
+    vec_push(o->arena, &o->over, over);
+    return over;
+}
+
+/* The same values, over all others. */
+static Yaml *values_over(Over *o, const Yaml *from)
+{
+    Yaml *to = copy_of(o->arena, from, sizeof *from);
+
+    to->pos.src = to->pos.src ? source_over(o, to->pos.src) : NULL;
     to->items.at = NULL;
     to->keys.at = NULL;
     to->items.n = to->items.cap = to->keys.n = to->keys.cap = 0;
     for (int i = 0; i < from->items.n; i++)
-        vec_push(a, &to->items, of_source(a, from->items.at[i], src));
+        vec_push(o->arena, &to->items, values_over(o, from->items.at[i]));
     for (int i = 0; i < from->keys.n; i++)
-        vec_push(a, &to->keys, of_source(a, from->keys.at[i], src));
+        vec_push(o->arena, &to->keys, values_over(o, from->keys.at[i]));
     return to;
 }
 
@@ -494,13 +513,9 @@ Written *written_over(Arena *a, const Written *w, const Yaml *row, Side side,
                       const Yaml **repeat)
 {
     Reader r = { .arena = a, .w = *written_copy(a, w) };
-    Source *over = arena_alloc(a, sizeof *over);
 
     *repeat = NULL;
-    if (row->pos.src)
-        *over = *row->pos.src;
-    over->rank = MostRank;
-    row = of_source(a, row, over);
+    row = values_over(&(Over){ .arena = a }, row);
     for (int i = 0; i < row->keys.n; i++) {
         const Yaml *key = row->keys.at[i], *value = row->items.at[i];
         if (!strcmp(key->text, "repeat"))

@@ -145,6 +145,8 @@ static void errors(void **state)
            "all layers of a decoder have one h_kv");
     refuse(pattern, "layers={encoder: {d_ff: 8}}",
            "this kind of model has no encoder");
+    refuse(pattern, "layers.dtype=int8",
+           "--set:1:14: error: dtype is the same for all layers");
     refuse(good, "layers={encoder: {d_ff: 8}, d_ff: 9}",
            "--set:1:29: error: 'd_ff' stands beside the rows of a stack");
     refuse(pattern, "layers=[{mix: recurrent, masking: [causal, {window: 4}]}]",
