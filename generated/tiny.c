@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash b07888a9d30564d5 by
+ * from the spec of hash f572f6c74299594f by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -3452,10 +3452,10 @@ struct attn_model {
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2]; /* 0: the model has no such cache */
     int64_t blocks[2], d_k[2], v_panels[2];
-    int64_t states; /* floats that recurrent layers leave after a row; a page
-                       of the self cache ends in two of them, after the last
-                       even row that it has and the last odd one, and zeros
-                       to a multiple of 16 floats */
+    int64_t states[2]; /* floats that recurrent layers leave after a row; a
+                          page ends in two of them, after the last even row
+                          that it has and the last odd one, and zeros to a
+                          multiple of 16 floats */
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
@@ -4676,7 +4676,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
     c->blocks = m->blocks[size->which];
     c->d_k = m->d_k[size->which];
     c->v_panels = m->v_panels[size->which];
-    c->states = size->which == ATTN_SELF ? m->states : 0;
+    c->states = m->states[size->which];
     c->length = attn_take(memory, c->slots, sizeof(int32_t));
     c->refs = attn_take(memory, c->pages, sizeof(int32_t));
     c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
@@ -6439,8 +6439,10 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
     state_align(w);
     state_slot(w, &s->room->self, s->slot);
     state_steps(w, &s->room->self, s->slot);
-    if (s->model->kind == ATTN_ENCODER_DECODER)
+    if (s->model->kind == ATTN_ENCODER_DECODER) {
         state_slot(w, &s->room->cross, 0);
+        state_steps(w, &s->room->cross, 0);
+    }
 }
 
 /* ---------------------------------------------------------------- size --- */
@@ -6452,7 +6454,9 @@ static int64_t state_rows_size(const struct attn_model *m, int which,
     const int64_t keys = (rows + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL
                        * m->d_k[which];
     const int64_t values = rows * ATTN_PANEL * m->v_panels[which];
-    return m->blocks[which] * (keys + values) * (int64_t)sizeof(float);
+    const int64_t states = attn_min(rows, 2) * m->states[which];
+    return (m->blocks[which] * (keys + values) + states)
+         * (int64_t)sizeof(float);
 }
 
 /* Of a state with that many tokens, rows in its self cache, source rows. */
@@ -6462,7 +6466,6 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
     int64_t n = (int64_t)sizeof(struct attn_state_header);
     n += (tokens * (int64_t)sizeof(int32_t) + 7) / 8 * 8;
     n += state_rows_size(m, ATTN_SELF, read);
-    n += attn_min(read, 2) * m->states * (int64_t)sizeof(float);
     if (m->kind == ATTN_ENCODER_DECODER)
         n += state_rows_size(m, ATTN_CROSS, source_rows);
     return n;
@@ -7601,7 +7604,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0xb07888a9d30564d5ull,
+    .spec_hash = 0xf572f6c74299594full,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
@@ -7609,7 +7612,7 @@ static const struct attn_model model = {
     .blocks = { 4, 4 },
     .d_k = { 16, 16 },
     .v_panels = { 1, 1 },
-    .states = 0,
+    .states = { 0, 0 },
     .arena_bytes = arena_bytes,
     .bind = bind_weights,
     .encode = encode,

@@ -26,7 +26,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
     c->blocks = m->blocks[size->which];
     c->d_k = m->d_k[size->which];
     c->v_panels = m->v_panels[size->which];
-    c->states = size->which == ATTN_SELF ? m->states : 0;
+    c->states = m->states[size->which];
     c->length = attn_take(memory, c->slots, sizeof(int32_t));
     c->refs = attn_take(memory, c->pages, sizeof(int32_t));
     c->free_list = attn_take(memory, c->pages, sizeof(int32_t));

@@ -63,10 +63,10 @@ struct attn_model {
      * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
     int64_t page_floats[2]; /* 0: the model has no such cache */
     int64_t blocks[2], d_k[2], v_panels[2];
-    int64_t states; /* floats that recurrent layers leave after a row; a page
-                       of the self cache ends in two of them, after the last
-                       even row that it has and the last odd one, and zeros
-                       to a multiple of 16 floats */
+    int64_t states[2]; /* floats that recurrent layers leave after a row; a
+                          page ends in two of them, after the last even row
+                          that it has and the last odd one, and zeros to a
+                          multiple of 16 floats */
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);

@@ -93,8 +93,10 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
     state_align(w);
     state_slot(w, &s->room->self, s->slot);
     state_steps(w, &s->room->self, s->slot);
-    if (s->model->kind == ATTN_ENCODER_DECODER)
+    if (s->model->kind == ATTN_ENCODER_DECODER) {
         state_slot(w, &s->room->cross, 0);
+        state_steps(w, &s->room->cross, 0);
+    }
 }
 
 /* ---------------------------------------------------------------- size --- */
@@ -106,7 +108,9 @@ static int64_t state_rows_size(const struct attn_model *m, int which,
     const int64_t keys = (rows + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL
                        * m->d_k[which];
     const int64_t values = rows * ATTN_PANEL * m->v_panels[which];
-    return m->blocks[which] * (keys + values) * (int64_t)sizeof(float);
+    const int64_t states = attn_min(rows, 2) * m->states[which];
+    return (m->blocks[which] * (keys + values) + states)
+         * (int64_t)sizeof(float);
 }
 
 /* Of a state with that many tokens, rows in its self cache, source rows. */
@@ -116,7 +120,6 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
     int64_t n = (int64_t)sizeof(struct attn_state_header);
     n += (tokens * (int64_t)sizeof(int32_t) + 7) / 8 * 8;
     n += state_rows_size(m, ATTN_SELF, read);
-    n += attn_min(read, 2) * m->states * (int64_t)sizeof(float);
     if (m->kind == ATTN_ENCODER_DECODER)
         n += state_rows_size(m, ATTN_CROSS, source_rows);
     return n;

@@ -38,11 +38,11 @@ static bool same_model(const struct attn_model *a, const struct attn_model *b)
              && a->weights_hash == b->weights_hash
              && a->weights_bytes == b->weights_bytes
              && a->output_columns == b->output_columns
-             && a->output_pooled == b->output_pooled && a->states == b->states;
+             && a->output_pooled == b->output_pooled;
     for (int c = 0; c < 2; c++)
         same = same && a->page_floats[c] == b->page_floats[c]
             && a->blocks[c] == b->blocks[c] && a->d_k[c] == b->d_k[c]
-            && a->v_panels[c] == b->v_panels[c];
+            && a->v_panels[c] == b->v_panels[c] && a->states[c] == b->states[c];
     return same;
 }
 

@@ -38,6 +38,8 @@ const char *page_table(Gen *g, const Node *n);
 /* Emitted C: where what a node leaves of sequence s after row `row` of its
  * target lies, in a page of the self cache.                                 */
 const char *state_text(Gen *g, int node, const char *row);
+/* The same after the last row of `source`, of a node of encode. */
+const char *source_state(Gen *g, int node);
 void let_page_id(Gen *g, Emit *e, const Node *n);
 void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);
 /* "head / 2": the keys' head of a query head. */

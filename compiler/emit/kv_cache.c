@@ -77,32 +77,54 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
 
 /* ---- states, behind keys and values ---- */
 
-const char *state_text(Gen *g, int node, const char *row)
+/* The function is made if it is not there yet. */
+static const char *need_states(Gen *g, int cache)
 {
     const Plan *p = g->p;
+    const char *name = cache == CacheSelf ? "state_after" : "state_of_source";
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    if (!first_time(g, name))
+        return name;
+    let(e, "name", "%s", name);
+    let(e, "c", "%d", cache);
+    let(e, "page", "%lld", (long long)p->page_floats[cache]);
+    let(e, "at", "%lld", (long long)states_offset(p, cache));
+    let(e, "states", "%lld", (long long)p->states[cache]);
+    put(e,
+        "/* What recurrent layers leave of a sequence after a row, which is the\n"
+        " * last even or odd one of its page. */\n"
+        "static float *$name(const struct attn_batch *b, int64_t s, int64_t row)\n"
+        "{\n"
+        "    const int64_t page = b->pages[$c][s * b->table[$c] + row / 64];\n"
+        "\n"
+        "    return b->pool[$c] + page * $page + $at + row % 2 * $states;\n"
+        "}\n\n");
+    emit_reset(e, mark);
+    return name;
+}
+
+/* "state_after(b, s, row) + layer * 64" */
+static const char *node_state(Gen *g, int node, const char *s, const char *row)
+{
+    const Plan *p = g->p;
+    const Node *n = node_at(p, node);
     const int64_t at = p->state_at[node];
     g->uses.layer = true;
-    if (first_time(g, "state_after")) {
-        Emit *e = g->shapes;
-        const int mark = emit_mark(e);
-        let(e, "page", "%lld", (long long)p->page_floats[CacheSelf]);
-        let(e, "at", "%lld", (long long)states_offset(p));
-        let(e, "states", "%lld", (long long)p->states);
-        put(e,
-            "/* What layers leave of a sequence after a row, which is the\n"
-            " * last even or odd one of its page. */\n"
-            "static float *state_after(const struct attn_batch *b, int64_t s,\n"
-            "                          int64_t row)\n"
-            "{\n"
-            "    const int64_t page = b->pages[0][s * b->table[0] + row / 64];\n"
-            "\n"
-            "    return b->pool[0] + page * $page + $at + row % 2 * $states;\n"
-            "}\n\n");
-        emit_reset(e, mark);
-    }
-    return arena_printf(g->a, "state_after(b, s, %s) + layer * %lld%s", row,
-                        (long long)p->layer_state,
+    return arena_printf(g->a, "%s(b, %s, %s) + layer * %lld%s",
+                        need_states(g, n->cache), s, row,
+                        (long long)p->layer_state[n->cache],
                         at ? arena_printf(g->a, " + %lld", (long long)at) : "");
+}
+
+const char *state_text(Gen *g, int node, const char *row)
+{
+    return node_state(g, node, "s", row);
+}
+
+const char *source_state(Gen *g, int node)
+{
+    return node_state(g, node, "source", "b->source_rows[source] - 1");
 }
 
 /* ---- regions: a task is one head of one sequence; parts take them in turn,

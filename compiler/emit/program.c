@@ -24,7 +24,6 @@ static void let_model(Gen *g, Emit *e)
     let(e, "class_token", "%d", s->input_class_token);
     const Type out = p->g->nodes.at[graph_result(p->g)].type;
     let(e, "types", "%lld", (long long)s->embed_types);
-    let(e, "states", "%lld", (long long)p->states);
     let(e, "output_columns", "%lld", (long long)out.dim[1].c);
     let(e, "output_pooled", "%d", out.dim[0].sym == SymS);
     let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
@@ -37,6 +36,7 @@ static void let_model(Gen *g, Emit *e)
         let(e, c ? "page1" : "page0", "%lld", (long long)p->page_floats[c]);
         let(e, c ? "blocks1" : "blocks0", "%lld", (long long)p->blocks[c]);
         let(e, c ? "d_k1" : "d_k0", "%lld", (long long)p->d_k[c]);
+        let(e, c ? "states1" : "states0", "%lld", (long long)p->states[c]);
         let(e, c ? "v1" : "v0", "%lld", (long long)p->v_panels[c]);
     }
     const char *command = g->o->command ? g->o->command : "attnc compile";
@@ -74,7 +74,7 @@ static void emit_model_struct(Gen *g, Emit *e)
            "    .blocks = { $blocks0, $blocks1 },\n"
            "    .d_k = { $d_k0, $d_k1 },\n"
            "    .v_panels = { $v0, $v1 },\n"
-           "    .states = $states,\n"
+           "    .states = { $states0, $states1 },\n"
            "    .arena_bytes = arena_bytes,\n"
            "    .bind = bind_weights,\n"
            "    .encode = $encode,\n"

@@ -38,33 +38,51 @@ static void let_scan(Gen *g, Emit *e, int node)
         n->reversed ? "b->start[s + 1] - 1 - t" : "b->start[s] + t");
 }
 
-/* The states before the first row: 0, or those behind the rows in the cache. */
-static void put_first_states(Gen *g, Emit *e, int node)
+/* A state goes on from what lies at `from`. */
+static void put_taken(Gen *g, Emit *e, bool cells, const char *from)
 {
-    const bool cells = node_at(g->p, node)->cell == CellLstm;
-    const bool kept = node_at(g->p, node)->state > 0;
-    put(e, "if (t < 0) {\n"
-           "    for (int64_t i = first; i < last; i++) {\n");
-    if (kept) {
-        let(e, "state", "%s", state_text(g, node, "b->past[s] - 1"));
-        let(e, "copy", "%s", use_kernel(g->kernels, "copy_rows"));
-        put(e, "const int64_t s = order[i];\n"
-               "\n"
-               "if (b->past[s] > 0) {\n"
-               "    const float *state =\n"
-               "        $state;\n"
-               "\n"
-               "    $copy(next + i * $ld, 0, state, 0, 1, $d);\n");
-        if (cells)
-            put(e, "$copy(cells + i * $cell, 0, state + $d, 0, 1, $d);\n");
-        put(e, "continue;\n"
-               "}\n");
-    }
+    let(e, "state", "%s", from);
+    let(e, "copy", "%s", use_kernel(g->kernels, "copy_rows"));
+    put(e, "const float *state =\n"
+           "    $state;\n"
+           "\n"
+           "$copy(next + i * $ld, 0, state, 0, 1, $d);\n");
+    if (cells)
+        put(e, "$copy(cells + i * $cell, 0, state + $d, 0, 1, $d);\n");
+}
+
+static void put_zeros(Emit *e, bool cells)
+{
     put(e, "for (int64_t j = 0; j < $d; j++)\n"
            "    next[i * $ld + j] = 0.0f;\n");
     if (cells)
         put(e, "for (int64_t j = 0; j < $d; j++)\n"
                "    cells[i * $cell + j] = 0.0f;\n");
+}
+
+/* The states before the first row: those behind the rows in the cache; before
+ * any row 0, or those of the source.                                        */
+static void put_first_states(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const bool cells = n->cell == CellLstm;
+    put(e, "if (t < 0) {\n"
+           "    for (int64_t i = first; i < last; i++) {\n");
+    if (n->entry == EntryDecode) {
+        put(e, "const int64_t s = order[i];\n"
+               "\n"
+               "if (b->past[s] > 0) {\n");
+        put_taken(g, e, cells, state_text(g, node, "b->past[s] - 1"));
+        put(e, "} else {\n");
+        if (n->sourced)
+            put(e, "const int64_t source = b->source[s];\n");
+    }
+    if (n->sourced)
+        put_taken(g, e, cells, source_state(g, n->in[n->nin - 1]));
+    else
+        put_zeros(e, cells);
+    if (n->entry == EntryDecode)
+        put(e, "}\n");
     put(e, "}\n"
            "continue;\n"
            "}\n");
@@ -76,7 +94,10 @@ static void put_last_states(Gen *g, Emit *e, int node)
 {
     if (!node_at(g->p, node)->state)
         return;
-    let(e, "state", "%s", state_text(g, node, "b->past[s] + t"));
+    let(e, "state", "%s",
+        state_text(g, node,
+                   node_at(g->p, node)->entry == EntryDecode ? "b->past[s] + t"
+                                                             : "t"));
     let(e, "copy", "%s", use_kernel(g->kernels, "copy_rows"));
     put(e, "if (t + 2 >= length_of(b, s)) {\n"
            "    float *state =\n"
@@ -119,7 +140,9 @@ static void put_cells(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const ScanFloats s = scan_floats(g->p, node);
     const long long d = n->type.dim[1].c;
-    const char *bias = n->nin > 2 ? weight_of(g, n->in[2], PackVector) : "0";
+    const char *bias = n->nin - n->sourced > 2
+                         ? weight_of(g, n->in[2], PackVector)
+                         : "0";
     const char *last = n->cell == CellGru ? arena_printf(g->a, "h + i * %lld, ",
                                                          (long long)s.state)
                      : n->cell == CellLstm

@@ -261,7 +261,13 @@ static int build_decoder(Build *b)
 
 static int build_both(Build *b)
 {
-    append_memory(b, build_encoder(b));
+    const Spec *s = b->s;
+    if (spec_sourced(s))
+        b->scans = arena_alloc(b->g->arena, (size_t)s->side[SideEncoder].N
+                                                * sizeof *b->scans);
+    const int memory = build_encoder(b);
+    if (s->attention_cross)
+        append_memory(b, memory);
     return build_decoder(b);
 }
 
@@ -305,6 +311,8 @@ Graph *build_graph(Arena *a, const Spec *s)
     g->spec = s;
     Build b = { .g = g, .s = s, .tied = -1 };
     finish(&b, kinds[s->kind](&b));
+    if (b.scans) /* who reads no more of an encoder than its states */
+        graph_remove_dead(g);
     check_graph(g, "build");
     return g;
 }

@@ -19,6 +19,7 @@ typedef struct {
     VEC(int) tables;      /* of its layers' positions */
     int tied;             /* the tied table; -1: not there yet */
     int *cross[2];        /* by part, by decoder layer: the Append */
+    int *scans;           /* by encoder layer: the scan; NULL: not asked for */
 } Build;
 
 /* build_node.c: each adds nodes that are called so in the place where b is, and

@@ -22,14 +22,21 @@ static int scan(Build *b, int x, bool reversed)
                .act = s->mix_cell == CellSimple ? act[s->mix_act] : ActNone,
                .reversed = reversed,
                .nin = 2 };
-    if (b->entry == EntryDecode)
+    if (b->entry == EntryDecode || b->scans)
         n.state = s->mix_cell == CellLstm ? 2 * d : d;
+    n.cache = b->entry == EntryDecode ? CacheSelf : CacheCross;
     b->field = "mix.cell";
     n.in[0] = put_linear(b, x, rows, s->bias_mix, of(b, reversed, "input"));
     n.in[1] = put_matrix(b, rows, d, word, ReadByProduct);
     if (s->bias_mix)
         n.in[n.nin++] = put_bias(b, rows, word);
-    return put_node(b, n, of(b, reversed, "states"));
+    n.sourced = b->entry == EntryDecode && s->mix_start == StartSource;
+    if (n.sourced)
+        n.in[n.nin++] = b->scans[b->layer];
+    const int y = put_node(b, n, of(b, reversed, "states"));
+    if (b->scans)
+        b->scans[b->layer] = y;
+    return y;
 }
 
 int build_recurrent(Build *b, int x)

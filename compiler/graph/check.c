@@ -34,9 +34,13 @@ static void check_inputs(const Verifier *c, int i)
     }
 }
 
-/* Recall reads the append of the other entry; no other edge may cross. */
+/* Recall reads the append of the other entry, a scan a scan's last state; no
+ * other edge may cross.                                                     */
 static bool may_read(const Node *n, const Node *from)
 {
+    if (n->sourced && from->op == OpRecurrent && from->state > 0)
+        return from->entry == EntryEncode && from->layer == n->layer
+            && from->cell == n->cell;
     if (n->op != OpRecall)
         return from->entry == n->entry || from->entry == EntryNone;
     return from->op == OpAppend && from->entry == EntryEncode

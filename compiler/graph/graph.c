@@ -146,6 +146,32 @@ void graph_sweep(Graph *g)
     count_all(g);
 }
 
+static bool is_result(const Node *n)
+{
+    return n->op == OpOutput || n->op == OpAppend || n->op == OpInput
+        || n->state > 0 || n->keep;
+}
+
+int graph_remove_dead(Graph *g)
+{
+    int removed = 0, count = g->nodes.n;
+    bool *live = arena_alloc(g->arena, (size_t)count * sizeof *live);
+    for (int i = count - 1; i >= 0; i--) {
+        const Node *n = &g->nodes.at[i];
+        live[i] = live[i] || is_result(n);
+        for (int k = 0; live[i] && k < n->nin; k++)
+            if (n->in[k] >= 0)
+                live[n->in[k]] = true;
+        if (!live[i]) {
+            graph_remove(g, i);
+            removed++;
+        }
+    }
+    if (removed)
+        graph_sweep(g);
+    return removed;
+}
+
 int graph_result(const Graph *g)
 {
     for (int i = g->nodes.n - 1; i >= 0; i--)

@@ -172,6 +172,7 @@ typedef struct { /* one operation and the tensor it makes */
     PoolType pool;                 /* Pool */
     CellType cell;                 /* Recurrent */
     bool reversed;                 /* Recurrent: from the last row on */
+    bool sourced; /* Recurrent: the last input, whose last state is its first */
     int64_t state; /* floats that it leaves of a sequence for rows to come */
     const MaskSpec *mask;        /* Mask, Attention; NULL: none */
     Activation act;              /* Linear, Activate, Gate, Recurrent */
@@ -207,8 +208,9 @@ void graph_replace(Graph *g, int old, int new_); /* every read of old by others
                                                     than new_ */
 int graph_uses(const Graph *g, int node);        /* number of reading edges */
 int graph_sole_reader(const Graph *g, int node); /* index, -1 if not one */
-void graph_sweep(Graph *g); /* drops OpNop, moves nodes after their inputs,
-                               renumbers */
+int graph_remove_dead(Graph *g); /* what no result needs; how many */
+void graph_sweep(Graph *g);      /* drops OpNop, moves nodes after their inputs,
+                                    renumbers */
 /* The name of part e of a Weight. */
 const char *weight_part(Arena *a, const Node *n, int64_t e);
 int graph_result(const Graph *g);                 /* Output of the last entry */

@@ -110,8 +110,8 @@ OP(Softmax, "softmax", 1, 2, Head,
 OP(Context, "context", 2, 2, Head, "P V",
    context, No, 2 * out * keys(c),
    context, SUMMED(64, In0 | In1), STEP(context))
-OP(Recurrent, "recurrent", 2, 3, Head,
-   "h[i] = cell(x[i], U h[i-1] + b), h before the first row 0",
+OP(Recurrent, "recurrent", 2, 4, Head,
+   "h[i] = cell(x[i], U h[i-1] + b), h before the first row 0, or a source's",
    recurrent, No, 2 * out * columns(c, 0) + 8 * out,
    recurrent, BY(1, recurrent), STEP(recurrent))
 OP(Join, "join", 2, 2, Row, "columns of a, then of b",

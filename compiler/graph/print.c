@@ -182,6 +182,8 @@ static void add_attributes(Attributes *b, const Node *n)
         add_word(b, NULL, cell_word[n->cell]);
     if (n->reversed)
         add_word(b, NULL, "backward");
+    if (n->sourced)
+        add_word(b, NULL, "from the source");
     add_bias(b, n);
     if (n->sinks)
         add_word(b, "softmax", "sinks");

@@ -379,7 +379,10 @@ static bool shape_recurrent(const Graph *g, Node *n)
         || w->dim[0].c != cell_gates(n->cell) * w->dim[1].c)
         return false;
     n->type = (Type){ ElemF32, 2, { x->dim[0], w->dim[1] } };
-    return n->nin == 2 || is_vector(in(g, n, 2), w->dim[0]);
+    const int inputs = n->nin - n->sourced;
+    if (n->sourced && !same_dim(in(g, n, inputs)->dim[1], w->dim[1]))
+        return false;
+    return inputs == 2 || is_vector(in(g, n, 2), w->dim[0]);
 }
 
 /* Columns of one, then of the other. */

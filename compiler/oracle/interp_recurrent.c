@@ -55,15 +55,15 @@ static void of_state(Matrix w, const double *b, const double *h, double *u)
         u[i] = dot(w.at + i * w.cols, h, w.cols) + (b ? b[i] : 0);
 }
 
-void eval_recurrent(const Interp *in, const Node *n, double *out)
+/* Row by row; h and c are the states before, and become the last ones. */
+static void scan(const Interp *in, const Node *n, double *out, double *h,
+                 double *c)
 {
     const Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
-    const double *b = n->nin > 2 ? interp_in(in, n, 2).at : NULL;
-    const size_t d = (size_t)w.cols;
+    const double *b = n->nin - n->sourced > 2 ? interp_in(in, n, 2).at : NULL;
+    const size_t bytes = (size_t)w.cols * sizeof *out;
     Arena *a = arena_new();
     double *u = arena_alloc(a, (size_t)w.rows * sizeof *u);
-    double *h = arena_alloc(a, d * sizeof *h),
-           *c = arena_alloc(a, d * sizeof *c);
     for (int64_t t = 0; t < x.rows; t++) {
         const int64_t row = n->reversed ? x.rows - 1 - t : t;
         const CellRow r = { x.at + row * x.cols, u, w.cols };
@@ -73,8 +73,26 @@ void eval_recurrent(const Interp *in, const Node *n, double *out)
         case CellGru:    gru_cell(&r, h); break;
         case CellLstm:   lstm_cell(&r, h, c); break;
         }
-        memcpy(out + row * w.cols, h, d * sizeof *out);
+        memcpy(out + row * w.cols, h, bytes);
     }
+    arena_free(a);
+}
+
+/* The states before the first row are 0, or the last of a scan of the source,
+ * which is made again for them.                                             */
+void eval_recurrent(const Interp *in, const Node *n, double *out)
+{
+    const size_t d = (size_t)interp_in(in, n, 1).cols;
+    Arena *a = arena_new();
+    double *h = arena_alloc(a, d * sizeof *h);
+    double *c = arena_alloc(a, d * sizeof *c);
+    if (n->sourced) {
+        const Node *source = &in->g->nodes.at[n->in[n->nin - 1]];
+        const Matrix rows = interp_in(in, n, n->nin - 1);
+        double *again = arena_alloc(a, (size_t)size_of(rows) * sizeof *again);
+        scan(in, source, again, h, c);
+    }
+    scan(in, n, out, h, c);
     arena_free(a);
 }
 

@@ -39,8 +39,8 @@ struct attn_model plan_counted(const Plan *p)
         m.blocks[c] = p->blocks[c];
         m.d_k[c] = p->d_k[c];
         m.v_panels[c] = p->v_panels[c];
+        m.states[c] = p->states[c];
     }
-    m.states = p->states;
     counted = p;
     return m;
 }

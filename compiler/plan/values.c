@@ -201,29 +201,31 @@ int64_t cache_offset(const Plan *p, const Node *n)
     return n->part == PartKey ? at : at + ATTN_PAGE * p->d_k[n->cache];
 }
 
-int64_t states_offset(const Plan *p)
+int64_t states_offset(const Plan *p, int cache)
 {
-    return p->page_floats[CacheSelf] - round16(2 * p->states);
+    return p->page_floats[cache] - round16(2 * p->states[cache]);
 }
 
-/* All layers of a decoder have as much, so that they are alike. */
-static void place_states(Plan *p)
+/* All layers of a stack have as much, so that they are alike. */
+static void place_states(Plan *p, int cache)
 {
     const size_t nodes = (size_t)p->g->nodes.n;
-    const int64_t layers = p->g->spec->side[SideDecoder].N;
+    const Side side = cache == CacheSelf ? SideDecoder : SideEncoder;
+    const int64_t layers = p->g->spec->side[side].N;
     int64_t *end = arena_alloc(p->arena_, (size_t)layers * sizeof *end);
-    p->state_at = arena_alloc(p->arena_, nodes * sizeof *p->state_at);
+    if (!p->state_at)
+        p->state_at = arena_alloc(p->arena_, nodes * sizeof *p->state_at);
     for (int i = 0; i < p->g->nodes.n; i++) {
         const Node *n = node_at(p, i);
-        if (!n->state)
+        if (!n->state || n->cache != cache)
             continue;
         p->state_at[i] = end[n->layer];
         end[n->layer] += n->state;
-        if (end[n->layer] > p->layer_state)
-            p->layer_state = end[n->layer];
+        if (end[n->layer] > p->layer_state[cache])
+            p->layer_state[cache] = end[n->layer];
     }
-    p->states = layers * p->layer_state;
-    p->page_floats[CacheSelf] += round16(2 * p->states);
+    p->states[cache] = layers * p->layer_state[cache];
+    p->page_floats[cache] += round16(2 * p->states[cache]);
 }
 
 void plan_caches(Plan *p)
@@ -242,9 +244,10 @@ void plan_caches(Plan *p)
             p->v_panels[n->cache] = round16(d) / ATTN_PANEL;
         }
     }
-    for (int c = 0; c < 2; c++)
+    for (int c = 0; c < 2; c++) {
         p->page_floats[c] = p->blocks[c] * block_floats(p, c);
-    place_states(p);
+        place_states(p, c);
+    }
 }
 
 bool has_entry(const Plan *p, Entry entry)

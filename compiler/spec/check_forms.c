@@ -342,13 +342,6 @@ static void check_mix(Spec *s, const FieldState *state)
     check_mix_mask(s, SideEncoder);
     check_mix_mask(s, SideDecoder);
     check_mix_positions(s);
-    if (s->side[SideDecoder].N == 0 || s->mix != MixRecurrent
-        || s->mix_direction == ScanForward)
-        return;
-    error_at(spec_pos(s, "mix.direction"),
-             "a decoder goes forward: it cannot see what it has not written "
-             "yet");
-    note_at(nowhere, "kind: encoder has rows that are all there");
 }
 
 static void check_parallel(Spec *s, const FieldState *state)
@@ -528,6 +521,9 @@ const Check form_checks[] = {
     { check_mix,       { "mix.type", "mix.cell", "mix.kernel", "positions.type",
                          "positions.scores", "masking.encoder",
                          "masking.decoder", "mix.direction" } },
+    { check_ahead,     { "mix.type", "mix.direction" } },
+    { check_start,     { "mix.type", "mix.start", "attention.cross",
+                         "N.encoder", "N.decoder" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",
                          "residual.type" } },
     { check_ffn,       { "ffn.type", "ffn.experts", "ffn.chosen", "ffn.groups",

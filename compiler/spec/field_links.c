@@ -79,6 +79,7 @@ const FieldLink field_links[] = {
     OF("mix.pointwise", "mix.type", "convolution"),
     OF("mix.gated", "mix.type", "convolution"),
     OF("mix.inner", "mix.type", "convolution"),
+    OF("mix.start", "mix.type", "recurrent"),
     OF("norm.bias", "norm.type", "layer"),
     OF("d_ff.encoder", "ffn.type", "dense", "experts"),
     OF("d_ff.decoder", "ffn.type", "dense", "experts"),

@@ -64,6 +64,7 @@ static const char *const mixes[] = { "attention", "recurrent", "convolution",
                                      NULL };
 static const char *const cells[] = { "simple", "gru", "lstm", NULL };
 static const char *const recurrences[] = { "tanh", "relu", NULL };
+static const char *const starts[] = { "zeros", "source", NULL };
 static const char *const directions[] = { "forward", "backward", "both", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", "inside", "both", NULL };

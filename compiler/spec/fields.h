@@ -226,7 +226,9 @@ typedef struct {
     void (*check)(Spec *s, const FieldState *state);
     const char *reads[9];
 } Check;
-void check_scaling(Spec *s, const FieldState *state);    /* rotary.c */
+void check_scaling(Spec *s, const FieldState *state); /* rotary.c */
+void check_ahead(Spec *s, const FieldState *state);   /* check_scans.c */
+void check_start(Spec *s, const FieldState *state);
 void check_arithmetic(Spec *s, const FieldState *state); /* dtypes.c */
 void check_experts(const Spec *s);                       /* check_ffn.c */
 extern const Check form_checks[]; /* check_forms.c; ends with 0 */

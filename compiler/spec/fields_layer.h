@@ -85,6 +85,8 @@ REAL("attention.softcap", attention_softcap, 1.0e-3, 1.0e6, AllKinds, "",
 BOOL("attention.sinks", attention_sinks, Model, "false", NULL,
      "Each head of self-attention has one more score, learned, that no value "
      "has: its softmax takes weight from the keys."),
+BOOL("attention.cross", attention_cross, Seq2seq, "true", NULL,
+     "A decoder's layers attend to the rows of the encoder."),
 REAL("attention.clip", attention_clip, 1.0e-3, 1.0e6, AllKinds, "", NULL,
      "What the projections of queries, keys and values give is limited to "
      "-clip and clip."),

@@ -14,6 +14,9 @@ ENUM("mix.activation", mix_act, recurrences, Model, "tanh", NULL,
 ENUM("mix.direction", mix_direction, directions, Model, "forward", NULL,
      "Recurrent: from the first row to the last, from the last to the first, "
      "or both, each with weights of its own, side by side."),
+ENUM("mix.start", mix_start, starts, Seq2seq, "zeros", NULL,
+     "Recurrent: before its first row the state of a decoder's layer is 0, or "
+     "what the encoder's layer of its number has left after the last row."),
 INT("mix.width", mix_width, 1, MostWidth, Model,
     "d_model, for both directions half of it", follow_mix_width,
     "Recurrent: the state of a direction has this width; where states are "

@@ -321,8 +321,3 @@ void read_layers(Arena *a, Spec *s, const Written *w)
     }
     s->layers = text.n ? text.at : NULL;
 }
-
-const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
-{
-    return s->layer[side] ? s->layer[side][layer] : s;
-}

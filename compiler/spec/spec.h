@@ -42,6 +42,7 @@ typedef enum { MixAttention, MixRecurrent, MixConvolution } MixType;
 typedef enum { CellSimple, CellGru, CellLstm } CellType;
 typedef enum { RecurTanh, RecurRelu } RecurAct; /* of simple cells */
 typedef enum { ScanForward, ScanBackward, ScanBoth } Direction;
+typedef enum { StartZeros, StartSource } StartType; /* of a decoder */
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
 typedef enum { ResidualAdd, ResidualNone } ResidualType;
@@ -233,6 +234,8 @@ struct Spec {
     bool mix_pointwise;               /* a product */
     bool mix_gated;                   /* a * sigmoid(b) of a product's halves */
     int64_t mix_inner;                /* width between two; 0: there is one */
+    StartType mix_start;
+    bool attention_cross; /* a decoder's layers see the encoder's rows */
     NormType norm_type;
     NormPlace norm_place;
     double norm_eps;
@@ -322,8 +325,13 @@ static inline Spec *spec_load(Arena *a, const char *path,
     return spec_read(a, path, NULL, sets, nsets);
 }
 Pos spec_pos(const Spec *s, const char *field);
+/* Does a decoder's layer start with the state of its source? */
+bool spec_sourced(const Spec *s);
 /* layers.c: what layer `layer` of a side is, from 0 on. */
-const Spec *spec_layer(const Spec *s, Side side, int64_t layer);
+static inline const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
+{
+    return s->layer[side] ? s->layer[side][layer] : s;
+}
 /* The field was written: in the file, in one that it extends, by --set. */
 bool spec_says(const Spec *s, const char *field);
 /* What positions add to the scores of self-attention. */

@@ -16,7 +16,7 @@ typedef struct {
     FormFile file[4]; /* to be written beside it */
     int nfiles;
     int64_t N[2], h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
-    bool real, rms, qk, norm1;
+    bool real, rms, qk, norm1, sourced;
     bool scoreless;    /* no layer attends */
     bool one_vocab;    /* of an encoder-decoder */
     const char *head;  /* its type; NULL: not said */
@@ -361,6 +361,10 @@ static inline void form_projections(RandomForm *f)
 
 static inline void form_attention(RandomForm *f)
 {
+    if (f->sourced && coin(&f->r)) {
+        say(&f->r, "attention", "{cross: false}");
+        return;
+    }
     const char *sinks = f->r.kind == KindAttention ? ""
                       : one_in(f, 4)               ? ", sinks: true"
                                                    : ", sinks: false";
@@ -494,42 +498,7 @@ static inline void form_head(RandomForm *f)
         WORD(r, "{scale: 0.5}", "{softcap: 30}", "{scale: 2, softcap: 5}"));
 }
 
-static inline void form_search(RandomForm *f)
-{
-    RandomSpec *r = &f->r;
-
-    if (has_target(r))
-        say(r, "search",
-            TEXT(f,
-                 "{rule: %s, beam: %s, penalty: %s, "
-                 "alpha: %s, max_output: %s%s%s%s}",
-                 WORD(r, "exact", "recorded"), WORD(r, "1", "3"),
-                 WORD(r, "none", "gnmt", "power"), WORD(r, "0.6", "1.5"),
-                 WORD(r, "1", "{plus: 7}"),
-                 WORD(r, "", "", ", prefix: 3", ", prefix: [4, 2]"),
-                 WORD(r, "", "", ", suppress: [4, [3, 2]]"),
-                 WORD(r, "", "", ", suppress_first: [2, 3]")));
-}
-
-static inline void form_chat(RandomForm *f)
-{
-    RandomSpec *r = &f->r;
-    RandomSpec of = *r; /* what follows draws the same numbers */
-    const char *trim = WORD(&of, "none", "turns", "all");
-
-    if (r->kind == KindDecoder && coin(r))
-        say(r, "chat",
-            TEXT(f,
-                 "{begin: \"%s\", trim: %s, system: {prefix: \"%s\", "
-                 "suffix: \"%s\", "
-                 "text: \"%s\", inside: %s}, user: {prefix: \"%s\", "
-                 "suffix: \"%s\"}, assistant: {prefix: \"%s\", "
-                 "suffix: \"%s\"}}",
-                 WORD(r, "", "<"), trim, WORD(r, "", "t1"), WORD(r, "\\n", "?"),
-                 WORD(r, "be kind", ""), yes_no(r), WORD(r, "a", "\\\\"),
-                 WORD(r, "\\\"", ":"), WORD(r, "x", "y: #"),
-                 WORD(r, "", "\\t")));
-}
+#include "support/form_search.h"
 
 /* Of one in four the layers have weights between them: all, or some. */
 static inline void form_names(RandomForm *f)
@@ -539,7 +508,7 @@ static inline void form_names(RandomForm *f)
     const char *of = WORD(&f->r, "", ".norm1", NULL, ".norm1.weight");
 
     if (!of || (*of && !f->norm1))
-        of = TEXT(f, ".%s", matrix);
+        of = *matrix ? TEXT(f, ".%s", matrix) : "";
     if (one_in(f, 4))
         say(&f->r, "names", TEXT(f, "{\"%s.{i}%s\": one}", side, of));
 }

@@ -49,11 +49,13 @@ static inline void form_mix(RandomForm *f)
         form_convolution(f);
         return;
     }
+    f->sourced = both_sides(f) && f->N[0] == f->N[1] && coin(r);
     r->matrix = WORD(r, "recurrent.hidden", "recurrent.input");
     if (!strcmp(direction, "backward"))
         r->matrix = "recurrent.backward.hidden";
     say(r, "mix",
-        TEXT(f, "{type: recurrent, cell: %s, direction: %s%s}", cell, direction,
+        TEXT(f, "{type: recurrent, cell: %s, direction: %s%s%s}", cell,
+             direction, f->sourced ? ", start: source" : "",
              coin(r) ? "" : TEXT(f, ", width: %lld", (long long)width)));
 }
 

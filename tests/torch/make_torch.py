@@ -121,6 +121,13 @@ CASES = [
         vocab=BOTH, h=dict(decoder=2), d_ff=None, ffn="none",
         mix=dict(type="convolution", kernel=3, depthwise=True,
                  pointwise=True))),
+    ("lstm_source", "encoder-decoder", dict(
+        vocab=BOTH, h=dict(decoder=2), d_ff=None, ffn="none", N=2,
+        mix=dict(type="recurrent", start="source"),
+        attention=dict(cross=False))),
+    ("gru_source", "encoder-decoder", dict(
+        vocab=BOTH, h=dict(decoder=2),
+        mix=dict(type="recurrent", cell="gru", start="source"))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -134,7 +141,7 @@ class Model:
     def __init__(self, kind, spec, seed):
         self.kind, self.spec = kind, {**BASE, **spec}
         self.rng = torch.Generator().manual_seed(seed)
-        self.weights, self.out = {}, {}
+        self.weights, self.out, self.last = {}, {}, {}
 
     def get(self, group, key, preset):
         value = self.spec.get(group, {})
@@ -339,8 +346,13 @@ class Model:
                     state[f"bias_{theirs}_l0{end}"] = self.weight(
                         f"{here}.{ours}.bias", gates * d)
         net.load_state_dict(state)
+        if way == "backward":
+            x = x.flip(0)
+        start = self.last.get(name) if mix.get("start") else None
         with torch.no_grad():
-            y = net(x.flip(0))[0].flip(0) if way == "backward" else net(x)[0]
+            y, last = net(x, start)
+        self.last[name.replace("encoder", "decoder")] = last
+        y = y.detach().flip(0) if way == "backward" else y.detach()
         self.keep(name + dict(forward=".states", both=".both",
                               backward=".backward.states")[way], y)
         if y.shape[-1] == BASE["d_model"]:
@@ -388,7 +400,7 @@ class Model:
         pre = place == "pre"
         parallel = self.spec.get("parallel", False)
         parts = [("norm1", lambda y: self.mix(y, name, stack))]
-        if memory is not None:
+        if memory is not None and self.get("attention", "cross", True):
             parts += [("norm3", lambda y: self.attention(
                            y, memory, name + ".cross_attn", stack))]
         if self.spec.get("ffn") != "none":

@@ -1,0 +1,43 @@
+/* form_search.h: what random_form.h says of search and chats; it includes this
+ * behind what it needs.                                                     */
+#ifndef ATTNC_FORM_SEARCH_H
+#define ATTNC_FORM_SEARCH_H
+
+static inline void form_search(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+
+    if (has_target(r))
+        say(r, "search",
+            TEXT(f,
+                 "{rule: %s, beam: %s, penalty: %s, "
+                 "alpha: %s, max_output: %s%s%s%s}",
+                 WORD(r, "exact", "recorded"), WORD(r, "1", "3"),
+                 WORD(r, "none", "gnmt", "power"), WORD(r, "0.6", "1.5"),
+                 WORD(r, "1", "{plus: 7}"),
+                 WORD(r, "", "", ", prefix: 3", ", prefix: [4, 2]"),
+                 WORD(r, "", "", ", suppress: [4, [3, 2]]"),
+                 WORD(r, "", "", ", suppress_first: [2, 3]")));
+}
+
+static inline void form_chat(RandomForm *f)
+{
+    RandomSpec *r = &f->r;
+    RandomSpec of = *r; /* what follows draws the same numbers */
+    const char *trim = WORD(&of, "none", "turns", "all");
+
+    if (r->kind == KindDecoder && coin(r))
+        say(r, "chat",
+            TEXT(f,
+                 "{begin: \"%s\", trim: %s, system: {prefix: \"%s\", "
+                 "suffix: \"%s\", "
+                 "text: \"%s\", inside: %s}, user: {prefix: \"%s\", "
+                 "suffix: \"%s\"}, assistant: {prefix: \"%s\", "
+                 "suffix: \"%s\"}}",
+                 WORD(r, "", "<"), trim, WORD(r, "", "t1"), WORD(r, "\\n", "?"),
+                 WORD(r, "be kind", ""), yes_no(r), WORD(r, "a", "\\\\"),
+                 WORD(r, "\\\"", ":"), WORD(r, "x", "y: #"),
+                 WORD(r, "", "\\t")));
+}
+
+#endif
