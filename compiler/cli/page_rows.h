@@ -155,9 +155,8 @@ PAGE(Compare,
      "and with which power of the length that grows. Layers have no "
      "feed-forward network, unless --set layers.ffn=dense gives them one.",
      "attnc compare models/transformer-base.yaml", "five kinds, n 16 to 4,096",
-     "attnc compare models/tiny.yaml --vary layers.mix=attention,lstm "
-     "--vary p=8..64..x2",
-     "kinds and lengths of one's own",
+     "attnc compare models/tiny.yaml --vary layers.mix=attention,lstm,gru",
+     "other kinds: window, recurrent, simple, convolution, separable",
      "attnc compare models/tiny.yaml -t 1 --svg table1.svg",
      "a picture too, both sides logarithmic")
 PAGE(Tune,
