@@ -274,7 +274,9 @@ static void details_go(void **state)
         if (!link->of || !strstr(link->of, ".type")
             || !strcmp(link->of, "positions.scaling.type")
             || !strncmp(link->key, "d_ff.", 5) /* base has one for both */
-            || !strncmp(link->key, "h.", 2) || !strcmp(link->key, "mix.start"))
+            || !strncmp(link->key, "h.", 2) || !strcmp(link->key, "mix.start")
+            || !strcmp(link->when[0], "convolution") /* no word alone does */
+            || !strcmp(link->when[0], "experts"))
             continue;
         const Field *f = &fields[field_row(link->key)];
         const char *key = strcmp(link->key, "embedding.types")
