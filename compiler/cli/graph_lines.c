@@ -10,7 +10,7 @@ static const double leave_room = 15, /* above a box: the shape */
     port_room = 13,                  /* with a word beside it */
     track_step = 7, band_room = 4, band_head = 13,     /* with its name */
     frame_room = 7, frame_head = 18, gutter_room = 30, /* between columns */
-    small = 3; /* a text from its line */
+    gutter_step = 8, small = 3; /* a text from its line */
 
 static Box *source(const Picture *p, const Net *n)
 {
@@ -89,12 +89,35 @@ static double page_y(const Picture *p, double u)
     return p->height - u;
 }
 
+/* Does it go from one column to another? */
+static bool crosses(const Picture *p, const Net *n)
+{
+    for (int k = 0; k < n->sink.n; k++)
+        if (p->box.at[n->sink.at[k].box].column != p->box.at[n->source].column)
+            return true;
+    return false;
+}
+
+/* Where each net goes up between the columns, from the gutter's left on. The
+ * room that they need beside the first.                                     */
+static double place_crossings(Picture *p)
+{
+    double x = 0;
+    for (int i = 0; i < p->net.n; i++)
+        if (crosses(p, &p->net.at[i])) {
+            p->net.at[i].gutter = x;
+            x += gutter_step;
+        }
+    return x > 0 ? x - gutter_step : 0;
+}
+
 static void place_columns(Picture *p)
 {
+    const double more = place_crossings(p);
     double right = 0;
     for (int c = 0; c < p->columns; c++) {
         Column *column = &p->column[c];
-        right += c ? gutter_room : 0;
+        right += c ? gutter_room + more : 0;
         column->axis = right - column->extent[0];
         right += column->extent[1] - column->extent[0];
         p->height = fmax(p->height, column->height);
@@ -185,7 +208,7 @@ static void draw_line(const Picture *p, int net, Sink *s)
     const int a = from->column, b = to->column;
     add_point(s, page_x(p, a, n->x), page_y(p, from->u + from->h));
     if (a != b)
-        turn(p, s, a, from->rank + 1, net, p->gutter);
+        turn(p, s, a, from->rank + 1, net, p->gutter + p->net.at[net].gutter);
     else if (to->rank > from->rank + 1)
         turn(p, s, a, from->rank + 1, net, page_x(p, a, n->lane));
     turn(p, s, b, to->rank, net, page_x(p, b, s->x));

@@ -58,6 +58,7 @@ typedef struct { /* a value, and who reads it */
     double lane; /* where it goes up to readers that are not in the next
                     rank */
     Area label;
+    double gutter; /* of one that leaves its column: from the gutter's x on */
 } Net;
 
 typedef struct {     /* boxes of one sublayer, or outside of the layers */

@@ -61,9 +61,10 @@ static json_t *work_json(const RowWork *w)
 
 static json_t *mixing_json(const Mixing *m)
 {
-    return json_pack("{s:s, s:f, s:f, s:f, s:f}", "complexity", m->complexity,
-                     "operations", m->operations, "sequential", m->sequential,
-                     "path", m->path, "flops", m->flops);
+    return json_pack("{s:o, s:f, s:f, s:f, s:f}", "complexity",
+                     text(m->complexity), "operations", m->operations,
+                     "sequential", m->sequential, "path", m->path, "flops",
+                     m->flops);
 }
 
 json_t *row_json(const Row *r, int fields)

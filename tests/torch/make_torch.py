@@ -487,7 +487,8 @@ class Model:
             memory = self.stack("source", data.double() if "rows" in io
                                 else data.long(),
                                 io["types"].long() if "types" in io else None)
-            self.keep("encoder.output", memory)
+            if self.get("attention", "cross", True):
+                self.keep("encoder.output", memory)
         if self.kind == "encoder":
             name = "logits" if self.get("head", "type", "") == "logits" \
                 else "output"
