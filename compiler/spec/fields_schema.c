@@ -17,8 +17,10 @@ static json_t *words_schema(const char *const *words)
     json_t *list = json_array();
     for (int i = 0; words[i]; i++) {
         json_array_append_new(list, json_string(words[i]));
-        if (strcmp(words[i], "false") == 0) /* which YAML reads as no word */
+        if (strcmp(words[i], "false") == 0) /* which YAML reads as no word, */
             json_array_append_new(list, json_false());
+        if (strcmp(words[i], "true") == 0) /* as it does this one */
+            json_array_append_new(list, json_true());
     }
     return json_pack("{s:o}", "enum", list);
 }
