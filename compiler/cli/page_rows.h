@@ -154,10 +154,11 @@ PAGE(Compare,
      "between two rows; and beside them what a call takes here at each length, "
      "and with which power of the length that grows. Layers have no "
      "feed-forward network, unless --set layers.ffn=dense gives them one.",
-     "attnc compare models/transformer-base.yaml", "five kinds, n 16 to 4,096",
-     "attnc compare models/tiny.yaml --vary layers.mix=attention,lstm,gru",
+     "attnc compare models/tiny.yaml", "five kinds, n 16 to 4,096",
+     "attnc compare models/tiny.yaml --vary layers.mix=window,gru "
+     "--vary p=8,16",
      "other kinds: window, recurrent, simple, convolution, separable",
-     "attnc compare models/tiny.yaml -t 1 --svg table1.svg",
+     "attnc compare models/tiny.yaml --vary p=8..64..x2 --svg table1.svg",
      "a picture too, both sides logarithmic")
 PAGE(Tune,
      "Times the tilings of each task that promise most, and records those that "

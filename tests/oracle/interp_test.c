@@ -454,16 +454,16 @@ static void test_experts(void **state)
                                .scale = 2,
                                .normalize = true });
     static const double shares[] = { 1.5, 0.5, 1.5, 0.5 };
-    assert_value(by, shares, 4);
     const int routes = add(
         (Node){ .op = OpRoutes, .in = { ids }, .nin = 1, .experts = 2 });
     const int rows = add(
         (Node){ .op = OpSpread, .in = { choose.in[0], routes }, .nin = 2 });
     static const double spread[] = { 1, 3, 1, 3, 3, 1, 3, 1 };
-    assert_value(rows, spread, 8);
     const int sum = add(
         (Node){ .op = OpCombine, .in = { rows, by, routes }, .nin = 3 });
     static const double twice[] = { 2, 6, 6, 2 };
+    assert_value(by, shares, 4);
+    assert_value(rows, spread, 8);
     assert_value(sum, twice, 4);
 }
 
