@@ -21,6 +21,25 @@ void svg_add(Buffer *b, const char *text)
             buffer_add(b, s, 1);
 }
 
+void svg_begin(Buffer *b, double width, double height, double size)
+{
+    buffer_printf(b,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
+                  "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+                  "font-family=\"system-ui,-apple-system,'Segoe UI',Roboto,"
+                  "'Helvetica Neue',Arial,sans-serif\" font-size=\"%g\" "
+                  "role=\"img\">\n<title>",
+                  width, height, width, height, size);
+}
+
+void svg_put(Buffer *b, const char *attributes, double x, double y,
+             const char *text)
+{
+    buffer_printf(b, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
+    svg_add(b, text);
+    buffer_printf(b, "</text>\n");
+}
+
 /* In parts of the size, from DejaVu Sans, which is wider than what others
  * have. */
 static double letter_width(unsigned char c)

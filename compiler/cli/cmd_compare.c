@@ -18,7 +18,8 @@ static bool any_of(const char *const *texts, int n, const char *key)
 {
     const size_t length = strlen(key);
     for (int i = 0; i < n; i++)
-        if (!strncmp(texts[i], key, length) && strchr("=.", texts[i][length]))
+        if (!strncmp(texts[i], key, length)
+            && (texts[i][length] == '=' || texts[i][length] == '.'))
             return true;
     return false;
 }

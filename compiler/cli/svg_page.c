@@ -62,14 +62,7 @@ double page_width(const PageHead *head)
 
 void page_begin(Buffer *out, const PageHead *head)
 {
-    buffer_printf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-                  "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-                  "font-family=\"system-ui,-apple-system,'Segoe UI',Roboto,"
-                  "'Helvetica Neue',Arial,sans-serif\" font-size=\"%g\" "
-                  "role=\"img\">\n<title>",
-                  head->width, head->height, head->width, head->height,
-                  box_text);
+    svg_begin(out, head->width, head->height, box_text);
     svg_add(out, head->name);
     buffer_printf(out, ": %s</title>\n<style>\n%s", head->what, svg_light);
     buffer_printf(out, ".b{font-weight:600}.box{stroke-width:1}\n"

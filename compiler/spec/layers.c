@@ -314,7 +314,8 @@ void read_layers(Arena *a, Spec *s, const Written *w)
             read_pattern(
                 &(Pattern){ .arena = a, .spec = s, .written = w, .side = i },
                 own, &text);
-        else if (own != value) {
+        else if (own != value
+                 && own->pos.src->rank >= spec_pos(s, "kind").src->rank) {
             error_at(own->pos, "this kind of model has no %s", side_word[i]);
             note_at(spec_pos(s, "kind"), "kind is here");
         }

@@ -161,6 +161,20 @@ static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
     return map;
 }
 
+/* The map, and `name` with that value. */
+static void put_key(Reader *r, Yaml *map, const char *name, const Yaml *key,
+                    const Yaml *value)
+{
+    Yaml *said = arena_alloc(r->arena, sizeof *said);
+    Yaml *item = arena_alloc(r->arena, sizeof *item);
+
+    *said = *key;
+    said->text = name;
+    *item = *value;
+    vec_push(r->arena, &map->keys, said);
+    vec_push(r->arena, &map->items, item);
+}
+
 /* `name` of the map that row has; `all`: the value stands in its place. */
 static void assign_dtype(Reader *r, int row, const char *name, const Yaml *key,
                          const Yaml *value, bool all)
@@ -176,14 +190,8 @@ static void assign_dtype(Reader *r, int row, const char *name, const Yaml *key,
         return;
     }
     Yaml *map = kept_keys(r, old, name, all ? key->pos.src : NULL);
-    Yaml *said = arena_alloc(r->arena, sizeof *said);
-    Yaml *item = arena_alloc(r->arena, sizeof *item);
-    *said = *key;
-    said->text = name;
-    *item = *value;
     map->pos = value->pos;
-    vec_push(r->arena, &map->keys, said);
-    vec_push(r->arena, &map->items, item);
+    put_key(r, map, name, key, value);
     assign_row(r, row, map, false);
 }
 
@@ -210,42 +218,70 @@ static void unset_dtype(Reader *r, int row, const char *name)
 }
 
 /* ------------------------------------------------------------- layers --- */
-/* One more key in a row, over what it said: --set layers.mix=recurrent. */
-static Yaml *with_key(Reader *r, const Yaml *row, const char *name,
-                      const Yaml *key, const Yaml *value)
-{
-    Yaml *map = kept_keys(r, row, name, NULL);
-    Yaml *said = arena_alloc(r->arena, sizeof *said);
-    Yaml *item = arena_alloc(r->arena, sizeof *item);
+static const char *const side_word[] = { "encoder", "decoder" };
 
-    *said = *key;
-    said->text = name;
-    *item = *value;
-    map->pos = row ? row->pos : value->pos;
-    vec_push(r->arena, &map->keys, said);
-    vec_push(r->arena, &map->items, item);
-    return map;
+/* A map of both stacks' rows. */
+static bool has_sides(const Yaml *rows)
+{
+    return rows && rows->kind == YamlMap
+        && (yaml_get(rows, side_word[SideEncoder])
+            || yaml_get(rows, side_word[SideDecoder]));
 }
 
-/* In all rows of a list, of both sides. */
-static Yaml *with_key_in_rows(Reader *r, const Yaml *rows, const char *name,
-                              const Yaml *key, const Yaml *value)
+/* One more key in rows, over what they said: in a row, in all rows of a list,
+ * of both stacks: --set layers.mix=recurrent.                               */
+static Yaml *with_key(Reader *r, const Yaml *rows, const char *name,
+                      const Yaml *key, const Yaml *value)
 {
     const bool list = rows && rows->kind == YamlList;
-    const bool sides = rows && rows->kind == YamlMap
-                    && (yaml_get(rows, "encoder") || yaml_get(rows, "decoder"));
+    const bool row = rows && rows->kind == YamlMap;
 
-    if (!list && !sides)
-        return with_key(r, rows && rows->kind == YamlMap ? rows : NULL, name,
-                        key, value);
+    if (!list && !has_sides(rows)) {
+        Yaml *map = kept_keys(r, row ? rows : NULL, name, NULL);
+        map->pos = row ? rows->pos : value->pos;
+        put_key(r, map, name, key, value);
+        return map;
+    }
     Yaml *all = arena_alloc(r->arena, sizeof *all);
     *all = *rows;
     all->items.at = NULL;
     all->items.n = all->items.cap = 0;
     for (int i = 0; i < rows->items.n; i++)
         vec_push(r->arena, &all->items,
-                 with_key_in_rows(r, rows->items.at[i], name, key, value));
+                 with_key(r, rows->items.at[i], name, key, value));
     return all;
+}
+
+/* The same in one stack: --set layers.decoder.mix=recurrent. */
+static Yaml *with_side(Reader *r, const Yaml *rows, Side side, const char *name,
+                       const Yaml *key, const Yaml *value)
+{
+    Yaml *all = arena_alloc(r->arena, sizeof *all);
+
+    all->kind = YamlMap;
+    all->pos = rows ? rows->pos : value->pos;
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const Yaml *own = has_sides(rows) ? yaml_get(rows, side_word[i]) : rows;
+        if (i == side)
+            own = *name ? with_key(r, own, name, key, value) : value;
+        if (own)
+            put_key(r, all, side_word[i], key, own);
+    }
+    return all;
+}
+
+static void assign_layers(Reader *r, int row, const char *name, const Yaml *key,
+                          const Yaml *value)
+{
+    const Yaml *rows = r->w.value[row];
+    Yaml *to = NULL;
+
+    for (Side i = SideEncoder; i <= SideDecoder && !to; i++) {
+        const size_t n = strlen(side_word[i]);
+        if (!strcmp(name, side_word[i]) || field_below(name, side_word[i]))
+            to = with_side(r, rows, i, name + n + (name[n] == '.'), key, value);
+    }
+    assign_row(r, row, to ? to : with_key(r, rows, name, key, value), false);
 }
 
 /* {window: 8} below masking is the mask of both sides. */
@@ -280,11 +316,8 @@ static void assign(Reader *r, const char *path, const Yaml *key,
     if (type == FieldDtypes)
         assign_dtypes(r, path, key, value);
     else if (type == FieldLayers && above >= 0)
-        assign_row(r, above,
-                   with_key_in_rows(r, r->w.value[above],
-                                    path + strlen(fields[above].key) + 1, key,
-                                    value),
-                   false);
+        assign_layers(r, above, path + strlen(fields[above].key) + 1, key,
+                      value);
     else if (type == FieldNames && above >= 0)
         assign_name(r, key, path + 6, value);
     else if (type == FieldNames)
@@ -503,8 +536,7 @@ static Yaml *values_over(Over *o, const Yaml *from)
 /* "masking" in a row of the encoder is masking.encoder. */
 static const char *own_key(Arena *a, const char *key, Side side)
 {
-    static const char *const word[] = { "encoder", "decoder" };
-    const char *own = arena_printf(a, "%s.%s", key, word[side]);
+    const char *own = arena_printf(a, "%s.%s", key, side_word[side]);
 
     return field_find(own) >= 0 ? own : key;
 }

@@ -1,20 +1,15 @@
 /* compare.c: the paper's Table 1 of the variants of a sweep: a line for all
  * lengths of what is alike, its formulas beside its times, and with which power
  * of the length these grow.                                                  */
-#define _POSIX_C_SOURCE 200809L /* fileno */
 #include <math.h>
 #include <string.h>
 
-#include "base/table.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "sweep/draw.h"
-#include "sweep/parts.h"
 
-enum {
-    PowerPoints = 4
-}; /* lengths that an exponent is found from, the longest
-      ones: below them other costs show */
+/* Lengths that an exponent is found from, the longest ones: below them other
+ * costs show.                                                               */
+enum { PowerPoints = 4 };
 
 int compare_axis(const Sweep *s)
 {

@@ -80,14 +80,6 @@ static bool find_scales(Picture *d)
     return true;
 }
 
-static void put_text(Picture *d, const char *attributes, double x, double y,
-                     const char *text)
-{
-    buffer_printf(&d->out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
-    svg_add(&d->out, text);
-    buffer_printf(&d->out, "</text>\n");
-}
-
 static void put_sides(Picture *d)
 {
     const Axis *lengths = &d->s->axes.at[d->mx.axis];
@@ -97,30 +89,30 @@ static void put_sides(Picture *d)
                                                        lengths->value.at[i]));
         buffer_printf(&d->out, "<path class=\"grid\" d=\"M%.1f %dv%d\"/>\n", x,
                       Top, Height);
-        put_text(d, " class=\"soft\" text-anchor=\"middle\"", x,
-                 Top + Height + 15, lengths->value.at[i]);
+        svg_put(&d->out, " class=\"soft\" text-anchor=\"middle\"", x,
+                Top + Height + 15, lengths->value.at[i]);
     }
     const int n = scale_ticks(&d->y, 8, tick);
     for (int i = 0; i < n; i++) {
         buffer_printf(&d->out, "<path class=\"grid\" d=\"M%d %.1fh%d\"/>\n",
                       Left + Edge, down(d, tick[i]), Width);
-        put_text(d, " class=\"soft\" text-anchor=\"end\"", Left + Edge - 6,
-                 down(d, tick[i]) + 3.5,
-                 scale_text(d->arena, &d->y, tick[i], 4));
+        svg_put(&d->out, " class=\"soft\" text-anchor=\"end\"", Left + Edge - 6,
+                down(d, tick[i]) + 3.5,
+                scale_text(d->arena, &d->y, tick[i], 4));
     }
     buffer_printf(&d->out,
                   "<rect class=\"edge\" x=\"%d\" y=\"%d\" width=\"%d\" "
                   "height=\"%d\"/>\n",
                   Left + Edge, Top, Width, Height);
-    put_text(d, " text-anchor=\"middle\"", Left + Edge + Width / 2,
-             Top + Height + 36, "n, rows of the sequence");
-    put_text(d,
-             arena_printf(d->arena,
-                          " text-anchor=\"middle\" transform=\"rotate(-90 %d "
-                          "%d)\"",
-                          Edge + 10, Top + Height / 2),
-             Edge + 10, Top + Height / 2,
-             arena_printf(d->arena, "a call, %s", d->y.word));
+    svg_put(&d->out, " text-anchor=\"middle\"", Left + Edge + Width / 2,
+            Top + Height + 36, "n, rows of the sequence");
+    svg_put(&d->out,
+            arena_printf(d->arena,
+                         " text-anchor=\"middle\" transform=\"rotate(-90 %d "
+                         "%d)\"",
+                         Edge + 10, Top + Height / 2),
+            Edge + 10, Top + Height / 2,
+            arena_printf(d->arena, "a call, %s", d->y.word));
 }
 
 /* ----------------------------------------------------------------- lines ---
@@ -172,8 +164,9 @@ static void put_names(Picture *d)
         const double most = i < n - 1 ? name[i + 1].at - (double)NameGap
                                       : (double)Top + (double)Height;
         name[i].at = fmin(name[i].at, most);
-        put_text(d, arena_printf(d->arena, " class=\"c%d\"", name[i].colour),
-                 Left + Edge + Width + 8, name[i].at + 4, name[i].name);
+        svg_put(&d->out,
+                arena_printf(d->arena, " class=\"c%d\"", name[i].colour),
+                Left + Edge + Width + 8, name[i].at + 4, name[i].name);
     }
 }
 
@@ -189,13 +182,7 @@ static void put_head(Picture *d, const char *title)
 {
     const int width = 2 * Edge + Left + Width + Names;
     const int height = Top + Height + Below;
-    buffer_printf(&d->out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-                  "height=\"%d\" viewBox=\"0 0 %d %d\" "
-                  "font-family=\"system-ui,-apple-system,'Segoe UI',Roboto,"
-                  "'Helvetica Neue',Arial,sans-serif\" font-size=\"11\" "
-                  "role=\"img\">\n<title>",
-                  width, height, width, height);
+    svg_begin(&d->out, width, height, 11);
     svg_add(&d->out, title);
     buffer_printf(&d->out,
                   "</title>\n<style>\n%s.line{stroke-width:2;fill:none}"
@@ -207,9 +194,9 @@ static void put_head(Picture *d, const char *title)
     buffer_printf(&d->out,
                   "}\n</style>\n<rect class=\"ground\" width=\"100%%\" "
                   "height=\"100%%\"/>\n");
-    put_text(d, " class=\"b\" font-size=\"16\"", Edge, 28, title);
-    put_text(d, " class=\"soft\"", Edge, 45,
-             *d->s->machine->cpu ? d->s->machine->cpu : "");
+    svg_put(&d->out, " class=\"b\" font-size=\"16\"", Edge, 28, title);
+    svg_put(&d->out, " class=\"soft\"", Edge, 45,
+            *d->s->machine->cpu ? d->s->machine->cpu : "");
 }
 
 char *draw_compare(const Sweep *s, size_t *size)

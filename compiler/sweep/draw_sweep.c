@@ -152,14 +152,6 @@ static void place_points(Picture *d)
 }
 
 /* ---------------------------------------------------------------- texts --- */
-static void put_text(Picture *d, const char *attributes, double x, double y,
-                     const char *text)
-{
-    buffer_printf(&d->out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
-    svg_add(&d->out, text);
-    buffer_printf(&d->out, "</text>\n");
-}
-
 static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
 {
     return *s->word ? arena_printf(d->arena, "%s, %s", m->name, s->word)
@@ -242,8 +234,8 @@ static void put_ticks_x(Picture *d, bool texts)
         if (!room)
             continue;
         vec_push(d->arena, &l.taken, ((Box){ x - half, 0, 2 * half, 1 }));
-        put_text(d, " class=\"soft\" text-anchor=\"middle\"", x, d->height + 14,
-                 text);
+        svg_put(&d->out, " class=\"soft\" text-anchor=\"middle\"", x,
+                d->height + 14, text);
     }
 }
 
@@ -256,8 +248,8 @@ static void put_ticks_y(Picture *d, bool texts)
         buffer_printf(&d->out, "<path class=\"grid\" d=\"M0 %.1fh%d\"/>\n", y,
                       d->width);
         if (texts)
-            put_text(d, " class=\"soft\" text-anchor=\"end\"", -6, y + 3.5,
-                     scale_text(d->arena, &d->y, tick[i], 4));
+            svg_put(&d->out, " class=\"soft\" text-anchor=\"end\"", -6, y + 3.5,
+                    scale_text(d->arena, &d->y, tick[i], 4));
     }
 }
 
@@ -400,10 +392,10 @@ static bool put_label(Picture *d, Labels *l, const Point *p, const char *text)
         x = at.box.x + at.box.w;
         anchor = " text-anchor=\"end\"";
     }
-    put_text(d,
-             arena_printf(d->arena, " class=\"%s\"%s",
-                          p->front ? "best" : "soft", anchor),
-             x, at.box.y + (double)LabelSize - 1, text);
+    svg_put(&d->out,
+            arena_printf(d->arena, " class=\"%s\"%s",
+                         p->front ? "best" : "soft", anchor),
+            x, at.box.y + (double)LabelSize - 1, text);
     return true;
 }
 
@@ -436,14 +428,14 @@ static void put_sides(Picture *d, int panel)
                   "<rect class=\"edge\" width=\"%d\" height=\"%d\"/>\n</g>\n",
                   d->width, d->height);
     if (below)
-        put_text(d, " text-anchor=\"middle\"", d->width / 2.0, d->height + 32,
-                 side_text(d, &d->view.x, &d->x));
+        svg_put(&d->out, " text-anchor=\"middle\"", d->width / 2.0,
+                d->height + 32, side_text(d, &d->view.x, &d->x));
     if (d->head.n > 1)
-        put_text(d, " class=\"b\"", 0, -6,
-                 label_cut(d->arena,
-                           panel_name(d->s, d->arena, d->view.x.axis,
-                                      d->head.at[panel]),
-                           PanelWidth / 7));
+        svg_put(&d->out, " class=\"b\"", 0, -6,
+                label_cut(d->arena,
+                          panel_name(d->s, d->arena, d->view.x.axis,
+                                     d->head.at[panel]),
+                          PanelWidth / 7));
 }
 
 static void put_plot(Picture *d, int from, int end)
@@ -535,28 +527,22 @@ static const char *foot_of(const Picture *d)
 
 static void put_head(Picture *d, int width, int height)
 {
-    buffer_printf(&d->out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-                  "height=\"%d\" viewBox=\"0 0 %d %d\" "
-                  "font-family=\"system-ui,-apple-system,'Segoe UI',Roboto,"
-                  "'Helvetica Neue',Arial,sans-serif\" font-size=\"11\" "
-                  "role=\"img\">\n<title>",
-                  width, height, width, height);
+    svg_begin(&d->out, width, height, 11);
     svg_add(&d->out, title_of(d));
     buffer_printf(&d->out,
                   "</title>\n<style>\n%s%s"
                   "@media(prefers-color-scheme:dark){\n%s%s}\n</style>\n"
                   "<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n",
                   svg_light, light, svg_dark, dark);
-    put_text(d, " class=\"b\" font-size=\"16\"", Edge, 28, title_of(d));
-    put_text(d, " class=\"soft\"", Edge, 45, subtitle_of(d));
-    put_text(d,
-             arena_printf(d->arena,
-                          " text-anchor=\"middle\" transform=\"rotate(-90 %d "
-                          "%d)\"",
-                          Edge + 10, (Top + height - Below - Foot) / 2),
-             Edge + 10, (Top + height - Below - Foot) / 2.0,
-             side_text(d, &d->view.y, &d->y));
+    svg_put(&d->out, " class=\"b\" font-size=\"16\"", Edge, 28, title_of(d));
+    svg_put(&d->out, " class=\"soft\"", Edge, 45, subtitle_of(d));
+    svg_put(&d->out,
+            arena_printf(d->arena,
+                         " text-anchor=\"middle\" transform=\"rotate(-90 %d "
+                         "%d)\"",
+                         Edge + 10, (Top + height - Below - Foot) / 2),
+            Edge + 10, (Top + height - Below - Foot) / 2.0,
+            side_text(d, &d->view.y, &d->y));
 }
 
 static void put_all(Picture *d)
@@ -574,7 +560,7 @@ static void put_all(Picture *d)
         end = panel_end(d, i);
         put_plot(d, i, end);
     }
-    put_text(d, " class=\"soft\"", Edge, height - 10, foot_of(d));
+    svg_put(&d->out, " class=\"soft\"", Edge, height - 10, foot_of(d));
     buffer_printf(&d->out, "</svg>\n");
 }
 

@@ -58,6 +58,15 @@ static void other_forms(void **state)
     s = load_good(a, good, "layers={encoder: {d_ff: 8}}");
     assert_int_equal(spec_layer(s, SideEncoder, 0)->side[0].d_ff, 8);
     assert_ptr_equal(spec_layer(s, SideDecoder, 0), s);
+    s = load_good(a, good, "layers={d_ff: 8},layers.decoder.d_ff=9");
+    assert_int_equal(spec_layer(s, SideEncoder, 0)->side[0].d_ff, 8);
+    assert_int_equal(spec_layer(s, SideDecoder, 0)->side[1].d_ff, 9);
+    s = load_good(a, good, "layers.decoder={d_ff: 7}");
+    assert_ptr_equal(spec_layer(s, SideEncoder, 0), s);
+    assert_int_equal(spec_layer(s, SideDecoder, 0)->side[1].d_ff, 7);
+    s = load_good(a, good, "layers.encoder.d_ff=8,layers.d_ff=9");
+    assert_int_equal(spec_layer(s, SideEncoder, 0)->side[0].d_ff, 9);
+    assert_ptr_equal(spec_layer(s, SideDecoder, 0), s);
     s = load_good(a, pattern, "layers.d_ff=12");
     for (int i = 0; i < 5; i++)
         assert_int_equal(side_of(s, i)->d_ff, 12);
