@@ -266,8 +266,7 @@ static int build_both(Build *b)
         b->scans = arena_alloc(b->g->arena, (size_t)s->side[SideEncoder].N
                                                 * sizeof *b->scans);
     const int memory = build_encoder(b);
-    if (s->attention_cross)
-        append_memory(b, memory);
+    append_memory(b, memory);
     return build_decoder(b);
 }
 

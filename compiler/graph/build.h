@@ -18,7 +18,8 @@ typedef struct {
     const SpecSide *side; /* of the spec, of this stack */
     VEC(int) tables;      /* of its layers' positions */
     int tied;             /* the tied table; -1: not there yet */
-    int *cross[2];        /* by part, by decoder layer: the Append */
+    int *cross[2];        /* by part, by decoder layer: the Append;
+                             -1: the layer has no cross-attention */
     int *scans;           /* by encoder layer: the scan; NULL: not asked for */
 } Build;
 

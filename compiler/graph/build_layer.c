@@ -316,7 +316,8 @@ enum { LayerParts = sizeof layer_parts / sizeof *layer_parts };
 static bool has_part(const Build *b, const LayerPart *part)
 {
     if (part->f == cross_attention)
-        return b->entry == EntryDecode && b->cross[PartKey];
+        return b->entry == EntryDecode && b->cross[PartKey]
+            && b->cross[PartKey][b->layer] >= 0;
     return part->f != feed_forward || ffns[b->s->ffn];
 }
 
@@ -416,6 +417,9 @@ void append_memory(Build *b, int memory)
     const Spec *all = b->s;
     for (int i = 0; i < all->side[SideDecoder].N; i++) {
         enter_layer(b, all, SideDecoder, i);
+        b->cross[PartKey][i] = b->cross[PartValue][i] = -1;
+        if (!b->s->attention_cross)
+            continue;
         int k = project(b, memory, Wk);
         int v = project(b, memory, Wv);
         k = split(b, k, Wk);

@@ -243,7 +243,7 @@ static void check_mix_mask(const Spec *s, Side side)
     const bool parts = m->window || m->block || m->file || m->prefix
                     || (m->causal && side == SideEncoder);
 
-    if (s->side[side].N == 0 || !spec_says(s, key) || !parts
+    if (!has_layers(s, side) || !spec_says(s, key) || !parts
         || below_mix(s, key))
         return;
     if (s->mix == MixRecurrent) {
@@ -285,7 +285,7 @@ static void check_reach(const Spec *s, Side side)
     const int64_t max_len = s->side[side].max_len;
     const char *key = side == SideDecoder ? "max_len.target" : "max_len.source";
 
-    if (s->side[side].N == 0 || reach == 0 || reach < max_len)
+    if (!has_layers(s, side) || reach == 0 || reach < max_len)
         return;
     error_at(spec_pos(s, "mix.kernel"),
              "a kernel that reaches %lld rows reads none at its ends, where a "
@@ -317,7 +317,7 @@ static void check_convolution_parts(const Spec *s)
 
 static void check_convolution(const Spec *s)
 {
-    if (s->mix_kernel % 2 == 0 && s->side[SideEncoder].N > 0) {
+    if (s->mix_kernel % 2 == 0 && has_layers(s, SideEncoder)) {
         error_at(spec_pos(s, "mix.kernel"),
                  "mix.kernel (%lld) must be odd in an encoder, where a row has "
                  "as many on either side",
@@ -521,9 +521,6 @@ const Check form_checks[] = {
     { check_mix,       { "mix.type", "mix.cell", "mix.kernel", "positions.type",
                          "positions.scores", "masking.encoder",
                          "masking.decoder", "mix.direction" } },
-    { check_ahead,     { "mix.type", "mix.direction" } },
-    { check_start,     { "mix.type", "mix.start", "attention.cross",
-                         "N.encoder", "N.decoder" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",
                          "residual.type" } },
     { check_ffn,       { "ffn.type", "ffn.experts", "ffn.chosen", "ffn.groups",

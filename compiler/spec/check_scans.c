@@ -1,13 +1,11 @@
-/* check_scans.c: recurrent layers of decoders: which way they go, and with what
- * they start.                                                               */
+/* check_scans.c: recurrent layers of decoders, in any row of a pattern: which
+ * way they go, and with what they start.                                    */
 #include "spec/fields.h"
 
 static const Pos nowhere;
 
-/* In any row of a pattern. */
-void check_ahead(Spec *s, const FieldState *state)
+static void check_ahead(const Spec *s)
 {
-    (void)state;
     for (int64_t i = 0; i < s->side[SideDecoder].N; i++) {
         const Spec *row = spec_layer(s, SideDecoder, i);
         if (row->mix != MixRecurrent || row->mix_direction == ScanForward)
@@ -58,7 +56,7 @@ static void check_sources(const Spec *s)
         if (!starts_with_source(b)
             || same_cell(spec_layer(s, SideEncoder, i), b))
             continue;
-        error_at(spec_pos(s, "mix.start"),
+        error_at(spec_pos(b, "mix.start"),
                  "layer %lld of the encoder leaves no state like that of the "
                  "decoder's",
                  (long long)i);
@@ -66,18 +64,32 @@ static void check_sources(const Spec *s)
     }
 }
 
-/* A decoder that knows of its source, by one state for another. */
-void check_start(Spec *s, const FieldState *state)
+static bool sees_source(const Spec *s)
 {
-    (void)state;
+    bool cross = false;
+
+    for (int64_t i = 0; i < s->side[SideDecoder].N; i++)
+        cross |= spec_layer(s, SideDecoder, i)->attention_cross;
+    return cross;
+}
+
+/* A decoder that knows of its source, by one state for another. */
+static void check_start(const Spec *s)
+{
     if (s->kind != KindEncoderDecoder)
         return;
     if (spec_sourced(s)) {
         check_sources(s);
-    } else if (!s->attention_cross) {
-        error_at(spec_pos(s, "attention.cross"),
+    } else if (!sees_source(s)) {
+        error_at(spec_pos(spec_layer(s, SideDecoder, 0), "attention.cross"),
                  "without cross-attention a decoder knows nothing of its "
                  "source");
         note_at(nowhere, "mix: {type: recurrent, start: source} tells it");
     }
+}
+
+void check_scans(const Spec *s)
+{
+    check_ahead(s);
+    check_start(s);
 }

@@ -108,12 +108,15 @@ Written *written_copy(Arena *a, const Written *w);
 Written *written_over(Arena *a, const Written *w, const Yaml *row, Side side,
                       const Yaml **repeat);
 
-/* spec.c: a checked spec of all that was written, but its layers; NULL after
- * errors.                                                                   */
-Spec *spec_resolve(Arena *a, const char *path, const Written *w);
+/* spec.c: a checked spec of all that was written, but its layers; sides: bits
+ * by Side, stacks whose layers are as it says. NULL after errors.           */
+Spec *spec_resolve(Arena *a, const char *path, const Written *w,
+                   unsigned sides);
 uint64_t hash_spec(Arena *a, const Spec *s); /* of what is computed */
 
-/* layers.c: the pattern of each stack, once the spec has been checked. */
+/* layers.c: the stacks whose layers are rows of a pattern, bits by Side; and
+ * the pattern of each, once the spec has been checked.                      */
+unsigned patterned_sides(const Written *w);
 void read_layers(Arena *a, Spec *s, const Written *w);
 /* May a row of it set this field? */
 bool field_of_layers(const char *key);
@@ -226,12 +229,16 @@ typedef struct {
     void (*check)(Spec *s, const FieldState *state);
     const char *reads[9];
 } Check;
-void check_scaling(Spec *s, const FieldState *state); /* rotary.c */
-void check_ahead(Spec *s, const FieldState *state);   /* check_scans.c */
-void check_start(Spec *s, const FieldState *state);
+void check_scaling(Spec *s, const FieldState *state);    /* rotary.c */
 void check_arithmetic(Spec *s, const FieldState *state); /* dtypes.c */
 void check_experts(const Spec *s);                       /* check_ffn.c */
 extern const Check form_checks[]; /* check_forms.c; ends with 0 */
+void check_scans(const Spec *s);  /* check_scans.c: of all layers */
+/* Are some layers of this stack as s says? */
+static inline bool has_layers(const Spec *s, Side side)
+{
+    return s->side[side].N > 0 && s->layers_of & 1u << side;
+}
 static inline bool is(const FieldState *state, const char *key,
                       FieldState wanted)
 {

@@ -145,7 +145,7 @@ static bool read_row(Pattern *p, int i)
     if ((repeat && !read_repeat(p, i, repeat)) || error_count() != errors
         || !refuse_others(w, p->written))
         return false;
-    const Spec *row = spec_resolve(p->arena, p->spec->path, w);
+    const Spec *row = spec_resolve(p->arena, p->spec->path, w, 1u << p->side);
     p->read[i] = row;
     return row && check_positions(p, row) && check_cache(p, row);
 }
@@ -291,6 +291,16 @@ static bool check_sides(const Yaml *value)
 static const Yaml *of_side(const Yaml *value, Side side)
 {
     return has_sides(value) ? yaml_get(value, side_word[side]) : value;
+}
+
+unsigned patterned_sides(const Written *w)
+{
+    const Yaml *value = w->value[field_row("layers")];
+    unsigned sides = 0;
+
+    for (Side i = SideEncoder; value && i <= SideDecoder; i++)
+        sides |= of_side(value, i) ? 1u << i : 0;
+    return sides;
 }
 
 void read_layers(Arena *a, Spec *s, const Written *w)

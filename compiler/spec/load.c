@@ -9,9 +9,11 @@ Spec *spec_read(Arena *a, const char *path, const Source *text,
 
     errors_hold();
     Written *w = read_written(a, path, text, sets, nsets);
-    Spec *s = w ? spec_resolve(a, path, w) : NULL;
+    Spec *s = w ? spec_resolve(a, path, w, ~patterned_sides(w)) : NULL;
     if (s)
         read_layers(a, s, w);
+    if (error_count() == errors)
+        check_scans(s);
     errors_release();
     if (error_count() != errors)
         return NULL;

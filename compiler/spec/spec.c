@@ -262,13 +262,14 @@ uint64_t hash_spec(Arena *a, const Spec *s)
     return XXH3_64bits(text.at, (size_t)text.n);
 }
 
-static Spec *new_spec(Arena *a, const char *path, Pos top)
+static Spec *new_spec(Arena *a, const char *path, Pos top, unsigned sides)
 {
     Spec *s = arena_alloc(a, sizeof *s);
 
     s->path = arena_strdup(a, path);
     s->folder = folder_of(a, path);
     s->top = top;
+    s->layers_of = sides;
     s->field_pos = arena_alloc(a, (size_t)n_fields * sizeof *s->field_pos);
     s->max_output_plus = -1;
     s->has_q = s->has_k = s->has_v = s->has_o = true;
@@ -303,11 +304,11 @@ static void resolve(Load *l)
         warn_of_what_stays(l->arena, l->w, l->state, l->spec);
 }
 
-Spec *spec_resolve(Arena *a, const char *path, const Written *w)
+Spec *spec_resolve(Arena *a, const char *path, const Written *w, unsigned sides)
 {
     const int errors = error_count();
     const size_t n = (size_t)n_fields;
-    Load l = { a, new_spec(a, path, w->top), written_copy(a, w),
+    Load l = { a, new_spec(a, path, w->top, sides), written_copy(a, w),
                arena_alloc(a, n * sizeof *l.state), errors };
 
     resolve(&l);

@@ -206,6 +206,8 @@ struct Spec {
     ModelKind kind;
     int64_t d_model;
     SpecSide side[2];         /* by Side */
+    unsigned layers_of;       /* bits by Side: stacks that have layers as this
+                                 says; the others' are rows of a pattern */
     SpecVocab source, target; /* the same values when shared */
     bool vocab_shared;
     int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */

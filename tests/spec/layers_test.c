@@ -76,6 +76,32 @@ static void other_forms(void **state)
     arena_free(a);
 }
 
+/* What holds for one stack alone is no matter of a row of the other's. */
+static void rows_are_of_their_stack(void **state)
+{
+    Arena *a = arena_new();
+    const Spec *s = load_good(a, good,
+                              "layers.encoder={mix: {type: recurrent, "
+                              "direction: both}},layers.decoder={mix: {type: "
+                              "convolution, kernel: 4}}");
+
+    (void)state;
+    assert_int_equal(spec_layer(s, SideEncoder, 0)->mix_direction, ScanBoth);
+    assert_int_equal(spec_layer(s, SideDecoder, 0)->mix_kernel, 4);
+    s = load_good(a, good,
+                  "mix={type: convolution, kernel: 4},layers.encoder={mix: "
+                  "{kernel: 5}}");
+    assert_int_equal(spec_layer(s, SideEncoder, 0)->mix_kernel, 5);
+    s = load_good(
+        a, good,
+        "N=2,attention.cross=false,layers.decoder=[{attention: {cross: "
+        "true}}, {}]");
+    const Graph *g = build_graph(a, s);
+    assert_true(graph_find(g, "decoder.0.cross_attn.heads") >= 0);
+    assert_true(graph_find(g, "decoder.1.cross_attn.heads") < 0);
+    arena_free(a);
+}
+
 /* Rows that say what the spec says are the spec. */
 static void equal_rows_are_no_pattern(void **state)
 {
@@ -158,6 +184,18 @@ static void errors(void **state)
            "--set:1:14: error: dtype is the same for all layers");
     refuse(good, "layers={encoder: {d_ff: 8}, d_ff: 9}",
            "--set:1:29: error: 'd_ff' stands beside the rows of a stack");
+    refuse(good, "layers={encoder: {mix: {type: convolution, kernel: 4}}}",
+           "--set:1:52: error: mix.kernel (4) must be odd in an encoder");
+    refuse(good, "mix={type: convolution, kernel: 4},layers.encoder.d_ff=8",
+           "mix.kernel (4) must be odd in an encoder");
+    refuse(good, "layers={decoder: {mix: {type: recurrent, direction: both}}}",
+           "--set:1:53: error: a decoder goes forward");
+    refuse(good, "layers={decoder: {attention: {cross: false}}}",
+           "--set:1:38: error: without cross-attention a decoder knows");
+    refuse(good,
+           "mix=recurrent,layers={encoder: {mix: {width: 5}}, decoder: {mix: "
+           "{start: source}}}",
+           "layer 0 of the encoder leaves no state like that");
     refuse(pattern, "layers=[{mix: recurrent, masking: [causal, {window: 4}]}]",
            "error");
 }
@@ -177,6 +215,7 @@ int main(void)
         cmocka_unit_test(rows_go_round),
         cmocka_unit_test(repeats),
         cmocka_unit_test(other_forms),
+        cmocka_unit_test(rows_are_of_their_stack),
         cmocka_unit_test(equal_rows_are_no_pattern),
         cmocka_unit_test(tables_are_shared),
         cmocka_unit_test(errors),
