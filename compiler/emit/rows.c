@@ -96,6 +96,22 @@ void emit_rows(Gen *g, Emit *e, int node, const OpCode *code)
     put_call(e, use_kernel(g->kernels, rows_kernel(g, n, code)), args, ";");
 }
 
+void emit_scale_columns(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const bool one = node_at(g->p, n->in[1])->type.dim[0].c == 1;
+    const char *by = weight_of(g, n->in[1], PackVector);
+    const char *rows = arena_printf(g->a, "%s, %lld, %s, %lld",
+                                    part_at(g, node), stride_of(g, node),
+                                    part_at(g, n->in[0]),
+                                    stride_of(g, n->in[0]));
+    const long long d = n->type.dim[1].c;
+    put_call(e, use_kernel(g->kernels, one ? "scale_rows" : "scale_columns"),
+             one ? arena_printf(g->a, "%s, rows, %lld, *(%s)", rows, d, by)
+                 : arena_printf(g->a, "%s, %s, rows, %lld", rows, by, d),
+             ";");
+}
+
 /* Norm and AddNorm, of either type; layer norm may have no beta. */
 static void norm_of(Gen *g, Emit *e, int node, int rows_in)
 {

@@ -20,8 +20,8 @@ struct OpCode {
 };
 
 /* -------------------------------------------------------------- rows.c --- */
-EmitStep emit_join, emit_quantize, emit_product, emit_norm, emit_add_norm,
-    emit_head_norm, emit_output;
+EmitStep emit_join, emit_scale_columns, emit_quantize, emit_product, emit_norm,
+    emit_add_norm, emit_head_norm, emit_output;
 void emit_rows(Gen *g, Emit *e, int node, const OpCode *code);
 /* ", 0.125": the last argument of the kernel of rows, or "". */
 const char *last_number(Gen *g, const Node *n, const OpCode *code);

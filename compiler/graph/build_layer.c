@@ -299,17 +299,18 @@ static int feed_forward(Build *b, int x)
 
 /* --------------------------------------------------- layers, section 3.1 */
 
-/* A sublayer, and the norm that is its own; SublayerNone: the function says. */
+/* A sublayer, and the norm and the learned numbers that are its own;
+ * SublayerNone: the function says.                                          */
 typedef struct {
     SublayerRows *f;
     Sublayer sublayer;
-    const char *norm;
+    const char *norm, *scale;
 } LayerPart;
 
 static const LayerPart layer_parts[] = {
-    { mix, SublayerNone, "norm1" },
-    { cross_attention, SublayerCross, "norm3" }, /* decoder with an encoder */
-    { feed_forward, SublayerFfn, "norm2" },
+    { mix, SublayerNone, "norm1", "scale1" },
+    { cross_attention, SublayerCross, "norm3", "scale3" },
+    { feed_forward, SublayerFfn, "norm2", "scale2" },
 };
 enum { LayerParts = sizeof layer_parts / sizeof *layer_parts };
 
@@ -337,9 +338,27 @@ static const struct {
     [PlaceBoth] = { .before = true, .output = true },
 };
 
+/* x + s (g * y), by the spec's s and learned g; y where it has no residual. */
+static int residual(Build *b, int x, int y, const LayerPart *part)
+{
+    const Spec *s = b->s;
+    if (s->residual == ResidualNone)
+        return y;
+    if (s->residual_learned != LearnNone) {
+        const int64_t n = s->residual_learned == LearnScalar ? 1 : s->d_model;
+        const Sublayer in = b->sublayer;
+        b->sublayer = SublayerNone; /* of the layer, as its norms are */
+        y = put_binary(b, OpScaleColumns, y, put_vector(b, n, part->scale),
+                       build_join(b, part->scale, ".rows"));
+        b->sublayer = in;
+    }
+    y = put_scale(b, y, s->residual_scale,
+                  build_join(b, part->scale, ".factor"));
+    return put_binary(b, OpAdd, x, y, "residual");
+}
+
 /* x + f(y), or x + norm(f(y)), whose norm has a name of its own where another
- * stands before f; without x where the spec says so.
- */
+ * stands before f.                                                          */
 static int sublayer(Build *b, int x, int y, const LayerPart *part)
 {
     const NormPlace place = b->s->norm_place;
@@ -352,8 +371,7 @@ static int sublayer(Build *b, int x, int y, const LayerPart *part)
                      places[place].before ? build_join(b, part->norm, "_after")
                                           : part->norm);
     b->sublayer = in;
-    if (b->s->residual == ResidualAdd)
-        y = put_binary(b, OpAdd, x, y, "residual");
+    y = residual(b, x, y, part);
     b->sublayer = SublayerNone;
     return y;
 }

@@ -64,6 +64,9 @@ OP(Bias, "bias", 2, 2, Row, "x + b",
    bias, Elements, out, bias, ROUNDED(1), ROWS("bias_rows", 1))
 OP(Scale, "scale", 1, 1, Row, "s x",
    same, Elements, out, scale, ROUNDED(2), ROWS_BY("scale_rows", 1, scale))
+OP(ScaleColumns, "scale_columns", 2, 2, Row, "g * x, column by column",
+   scale_columns, Elements, out, scale_columns, ROUNDED(2),
+   STEP(scale_columns))
 OP(Add, "add", 2, 2, Row, "a + b",
    pair, Elements, out, add, ROUNDED(1), ROWS("add_rows", 2))
 OP(Mul, "mul", 2, 2, Row, "a * b, element by element",

@@ -189,6 +189,15 @@ static bool shape_bias(const Graph *g, Node *n)
     return is_matrix(&n->type) && is_vector(in(g, n, 1), n->type.dim[1]);
 }
 
+/* By a number for each column, or one for all. */
+static bool shape_scale_columns(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type)
+        && (is_vector(in(g, n, 1), n->type.dim[1])
+            || is_vector(in(g, n, 1), (Dim){ .c = 1 }));
+}
+
 /* Two of one shape. */
 static bool shape_pair(const Graph *g, Node *n)
 {

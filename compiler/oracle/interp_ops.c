@@ -102,6 +102,13 @@ void eval_scale(const Interp *in, const Node *n, double *out)
         out[i] = n->scale * x.at[i];
 }
 
+void eval_scale_columns(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0), g = interp_in(in, n, 1);
+    for (int64_t i = 0; i < size_of(x); i++)
+        out[i] = g.at[i % x.cols % g.cols] * x.at[i];
+}
+
 void eval_add(const Interp *in, const Node *n, double *out)
 {
     Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);

@@ -12,7 +12,8 @@
  *
  * On its way from the scores to a weight the factor passes through the turns
  * of rotary positions. At a norm of the queries it goes no further: gamma and
- * beta take it. The factor of the logits goes into their weight. A weight with
+ * beta take it. The factor of the logits goes into their weight, that of a
+ * residual into the weights in front of it. A weight with
  * several readers is not touched: it is scaled at the reader. Nor is one of
  * bf16, but by powers of 2: any other factor would round it again. One in
  * integers has a scale for each column, which takes any factor.
@@ -78,9 +79,11 @@ static bool pass_through(const Graph *g, Chain *c, int *x, int root)
     return true;
 }
 
-static bool is_norm(const Graph *g, int x)
+/* Numbers of columns, which take a factor. */
+static bool has_columns(const Graph *g, int x)
 {
-    return at(g, x)->op == OpHeadNorm || at(g, x)->op == OpNorm;
+    return at(g, x)->op == OpHeadNorm || at(g, x)->op == OpNorm
+        || at(g, x)->op == OpScaleColumns;
 }
 
 /* [rotate] <- a norm, or [rotate] <- [bias] <- matmul. False: x is not the
@@ -89,7 +92,7 @@ static bool match_product(const Graph *g, Chain *c, int x, int root)
 {
     if (at(g, x)->op == OpRotate && !pass_through(g, c, &x, root))
         return false;
-    if (is_norm(g, x))
+    if (has_columns(g, x))
         return takes_factor(g, x, root) && pass_through(g, c, &x, root);
     if (at(g, x)->op == OpBias
         && !(takes_factor(g, x, root) && pass_through(g, c, &x, root)))
@@ -102,15 +105,20 @@ static bool match_product(const Graph *g, Chain *c, int x, int root)
     return takes_factor(g, x, root) && pass_through(g, c, &x, root);
 }
 
-/* The query's way to its scores, or the way of the logits. */
+/* The query's way to its scores, the way of the logits, or of a sublayer. */
 static bool match_chain(const Graph *g, Chain *c, int root)
 {
     int x = at(g, root)->in[0];
-    if (at(g, x)->op == OpBias || at(g, x)->op == OpMatmul)
+    if (at(g, x)->op == OpBias || at(g, x)->op == OpMatmul || has_columns(g, x))
         return match_product(g, c, x, root);
-    return at(g, x)->op == OpScores && pass_through(g, c, &x, root)
-        && at(g, x)->op == OpSplit && pass_through(g, c, &x, root)
-        && match_product(g, c, x, root);
+    if (at(g, x)->op != OpScores) {
+        if (at(g, x)->op != OpEmbed)
+            pass_note(g, root, "stays: %s has no weights to take it",
+                      at(g, x)->name);
+        return false;
+    }
+    return pass_through(g, c, &x, root) && at(g, x)->op == OpSplit
+        && pass_through(g, c, &x, root) && match_product(g, c, x, root);
 }
 
 static bool match_embed(const Graph *g, int root)
@@ -153,7 +161,7 @@ static void scale_chain(Graph *g, const Chain *c, double s)
         int node = c->node[i];
         graph_rename(g, &g->nodes.at[node], ".scaled");
         bool weighs = at(g, node)->op == OpBias || at(g, node)->op == OpMatmul
-                   || is_norm(g, node);
+                   || has_columns(g, node);
         for (int k = 1; weighs && k < at(g, node)->nin; k++)
             scale_weight(g, node, k, s);
     }

@@ -56,6 +56,8 @@ static const char *other_end(const Graph *g, int x)
         return "stays: it is of a scan, not of a product";
     if (op == OpGate || op == OpMul)
         return "stays: it is of a gate, not of a product";
+    if (op == OpScaleColumns)
+        return "stays: it is of learned numbers, not of a product";
     return op == OpDepthwise
              ? "stays: it is of single columns, not of a product"
              : NULL;

@@ -78,20 +78,6 @@ static const char *join_forms(Arena *a, const char *const *words)
     return text;
 }
 
-/* By any of the links of a field. */
-static bool has_meaning(Arena *a, const Spec *s, const char *key)
-{
-    for (int i = 0; i < n_field_links; i++) {
-        const FieldLink *link = &field_links[i];
-        if (!link->of || strcmp(link->key, key))
-            continue;
-        const Field *of = &fields[field_row(link->of)];
-        if (find_word(link->when, field_text(a, of, s)) >= 0)
-            return true;
-    }
-    return false;
-}
-
 /* The row of the key that a field's value stands at, which may give it to
  * others too.                                                               */
 static int written_row(const Spec *s, int row)
@@ -114,7 +100,7 @@ static void check_details(Spec *s, const FieldState *state, const char *of,
     for (int i = 0; i < n_field_links; i++) {
         const FieldLink *link = &field_links[i];
         if (!link->of || strcmp(link->of, of) || !is(state, link->key, StateSet)
-            || has_meaning(a, s, link->key))
+            || field_has_meaning(a, s, link->key))
             continue;
         const int row = written_row(s, field_row(link->key));
         if (row == last)
@@ -344,6 +330,11 @@ static void check_mix(Spec *s, const FieldState *state)
     check_mix_positions(s);
 }
 
+static void check_residual(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "residual.type", s->residual, "residuals");
+}
+
 static void check_parallel(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -521,6 +512,8 @@ const Check form_checks[] = {
     { check_mix,       { "mix.type", "mix.cell", "mix.kernel", "positions.type",
                          "positions.scores", "masking.encoder",
                          "masking.decoder", "mix.direction" } },
+    { check_residual,  { "residual.type", "residual.scale",
+                         "residual.learned" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",
                          "residual.type" } },
     { check_ffn,       { "ffn.type", "ffn.experts", "ffn.chosen", "ffn.groups",

@@ -81,6 +81,8 @@ const FieldLink field_links[] = {
     OF("mix.inner", "mix.type", "convolution"),
     OF("mix.start", "mix.type", "recurrent"),
     OF("norm.bias", "norm.type", "layer"),
+    OF("residual.scale", "residual.type", "add"),
+    OF("residual.learned", "residual.type", "add"),
     OF("d_ff.encoder", "ffn.type", "dense", "experts"),
     OF("d_ff.decoder", "ffn.type", "dense", "experts"),
     OF("ffn.experts", "ffn.type", "experts"),
@@ -105,6 +107,22 @@ const FieldLink field_links[] = {
     OF("search.alpha", "search.penalty", "gnmt", "power"),
 };
 const int n_field_links = sizeof field_links / sizeof *field_links;
+
+bool field_has_meaning(Arena *a, const Spec *s, const char *key)
+{
+    bool linked = false;
+
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        if (!link->of || strcmp(link->key, key))
+            continue;
+        const Field *of = &fields[field_row(link->of)];
+        linked = true;
+        if (find_word(link->when, field_text(a, of, s)) >= 0)
+            return true;
+    }
+    return !linked;
+}
 
 /* ------------------------------------------------------------- details --- */
 static int rank_of(Pos pos)

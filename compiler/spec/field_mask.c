@@ -198,13 +198,14 @@ char *mask_text(Arena *a, const MaskSpec *m)
 
     if (!m->causal && !m->prefix && !m->window && !m->block && !m->file)
         return arena_strdup(a, "none");
-    return arena_printf(
-        a, "%s%s%s%s%s", m->causal ? "causal " : "", m->prefix ? "prefix " : "",
-        m->window ? arena_printf(a, "window %lld ", (long long)m->window) : "",
-        m->block ? arena_printf(a, "block %lld ", (long long)m->block) : "",
-        m->file ? arena_printf(a, "file %016llx ",
+    char *text = arena_printf(
+        a, "%s%s%s%s%s", m->causal ? " causal" : "", m->prefix ? " prefix" : "",
+        m->window ? arena_printf(a, " window %lld", (long long)m->window) : "",
+        m->block ? arena_printf(a, " block %lld", (long long)m->block) : "",
+        m->file ? arena_printf(a, " file %016llx",
                                (unsigned long long)XXH3_64bits(m->file, cells))
                 : "");
+    return text + 1; /* the first has no blank */
 }
 
 /* ------------------------------------------------------------- meaning --- */

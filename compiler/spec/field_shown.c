@@ -67,7 +67,9 @@ static const char *shown(Arena *a, const Field *f, const Spec *s)
 const char *spec_field_value(Arena *a, const Spec *s, int i)
 {
     const Field *f = &fields[i];
-    const char *text = f->kinds & 1u << s->kind ? shown(a, f, s) : NULL;
+    const bool there = f->kinds & 1u << s->kind
+                    && field_has_meaning(a, s, f->key);
+    const char *text = there ? shown(a, f, s) : NULL;
 
     return text && *text ? text : NULL;
 }

@@ -69,6 +69,7 @@ static const char *const directions[] = { "forward", "backward", "both", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", "inside", "both", NULL };
 static const char *const residuals[] = { "add", "none", NULL };
+static const char *const learned[] = { "none", "scalar", "columns", NULL };
 static const char *const qk_norms[] = { "false", "true", "width", NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
 static const char *const ffns[] = { "dense", "none", "experts", NULL };

@@ -62,6 +62,8 @@ typedef struct { /* how a field hangs together with others */
 } FieldLink;
 extern const FieldLink field_links[];
 extern const int n_field_links;
+/* By any of the links of a field, or where there is none. */
+bool field_has_meaning(Arena *a, const Spec *s, const char *key);
 
 enum {
     Seq2seq = 1u << KindEncoderDecoder,

@@ -30,6 +30,11 @@ SPREAD("residual", WORDS("residual.type"), Model,
        "A sublayer is added to the rows that it reads, or takes their place."),
 ENUM("residual.type", residual, residuals, Model, "add", NULL,
      "Add is x + f(x), none is f(x)."),
+REAL("residual.scale", residual_scale, 1.0e-6, 1.0e6, Model, "1", NULL,
+     "What is added is multiplied by this: x + s f(x)."),
+ENUM("residual.learned", residual_learned, learned, Model, "none", NULL,
+     "It is multiplied by a learned number, or each of its columns is by one "
+     "of its own: x + g * f(x)."),
 ENUM("parallel", parallel, parallels, Encoder | Decoder, "false", NULL,
      "Attention and feed-forward network stand side by side, behind one "
      "norm or each behind its own."),

@@ -46,6 +46,8 @@ typedef enum { StartZeros, StartSource } StartType; /* of a decoder */
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
 typedef enum { ResidualAdd, ResidualNone } ResidualType;
+/* weights that a sublayer's rows are multiplied by: one, one of each column */
+typedef enum { LearnNone, LearnScalar, LearnColumns } ResidualLearned;
 /* of queries and keys: each head's columns, or all */
 typedef enum { QkNone, QkHeads, QkWidth } NormQk;
 typedef enum {
@@ -248,6 +250,8 @@ struct Spec {
     bool norm_ffn;
     NormQk norm_qk; /* of queries and keys */
     ResidualType residual;
+    double residual_scale; /* x + s f(x); 1: none */
+    ResidualLearned residual_learned;
     Parallel parallel;        /* x + attention(norm x) + ffn(norm x) */
     double attention_scale;   /* 0: 1 / sqrt(d_k) */
     double attention_softcap; /* 0: none */

@@ -125,6 +125,13 @@ static void run_bias(void)
                                              d);
 }
 
+static void run_scale_columns(void)
+{
+    ((void (*)(float *, int64_t, const float *, int64_t, const float *, int64_t,
+               int64_t))kernel("scale_columns"))(y, Ld, source(), Ld, beta_,
+                                                 Rows, d);
+}
+
 typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
 
 static void run_relu(void)
@@ -182,6 +189,11 @@ static float added(int64_t i, int64_t j)
 {
     return at(x, i, j) + at(r, i, j);
 }
+static float scaled_columns(int64_t i, int64_t j)
+{
+    return x[i * Ld + j] * beta_[j];
+}
+
 static float biased(int64_t i, int64_t j)
 {
     return at(x, i, j) + beta_[j];
@@ -369,6 +381,7 @@ static const struct Case {
     { "clip_rows",     run_clip,         NULL, clipped,             true },
     { "add_rows",      run_add,          NULL, added,               true },
     { "bias_rows",     run_bias,         NULL, biased,              true },
+    { "scale_columns", run_scale_columns, NULL, scaled_columns,     true },
     { "activate_rows_relu", run_relu,         NULL, positive,            true },
     { "copy_rows",     run_copy,         NULL, copied,              true },
     { "embed_row",     run_embed_panels, NULL, embedded_16,         false },
@@ -385,11 +398,12 @@ static const struct Case {
 enum { Cases = sizeof cases / sizeof *cases };
 
 static const char *const kernels[] = {
-    "norm_rows",   "add_norm_rows", "scale_rows",         "clip_rows",
-    "add_rows",    "bias_rows",     "activate_rows_relu", "copy_rows",
-    "embed_row",   "pack_keys",     "pack_values",        "mask_row",
-    "softmax_row", "log_sum_exp",   "softmax_sink_row",   "depthwise_rows",
-    NULL
+    "norm_rows",          "add_norm_rows", "scale_rows",
+    "clip_rows",          "add_rows",      "bias_rows",
+    "activate_rows_relu", "copy_rows",     "embed_row",
+    "pack_keys",          "pack_values",   "mask_row",
+    "softmax_row",        "log_sum_exp",   "softmax_sink_row",
+    "depthwise_rows",     "scale_columns", NULL
 };
 
 /* Within the gate where something is expected, untouched elsewhere. */

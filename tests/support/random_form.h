@@ -301,6 +301,10 @@ static inline void form_norm(RandomForm *f)
         say(r, "parallel", parallel);
     if (f->scoreless && !strcmp(parallel, "false") && !has_target(r))
         say(r, "residual", WORD(r, "add", "none"));
+    else
+        say(r, "residual",
+            WORD(r, "add", "{scale: 0.5}", "{learned: scalar}",
+                 "{learned: columns}", "{learned: columns, scale: 0.3}"));
 }
 
 static inline const char *form_activation(RandomForm *f)

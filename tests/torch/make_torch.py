@@ -128,6 +128,13 @@ CASES = [
     ("gru_source", "encoder-decoder", dict(
         vocab=BOTH, h=dict(decoder=2),
         mix=dict(type="recurrent", cell="gru", start="source"))),
+    ("residual_scale", "encoder-decoder", dict(
+        vocab=BOTH, residual=dict(scale=0.4))),
+    ("layer_scale", "encoder-decoder", dict(
+        vocab=BOTH, norm=PRE, activation="gelu",
+        residual=dict(learned="columns"))),
+    ("learned_scale", "decoder", dict(
+        norm=PRE, residual=dict(learned="scalar", scale=1.5))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -414,10 +421,19 @@ class Model:
                 x = f(x)
             return x
         for norm, f in parts:
+            scale = name + "." + norm.replace("norm", "scale")
             norm = name + "." + norm
-            x = x + f(self.norm(x, norm)) if pre else self.norm(x + f(x),
-                                                                norm)
+            y = self.scaled(f(self.norm(x, norm) if pre else x), scale)
+            x = x + y if pre else self.norm(x + y, norm)
         return x
+
+    def scaled(self, y, name):
+        """What is added to the residual stream: LayerScale, and a factor."""
+        learned = self.get("residual", "learned", "none")
+        if learned != "none":
+            size = 1 if learned == "scalar" else y.shape[-1]
+            y = y * self.weight(name + ".weight", size, mean=1.0)
+        return y * self.get("residual", "scale", 1.0)
 
     # ------------------------------------------------------------ ends
 

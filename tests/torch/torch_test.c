@@ -234,10 +234,28 @@ static void test_models(void **state)
         assert_true(each_case(backends[i].name, backends[i].run) > 20);
 }
 
+/* "Another way of describing this is as two convolutions with kernel size 1"
+ * (section 3.3): with the network's weights they give what it gives.        */
+static void test_network_as_convolutions(void **state)
+{
+    static const char set[] =
+        "N=2,layers=[{ffn: none}, {mix: {type: convolution, kernel: 1, inner: "
+        "20}, ffn: none}],names.encoder.1.convolution=encoder.0.ffn,"
+        "names.encoder.1.norm1=encoder.0.norm2";
+    Case c;
+    (void)state;
+    case_open(&c, "pool_class");
+    compiled(&c, "jit", set, NULL, 0, 1e-5);
+    compiled(&c, "clang", set, NULL, 0, 1e-5);
+    compiled(&c, "jit", set, (const char *const[]){ "all" }, 0, 1e-5);
+    safetensors_close(c.io);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_models),
+        cmocka_unit_test(test_network_as_convolutions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

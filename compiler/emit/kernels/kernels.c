@@ -204,6 +204,21 @@ static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
+//: kernel scale_columns needs: v_load v_store
+static void scale_columns(float *y, int64_t ldy, const float *x, int64_t ldx,
+                          const float *by, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t whole = d / W * W;
+        for (int64_t j = 0; j < whole; j += W)
+            v_store(y + j, v_load(x + j) * v_load(by + j));
+        for (int64_t j = whole; j < d; j++)
+            y[j] = x[j] * by[j];
+        y += ldy;
+        x += ldx;
+    }
+}
+
 //: kernel copy_rows needs: v_load v_store
 static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
