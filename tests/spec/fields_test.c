@@ -99,11 +99,11 @@ static void forms(void **state)
     expect("attention=0.25", "attention.scale", "0.25");
     expect("attention.softcap=50.0", "attention.softcap", "50");
     expect("logits={scale: 0.5, softcap: 30}", "logits.softcap", "30");
-    expect("masking.encoder={window: 4}", "masking.encoder", "window 4 ");
+    expect("masking.encoder={window: 4}", "masking.encoder", "window 4");
     expect("masking.decoder=[causal,{window: 4, block: 2}]", "masking.decoder",
-           "causal window 4 block 2 ");
+           "causal window 4 block 2");
     expect("kind=decoder,masking=[causal,prefix]", "masking.decoder",
-           "causal prefix ");
+           "causal prefix");
     expect("kind=decoder,norm.place=pre,parallel=shared", "parallel", "shared");
     expect("kind=encoder,head=pool", "head.pool", "mean");
     expect("kind=encoder,head={type: classify, classes: 3}", "head.pool",
