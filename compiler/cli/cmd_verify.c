@@ -293,10 +293,10 @@ typedef enum {
 } Compared;
 
 static Verdict check(const Engine *e, const VerifyCommand *options,
-                     Compared what)
+                     Compared what, const Engine *keeps)
 {
     Weights w;
-    Trial t = { 0 };
+    Trial t = { 0 }, kept = { 0 };
     OpResults ops = { 0 };
     ModelResults results = { 0 };
     const int cases = options->cases > 0 && options->cases < Lengths
@@ -315,6 +315,8 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
                                       row_limit(e, options->rows));
         const int64_t size = result_rows(e->spec, x) * result_columns(e->spec);
         float *out = arena_alloc(e->arena, (size_t)size * sizeof *out);
+        if (keeps)
+            trial_run(&kept, keeps, x, 0, out);
         trial_run(&t, e, x, 0, out);
         const double part = case_rows(k, row_limit(e, options->rows))
                           / (double)x->sequences;
@@ -323,12 +325,13 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
             if (what == CheckOps)
                 verify_ops(&ops, &w, &t, i, out);
             else
-                verify_result(&results, &w, x, i, out);
+                verify_result(&results, &w, x, i, out, keeps ? &kept : NULL);
         }
     }
     progress_end();
     const ModelComparison worst = verify_end(&results, &w);
     trial_free(&t);
+    trial_free(&kept);
     weights_close(&w);
     terminal_clear();
     const bool fused = e->options.passes.skip == options->model.skip.at;
@@ -356,14 +359,22 @@ static bool rounds(const Graph *g)
 static int run_variant(const EngineOptions *o, const VerifyCommand *options,
                        Verdict *worst)
 {
-    Engine e;
-    const int code = engine_open(&e, o);
+    Engine e, keeps = { 0 };
+    EngineOptions all = *o;
+    int code = engine_open(&e, o);
+    const bool chooses = !code && !o->keep_all && verify_chooses(e.graph);
+    all.keep_all = true;
+    if (chooses)
+        code = engine_open(&keeps, &all);
+    const Engine *kept = chooses ? &keeps : NULL;
     if (!code) {
-        *worst = worse_of(*worst, check(&e, options,
-                                        o->keep_all ? CheckOps : CheckResult));
+        const Compared what = o->keep_all ? CheckOps : CheckResult;
+        *worst = worse_of(*worst, check(&e, options, what, kept));
         if (!o->keep_all && rounds(e.graph))
-            *worst = worse_of(*worst, check(&e, options, CheckRounding));
+            *worst = worse_of(*worst, check(&e, options, CheckRounding, kept));
     }
+    if (chooses)
+        engine_close(&keeps);
     engine_close(&e);
     return code;
 }

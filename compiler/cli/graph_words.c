@@ -17,7 +17,7 @@ static void say(Words *w, const char *bold, const char *soft)
 /* ------------------------------------------------------------- ports --- */
 const char *port_word(const Node *n, int input)
 {
-    static const char *const attention[] = { "Q", "K", "V", "", "" };
+    static const char *const attention[] = { "Q", "K", "V", "", "", "" };
     static const char *const context[] = { "", "V" };
     switch (n->op) {
     case OpAttention:
@@ -136,7 +136,7 @@ static void say_attention(Words *w)
         n->heads_kv != n->heads
             ? arena_printf(a, "%lld of K and V", (long long)n->heads_kv)
             : "");
-    add_part(&parts, "scores");
+    add_part(&parts, n->additive ? "additive scores" : "scores");
     if (n->scale < 1 || n->scale > 1)
         add_part(&parts, arena_printf(a, "\xc3\x97 %.4g", n->scale));
     if (n->cap > 0)
@@ -145,7 +145,7 @@ static void say_attention(Words *w)
         add_part(&parts, bias_text(n));
     if (n->mask)
         add_part(&parts, mask_text(w, n->mask));
-    add_part(&parts, "softmax");
+    add_part(&parts, n->sigmoid ? "sigmoid" : "softmax");
     add_part(&parts, "context");
     add_part(&parts, "merge");
     say(w, "", parts.line);

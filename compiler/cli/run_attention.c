@@ -100,13 +100,18 @@ static int layer_of(const Node *n)
     return n->layer < 0 ? 0 : n->layer;
 }
 
+static bool gives_weights(const Node *n)
+{
+    return n->op == OpSoftmax || n->op == OpSigmoid;
+}
+
 static int check_choice(const AttentionRun *r)
 {
     const Graph *g = r->e.unfused;
     int64_t layers = 0, heads = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
-        if (n->op != OpSoftmax)
+        if (!gives_weights(n))
             continue;
         layers = attn_max(layers, layer_of(n) + 1);
         if (r->o->layer < 0 || r->o->layer == layer_of(n))
@@ -320,7 +325,7 @@ static int choose_maps(AttentionRun *r)
                            .side = { n->type.dim[1].sym != SymN,
                                      n->type.dim[2].sym != SymN },
                            .heads = (int)n->type.dim[0].c };
-        if (n->op != OpSoftmax || o->head >= m.heads
+        if (!gives_weights(n) || o->head >= m.heads
             || (o->layer >= 0 && o->layer != m.layer))
             continue;
         m.title = title_of(r->e.arena, n, &m);

@@ -11,18 +11,22 @@
 
 #define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
 
-static bool any_sinks(const Gen *g)
+/* What the functions of attention may need beside keys and values. */
+static void find_members(const Gen *g, bool *sinks, bool *additive)
 {
-    for (int i = 0; i < g->p->g->nodes.n; i++)
-        if (node_at(g->p, i)->sinks)
-            return true;
-    return false;
+    *sinks = *additive = false;
+    for (int i = 0; i < g->p->g->nodes.n; i++) {
+        *sinks |= node_at(g->p, i)->sinks;
+        *additive |= node_at(g->p, i)->additive;
+    }
 }
 
 static void need_struct_keys(Gen *g)
 {
+    bool sinks, additive;
     if (!first_time(g, "struct keys"))
         return;
+    find_members(g, &sinks, &additive);
     put(g->shapes,
         "struct keys {               /* keys and values of one head */\n"
         "    const float *k, *v;     /* in the first page */\n"
@@ -32,9 +36,12 @@ static void need_struct_keys(Gen *g)
         "    int64_t past;           /* keys before the first query's */\n"
         "    int64_t prefix;         /* keys that all queries see */\n"
         "    const float *bias;      /* of scores, by distance; at 0 */\n");
-    if (any_sinks(g))
+    if (sinks)
         put(g->shapes,
             "    float sink;             /* a score that no value has */\n");
+    if (additive)
+        put(g->shapes,
+            "    const float *score;     /* v of v tanh(q + k) */\n");
     put(g->shapes, "};\n\n");
 }
 
@@ -50,6 +57,37 @@ typedef struct { /* one function of attention */
     const Tiling *t;
     bool paged;
 } Attention;
+
+/* Scores become weights chunk by chunk, by what goes from one to the next. */
+typedef struct {
+    const char *begin, *chunk, *page, *end, *kernel[4];
+    const char *parameters, *arguments; /* of a function for some rows */
+} Weights;
+
+static const Weights by_softmax = {
+    .begin = "softmax_begin(r, maxima, sum, o, $d_v16);\n",
+    .chunk = "softmax_chunk(s, r, from, to, $scale, maxima, sum, o, $d_v16);\n",
+    .page = "softmax_page(s, r, n, $scale, maxima, sum, o, $d_v16);\n",
+    .end = "softmax_end(y + i * ldy, ldy, r, $d_v, sum, o, $d_v16);\n",
+    .kernel = { "softmax_begin", "softmax_chunk", "softmax_page",
+                "softmax_end" },
+    .parameters = "float *maxima, float *sum, ",
+    .arguments = "maxima + j, sum + j * 16, ",
+};
+static const Weights by_sigmoid = {
+    .begin = "sigmoid_begin(r, o, $d_v16);\n",
+    .chunk = "sigmoid_chunk(s, r, from, to, $scale);\n",
+    .page = "sigmoid_page(s, r, n, $scale);\n",
+    .end = "copy_rows(y + i * ldy, ldy, o, $d_v16, r, $d_v);\n",
+    .kernel = { "sigmoid_begin", "sigmoid_chunk", "sigmoid_page", "copy_rows" },
+    .parameters = "",
+    .arguments = "",
+};
+
+static const Weights *weights_of(const Node *n)
+{
+    return n->sigmoid ? &by_sigmoid : &by_softmax;
+}
 
 /* The call that adds some keys' share of P V to o: `args` up to o. */
 static void add_values(Gen *g, const Tiling *t, const char *args)
@@ -127,11 +165,14 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
     const char *rows = arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys);
     const long long d_k = a->k->type.dim[2].c;
     const double scale = n->scale;
-    put_call(e, need_panels(g, a->t, false),
+    put_call(e,
+             n->additive ? use_kernel(g->kernels, "additive_scores")
+                         : need_panels(g, a->t, false),
              arena_printf(
                  g->a, "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s",
                  q, *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
-                 ATTN_PANEL * d_k, d_k, keys, s, next_panels(g, a->t, next)),
+                 ATTN_PANEL * d_k, d_k, keys, s,
+                 n->additive ? ", m->score" : next_panels(g, a->t, next)),
              ";");
     if (n->cap > 0 || n->bias) {
         if (scale < 1 || scale > 1)
@@ -187,9 +228,11 @@ static void edge_function(Gen *g, const Attention *a)
     put(e, "/* The page at `at` for r queries from position p, which do not\n"
            " * all see all of its n keys. */\n");
     put_call(e, arena_printf(g->a, "static void %s_edge", a->name),
-             "const float *q, int64_t ldq, int64_t r, int64_t p, int64_t at, "
-             "int64_t n, const struct keys *m, float *s, float *maxima, "
-             "float *sum, float *o",
+             arena_printf(g->a,
+                          "const float *q, int64_t ldq, int64_t r, int64_t p, "
+                          "int64_t at, int64_t n, const struct keys *m, "
+                          "float *s, %sfloat *o",
+                          weights_of(a->n)->parameters),
              "");
     put(e, "{\n"
            "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
@@ -210,7 +253,7 @@ static void edge_function(Gen *g, const Attention *a)
     put_scores(g, a, "q", "first", "end - first", "v");
     if (mask->file)
         put_mask_holes(g, e, mask);
-    put(e, "softmax_chunk(s, r, from, to, $scale, maxima, sum, o, $d_v16);\n");
+    put(e, weights_of(a->n)->chunk);
     if (mask->file) {
         let(e, "panels_add", "%s", need_panels(g, a->t, true));
         let(e, "next", "%s", next_panels(g, a->t, "v"));
@@ -231,8 +274,9 @@ static void put_edge_tiles(Gen *g, const Attention *a)
              arena_printf(
                  g->a,
                  "q + (i + j) * ldq, ldq, min(r - j, %d), p + j, at, n, m, s, "
-                 "maxima + j, sum + j * 16, o + j * %lld",
-                 a->t->mr, (long long)round16(a->v->type.dim[2].c)),
+                 "%so + j * %lld",
+                 a->t->mr, weights_of(a->n)->arguments,
+                 (long long)round16(a->v->type.dim[2].c)),
              ";");
     put(e, "}\n");
 }
@@ -253,7 +297,7 @@ static void put_edge(Gen *g, const Attention *a)
 static void put_values(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
-    put(e, "softmax_page(s, r, n, $scale, maxima, sum, o, $d_v16);\n");
+    put(e, weights_of(a->n)->page);
     put_call(e, need_panels(g, a->t, true),
              arena_printf(g->a, "r, s, 64, v, 1024, n, %lld, o, %lld%s",
                           (long long)(round16(a->v->type.dim[2].c)
@@ -332,27 +376,30 @@ static void attention_function(Gen *g, const Attention *a)
         edge_function(g, a);
     let(e, "s", blocks ? "scores" : "s");
     let_scratch(e, a->t->keys, a->v->type.dim[2].c);
-    put(e, "/* y = softmax(Q K^T) V: one head, `rows` queries of $d_k, values "
-           "of $d_v */\n");
+    let(e, "weights", a->n->sigmoid ? "sigmoid" : "softmax");
+    let(e, "scores", a->n->additive ? "v tanh(q + k)" : "Q K^T");
+    put(e, "/* y = $weights($scores) V: one head, `rows` queries of $d_k, "
+           "values of $d_v */\n");
     put_call(e, arena_printf(g->a, "static void %s", a->name),
              "const float *q, int64_t ldq, int64_t rows, const struct keys *m, "
              "float *y, int64_t ldy, float *scratch",
              "");
     put(e, "{\n"
            "    float *const $s = scratch;\n"
-           "    float *const o = scratch + $block * $outputs;\n"
-           "    float *const sum = scratch + $block * $sums;\n"
-           "    float *const maxima = scratch + $block * $maxima;\n"
-           "\n"
-           "    for (int64_t i = 0; i < rows; i += $block) {\n"
-           "        const int64_t r = min(rows - i, $block);\n");
+           "    float *const o = scratch + $block * $outputs;\n");
+    if (!a->n->sigmoid)
+        put(e, "float *const sum = scratch + $block * $sums;\n"
+               "float *const maxima = scratch + $block * $maxima;\n");
+    put(e, "\n"
+           "for (int64_t i = 0; i < rows; i += $block) {\n"
+           "    const int64_t r = min(rows - i, $block);\n");
     if (a->n->mask || a->n->bias)
         put(e, "const int64_t p = m->past + i;      /* position of row i */\n");
     let(e, "first", "%s", mask_first(g, a->n->mask));
     let(e, "last", "%s", mask_last(g, a->n->mask));
     put(e, "const int64_t last = $last;\n"
-           "\n"
-           "softmax_begin(r, maxima, sum, o, $d_v16);\n");
+           "\n");
+    put(e, weights_of(a->n)->begin);
     if (a->n->sinks) {
         let(e, "by", "%s", c_float(g->a, 1 / score_scale(a->n)));
         put(e, "softmax_sink(r, m->sink * $by, maxima, sum);\n");
@@ -361,29 +408,30 @@ static void attention_function(Gen *g, const Attention *a)
         put_blocks(g, a);
     else
         put_pages(g, a);
-    put(e, "softmax_end(y + i * ldy, ldy, r, $d_v, sum, o, $d_v16);\n"
-           "}\n"
+    put(e, weights_of(a->n)->end);
+    put(e, "}\n"
            "}\n\n");
 }
 
 static void need_pieces(Gen *g, const Attention *a)
 {
     const MaskSpec *mask = a->n->mask;
+    const Weights *by = weights_of(a->n);
     need_struct_keys(g);
     need_min(g);
     need_panels(g, a->t, false);
     need_panels(g, a->t, true);
     need_mask(g, mask);
     if (mask)
-        use_kernel(g->kernels, "softmax_chunk");
+        use_kernel(g->kernels, by->kernel[1]);
     if (mask && !mask->file)
         need_values_seen(g, a->t);
-    use_kernel(g->kernels, "softmax_begin");
+    use_kernel(g->kernels, by->kernel[0]);
     if (a->n->sinks)
         use_kernel(g->kernels, "softmax_sink");
     if (!mask || !mask->file)
-        use_kernel(g->kernels, "softmax_page");
-    use_kernel(g->kernels, "softmax_end");
+        use_kernel(g->kernels, by->kernel[2]);
+    use_kernel(g->kernels, by->kernel[3]);
 }
 
 const char *need_attention(Gen *g, int node)

@@ -46,5 +46,6 @@ void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);
 const char *kv_head(Gen *g, int64_t heads, const Node *k);
 const char *bias_text(Gen *g, int node);
 const char *sink_text(Gen *g, int node);
+const char *score_text(Gen *g, int node); /* v of additive scores */
 
 #endif

@@ -169,10 +169,14 @@ static void keys_bias(Gen *g, Emit *e, int node)
     let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g) : "0");
     put(e, "m.prefix = $prefix;\n"
            "m.bias = $bias;\n");
-    if (!n->sinks)
-        return;
-    let(e, "sink", "%s", sink_text(g, node));
-    put(e, "m.sink = $sink;\n");
+    if (n->additive) {
+        let(e, "score", "%s", score_text(g, node));
+        put(e, "m.score = $score;\n");
+    }
+    if (n->sinks) {
+        let(e, "sink", "%s", sink_text(g, node));
+        put(e, "m.sink = $sink;\n");
+    }
 }
 
 /* The table of biases of `head`, at distance 0. */
@@ -183,6 +187,14 @@ const char *bias_text(Gen *g, int node)
     return arena_printf(g->a, "%s + head * %lld + %lld", weight_text(g, block),
                         (long long)round16(bias_width(b)),
                         (long long)(bias_width(b) / 2));
+}
+
+const char *score_text(Gen *g, int node)
+{
+    const int v = score_input(node_at(g->p, node));
+    const int64_t d_k = matrix_columns(node_at(g->p, v)->type);
+    return arena_printf(g->a, "%s + head * %lld", weight_of(g, v, PackRows),
+                        (long long)round16(d_k));
 }
 
 const char *sink_text(Gen *g, int node)

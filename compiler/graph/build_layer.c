@@ -195,11 +195,33 @@ static int mask(Build *b, int x)
     return put_node(b, n, "masked_scores");
 }
 
+static int scores(Build *b, int q, int k)
+{
+    Node n = { .op = OpScores, .in = { q, k }, .nin = 2 };
+    if (b->s->attention_score == ScoreAdditive) {
+        b->field = "attention.score";
+        n.in[n.nin++] = put_weight(b, b->side->h, b->side->d_k, "score");
+        n.additive = true;
+    }
+    return put_node(b, n, "scores");
+}
+
+/* What scores are multiplied by. */
+static double factor(const Build *b)
+{
+    const Spec *s = b->s;
+    if (s->attention_scale > 0 || s->attention_score == ScoreAdditive)
+        return s->attention_scale > 0 ? s->attention_scale : 1;
+    return 1 / sqrt((double)b->side->d_k);
+}
+
 /* Weights of the keys; of rows among themselves each head may have one more
  * score, learned, that no value has.                                        */
-static int softmax(Build *b, int x, bool self)
+static int weights(Build *b, int x, bool self)
 {
     Node n = { .op = OpSoftmax, .in = { x }, .nin = 1 };
+    if (b->s->attention_normalizer == NormalizerSigmoid)
+        return put_unary(b, OpSigmoid, x, "weights");
     if (self && b->s->attention_sinks) {
         b->field = "attention.sinks";
         n.in[n.nin++] = put_vector(b, b->side->h, "sinks");
@@ -212,17 +234,13 @@ static int softmax(Build *b, int x, bool self)
  * those of rows among themselves: `self`.                                   */
 static int attend(Build *b, int q, int k, int v, bool self)
 {
-    const Spec *s = b->s;
-    double by = s->attention_scale > 0 ? s->attention_scale
-                                       : 1 / sqrt((double)b->side->d_k);
     b->field = "h";
-    int x = put_scale(b, put_binary(b, OpScores, q, k, "scores"), by,
-                      "scaled_scores");
-    x = put_softcap(b, x, s->attention_softcap, "capped_scores");
+    int x = put_scale(b, scores(b, q, k), factor(b), "scaled_scores");
+    x = put_softcap(b, x, b->s->attention_softcap, "capped_scores");
     if (self)
         x = mask(b, score_bias(b, x));
     b->field = "h";
-    x = softmax(b, x, self);
+    x = weights(b, x, self);
     x = put_binary(b, OpContext, x, v, "heads");
     x = put_unary(b, OpMerge, x, "concat");
     return project(b, x, Wo);

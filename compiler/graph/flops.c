@@ -61,6 +61,12 @@ static int64_t scored(const Count *c)
     return input(c, 0)->type.dim[0].c * pairs(c);
 }
 
+/* Of a column of a query and of a key. */
+static int64_t score_work(const Node *n)
+{
+    return n->additive ? 4 : 2;
+}
+
 /* Numbers that positions turn: the other columns of a head are copied. */
 static int64_t turned(const Count *c)
 {

@@ -120,7 +120,7 @@ typedef struct {
 } Type;
 
 enum { InRoutes = 4 /* of a Linear by experts */ };
-enum { MaxIn = 5, CacheSelf = 0, CacheCross = 1 };
+enum { MaxIn = 6, CacheSelf = 0, CacheCross = 1 };
 enum { PartKey, PartValue, PartQuery };
 
 typedef struct { /* one operation and the tensor it makes */
@@ -166,6 +166,9 @@ typedef struct { /* one operation and the tensor it makes */
                                       its best two, not its best */
     bool sinks;                    /* Softmax, Attention: the last input, a
                                       score a head */
+    bool additive;                 /* Scores, Attention: the last input but
+                                      sinks is v, [heads, d_k] */
+    bool sigmoid;                  /* Attention: in the place of softmax */
     bool softmax, normalize;       /* Weigh */
     bool routing;                  /* Matmul, Linear: not of the network, but
                                       for what chooses or weighs parts of it */
@@ -181,6 +184,12 @@ typedef struct { /* one operation and the tensor it makes */
     int cache;                   /* Append, Recall: CacheSelf.. */
     int part;                    /* Append, Recall, PackKv, Rotate: PartKey.. */
 } Node;
+
+/* The input that is v of additive scores. */
+static inline int score_input(const Node *n)
+{
+    return n->in[n->nin - 1 - n->sinks];
+}
 
 typedef struct { /* the nodes that read one */
     int edges;

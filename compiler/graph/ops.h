@@ -93,10 +93,10 @@ OP(Recall, "recall", 1, 1, State, "what encode appended",
    heads, No, 0, copy, EXACT, NO_CODE)
 OP(PackKv, "pack_kv", 1, 1, Head, "x, laid out in pages of 64 keys",
    heads, No, 0, copy, EXACT, STEP(pack_kv))
-OP(Scores, "scores", 2, 2, Head,
-   "Q K^T; neighbouring heads of Q may share one of K",
-   scores, No, 2 * scored(c) * columns(c, 1),
-   scores, SUMMED(8, In0 | In1), STEP(scores))
+OP(Scores, "scores", 2, 3, Head,
+   "Q K^T, or v tanh(q + k); neighbouring heads of Q may share one of K",
+   scores, No, score_work(n) * scored(c) * columns(c, 1),
+   scores, SUMMED_BY(8, scores), STEP(scores))
 OP(Softcap, "softcap", 1, 1, Row, "cap tanh(x / cap)",
    same, Elements, 3 * out,
    softcap, BY(FUNCTION + 2, softcap), ROWS_BY("softcap_rows", 1, cap))
@@ -110,6 +110,8 @@ OP(Mask, "mask", 1, 1, Head, "-inf where attention is not allowed",
 OP(Softmax, "softmax", 1, 2, Head,
    "exp(x - max) / sum; a sink's score is summed too",
    softmax, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax))
+OP(Sigmoid, "sigmoid", 1, 1, Head, "1 / (1 + exp(-x))",
+   heads, Rows, 4 * out, sigmoid, ABOVE(64, 1e-9), SCORE_ROW(sigmoid))
 OP(Context, "context", 2, 2, Head, "P V",
    context, No, 2 * out * keys(c),
    context, SUMMED(64, In0 | In1), STEP(context))
@@ -164,9 +166,10 @@ OP(Gate, "gate", 2, 2, Row, "act(a) * b, or act(a) * other(b)",
    gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))
 OP(AddNorm, "add_norm", 3, 4, Row, "norm(x + residual)",
    add_norm, Rows, 9 * out, add_norm, BY(8, norm), STEP(add_norm))
-OP(Attention, "attention", 3, 5, Head,
-   "softmax(mask(cap(s Q K^T) + bias)) V, merged",
-   attention, No, 2 * scored(c) * (columns(c, 1) + columns(c, 2)),
+OP(Attention, "attention", 3, 6, Head,
+   "softmax(mask(cap(s Q K^T) + bias)) V, merged; or additive, by sigmoid",
+   attention, No,
+   scored(c) * (score_work(n) * columns(c, 1) + 2 * columns(c, 2)),
    attention, BY(1, attention), STEP(attention))
 /* clang-format on */
 

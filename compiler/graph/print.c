@@ -185,6 +185,10 @@ static void add_attributes(Attributes *b, const Node *n)
     if (n->sourced)
         add_word(b, NULL, "from the source");
     add_bias(b, n);
+    if (n->additive)
+        add_word(b, "score", "additive");
+    if (n->sigmoid)
+        add_word(b, "weights", "sigmoid");
     if (n->sinks)
         add_word(b, "softmax", "sinks");
     add_choice(b, n);

@@ -310,10 +310,20 @@ static bool serves(const Type *kv, const Type *q)
     return is_heads(q) && is_heads(kv) && q->dim[0].c % kv->dim[0].c == 0;
 }
 
+/* v of additive scores: as many columns as q, of each head. */
+static bool score_fits(const Graph *g, const Node *n, const Type *q)
+{
+    const Type *v = n->additive ? &g->nodes.at[score_input(n)].type : NULL;
+    return !v
+        || (v->rank == 2 && same_dim(v->dim[0], q->dim[0])
+            && same_dim(v->dim[1], q->dim[2]));
+}
+
 static bool shape_scores(const Graph *g, Node *n)
 {
     const Type *q = in(g, n, 0), *k = in(g, n, 1);
-    if (!serves(k, q) || !same_dim(q->dim[2], k->dim[2]))
+    if (!serves(k, q) || !same_dim(q->dim[2], k->dim[2])
+        || n->nin != 2 + n->additive || !score_fits(g, n, q))
         return false;
     n->type = (Type){ ElemF32, 3, { q->dim[0], q->dim[1], k->dim[1] } };
     return true;
@@ -323,8 +333,8 @@ static bool shape_scores(const Graph *g, Node *n)
 static bool bias_fits(const Graph *g, const Node *n, int k, Dim heads)
 {
     if (n->bias != BiasRelative)
-        return n->nin == k + n->sinks;
-    return n->nin == k + 1 + n->sinks && is_matrix(in(g, n, k))
+        return n->nin == k + n->additive + n->sinks;
+    return n->nin == k + 1 + n->additive + n->sinks && is_matrix(in(g, n, k))
         && in(g, n, k)->dim[0].c == n->buckets
         && same_dim(in(g, n, k)->dim[1], heads);
 }
@@ -365,7 +375,8 @@ static bool shape_attention(const Graph *g, Node *n)
     if (!serves(k, q) || !serves(v, q) || q->dim[0].c != n->heads
         || k->dim[0].c != n->heads_kv || v->dim[0].c != n->heads_kv
         || !same_dim(last(q), last(k)) || !same_dim(k->dim[1], v->dim[1])
-        || !bias_fits(g, n, 3, q->dim[0]) || !sinks_fit(g, n, q->dim[0]))
+        || !bias_fits(g, n, 3, q->dim[0]) || !sinks_fit(g, n, q->dim[0])
+        || !score_fits(g, n, q))
         return false;
     Dim width = { .c = n->heads * v->dim[2].c };
     n->type = (Type){ ElemF32, 2, { q->dim[1], width } };

@@ -62,7 +62,8 @@ typedef struct {
 } GateRow;
 
 static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
-    gate_rotate, gate_bias, gate_linear, gate_attention, gate_recurrent;
+    gate_rotate, gate_bias, gate_linear, gate_scores, gate_attention,
+    gate_recurrent;
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
@@ -297,21 +298,45 @@ static void gate_linear(const Interp *in, const Node *n, double *out)
     arena_free(a);
 }
 
-/* Largest size of a query row's scores: the roundings of a score, 8 eps of its
- * size, are relative errors of its weight.                                  */
-static double score_size(Matrix q, Matrix k, int64_t head, int64_t row,
-                         double scale)
+/* The size of a score, 8 eps of which its roundings are: of a dot product the
+ * sum of its terms' sizes. An additive one has for each of its terms a sum of
+ * 1 eps, at which tanh has a slope of at most 1 and its argument times that is
+ * below 1/2, and a function of one number at most 1.                        */
+static double score_size(const Interp *in, const Node *n, int64_t head,
+                         int64_t row, int64_t key)
 {
+    const Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
     const double *x = q.at + (head * q.rows + row) * q.cols;
-    const double *keys = k.at + head / (q.heads / k.heads) * k.rows * k.cols;
+    const double *y = k.at
+                    + (head / (q.heads / k.heads) * k.rows + key) * k.cols;
+    const double *v = n->additive ? in->value[score_input(n)] + head * q.cols
+                                  : NULL;
+    double sum = 0;
+    for (int64_t c = 0; c < q.cols; c++)
+        sum += fabs(v ? v[c] * (1 + (2 * FUNCTION + 1) / 8) : x[c] * y[c]);
+    return sum;
+}
+
+/* With fewer terms than 8 the gate is in roundings of so many. */
+static void gate_scores(const Interp *in, const Node *n, double *out)
+{
+    const Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
+    const double by = n->additive ? 8 / fmin(8, (double)q.cols) : 1;
+    for (int64_t i = 0; i < q.heads * q.rows; i++)
+        for (int64_t j = 0; j < k.rows; j++)
+            *out++ = by * score_size(in, n, i / q.rows, i % q.rows, j);
+}
+
+/* The largest of a query's scores: their roundings are relative errors of its
+ * weights.                                                                  */
+static double largest_score(const Interp *in, const Node *n, int64_t head,
+                            int64_t row)
+{
+    const int64_t keys = interp_in(in, n, 1).rows;
     double most = 0;
-    for (int64_t j = 0; j < k.rows; j++) {
-        double sum = 0;
-        for (int64_t c = 0; c < q.cols; c++)
-            sum += fabs(x[c] * keys[j * k.cols + c]);
-        most = fmax(most, sum * fabs(scale));
-    }
-    return most;
+    for (int64_t j = 0; j < keys; j++)
+        most = fmax(most, score_size(in, n, head, row, j));
+    return most * fabs(n->scale);
 }
 
 /* 64 eps of sum p |v|, and what the scores' own gate lets through: at scores
@@ -319,12 +344,12 @@ static double score_size(Matrix q, Matrix k, int64_t head, int64_t row,
 static void gate_attention(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
-    Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
+    Matrix q = interp_in(in, n, 0);
     const double *sum = magnitude(in, n, In2, a);
     const int64_t d_v = interp_in(in, n, 2).cols;
     for (int64_t row = 0; row < q.rows; row++)
         for (int64_t head = 0; head < q.heads; head++) {
-            const double eps = 64 + 8 * score_size(q, k, head, row, n->scale);
+            const double eps = 64 + 8 * largest_score(in, n, head, row);
             for (int64_t c = 0; c < d_v; c++, out++, sum++)
                 *out = eps * fabs(*sum);
         }

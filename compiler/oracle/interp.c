@@ -133,6 +133,10 @@ void interp_node(Interp *in, int node)
         in->value[node] = in->weight(in->user, node);
         return;
     }
+    if (in->given && in->given[node]) {
+        in->value[node] = in->given[node];
+        return;
+    }
     size_t bytes = (size_t)interp_size(in, node) * sizeof(double);
     double *out = arena_alloc(in->arena, bytes);
     eval[n->op](in, n, out);

@@ -13,13 +13,33 @@ static const double *served_by(Matrix kv, int64_t h, int64_t heads)
     return kv.at + h / (heads / kv.heads) * kv.rows * kv.cols;
 }
 
+/* v of the head, of additive scores; NULL: they are dot products. */
+static const double *score_vector(const Interp *in, const Node *n, int64_t head)
+{
+    if (!n->additive)
+        return NULL;
+    return in->value[score_input(n)] + head * interp_in(in, n, 0).cols;
+}
+
+static double score(const double *v, const double *q, const double *k,
+                    int64_t d)
+{
+    double sum = 0;
+    if (!v)
+        return dot(q, k, d);
+    for (int64_t c = 0; c < d; c++)
+        sum += v[c] * tanh(q[c] + k[c]);
+    return sum;
+}
+
 void eval_scores(const Interp *in, const Node *n, double *out)
 {
     Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
     for (int64_t i = 0; i < q.heads * q.rows; i++) {
         const double *keys = served_by(k, i / q.rows, q.heads);
+        const double *v = score_vector(in, n, i / q.rows);
         for (int64_t j = 0; j < k.rows; j++)
-            *out++ = dot(q.at + i * q.cols, keys + j * k.cols, q.cols);
+            *out++ = score(v, q.at + i * q.cols, keys + j * k.cols, q.cols);
     }
 }
 
@@ -110,6 +130,18 @@ void eval_softmax(const Interp *in, const Node *n, double *out)
         softmax_row(out + r * x.cols, x.cols, sink_of(in, n, r / x.rows));
 }
 
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+void eval_sigmoid(const Interp *in, const Node *n, double *out)
+{
+    Matrix x = interp_in(in, n, 0);
+    for (int64_t i = 0; i < size_of(x); i++)
+        out[i] = sigmoid(x.at[i]);
+}
+
 /* out[0..d) = the sum of p[j] v_j over m rows, `stride` apart. A key without
  * weight is not multiplied: 0 x inf would be NaN.                           */
 static void mix(const double *p, int64_t m, const double *v, int64_t stride,
@@ -139,12 +171,16 @@ void eval_attention(const Interp *in, const Node *n, double *out)
         for (int64_t h = 0; h < q.heads; h++, out += v.cols) {
             const double *row = q.at + (h * q.rows + i) * q.cols;
             const double *keys = served_by(k, h, q.heads);
+            const double *by = score_vector(in, n, h);
             for (int64_t j = 0; j < k.rows; j++) {
-                double s = n->scale * dot(row, keys + j * k.cols, q.cols);
+                double s = n->scale * score(by, row, keys + j * k.cols, q.cols);
                 s = cap_one(n->cap, s) + bias_of(n, table, q.heads, h, i, j);
                 p[j] = mask_allows(n->mask, i, j, in->prefix) ? s : -HUGE_VAL;
             }
-            softmax_row(p, k.rows, sink_of(in, n, h));
+            for (int64_t j = 0; j < k.rows && n->sigmoid; j++)
+                p[j] = sigmoid(p[j]);
+            if (!n->sigmoid)
+                softmax_row(p, k.rows, sink_of(in, n, h));
             mix(p, k.rows, served_by(v, h, q.heads), v.cols, out, v.cols);
         }
 }

@@ -25,6 +25,8 @@ typedef struct {
     const double *(*weight)(void *user, int node);
     void *user;
     const double **value; /* by node; NULL until evaluated */
+    const double **given; /* by node: a value that is taken as it is, NULL:
+                             evaluated; NULL: all are */
     Arena *arena;         /* the values live here */
 } Interp;
 void interp_run(Interp *in, Entry entry); /* evaluates all its nodes */

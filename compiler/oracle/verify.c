@@ -137,20 +137,10 @@ static Dtype coarsest(const Graph *g)
     return least;
 }
 
-/* Where scores are rounded, a row that stands between two experts may go to the
- * other one, which no gate of small errors allows: then the coarsest ones hold.
- * That the choice is right is seen op by op.                                */
 static const ModelGate *gate_of(const Weights *w)
 {
-    Arithmetic arithmetic = w->g->spec->arithmetic;
-    bool chooses = false;
-    for (int i = 0; i < w->g->nodes.n; i++)
-        chooses |= w->g->nodes.at[i].op == OpChoose;
-    if (w->f32)
-        return &rounding_gates[chooses ? DtypeInt4 : coarsest(w->g)];
-    if (chooses && arithmetic != ArithmeticF32)
-        arithmetic = ArithmeticInt8;
-    return &arithmetic_gates[arithmetic];
+    return w->f32 ? &rounding_gates[coarsest(w->g)]
+                  : &arithmetic_gates[w->g->spec->arithmetic];
 }
 
 static ModelComparison compare_by(const Weights *w, const double *want,
@@ -161,8 +151,36 @@ static ModelComparison compare_by(const Weights *w, const double *want,
     return c;
 }
 
+bool verify_chooses(const Graph *g)
+{
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op == OpChoose)
+            return true;
+    return false;
+}
+
+/* What the compiled code chose. */
+static const double **chosen(const Interp *in, const Trial *kept,
+                             int64_t sequence)
+{
+    const Graph *g = in->g, *own = kept->engine->graph;
+    const double **given = arena_alloc(in->arena,
+                                       (size_t)g->nodes.n * sizeof *given);
+    for (int i = 0; i < g->nodes.n; i++) {
+        const Node *n = &g->nodes.at[i];
+        if (n->op != OpChoose)
+            continue;
+        double *ids = arena_alloc(in->arena,
+                                  (size_t)interp_size(in, i) * sizeof *ids);
+        if (!trial_value(kept, graph_find(own, n->name), sequence, ids))
+            die("verify: %s is not kept", n->name);
+        given[i] = ids;
+    }
+    return given;
+}
+
 void verify_result(ModelResults *r, Weights *w, const Sample *x,
-                   int64_t sequence, const float *out)
+                   int64_t sequence, const float *out, const Trial *kept)
 {
     const Spec *s = w->g->spec;
     const float *got = result_of(s, x, sequence, out);
@@ -172,6 +190,7 @@ void verify_result(ModelResults *r, Weights *w, const Sample *x,
     Arena *a = arena_new();
     Interp in;
     oracle_open(&in, a, w, x, sequence);
+    in.given = kept ? chosen(&in, kept, sequence) : NULL;
     const double *want = oracle_result(&in);
     ModelComparison c = compare_by(w, want, got, rows, cols);
     if (!tells_enough(c.zeros, c.count))

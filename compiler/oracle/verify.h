@@ -30,10 +30,16 @@ typedef struct {           /* end to end; {0} before the first */
     VEC(float) got;        /* deviation: they are compared together */
     int64_t made;          /* zeros that masks and activations make */
 } ModelResults;
+/* Does a model choose parts of it by its rows, as experts are? */
+bool verify_chooses(const Graph *g);
 /* Compares the result of one sequence; `w` of the unfused graph. Where these
- * are the f32 weights, it is held to rounding_gates.                        */
+ * are the f32 weights, it is held to rounding_gates. A row that stands between
+ * two experts may go to either, which no gate of small errors allows: the
+ * oracle chooses as the compiled code did, by the values of `kept`, a run of it
+ * on x that keeps all; NULL: it chooses by itself. That a choice is right is
+ * seen op by op.                                                            */
 void verify_result(ModelResults *r, Weights *w, const Sample *x,
-                   int64_t sequence, const float *out);
+                   int64_t sequence, const float *out, const Trial *kept);
 /* What came of all; `w` as it was. */
 ModelComparison verify_end(const ModelResults *r, const Weights *w);
 

@@ -117,6 +117,9 @@ static bool match_chain(const Graph *g, Chain *c, int root)
                       at(g, x)->name);
         return false;
     }
+    if (at(g, x)->additive) /* s v tanh(q + k): v takes it */
+        return folds_into(g, at(g, x)->in[2], root)
+            && pass_through(g, c, &x, root);
     return pass_through(g, c, &x, root) && at(g, x)->op == OpSplit
         && pass_through(g, c, &x, root) && match_product(g, c, x, root);
 }
@@ -164,6 +167,8 @@ static void scale_chain(Graph *g, const Chain *c, double s)
                    || has_columns(g, node);
         for (int k = 1; weighs && k < at(g, node)->nin; k++)
             scale_weight(g, node, k, s);
+        if (at(g, node)->additive)
+            scale_weight(g, node, 2, s);
     }
 }
 

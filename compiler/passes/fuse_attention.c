@@ -10,21 +10,25 @@
  *     %12 = context %11, %4                 scale s, cap c, relative, causal
  *     %13 = merge %12
  *
+ * or with sigmoid in the place of softmax.
  * needs: nothing.  keeps: the value and name of merge.  breaks: nothing. */
 #include "passes/rewrite.h"
 
 typedef struct {
-    Op op;
+    Op op, other;
     bool optional;
 } Step;
 
 /* From the merge towards the queries. */
 enum { Context, Weights, Mask, Bias, Cap, Factor, Score, Steps };
 static const Step steps[Steps] = {
-    [Context] = { OpContext, false }, [Weights] = { OpSoftmax, false },
-    [Mask] = { OpMask, true },        [Bias] = { OpScoreBias, true },
-    [Cap] = { OpSoftcap, true },      [Factor] = { OpScale, true },
-    [Score] = { OpScores, false },
+    [Context] = { OpContext, OpContext, false },
+    [Weights] = { OpSoftmax, OpSigmoid, false },
+    [Mask] = { OpMask, OpMask, true },
+    [Bias] = { OpScoreBias, OpScoreBias, true },
+    [Cap] = { OpSoftcap, OpSoftcap, true },
+    [Factor] = { OpScale, OpScale, true },
+    [Score] = { OpScores, OpScores, false },
 };
 
 /* chain[] gets the node of each step, -1 where an optional one is absent. */
@@ -32,7 +36,8 @@ static bool match_chain(const Graph *g, int root, int chain[Steps])
 {
     int x = g->nodes.at[root].in[0];
     for (int i = 0; i < Steps; i++) {
-        bool there = g->nodes.at[x].op == steps[i].op;
+        const Op op = g->nodes.at[x].op;
+        const bool there = op == steps[i].op || op == steps[i].other;
         chain[i] = there ? x : -1;
         if (!there && steps[i].optional)
             continue;
@@ -74,13 +79,17 @@ static void rewrite(Graph *g, int root, const int chain[Steps])
     n.heads_kv = g->nodes.at[n.in[1]].type.dim[0].c;
     n.mask = chain[Mask] < 0 ? NULL : g->nodes.at[chain[Mask]].mask;
     n.cap = chain[Cap] < 0 ? 0 : g->nodes.at[chain[Cap]].cap;
-    const Node *softmax = &g->nodes.at[chain[Weights]];
+    const Node *weights = &g->nodes.at[chain[Weights]];
     n.scale = chain[Factor] < 0 ? 1 : g->nodes.at[chain[Factor]].scale;
     if (chain[Bias] >= 0)
         take_bias(&n, &g->nodes.at[chain[Bias]]);
-    n.sinks = softmax->sinks;
+    n.additive = scores->additive;
+    if (n.additive)
+        n.in[n.nin++] = score_input(scores);
+    n.sigmoid = weights->op == OpSigmoid;
+    n.sinks = weights->sinks;
     if (n.sinks)
-        n.in[n.nin++] = softmax->in[1];
+        n.in[n.nin++] = weights->in[1];
     graph_set(g, root, n);
     for (int i = 0; i < Steps; i++)
         if (chain[i] >= 0)

@@ -50,8 +50,9 @@ static const char *attention_epilogue(const Plan *p, const Node *n)
 {
     const bool scaled = n->scale < 1 || n->scale > 1;
     const char *s = arena_printf(
-        p->arena_, "%s%s%s%s%s%s", mask_epilogue(p, n->mask),
+        p->arena_, "%s%s%s%s%s%s%s%s", mask_epilogue(p, n->mask),
         node_at(p, n->in[1])->op != OpPackKv ? "_paged" : "",
+        n->additive ? "_additive" : "", n->sigmoid ? "_sigmoid" : "",
         n->bias ? "_biased" : "", n->sinks ? "_sinks" : "",
         n->cap > 0
             ? arena_printf(p->arena_, "_cap%lld", (long long)(n->cap * 1000))

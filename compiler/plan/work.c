@@ -8,7 +8,8 @@ enum {
     GatherWork = 64,  /* of one with a cache line for itself */
     MemoryRows = 8, /* of a product that take as long as its weights take to */
     CacheRows = 2,  /* come from memory, or from a cache */
-    NearRows = 8    /* of a part whose weights are near */
+    NearRows = 8,   /* of a part whose weights are near */
+    TanhWork = 48
 };
 
 static int64_t row_elements(Type t)
@@ -17,6 +18,12 @@ static int64_t row_elements(Type t)
     for (int i = 0; i < t.rank; i++)
         n *= t.dim[i].sym == SymNone ? t.dim[i].c : 1;
     return n;
+}
+
+/* Of a column of a query and a key. */
+static int64_t score_work(const Node *n)
+{
+    return n->additive ? TanhWork : 2;
 }
 
 /* A product: 2 n k; attention, fused or not: of a query and a key. */
@@ -30,9 +37,10 @@ int64_t step_work(const Plan *p, int node)
         return 2 * n->type.dim[1].c * matrix_columns(all[n->in[1]].type);
     case OpAttention:
         return n->heads
-             * (2 * (all[n->in[1]].type.dim[2].c + all[n->in[2]].type.dim[2].c)
-                + ElementWork);
-    case OpScores:  return 2 * n->type.dim[0].c * all[n->in[1]].type.dim[2].c;
+             * (score_work(n) * all[n->in[1]].type.dim[2].c
+                + 2 * all[n->in[2]].type.dim[2].c + ElementWork);
+    case OpScores:
+        return score_work(n) * n->type.dim[0].c * all[n->in[1]].type.dim[2].c;
     case OpContext: return 2 * n->type.dim[0].c * n->type.dim[2].c;
     case OpEmbed:   return GatherWork * row_elements(n->type);
     default:        return ElementWork * row_elements(n->type);

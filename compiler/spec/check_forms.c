@@ -330,6 +330,12 @@ static void check_mix(Spec *s, const FieldState *state)
     check_mix_positions(s);
 }
 
+static void check_normalizer(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "attention.normalizer", s->attention_normalizer,
+                  "normalizers");
+}
+
 static void check_residual(Spec *s, const FieldState *state)
 {
     check_details(s, state, "residual.type", s->residual, "residuals");
@@ -512,6 +518,7 @@ const Check form_checks[] = {
     { check_mix,       { "mix.type", "mix.cell", "mix.kernel", "positions.type",
                          "positions.scores", "masking.encoder",
                          "masking.decoder", "mix.direction" } },
+    { check_normalizer, { "attention.normalizer", "attention.sinks" } },
     { check_residual,  { "residual.type", "residual.scale",
                          "residual.learned" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",

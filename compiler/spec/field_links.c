@@ -81,6 +81,7 @@ const FieldLink field_links[] = {
     OF("mix.inner", "mix.type", "convolution"),
     OF("mix.start", "mix.type", "recurrent"),
     OF("norm.bias", "norm.type", "layer"),
+    OF("attention.sinks", "attention.normalizer", "softmax"),
     OF("residual.scale", "residual.type", "add"),
     OF("residual.learned", "residual.type", "add"),
     OF("d_ff.encoder", "ffn.type", "dense", "experts"),
@@ -107,6 +108,25 @@ const FieldLink field_links[] = {
     OF("search.alpha", "search.penalty", "gnmt", "power"),
 };
 const int n_field_links = sizeof field_links / sizeof *field_links;
+
+/* Fields that a row may set, and all that is below them. */
+static const char *const of_layers[] = {
+    "masking",    "h",         "h_kv",      "d_k",
+    "d_v",        "d_ff",      "mix",       "ffn",
+    "activation", "attention", "positions", "bias.q",
+    "bias.k",     "bias.v",    "bias.o",    "bias.ffn",
+    "residual",   "parallel",  "norm.type", "norm.place",
+    "norm.bias",  "norm.eps",  "norm.qk",   "norm.attention",
+    "norm.ffn",
+};
+
+bool field_of_layers(const char *key)
+{
+    for (size_t i = 0; i < sizeof of_layers / sizeof *of_layers; i++)
+        if (!strcmp(key, of_layers[i]) || field_below(key, of_layers[i]))
+            return true;
+    return false;
+}
 
 bool field_has_meaning(Arena *a, const Spec *s, const char *key)
 {

@@ -62,6 +62,8 @@ typedef struct { /* how a field hangs together with others */
 } FieldLink;
 extern const FieldLink field_links[];
 extern const int n_field_links;
+/* May a row of `layers` set this field? */
+bool field_of_layers(const char *key);
 /* By any of the links of a field, or where there is none. */
 bool field_has_meaning(Arena *a, const Spec *s, const char *key);
 
@@ -120,8 +122,6 @@ uint64_t hash_spec(Arena *a, const Spec *s); /* of what is computed */
  * the pattern of each, once the spec has been checked.                      */
 unsigned patterned_sides(const Written *w);
 void read_layers(Arena *a, Spec *s, const Written *w);
-/* May a row of it set this field? */
-bool field_of_layers(const char *key);
 
 /* path.c */
 char *folder_of(Arena *a, const char *path); /* with its slash, or "" */

@@ -83,8 +83,16 @@ BOOL("bias.logits", bias_logits, Model, "false", NULL,
 SPREAD("attention", WORDS("attention.scale"), AllKinds,
        "Scores of queries and keys are multiplied by this."),
 REAL("attention.scale", attention_scale, 1.0e-6, 1.0e6, AllKinds,
-     "1 / sqrt(d_k)", follow_later,
+     "1 / sqrt(d_k), 1 of additive scores", follow_later,
      "Scores of queries and keys are multiplied by this."),
+ENUM("attention.score", attention_score, scores, AllKinds, "dot", NULL,
+     "The score of a query and a key, as they are projected: dot is q k, "
+     "additive is v tanh(q + k), with a v of each head [Bahdanau et al. "
+     "2015]."),
+ENUM("attention.normalizer", attention_normalizer, normalizers, AllKinds,
+     "softmax", NULL,
+     "The weights of a query's keys: softmax of their scores, or the sigmoid "
+     "of each score by itself."),
 REAL("attention.softcap", attention_softcap, 1.0e-3, 1.0e6, AllKinds, "",
      NULL, "A score becomes cap tanh(score / cap)."),
 BOOL("attention.sinks", attention_sinks, Model, "false", NULL,

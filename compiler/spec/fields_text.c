@@ -59,7 +59,7 @@ static const char names_about[] =
     "residual.learned, numbered as the norms are; a gated network is\n"
     "w2 (f(w1 x) * (w3 x)). Each name below has .weight; projections, norms and\n"
     "the products of the network have .bias too ({s}: encoder or decoder; the\n"
-    "last four: kind attention).\n"
+    "last five: kind attention).\n"
     "\n"
     "In the place of a name may stand a map:\n"
     "\n"

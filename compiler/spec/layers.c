@@ -7,26 +7,7 @@
 
 static const Pos nowhere;
 
-/* Fields that a row may set, and all that is below them. */
-static const char *const of_layers[] = {
-    "masking",    "h",         "h_kv",      "d_k",
-    "d_v",        "d_ff",      "mix",       "ffn",
-    "activation", "attention", "positions", "bias.q",
-    "bias.k",     "bias.v",    "bias.o",    "bias.ffn",
-    "residual",   "parallel",  "norm.type", "norm.place",
-    "norm.bias",  "norm.eps",  "norm.qk",   "norm.attention",
-    "norm.ffn",
-};
-
 static const char *const side_word[] = { "encoder", "decoder" };
-
-bool field_of_layers(const char *key)
-{
-    for (size_t i = 0; i < sizeof of_layers / sizeof *of_layers; i++)
-        if (!strcmp(key, of_layers[i]) || field_below(key, of_layers[i]))
-            return true;
-    return false;
-}
 
 typedef struct { /* the pattern of one stack */
     Arena *arena;

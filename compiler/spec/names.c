@@ -19,6 +19,7 @@ const char *const weight_names[] = {
     "{s}.{i}.self_attn.q", "{s}.{i}.self_attn.k", "{s}.{i}.self_attn.v",
     "{s}.{i}.self_attn.o", "{s}.{i}.self_attn.q_norm",
     "{s}.{i}.self_attn.k_norm", "{s}.{i}.self_attn.sinks",
+    "{s}.{i}.self_attn.score",
     "{s}.{i}.recurrent.input", "{s}.{i}.recurrent.hidden",
     "{s}.{i}.recurrent.backward.input", "{s}.{i}.recurrent.backward.hidden",
     "{s}.{i}.recurrent.o",
@@ -26,6 +27,7 @@ const char *const weight_names[] = {
     "{s}.{i}.convolution.depthwise1", "{s}.{i}.convolution.depthwise2",
     "decoder.{i}.cross_attn.q", "decoder.{i}.cross_attn.k",
     "decoder.{i}.cross_attn.v", "decoder.{i}.cross_attn.o",
+    "decoder.{i}.cross_attn.score",
     "{s}.{i}.ffn.w1", "{s}.{i}.ffn.w2", "{s}.{i}.ffn.w3",
     "{s}.{i}.ffn.router", "{s}.{i}.ffn.correction",
     "{s}.{i}.ffn.experts.{e}.w1", "{s}.{i}.ffn.experts.{e}.w2",
@@ -35,7 +37,8 @@ const char *const weight_names[] = {
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
     "{s}.{i}.norm1_after", "{s}.{i}.norm2_after", "decoder.{i}.norm3_after",
     "{s}.{i}.scale1", "{s}.{i}.scale2", "decoder.{i}.scale3",
-    "head.dense", "head.norm", "classifier", "q", "k", "v", "o", NULL
+    "head.dense", "head.norm", "classifier", "q", "k", "v", "o", "score",
+    NULL
 };
 /* clang-format on */
 

@@ -122,6 +122,17 @@ static bool read_value(Load *l, int row)
     return field_read(l->arena, &f, l->spec, l->w->value[row]);
 }
 
+/* A field of a stack whose layers are rows of a pattern, which may all say it.
+ */
+static bool is_of_rows(const Load *l, const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    const Side side = dot && !strcmp(dot, ".decoder") ? SideDecoder
+                                                      : SideEncoder;
+
+    return field_of_layers(key) && !(l->spec->layers_of & 1u << side);
+}
+
 static void read_row(Load *l, int row)
 {
     const Field *f = &fields[row];
@@ -130,7 +141,8 @@ static void read_row(Load *l, int row)
         set_off(l, row);
     } else if (written(l, row)) {
         l->state[row] = read_value(l, row) ? StateSet : StateBad;
-    } else if (!f->preset && means_nothing(l->w, f->key)) {
+    } else if (!f->preset
+               && (means_nothing(l->w, f->key) || is_of_rows(l, f->key))) {
         field_absent(f, l->spec);
     } else if (!f->preset) {
         missing(l, row);

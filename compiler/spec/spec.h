@@ -48,6 +48,10 @@ typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
 typedef enum { ResidualAdd, ResidualNone } ResidualType;
 /* weights that a sublayer's rows are multiplied by: one, one of each column */
 typedef enum { LearnNone, LearnScalar, LearnColumns } ResidualLearned;
+/* of a query and a key: q k; v tanh(q + k) */
+typedef enum { ScoreDot, ScoreAdditive } ScoreType;
+/* of the scores of a query: e^x / sum e^x; 1 / (1 + e^-x) of each by itself */
+typedef enum { NormalizerSoftmax, NormalizerSigmoid } Normalizer;
 /* of queries and keys: each head's columns, or all */
 typedef enum { QkNone, QkHeads, QkWidth } NormQk;
 typedef enum {
@@ -252,8 +256,10 @@ struct Spec {
     ResidualType residual;
     double residual_scale; /* x + s f(x); 1: none */
     ResidualLearned residual_learned;
-    Parallel parallel;        /* x + attention(norm x) + ffn(norm x) */
-    double attention_scale;   /* 0: 1 / sqrt(d_k) */
+    Parallel parallel; /* x + attention(norm x) + ffn(norm x) */
+    ScoreType attention_score;
+    Normalizer attention_normalizer;
+    double attention_scale;   /* 0: 1 / sqrt(d_k), additive scores: 1 */
     double attention_softcap; /* 0: none */
     bool attention_sinks;     /* a learned score a head, of no key */
     double attention_clip;    /* of q, k, v; 0: none */

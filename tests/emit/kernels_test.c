@@ -284,6 +284,50 @@ static void expect_softmax(void)
     }
 }
 
+static void run_sigmoid(void)
+{
+    for (int64_t i = 0; i < Rows; i++) {
+        if (i == 1)
+            x[Ld] = -INFINITY;
+        ((void (*)(float *, const float *, int64_t))kernel(
+            "sigmoid_row"))(y + i * Ld, source() + i * Ld, d);
+    }
+}
+
+static void expect_sigmoid(void)
+{
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t j = 0; j < d; j++) {
+            const double p = 1 / (1 + exp(-(double)at(x, i, j)));
+            expect(i, j, p, 8 * EPS * p);
+        }
+}
+
+/* Rows of x as queries, three panels of r as keys. */
+static void run_additive(void)
+{
+    ((void (*)(int64_t, const float *, int64_t, const float *, int64_t, int64_t,
+               int64_t, float *, int64_t, const float *))
+         kernel("additive_scores"))(Rows, x, Ld, r, attn_min(d, 16) * 16,
+                                    attn_min(d, 16), 3, y, Ld, beta_);
+}
+
+static void expect_additive(void)
+{
+    const int64_t d_k = attn_min(d, 16);
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t j = 0; j < 48; j++) {
+            double sum = 0, size = 0;
+            for (int64_t c = 0; c < d_k; c++) {
+                const double k = (double)r[(j / 16 * d_k + c) * 16 + j % 16];
+                const double t = tanh((double)x[i * Ld + c] + k);
+                sum += (double)beta_[c] * t;
+                size += fabs((double)beta_[c]);
+            }
+            expect(i, j, sum, 8e-7 * size + 16 * EPS * size);
+        }
+}
+
 static const float sink = 0.75f;
 
 static void run_softmax_sink(void)
@@ -391,6 +435,8 @@ static const struct Case {
     { "mask_row",      run_mask,         expect_mask,        NULL,  false },
     { "depthwise_rows", run_depthwise,   expect_depthwise,   NULL,  false },
     { "softmax_row",   run_softmax,      expect_softmax,     NULL,  false },
+    { "sigmoid_row",   run_sigmoid,      expect_sigmoid,     NULL,  false },
+    { "additive_scores", run_additive,   expect_additive,    NULL,  false },
     { "softmax_sink_row", run_softmax_sink, expect_softmax_sink, NULL, false },
     { "log_sum_exp",   run_log_sum_exp,  expect_log_sum_exp, NULL,  false },
 };
@@ -398,12 +444,11 @@ static const struct Case {
 enum { Cases = sizeof cases / sizeof *cases };
 
 static const char *const kernels[] = {
-    "norm_rows",          "add_norm_rows", "scale_rows",
-    "clip_rows",          "add_rows",      "bias_rows",
-    "activate_rows_relu", "copy_rows",     "embed_row",
-    "pack_keys",          "pack_values",   "mask_row",
-    "softmax_row",        "log_sum_exp",   "softmax_sink_row",
-    "depthwise_rows",     "scale_columns", NULL
+    "norm_rows",     "add_norm_rows", "scale_rows",         "clip_rows",
+    "add_rows",      "bias_rows",     "activate_rows_relu", "copy_rows",
+    "embed_row",     "pack_keys",     "pack_values",        "mask_row",
+    "softmax_row",   "log_sum_exp",   "softmax_sink_row",   "depthwise_rows",
+    "scale_columns", "sigmoid_row",   "additive_scores",    NULL
 };
 
 /* Within the gate where something is expected, untouched elsewhere. */

@@ -97,7 +97,7 @@ beside(const Ran *r, void (*open)(Weights *, const Engine *, const Graph *))
     Weights w;
     open(&w, &r->e, r->e.unfused);
     for (int64_t i = 0; i < r->x->sequences; i++)
-        verify_result(&results, &w, r->x, i, r->out);
+        verify_result(&results, &w, r->x, i, r->out, NULL);
     const ModelComparison worst = verify_end(&results, &w);
     weights_close(&w);
     return worst;

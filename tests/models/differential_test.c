@@ -127,12 +127,24 @@ static void check_result(const Case *c, const Engine *e, const float *out,
                          const char *name)
 {
     Weights w;
+    Engine keeps;
+    Trial kept = { 0 };
     ModelResults results = { 0 };
+    const bool chooses = verify_chooses(e->graph);
+    if (chooses) {
+        EngineOptions o = e->options;
+        o.keep_all = true;
+        assert_int_equal(engine_open(&keeps, &o), ExitDone);
+        trial_run(&kept, &keeps, c->sample, 0, floats(c->arena, c->size));
+    }
     weights_open(&w, e, e->unfused);
     for (int64_t i = 0; i < c->sample->sequences; i++)
-        verify_result(&results, &w, c->sample, i, out);
+        verify_result(&results, &w, c->sample, i, out, chooses ? &kept : NULL);
     const ModelComparison worst = verify_end(&results, &w);
     weights_close(&w);
+    trial_free(&kept);
+    if (chooses)
+        engine_close(&keeps);
     if (worst.passed)
         return;
     print_error("seed %llu, %s: error %.3g deviations, NMSE %.3g, KL %.3g at "

@@ -85,7 +85,7 @@ static ModelComparison result(void)
 {
     ModelResults r = { 0 };
     for (int64_t i = 0; i < run.x->sequences; i++)
-        verify_result(&r, &run.unfused, run.x, i, run.out);
+        verify_result(&r, &run.unfused, run.x, i, run.out, NULL);
     return verify_end(&r, &run.unfused);
 }
 
@@ -175,7 +175,7 @@ static void test_attention_prefix(void **state)
     trial_run(&t, &e, x, 0, out);
     weights_open(&w, &e, e.unfused);
     for (int i = 0; i < 2; i++)
-        verify_result(&results, &w, x, i, out);
+        verify_result(&results, &w, x, i, out, NULL);
     assert_true(verify_end(&results, &w).passed);
     trial_free(&t);
     weights_close(&w);

@@ -277,6 +277,10 @@ static inline void form_norm(RandomForm *f)
     RandomSpec *r = &f->r;
     const char *place = WORD(r, "post", "pre", "pre", "inside", "both");
     const bool in_front = !strcmp(place, "pre") || !strcmp(place, "both");
+    /* the mean of many rows is small: its norm multiplies its rounding */
+    const char *least = !strcmp(place, "both") || !strcmp(place, "inside")
+                          ? "1.0e-3"
+                          : "1.0e-6";
     const char *parallel = "false";
     int64_t d_k = f->d_k[only_side(f)];
 
@@ -291,7 +295,7 @@ static inline void form_norm(RandomForm *f)
         TEXT(f,
              "{type: %s, place: %s, eps: %s, bias: %s, "
              "final: %s, embedding: %s, qk: %s, attention: %s, ffn: %s}",
-             f->rms ? "rms" : "layer", place, WORD(r, "1.0e-6", "1.0e-3"),
+             f->rms ? "rms" : "layer", place, WORD(r, least, "1.0e-3"),
              f->rms ? "false" : yes_no(r), yes_no(r), yes_no(r),
              !f->qk    ? "false"
              : coin(r) ? "true"
@@ -369,15 +373,17 @@ static inline void form_attention(RandomForm *f)
         say(&f->r, "attention", "{cross: false}");
         return;
     }
-    const char *sinks = f->r.kind == KindAttention ? ""
-                      : one_in(f, 4)               ? ", sinks: true"
-                                                   : ", sinks: false";
+    const char *weights = one_in(f, 4)               ? ", normalizer: sigmoid"
+                        : f->r.kind == KindAttention ? ""
+                        : one_in(f, 3)               ? ", sinks: true"
+                                                     : ", sinks: false";
+    const char *score = one_in(f, 4) ? ", score: additive" : "";
 
     say(&f->r, "attention",
-        TEXT(f, "{%s%s}",
+        TEXT(f, "{%s%s%s}",
              WORD(&f->r, "scale: 1", "softcap: 5", "scale: 0.3, softcap: 20",
                   "clip: 0.5", "clip: 2, softcap: 5", "scale: 0.4"),
-             sinks));
+             weights, score));
 }
 
 /* ------------------------------------------------------ in and out --- */

@@ -3,18 +3,39 @@
 #ifndef ATTNC_RANDOM_PATTERN_H
 #define ATTNC_RANDOM_PATTERN_H
 
+/* What mixes rows otherwise; where a decoder begins with the states of its
+ * source, those of both stacks are alike.                                   */
+static inline const char *form_mix_row(RandomForm *f, Side side)
+{
+    if (f->sourced)
+        return "{residual.scale: 0.7}";
+    if (coin(&f->r))
+        return TEXT(f, "{mix: {type: recurrent, cell: %s, width: 7}}",
+                    WORD(&f->r, "simple", "gru", "lstm"));
+    const char *depthwise = yes_no(&f->r);
+    return TEXT(f,
+                "{mix: {type: convolution, kernel: %d, dilation: 1, depthwise: "
+                "%s, pointwise: %s, gated: false, inner: 0}}",
+                f->max_len[side] > 2 ? 3 : 1, depthwise, depthwise);
+}
+
 /* A row of a pattern: what a layer has otherwise. */
-static inline const char *form_row(RandomForm *f)
+static inline const char *form_row(RandomForm *f, Side side)
 {
     RandomSpec *r = &f->r;
 
-    switch (pick(r, f->scoreless ? 4 : 7)) {
+    switch (pick(r, f->scoreless ? 6 : 12)) {
     case 0:  return "{norm.eps: 0.001}";
     case 1:  return TEXT(f, "{bias: {ffn: %s}}", yes_no(r));
     case 2:  return "{ffn: none}";
     case 3:  return "{}";
-    case 4:  return "{masking: [causal, {window: 3}]}";
-    case 5:  return "{attention.softcap: 2.5}";
+    case 4:  return form_mix_row(f, side);
+    case 5:  return "{ffn: dense, d_ff: 5, activation: swiglu}";
+    case 6:  return "{masking: [causal, {window: 3}]}";
+    case 7:  return "{attention.softcap: 2.5}";
+    case 8:  return "{attention: {normalizer: sigmoid}}";
+    case 9:  return "{attention: {score: additive}}";
+    case 10: return "{positions: none}";
     default: return "{masking: causal, attention: {scale: 0.4}}";
     }
 }
@@ -27,7 +48,7 @@ static inline const char *form_rows(RandomForm *f, Side side)
     const char *text = "";
 
     for (int64_t i = 0; i < rows; i++) {
-        const char *row = form_row(f);
+        const char *row = form_row(f, side);
         const int64_t times = i < rows - 1 ? 1 : N - i;
         text = TEXT(f, "%s%s%.*s", text, i ? ", " : "",
                     (int)strlen(row) - counted, row);
@@ -42,6 +63,7 @@ static inline void form_pattern(RandomForm *f)
 {
     if (!one_in(f, 3))
         return;
+    f->r.matrix = ""; /* which one may be in no layer */
     if (!both_sides(f))
         say(&f->r, "layers", form_rows(f, only_side(f)));
     else

@@ -135,6 +135,16 @@ CASES = [
         residual=dict(learned="columns"))),
     ("learned_scale", "decoder", dict(
         norm=PRE, residual=dict(learned="scalar", scale=1.5))),
+    ("additive", "encoder-decoder", dict(
+        vocab=BOTH, attention=dict(score="additive"))),
+    ("additive_heads", "decoder", dict(
+        h=4, h_kv=2, d_k=5, norm=PRE, positions="alibi",
+        attention=dict(score="additive", scale=0.7, softcap=1.5))),
+    ("sigmoid", "encoder-decoder", dict(
+        vocab=BOTH, attention=dict(normalizer="sigmoid"))),
+    ("sigmoid_window", "decoder", dict(
+        norm=PRE, masking=["causal", dict(window=3)],
+        attention=dict(normalizer="sigmoid", score="additive"))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -308,18 +318,30 @@ class Model:
             q, k = self.rotate(q), self.rotate(k)
         k = k.repeat_interleave(heads // groups, 0)
         v = v.repeat_interleave(heads // groups, 0)
-        scores = q @ k.transpose(1, 2) * self.get("attention", "scale",
-                                                  d_k ** -0.5)
+        scores = self.scores(q, k, name)
         cap = self.get("attention", "softcap", None)
         if cap:
             scores = cap * torch.tanh(scores / cap)
         if own:
             scores = scores + self.score_bias(stack, heads, len(x))
             scores = scores.masked_fill(~self.mask(stack, len(x)), -math.inf)
-        weights = torch.softmax(scores, -1).nan_to_num(0)   # nothing is seen
+        if self.get("attention", "normalizer", "softmax") == "sigmoid":
+            weights = torch.sigmoid(scores)
+        else:
+            weights = torch.softmax(scores, -1).nan_to_num(0)  # none is seen
         self.keep(name + ".weights", weights)
         y = (weights @ v).transpose(0, 1).flatten(1)
         return self.linear(y, name + ".o", BASE["d_model"], self.bias("o"))
+
+    def scores(self, q, k, name):
+        heads, _, d_k = q.shape
+        if self.get("attention", "score", "dot") == "dot":
+            return q @ k.transpose(1, 2) * self.get("attention", "scale",
+                                                    d_k ** -0.5)
+        v = self.weight(name + ".score.weight", heads, d_k)
+        both = torch.tanh(q[:, :, None] + k[:, None])
+        return torch.einsum("hd,hqkd->hqk", v, both) * self.get(
+            "attention", "scale", 1.0)
 
     def ffn(self, x, name, stack):
         word = self.spec.get("activation", "relu")

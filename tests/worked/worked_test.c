@@ -33,6 +33,8 @@ static const char *const examples[] = {
     "five_keys_2",
     "five_keys_4",
     "five_keys_64",
+    "additive",
+    "sigmoid",
 };
 enum { Examples = sizeof examples / sizeof *examples };
 
@@ -156,20 +158,92 @@ static void test_examples(void **state)
     }
 }
 
-/* Sigmoid in place of softmax is no op: it is taken of the oracle's scores. */
-static void test_sigmoid(void **state)
+/* ------------------------------------------------ the scale of scores --- */
+
+enum { Pairs = 200000, PairHeads = 25, PairRows = 64 };
+
+/* Uniform, of mean 0 and variance 1; splitmix64 [Steele et al. 2014]. */
+static float unit_number(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (float)(((double)(z >> 11) * 0x1p-53 - 0.5) * sqrt(12));
+}
+
+typedef struct {
+    Engine engine;
+    Trial t;
+    double sum[2], squares[2]; /* of scores, of scaled ones */
+} Scores;
+
+/* Query i and key i of each of the heads. */
+static void add_pairs(Scores *s, float *const rows[3], int64_t numbers,
+                      uint64_t *state)
+{
+    static const char *const node[] = { "scores", "scaled_scores" };
+    static const int32_t start[] = { 0, PairRows };
+    static float out[PairRows * PairHeads * 512];
+    static double got[PairHeads * PairRows * PairRows];
+    const Sample x = { .sequences = 1,
+                       .start = { start, start },
+                       .rows = { rows[0], rows[1], rows[2] } };
+    for (int64_t i = 0; i < 2 * numbers; i++)
+        rows[i / numbers][i % numbers] = unit_number(state);
+    trial_run(&s->t, &s->engine, &x, 0, out);
+    for (int k = 0; k < 2; k++) {
+        assert_true(
+            trial_value(&s->t, graph_find(s->engine.graph, node[k]), 0, got));
+        for (int i = 0; i < PairHeads * PairRows; i++) {
+            const double score = got[i * PairRows + i % PairRows];
+            s->sum[k] += score;
+            s->squares[k] += score * score;
+        }
+    }
+}
+
+/* Footnote 4 of the paper: q k of independent numbers of mean 0 and variance 1
+ * has mean 0 and variance d_k, which 1 / sqrt(d_k) makes 1.                 */
+static void variance_of(int64_t d_k)
+{
+    Arena *a = arena_new();
+    const int64_t numbers = PairRows * PairHeads * d_k;
+    Scores s = { 0 };
+    uint64_t state = (uint64_t)d_k;
+    float *rows[3];
+    const char *set = arena_printf(a,
+                                   "h=%d,d_model=%lld,max_len=%d,"
+                                   "projections=false",
+                                   PairHeads, (long long)(PairHeads * d_k),
+                                   PairRows);
+    const EngineOptions o = { .spec = "tests/worked/one_head.yaml",
+                              .backend = "jit",
+                              .sets = &set,
+                              .nsets = 1,
+                              .keep_all = true,
+                              .passes = { .skip = skip_all, .nskip = 1 } };
+    assert_int_equal(engine_open(&s.engine, &o), ExitDone);
+    for (int i = 0; i < 3; i++)
+        rows[i] = arena_alloc(a, (size_t)numbers * sizeof(float));
+    for (int i = 0; i < Pairs / (PairHeads * PairRows); i++)
+        add_pairs(&s, rows, numbers, &state);
+    for (int k = 0; k < 2; k++) {
+        const double want = k == 0 ? (double)d_k : 1;
+        assert_close("mean", 0, s.sum[k] / (double)Pairs, 0.02 * sqrt(want));
+        assert_close("variance", want, s.squares[k] / (double)Pairs,
+                     0.02 * want);
+    }
+    trial_free(&s.t);
+    engine_close(&s.engine);
+    arena_free(a);
+}
+
+static void test_variance(void **state)
 {
     (void)state;
-    static const double want[] = { 0.6697615493266569, 0.8044296825069569,
-                                   0.6697615493266569, 0.6697615493266569 };
-    Arena *a = arena_new();
-    Worked e;
-    read_example(&e, a, "scores");
-    for (int k = 0; k < e.nnodes; k++)
-        for (int i = 0; i < 4 && !strcmp(e.nodes[k].name, "scaled_scores"); i++)
-            assert_close("sigmoid", want[i], 1 / (1 + exp(-e.nodes[k].x[i])),
-                         1e-15);
-    arena_free(a);
+    variance_of(16);
+    variance_of(64);
+    variance_of(512);
 }
 
 int main(void)
@@ -177,7 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_examples, scratch_make,
                                         scratch_remove),
-        cmocka_unit_test(test_sigmoid),
+        cmocka_unit_test(test_variance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

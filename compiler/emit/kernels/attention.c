@@ -118,6 +118,78 @@ INLINE v v_exp2(v t)
     return p * v_power_of_2(n);
 }
 
+//: v_sigmoid2 needs: v_splat v_max v_exp2
+/* 1 / (1 + 2^-t); below -126.5 it is 0, so it is of -inf; NaN stays. */
+INLINE v v_sigmoid2(v t)
+{
+    const v e = v_exp2(-v_max(v_splat(-126.0f), -t));
+    return e / (e + v_splat(1.0f));
+}
+
+//: kernel sigmoid_row needs: v_splat v_sigmoid2 load_some store_some
+/* 1 / (1 + e^-x) of n elements. */
+static void sigmoid_row(float *y, const float *x, int64_t n)
+{
+    const v by = v_splat(0x1.715476p+0f); /* log2 e */
+    for (int64_t j = 0; j < n; j += W)
+        store_some(y + j, v_sigmoid2(load_some(x + j, n - j) * by), n - j);
+}
+
+//: kernel sigmoid_begin
+static void sigmoid_begin(int64_t rows, float *o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows * ldo; i++)
+        o[i] = 0.0f;
+}
+
+//: kernel sigmoid_page needs: v_load v_store v_splat v_sigmoid2
+/* s of the first `keys` of a chunk of 64 becomes 1 / (1 + 2^(-scale s)). */
+static void sigmoid_page(float *s, int64_t rows, int64_t keys, float scale)
+{
+    const v by = v_splat(scale);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < keys; j += W) {
+            float *at = s + i * 64 + j;
+            v_store(at, v_sigmoid2(v_load(at) * by));
+        }
+}
+
+//: kernel sigmoid_chunk needs: sigmoid_page
+/* The same where row i sees keys from[i] to to[i] - 1, 64 at most: 0 for the
+ * others of a chunk that any row sees. */
+static void sigmoid_chunk(float *s, int64_t rows, const int64_t *from,
+                          const int64_t *to, float scale)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t end = from[i] < to[i] ? to[i] : 0;
+        for (int64_t j = 0; j < 64; j++)
+            if (j < from[i] || j >= end)
+                s[i * 64 + j] = -INFINITY;
+    }
+    sigmoid_page(s, rows, 64, scale);
+}
+
+//: kernel additive_scores needs: v_load v_store v_splat v_fma v_tanh
+/* Scores by . tanh(q + k) [Bahdanau et al. 2015] of rows of q and panels of 16
+ * keys, `panel` floats apart, where the d elements lie one below the other. */
+static void additive_scores(int64_t rows, const float *q, int64_t ldq,
+                            const float *k, int64_t panel, int64_t d,
+                            int64_t panels, float *s, int64_t lds,
+                            const float *by)
+{
+    for (int64_t p = 0; p < panels; p++)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t l = 0; l < 16; l += W) {
+                const float *keys = k + p * panel + l;
+                v sum = v_splat(0.0f);
+                for (int64_t c = 0; c < d; c++) {
+                    const v x = v_splat(q[i * ldq + c]) + v_load(keys + c * 16);
+                    sum = v_fma(v_splat(by[c]), v_tanh(x), sum);
+                }
+                v_store(s + i * lds + p * 16 + l, sum);
+            }
+}
+
 //: chunk_max needs: v_load v_store v_max lane_max
 /* Of the first `wide` scores, 16 to 64; -inf at the end changes nothing. */
 static inline float chunk_max(const float *s, int64_t wide)
