@@ -53,6 +53,9 @@ MODERN = dict(vocab_size=43, hidden_size=16, num_hidden_layers=5,
 VIT = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
            intermediate_size=21, image_size=[9, 6], patch_size=3,
            num_channels=2, layer_norm_eps=1e-3)
+DINO = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+            mlp_ratio=2, image_size=[9, 9], patch_size=3, num_channels=2,
+            layer_norm_eps=1e-3)
 LABELS = dict(num_labels=3)
 
 
@@ -124,6 +127,11 @@ def image(rows):
             "input": numbers(patches),
             "rows": numbers(out.float().reshape(-1, out.shape[-1]))}]}
     return record
+
+
+def dino(name, **words):
+    return Family(name, "Dinov2Model", "Dinov2Config", {**DINO, **words},
+                  image(hidden))
 
 
 def vit(name, what, rows, **words):
@@ -312,6 +320,8 @@ FAMILIES = [
     vit("vit", "Model", hidden),
     vit("vit-classify", "ForImageClassification", logits, qkv_bias=False,
         **LABELS),
+    dino("dinov2"),
+    dino("dinov2-swiglu", use_swiglu_ffn=True, qkv_bias=False),
     clip("clip-text", "Model", hidden, finish=prefixed),
     clip("clip-text-projected", "ModelWithProjection", projected),
     clip("clip-text-legacy", "ModelWithProjection", projected,
