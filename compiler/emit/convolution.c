@@ -47,18 +47,38 @@ static const char *need_tap(Gen *g, bool decoder)
     return name;
 }
 
+/* A row of the input may have several side by side. */
+static int64_t frames_of(const Node *n)
+{
+    return n->frames > 0 ? n->frames : 1;
+}
+
+static int64_t tap_columns(Gen *g, int node)
+{
+    const Node *n = node_at(g->p, node);
+    return node_at(g->p, n->in[0])->type.dim[1].c / frames_of(n);
+}
+
+/* "row", "row * 2" where a row of the batch has so many. */
+static const char *times_text(Gen *g, const char *rows, int64_t times)
+{
+    return times > 1 ? arena_printf(g->a, "%s * %lld", rows, (long long)times)
+                     : rows;
+}
+
 /* The row of a sequence of number `i`. */
 static const char *tap_text(Gen *g, int node, const char *i)
 {
     const Node *n = node_at(g->p, node);
     const bool decoder = n->entry == EntryDecode;
-    const int64_t d = node_at(g->p, n->in[0])->type.dim[1].c;
+    const int64_t d = tap_columns(g, node);
     const char *outside = decoder && n->state
                             ? arena_printf(g->a, "past, %lld", (long long)d)
                         : decoder ? "0, 0"
                                   : "rows";
     return arena_printf(g->a, "%s(x, %lld, %s, %s, %s)", need_tap(g, decoder),
-                        stride_of(g, n->in[0]), i, outside, need_zeros(g, d));
+                        stride_of(g, n->in[0]) / frames_of(n), i, outside,
+                        need_zeros(g, d));
 }
 
 /* From here on: columns from .. to - 1 of a part; of each sequence the rows,
@@ -67,15 +87,21 @@ static void begin_columns(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     need_part_begin(g);
-    let(e, "d", "%lld", (long long)node_at(g->p, n->in[0])->type.dim[1].c);
-    let(e, "x", "%s", value_at(g, n->in[0], "row"));
+    const int64_t times = row_times(node_at(g->p, n->in[0])->type);
+    let(e, "d", "%lld", (long long)tap_columns(g, node));
+    let(e, "x", "%s", value_at(g, n->in[0], times_text(g, "row", times)));
+    let(e, "rows", "%s",
+        times_text(g,
+                   times * frames_of(n) > 1 ? "(b->start[s + 1] - row)"
+                                            : "b->start[s + 1] - row",
+                   times * frames_of(n)));
     put(e, "const struct attn_batch *b = c->b;\n"
            "const int64_t from = part_begin($d, 16, part, parts);\n"
            "const int64_t to = part_begin($d, 16, part + 1, parts);\n"
            "\n"
            "for (int64_t s = 0; s < b->sequences; s++) {\n"
            "    const int64_t row = b->start[s];\n"
-           "    const int64_t rows = b->start[s + 1] - row;\n"
+           "    const int64_t rows = $rows;\n"
            "    const float *x = $x;\n");
     if (n->state) {
         let(e, "state", "%s", state_text(g, node, "b->past[s] - 1"));
@@ -131,12 +157,19 @@ static const char *tap_of(Gen *g, int node, const char *row)
 
 void emit_taps(Gen *g, Emit *e, int node)
 {
+    const Node *n = node_at(g->p, node);
+    const int64_t times = row_times(n->type);
+    const char *row = times > 1 ? arena_printf(g->a, "(row * %lld + i)",
+                                               (long long)times)
+                                : "(row + i)";
     begin_columns(g, e, node);
-    let(e, "taps", "%lld", (long long)node_at(g->p, node)->taps);
-    let(e, "y", "%s", value_at(g, node, "(row + i)"));
-    let(e, "tap", "%s", tap_of(g, node, "i"));
+    let(e, "taps", "%lld", (long long)n->taps);
+    let(e, "y", "%s", value_at(g, node, row));
+    let(e, "tap", "%s", tap_of(g, node, times_text(g, "i", n->stride)));
+    let(e, "count", n->stride > 1 ? "rows / %lld" : "rows",
+        (long long)n->stride);
     put(e, "\n"
-           "for (int64_t i = 0; i < rows; i++) {\n"
+           "for (int64_t i = 0; i < $count; i++) {\n"
            "    float *y = $y + from;\n"
            "\n"
            "    for (int64_t t = 0; t < $taps; t++) {\n"

@@ -76,6 +76,40 @@ static int tokens(Build *b, const End *e)
     return x;
 }
 
+/* One row of each `stride` frames, of which a row of x has `frames`. */
+static int frame_taps(Build *b, int x, int64_t taps, int64_t stride,
+                      int64_t frames, const char *word)
+{
+    const Node n = { .op = OpTaps,
+                     .in = { x },
+                     .nin = 1,
+                     .taps = taps,
+                     .dilation = 1,
+                     .stride = stride,
+                     .frames = frames,
+                     .first = -(taps - 1) / 2 };
+    return put_node(b, n, build_join(b, word, ".taps"));
+}
+
+/* Convolutions over frames: source.convolution.0 .. */
+static int convolutions(Build *b, int x, const End *e)
+{
+    const Spec *s = b->s;
+    b->field = "input.kernels";
+    for (int i = 0; i < s->input_kernels.n; i++) {
+        const char *word = arena_printf(b->g->arena, "%s.convolution.%d",
+                                        e->name, i);
+        const int64_t taps = (int64_t)s->input_kernels.at[i];
+        const int64_t stride = s->input_strides.n
+                                 ? (int64_t)s->input_strides.at[i]
+                                 : 1;
+        x = frame_taps(b, x, taps, stride, i ? 1 : spec_input_frames(s), word);
+        x = put_product_of_taps(b, x, taps, s->d_model, true, word);
+        x = put_activation(b, x, s->input_act, build_join(b, word, ".active"));
+    }
+    return x;
+}
+
 /* Rows of numbers in the place of tokens. */
 static int numbers(Build *b, const End *e)
 {
@@ -84,8 +118,11 @@ static int numbers(Build *b, const End *e)
                { rows_of(b->s, e->rows), { .c = b->s->input_width } } };
     b->field = "input.width";
     int x = input(b, t, BatchInput, build_join(b, e->name, ".values"));
-    x = put_linear(b, x, b->s->d_model, true,
-                   build_join(b, e->name, ".input_projection"));
+    if (b->s->input_kernels.n > 0)
+        x = convolutions(b, x, e);
+    else
+        x = put_linear(b, x, b->s->d_model, true,
+                       build_join(b, e->name, ".input_projection"));
     if (!b->s->input_class_token)
         return x;
     b->field = "input.class_token";

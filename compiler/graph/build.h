@@ -58,6 +58,9 @@ int build_recurrent(Build *b, int x);
 
 /* build_convolution.c */
 int build_convolution(Build *b, int x);
+/* A product of `taps` rows side by side. */
+int put_product_of_taps(Build *b, int x, int64_t taps, int64_t out, bool bias,
+                        const char *word);
 
 /* build_layer.c */
 /* All layers of b->side, and the norm after them. */

@@ -19,10 +19,10 @@ static Node kernel(const Build *b, Op op, int x)
                    .first = decoder ? -reach : -reach / 2 };
 }
 
-/* A product of `taps` rows side by side. */
-static int product(Build *b, int x, int64_t taps, int64_t out, const char *word)
+int put_product_of_taps(Build *b, int x, int64_t taps, int64_t out, bool bias,
+                        const char *word)
 {
-    const int y = put_linear(b, x, out, b->s->bias_mix, word);
+    const int y = put_linear(b, x, out, bias, word);
     const Node *n = &b->g->nodes.at[y];
     if (n->op == OpBias)
         n = &b->g->nodes.at[n->in[0]];
@@ -71,10 +71,11 @@ static int convolution(Build *b, int x, int64_t out, const char *number)
         x = depthwise(b, x, build_join(b, "depthwise", number));
         if (!s->mix_pointwise)
             return x;
-        x = product(b, x, 1, columns, word);
+        x = put_product_of_taps(b, x, 1, columns, s->bias_mix, word);
     } else {
         x = side_by_side(b, x, number);
-        x = product(b, x, s->mix_kernel, columns, word);
+        x = put_product_of_taps(b, x, s->mix_kernel, columns, s->bias_mix,
+                                word);
     }
     return s->mix_gated ? gate(b, x, number) : x;
 }

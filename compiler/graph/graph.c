@@ -233,6 +233,8 @@ int graph_routes(const Graph *g, int node)
         return -1;
     if (n->op == OpSpread)
         return n->in[1];
+    if (n->op == OpTaps || n->nin == 0)
+        return -1; /* frames, which lie in order */
     return n->nin > InRoutes ? n->in[InRoutes] : graph_routes(g, n->in[0]);
 }
 

@@ -153,6 +153,9 @@ typedef struct { /* one operation and the tensor it makes */
     int64_t taps;     /* Taps, Depthwise; Weight: the file has those of a
                          column one after the other; 0: none */
     int64_t dilation; /* Taps, Depthwise: rows from tap to tap */
+    int64_t stride;   /* Taps: and from a result's row to the next's; 0: 1 */
+    int64_t frames;   /* Taps: rows that one of the input has side by side;
+                         0: 1 */
     int64_t dims;     /* Rotate: columns of each head that turn */
     PosLayout layout; /* Rotate */
     const Spec *spec; /* RotaryTable: of the layers that turn by it */

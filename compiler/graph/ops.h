@@ -122,7 +122,7 @@ OP(Recurrent, "recurrent", 2, 4, Head,
 OP(Join, "join", 2, 2, Row, "columns of a, then of b",
    join, No, 0, join, EXACT, STEP(join))
 OP(Taps, "taps", 1, 1, Head,
-   "rows first + dilation t + i for each tap t, side by side; outside 0",
+   "rows first + dilation t + stride i for each tap t, side by side; outside 0",
    taps, No, 0, taps, EXACT, STEP(taps))
 OP(Depthwise, "depthwise", 2, 3, Head,
    "sum of w[., t] x[first + dilation t + i] over taps t; outside 0; + b",

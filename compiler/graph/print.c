@@ -171,6 +171,10 @@ static void add_attributes(Attributes *b, const Node *n)
         add_count(b, "first", n->first);
     if (n->taps > 0)
         add_count(b, "taps", n->taps);
+    if (n->stride > 1)
+        add_count(b, "stride", n->stride);
+    if (n->frames > 1)
+        add_count(b, "frames", n->frames);
     if (n->dilation > 1)
         add_count(b, "dilation", n->dilation);
     if (n->op == OpRotate) {

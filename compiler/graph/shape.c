@@ -420,8 +420,14 @@ static bool shape_join(const Graph *g, Node *n)
 static bool shape_taps(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
-    bool fits = is_matrix(&n->type) && n->taps > 0 && n->dilation > 0;
-    n->type.dim[1].c *= n->taps;
+    Dim *rows = &n->type.dim[0], *columns = &n->type.dim[1];
+    const int64_t frames = n->frames > 0 ? n->frames : 1;
+    const int64_t stride = n->stride > 0 ? n->stride : 1;
+    const int64_t times = (rows->times > 0 ? rows->times : 1) * frames;
+    bool fits = is_matrix(&n->type) && n->taps > 0 && n->dilation > 0
+             && columns->c % frames == 0 && times % stride == 0;
+    rows->times = times > stride ? times / stride : 0;
+    columns->c = columns->c / frames * n->taps;
     return fits;
 }
 

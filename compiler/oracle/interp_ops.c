@@ -69,8 +69,12 @@ static const double *tap(const Node *n, Matrix x, int64_t i, int64_t t)
 
 void eval_taps(const Interp *in, const Node *n, double *out)
 {
-    const Matrix x = interp_in(in, n, 0);
-    for (int64_t i = 0; i < x.rows; i++)
+    const int64_t frames = n->frames > 0 ? n->frames : 1;
+    const int64_t stride = n->stride > 0 ? n->stride : 1;
+    Matrix x = interp_in(in, n, 0);
+    x.rows *= frames;
+    x.cols /= frames;
+    for (int64_t i = 0; i < x.rows; i += stride)
         for (int64_t t = 0; t < n->taps; t++)
             for (int64_t c = 0; c < x.cols; c++)
                 *out++ = tap(n, x, i, t) ? tap(n, x, i, t)[c] : 0;

@@ -352,6 +352,8 @@ bool trial_value(const Trial *t, int node, int64_t sequence, double *out)
         read_routed(t, node, first, rows, out);
         return true;
     }
+    first *= v->times;
+    rows *= v->times;
     if (n->type.rank == 3)
         heads = n->type.dim[0].c;
     int64_t cols = extent(t, n->type.dim[n->type.rank - 1], sequence);

@@ -36,6 +36,16 @@ ENUM("input.type", input, inputs, Source_, "tokens", NULL,
      "to d_model."),
 INT("input.width", input_width, 0, MostWidth, Source_, "0", NULL,
     "Real: a row has this many numbers."),
+REALS("input.kernels", input_kernels, 1, 4096, Source_,
+      "Real: in the place of that product stand convolutions, each to d_model "
+      "columns, with a bias and input.activation; these are their kernels. "
+      "Rows outside of the sequence are zeros."),
+REALS("input.strides", input_strides, 1, 4096, Source_,
+      "Real: a convolution makes one row of so many; 1 where none are given. "
+      "A row of the input then has in turn all rows, frames, that one row of "
+      "the encoder is made of."),
+ENUM("input.activation", input_act, acts, Source_, "gelu", NULL,
+     "Real: this stands behind each convolution."),
 BOOL("input.class_token", input_class_token, Source_, "false", NULL,
      "Real: a learned row stands before those of the input, which are "
      "max_len.source - 1 at most."),

@@ -16,6 +16,7 @@ const char *const weight_names[] = {
     "types", "source.input_projection", "source.class_token",
     "source.embedding_projection", "target.embedding_projection",
     "{s}.embedding_norm", "{s}.relative",
+    "source.convolution.{i}",
     "{s}.{i}.self_attn.q", "{s}.{i}.self_attn.k", "{s}.{i}.self_attn.v",
     "{s}.{i}.self_attn.o", "{s}.{i}.self_attn.q_norm",
     "{s}.{i}.self_attn.k_norm", "{s}.{i}.self_attn.sinks",

@@ -284,9 +284,11 @@ struct Spec {
     int64_t embed_types; /* token types of the first stack; 0: none */
     int64_t embed_width; /* columns of the tables of tokens */
     EmbedProject embed_project;
-    bool embed_bias;        /* of that product */
-    InputType input;        /* of the first stack */
-    int64_t input_width;    /* InputReal */
+    bool embed_bias;                        /* of that product */
+    InputType input;                        /* of the first stack */
+    int64_t input_width;                    /* InputReal */
+    SpecReals input_kernels, input_strides; /* of convolutions in front */
+    Activation input_act;
     bool input_class_token; /* InputReal: row 0 is learned instead */
     double logits_scale;    /* 0: none */
     double logits_softcap;  /* 0: none */
@@ -337,6 +339,8 @@ static inline Spec *spec_load(Arena *a, const char *path,
     return spec_read(a, path, NULL, sets, nsets);
 }
 Pos spec_pos(const Spec *s, const char *field);
+/* Rows of real input, frames, that one row of the encoder is made of. */
+int64_t spec_input_frames(const Spec *s);
 /* Does a decoder's layer start with the state of its source? */
 bool spec_sourced(const Spec *s);
 /* layers.c: what layer `layer` of a side is, from 0 on. */

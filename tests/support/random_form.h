@@ -526,6 +526,29 @@ static inline void form_names(RandomForm *f)
 /* ------------------------------------------------------------------------ */
 #include "support/random_pattern.h"
 
+/* Tokens, or rows of numbers, with or without convolutions in front. */
+static inline void form_input(RandomForm *f)
+{
+    static const char *const words[] = {
+#define ACT(name, text, gated, other, formula) text, gated,
+#include "spec/activations.h"
+    };
+    const int64_t n = sizeof words / sizeof *words / 2;
+
+    say(&f->r, "input",
+        !f->real
+            ? "tokens"
+            : TEXT(f, "{type: real, class_token: %s, %s}", yes_no(&f->r),
+                   coin(&f->r)
+                       ? "width: 7"
+                       : TEXT(f, "%s, activation: %s",
+                              WORD(&f->r,
+                                   "width: 6, kernels: [3, 4], strides: [1, 2]",
+                                   "width: 12, kernels: [5, 1, 2], strides: "
+                                   "[2, 1, 2]"),
+                              words[2 * pick(&f->r, n)])));
+}
+
 static inline RandomForm random_form(Arena *a, uint64_t seed)
 {
     RandomForm f = { .r = random_begin(a, seed, "form") };
@@ -548,10 +571,7 @@ static inline RandomForm random_form(Arena *a, uint64_t seed)
     form_pattern(&f);
     f.real = has_source(&f.r) && one_in(&f, 4);
     if (has_source(&f.r))
-        say(&f.r, "input",
-            !f.real ? "tokens"
-                    : arena_printf(a, "{type: real, width: 7, class_token: %s}",
-                                   yes_no(&f.r)));
+        form_input(&f);
     form_head(&f);
     if (!f.real || both_sides(&f))
         form_vocab(&f);

@@ -145,6 +145,12 @@ CASES = [
     ("sigmoid_window", "decoder", dict(
         norm=PRE, masking=["causal", dict(window=3)],
         attention=dict(normalizer="sigmoid", score="additive"))),
+    ("front", "encoder", dict(
+        norm=PRE, positions="learned",
+        input=dict(type="real", width=10, kernels=[3, 3], strides=[1, 2]))),
+    ("front_strides", "encoder", dict(
+        input=dict(type="real", width=12, kernels=[5, 4, 1],
+                   strides=[3, 2, 1]))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -466,11 +472,27 @@ class Model:
             name = "target" if "target" in tie else "source"
         return self.weight(name + ".weight", 11, BASE["d_model"])
 
+    def front(self, rows):
+        """Convolutions over frames, several of which a row has."""
+        kernels = self.get("input", "kernels", [])
+        strides = self.get("input", "strides", [1] * len(kernels))
+        d = BASE["d_model"]
+        if not kernels:
+            return self.linear(rows, "source.input_projection", d, True)
+        x = rows.reshape(len(rows) * math.prod(strides), -1).T[None]
+        for i, (k, stride) in enumerate(zip(kernels, strides)):
+            name = f"source.convolution.{i}"
+            left = (k - 1) // 2
+            w = self.weight(name + ".weight", d, x.shape[1], k)
+            x = ACT["gelu"](F.conv1d(F.pad(x, (left, k - 1 - left)), w,
+                                     self.weight(name + ".bias", d),
+                                     stride=stride))
+        return x[0].T
+
     def embed(self, side, data, types):
         stack = "encoder" if side == "source" else "decoder"
         if self.get("input", "type", "tokens") == "real":
-            x = self.linear(data, "source.input_projection",
-                            BASE["d_model"], True)
+            x = self.front(data)
             if self.get("input", "class_token", False):
                 first = self.weight("source.class_token.weight",
                                     BASE["d_model"])
@@ -558,7 +580,8 @@ def make(name, kind, spec, seed):
         io["types"] = torch.randint(0, 2, (n,), generator=model.rng).int()
     if "input" in spec:
         del io["source"]
-        io["rows"] = torch.randn(n, 5, generator=model.rng)
+        io["rows"] = torch.randn(n, spec["input"]["width"],
+                                 generator=model.rng)
     if name == "prefix":
         io["prefix"] = torch.tensor([3], dtype=torch.int32)
     model.run(io)
