@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 54c8c8cd5e6a673a by
+ * from the spec of hash 3661060c4ac7af53 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -7604,7 +7604,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x54c8c8cd5e6a673aull,
+    .spec_hash = 0x3661060c4ac7af53ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,

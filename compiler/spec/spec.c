@@ -327,15 +327,6 @@ Spec *spec_resolve(Arena *a, const char *path, const Written *w, unsigned sides)
     return error_count() == errors ? l.spec : NULL;
 }
 
-int64_t spec_input_frames(const Spec *s)
-{
-    double frames = 1;
-
-    for (int64_t i = 0; i < s->input_strides.n && frames < 0x1p40; i++)
-        frames *= s->input_strides.at[i];
-    return (int64_t)frames;
-}
-
 bool spec_chats(const Spec *s)
 {
     return s->chat.user.prefix || s->chat.user.suffix

@@ -340,7 +340,14 @@ static inline Spec *spec_load(Arena *a, const char *path,
 }
 Pos spec_pos(const Spec *s, const char *field);
 /* Rows of real input, frames, that one row of the encoder is made of. */
-int64_t spec_input_frames(const Spec *s);
+static inline int64_t spec_input_frames(const Spec *s)
+{
+    double frames = 1;
+
+    for (int64_t i = 0; i < s->input_strides.n && frames < 0x1p40; i++)
+        frames *= s->input_strides.at[i];
+    return (int64_t)frames;
+}
 /* Does a decoder's layer start with the state of its source? */
 bool spec_sourced(const Spec *s);
 /* layers.c: what layer `layer` of a side is, from 0 on. */

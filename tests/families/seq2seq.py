@@ -71,6 +71,25 @@ def seq2seq(forced=None):
     return record
 
 
+def sound(family, model):
+    """Logits of pairs of frames, as many as the encoder has rows for."""
+    config = model.config
+    g = torch.Generator().manual_seed(7)
+    cases = []
+    for n in family.lengths[:2]:
+        frames = torch.randn(1, config.num_mel_bins,
+                             2 * config.max_source_positions, generator=g)
+        target = ids_of(family, n, "target", vocab=41)
+        with torch.no_grad():
+            out = model(input_features=frames,
+                        decoder_input_ids=torch.tensor([target]),
+                        use_cache=False)
+        pairs = frames[0].T.reshape(config.max_source_positions, -1)
+        cases.append({"input": numbers(pairs), "target": target,
+                      "logits": numbers(out.logits[0].float())})
+    return {"kind": "encoder-decoder", "cases": cases}
+
+
 def stack(family, model):
     """Rows of the encoder alone."""
     cases = []
@@ -125,7 +144,17 @@ def untied(model):
         torch.randn(w.shape, generator=g) * w.shape[-1] ** -0.5)
 
 
+WHISPER = dict(vocab_size=43, num_mel_bins=5, d_model=18, encoder_layers=2,
+               decoder_layers=1, encoder_attention_heads=3,
+               decoder_attention_heads=2, encoder_ffn_dim=26,
+               decoder_ffn_dim=22, max_source_positions=9,
+               max_target_positions=16, pad_token_id=0, bos_token_id=1,
+               eos_token_id=2, decoder_start_token_id=1,
+               begin_suppress_tokens=None)
+
 FAMILIES = [
+    Family("whisper", "WhisperForConditionalGeneration", "WhisperConfig",
+           WHISPER, sound, alter=stir),
     family("bart", "Bart", dict(BART, scale_embedding=True)),
     family("bart-forced", "Bart", DEEP, forced=0, dtype="float16"),
     family("mbart", "MBart", dict(BART, decoder_start_token_id=2,

@@ -124,6 +124,8 @@ static void read_input(Input *in, const Spec *s, const json_t *c)
                           .start = { in->start[0], in->start[1] } } };
     if (json_object_get(c, "input")) {
         read_rows(in, s, json_object_get(c, "input"));
+        if (json_object_get(c, "target"))
+            read_ids(in, 1, json_object_get(c, "target"));
     } else if (json_object_get(c, "source")) {
         read_ids(in, 0, json_object_get(c, "source"));
         read_ids(in, 1, json_object_get(c, "target"));
