@@ -36,7 +36,7 @@ static const Refused all[] = {
       MISSING("gemma3n", "rules of this family, norms before and behind, and "
               "what else its layers have") },
     { "vit", "{\"model_type\": \"beit\"}",
-      MISSING("dinov2", "rules of this family of images") },
+      MISSING("beit", "rules of this family of images") },
     { "gemma2", "{\"use_bidirectional_attention\": true}",
       MISSING("gemma2", "a decoder whose rows see later ones") },
     { "gpt-oss", "{\"swiglu_limit\": 5.0}",
