@@ -81,6 +81,10 @@ void bench_json(const BenchReport *r, FILE *out)
             from_word[from], r->threads, (long long)o->batch,
             (long long)o->beam, (long long)o->steps);
     fputc(' ', out);
+    if (r->engine->spec->layers) {
+        put_json_text("layers", r->engine->spec->layers, out);
+        fprintf(out, ",\n ");
+    }
     put_json_text("cpu", r->machine.cpu, out);
     fprintf(out, ",\n \"machine\": ");
     machine_json(&r->machine, out);

@@ -133,6 +133,8 @@ static void put_title(const BenchReport *r, FILE *out)
             r->engine->spec->name, backend_name(r), t->name, tiles,
             from_word[from], r->threads, r->threads == 1 ? "" : "s",
             (long long)s->options.batch, (long long)s->options.beam);
+    if (r->engine->spec->layers)
+        fprintf(out, "layers %s\n", r->engine->spec->layers);
     fprintf(out, "lengths ");
     put_lengths(s, out);
     fprintf(out, "; FMA peak %.1f GFLOP/s, between the runs %.1f\n\n",

@@ -152,6 +152,11 @@ void emit_comment(Gen *g, Emit *e)
             " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -pthread -o model\n"
             " *     ./model$weights < lines\n");
     put(e, " * model.h declares what others call, with an example.\n");
+    if (g->p->g->spec->layers) {
+        put(e, " *\n"
+               " * Layers, where they are not all as the spec begins:\n");
+        put_labelled(g, e, "", 0, harmless(g->a, g->p->g->spec->layers));
+    }
     put_costs(g, e);
     put_tasks(g, e);
     put(e, " *\n"

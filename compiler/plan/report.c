@@ -153,10 +153,10 @@ static json_t *report(const Plan *p)
     for (Entry e = EntryEncode; e <= EntryDecode; e++)
         if (c.entry[e].there)
             json_array_append_new(entries, entry_json(p, &c.entry[e], e));
-    return json_pack("{s:s, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
+    return json_pack("{s:s, s:s*, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
                      " s:o, s:o}",
-                     "name", p->g->spec->name, "parameters",
-                     (json_int_t)c.parameters, "weights_bytes",
+                     "name", p->g->spec->name, "layers", p->g->spec->layers,
+                     "parameters", (json_int_t)c.parameters, "weights_bytes",
                      (json_int_t)c.weights, "page_bytes", "self",
                      (json_int_t)(4 * p->page_floats[CacheSelf]), "cross",
                      (json_int_t)(4 * p->page_floats[CacheCross]),
@@ -252,6 +252,8 @@ char *plan_text(Arena *a, const Plan *p)
         whole(page, "self"), whole(page, "cross"), whole(state, "beam"),
         whole(state, "self_cache"), whole(state, "cross_cache"),
         whole(state, "arena"));
+    if (p->g->spec->layers)
+        buffer_printf(&b, "layers: %s\n", p->g->spec->layers);
     buffer_printf(&b, "\ntasks:\n");
     json_array_foreach(json_object_get(r, "tasks"), i, task) add_task(&b, task);
     for (Entry e = EntryEncode; e <= EntryDecode; e++)

@@ -39,6 +39,7 @@ int64_t step_work(const Plan *p, int node)
         return n->heads
              * (score_work(n) * all[n->in[1]].type.dim[2].c
                 + 2 * all[n->in[2]].type.dim[2].c + ElementWork);
+    case OpDepthwise: return 2 * n->taps * n->type.dim[1].c;
     case OpScores:
         return score_work(n) * n->type.dim[0].c * all[n->in[1]].type.dim[2].c;
     case OpContext: return 2 * n->type.dim[0].c * n->type.dim[2].c;

@@ -46,7 +46,30 @@ static const char layers_about[] =
     "rows. A row may set masking, positions that are no embeddings, h, d_ff, mix,\n"
     "ffn, activation, attention, bias, residual, norm but norm.final and\n"
     "norm.embedding; in an encoder h_kv, d_k and d_v too, which have one value in\n"
-    "the cache of a decoder. {} is a layer as the spec has it.\n";
+    "the cache of a decoder. {} is a layer as the spec has it. What all rows of a\n"
+    "stack say, the spec itself need not say.\n";
+
+static const char mixes_about[] =
+    "`mix` is how the rows of a sequence become rows that know of each other.\n"
+    "Attention scores each pair: `attention.score`, times `attention.scale`, within\n"
+    "`attention.softcap`, plus what positions add, for the keys that `masking`\n"
+    "allows; `attention.normalizer` makes weights of them. A recurrent layer goes\n"
+    "from row to row with a state; a convolution reads the rows of its kernel.\n"
+    "Neither has a mask, nor positions of scores, and no state and no kernel goes\n"
+    "over the border of a sequence. A decoder keeps their state, or the last rows\n"
+    "of the kernel, beside its cache: steps give the bits of the whole.\n"
+    "\n"
+    "With `ffn: experts` a product, the router, gives each row a score for each\n"
+    "expert; of these `ffn.chosen` are chosen, of equal ones the lower. Rows are\n"
+    "sorted by expert, so that each expert's weights are read once for all of its\n"
+    "rows, and not where it has none; what a row's experts give is summed with the\n"
+    "weights of `ffn.softmax`, in the order of the choice.\n"
+    "\n"
+    "An encoder of numbers (`input: real`) reads rows of `input.width`: a product\n"
+    "takes them to d_model, or convolutions do (`input.kernels`), which may make\n"
+    "one row of several frames (`input.strides`): frames f, f + 1 .. that become\n"
+    "one row are one row of the input, side by side. A kernel of k reads (k - 1) / 2\n"
+    "frames before, rounded down.\n";
 
 static const char names_about[] =
     "`names` maps canonical names to those of the file: `encoder.{i}.ffn.w1:\n"
@@ -299,6 +322,8 @@ void spec_print_fields(FILE *out, bool markdown)
     fprintf(out, "\n%s%s", markdown ? "## Masks\n\n" : "", masks_about);
     fprintf(out, "\n%s%s", markdown ? "## Patterns of layers\n\n" : "",
             layers_about);
+    fprintf(out, "\n%s%s", markdown ? "## How rows are mixed\n\n" : "",
+            mixes_about);
     fprintf(out, "\n%s%s", markdown ? "## Formats of weights\n\n" : "",
             dtypes_about);
     fprintf(out, "\n%s%s\n", markdown ? "## Names of weights\n\n" : "",

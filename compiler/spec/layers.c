@@ -174,7 +174,8 @@ static const char *row_text(const Pattern *p, const Spec *row)
     buffer_printf(&b, "{");
     for (int i = 0; i < n_fields; i++) {
         const Field *f = &fields[i];
-        if (!(f->kinds & 1u << row->kind) || !is_told(f, p->side))
+        if (!(f->kinds & 1u << row->kind) || !is_told(f, p->side)
+            || !field_has_meaning(a, row, f->key))
             continue;
         const char *text = field_text(a, f, row);
         if (!strcmp(text, field_text(a, f, p->spec)))

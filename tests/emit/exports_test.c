@@ -124,11 +124,35 @@ static void test_model_alone(void **state)
     check_model("models/gpt2-small.yaml");
 }
 
+/* A pattern of layers stands in the file's head; alike layers need none. */
+static void check_head(const char *spec, bool pattern)
+{
+    const EngineOptions o = { .spec = spec, .march = "x86-64-v3" };
+    const EmitOptions options = { .mode = EmitAot };
+    Engine e;
+    size_t n;
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    const char *text = emit_model(e.arena, e.plan, &options, &n);
+    assert_int_equal(strstr(text, "\n * Layers, ") != NULL, pattern);
+    assert_int_equal(strstr(text, "{positions.type: none, activation: silu}")
+                         != NULL,
+                     pattern);
+    engine_close(&e);
+}
+
+static void test_pattern(void **state)
+{
+    (void)state;
+    check_head("tests/spec/layers.yaml", true);
+    check_head("models/tiny.yaml", false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exports),
         cmocka_unit_test(test_model_alone),
+        cmocka_unit_test(test_pattern),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
