@@ -3791,6 +3791,7 @@ struct attn_search_state {
     struct attn_beam *beam;  /* [sentences] */
     struct attn_batch batch; /* and the arrays that it points to: */
     int32_t *source_ids, *source_start, *source_rows_of;
+    float *source_input; /* in the place of source_ids */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] */
@@ -3823,6 +3824,8 @@ struct attn_search_request { /* what a search is asked for: attn_search() */
     const struct attn_search_options *o;
     int64_t sentences;
     const int32_t *ids;   /* their tokens, one sentence after the other */
+    const float *input;   /* in their place, of a model that reads numbers:
+                             input_width of them a row */
     const int32_t *start; /* [sentences + 1] where each begins there */
     void *memory;
     int64_t bytes; /* attn_search_bytes(), or more */
@@ -5593,8 +5596,6 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_NULL;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
         return ATTN_ERROR_KIND;
-    if (m->input_width > 0) /* its source is no tokens */
-        return ATTN_ERROR_KIND;
     if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
         return ATTN_ERROR_ID;
     if (o->start < 0 && m->kind == ATTN_ENCODER_DECODER)
@@ -5712,7 +5713,10 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
         s->order = attn_take(at, m->target_vocab, word);
     search_lay_out_caches(s, at);
     search_lay_out_beams(s, at);
-    s->source_ids = attn_take(at, s->source_rows, word);
+    if (m->input_width > 0)
+        s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
+    else
+        s->source_ids = attn_take(at, s->source_rows, word);
     s->source_start = attn_take(at, n + 1, word);
     s->source_rows_of = attn_take(at, n, word);
     s->ids = attn_take(at, attn_max(first, slots), word);
@@ -5769,16 +5773,34 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
 
 /* ------------------------------------------------------------ sources --- */
 
-/* Copies the sources, cut to max_input. 0, or an error. */
-static int search_sources(struct attn_search_state *s, const int32_t *ids,
-                          const int32_t *start)
+/* Copies rows from .. of what is asked, to row `at`. 0, or an error. */
+static int search_copy(struct attn_search_state *s,
+                       const struct attn_search_request *r, int64_t from,
+                       int64_t at, int64_t rows)
 {
     const struct attn_model *m = s->model;
-    int64_t most = m->max_source, vocab = m->source_vocab, at = 0;
-    if (m->kind == ATTN_DECODER) {
-        most = m->max_target;
-        vocab = m->target_vocab;
+    const int64_t width = m->input_width;
+    int32_t *ids = s->source_ids + at;
+    if (width > 0 && rows > 0) {
+        memcpy(s->source_input + at * width, r->input + from * width,
+               (size_t)(rows * width) * sizeof(float));
+        return 0;
     }
+    for (int64_t j = 0; j < rows; j++)
+        ids[j] = r->ids[from + j];
+    return attn_check_ids(ids, rows,
+                          m->kind == ATTN_DECODER ? m->target_vocab
+                                                  : m->source_vocab);
+}
+
+/* Copies the sources, cut to max_input. 0, or an error. */
+static int search_sources(struct attn_search_state *s,
+                          const struct attn_search_request *r)
+{
+    const struct attn_model *m = s->model;
+    const int32_t *start = r->start;
+    int64_t most = m->kind == ATTN_DECODER ? m->max_target : m->max_source;
+    int64_t at = 0;
     s->source_start[0] = 0;
     for (int64_t i = 0; i < s->sentences; i++) {
         int64_t rows = start[i + 1] - start[i];
@@ -5786,9 +5808,7 @@ static int search_sources(struct attn_search_state *s, const int32_t *ids,
             rows = attn_min(rows, s->o->max_input);
         if (rows > most)
             return ATTN_ERROR_LENGTH;
-        for (int64_t j = 0; j < rows; j++)
-            s->source_ids[at + j] = ids[start[i] + j];
-        int wrong = attn_check_ids(s->source_ids + at, rows, vocab);
+        int wrong = search_copy(s, r, start[i], at, rows);
         if (wrong)
             return wrong;
         at += rows;
@@ -5805,6 +5825,7 @@ static int search_read(struct attn_search_state *s)
     b->rows = s->source_start[s->sentences];
     b->start = s->source_start;
     b->ids = s->source_ids;
+    b->input = s->source_input;
     attn_cache_bind(&s->cross, ATTN_CROSS, b);
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
@@ -5986,7 +6007,7 @@ static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)
 {
-    int wrong = search_sources(s, r->ids, r->start);
+    int wrong = search_sources(s, r);
     for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
         wrong = search_begin(s, i, out + i * s->o->results);
     if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
@@ -6005,7 +6026,8 @@ static int search_check(const struct attn_search_request *r)
                                   r->start[r->sentences], ATTN_MOST);
     if (wrong)
         return wrong;
-    if (r->start[r->sentences] > 0 && !r->ids)
+    if (r->start[r->sentences] > 0
+        && (r->model->input_width > 0 ? !r->input : !r->ids))
         return ATTN_ERROR_NULL;
     return 0;
 }
@@ -6062,6 +6084,8 @@ static int stream_sizes(const struct attn_model *m,
     int wrong = attn_check_choice(m, o);
     if (wrong)
         return wrong;
+    if (m->input_width > 0) /* its source is no tokens */
+        return ATTN_ERROR_KIND;
     if (m->kind == ATTN_ENCODER_DECODER) {
         least = 1;
         most = m->max_source;
@@ -8355,6 +8379,8 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
     if (asks < 1)
         return asks;
+    if (h->model->input_width > 0) /* its source is no tokens */
+        return handle_refuse(h, ATTN_ERROR_KIND);
     wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
     if (wrong)
         return wrong;

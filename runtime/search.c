@@ -9,16 +9,34 @@
 
 /* ------------------------------------------------------------ sources --- */
 
-/* Copies the sources, cut to max_input. 0, or an error. */
-static int search_sources(struct attn_search_state *s, const int32_t *ids,
-                          const int32_t *start)
+/* Copies rows from .. of what is asked, to row `at`. 0, or an error. */
+static int search_copy(struct attn_search_state *s,
+                       const struct attn_search_request *r, int64_t from,
+                       int64_t at, int64_t rows)
 {
     const struct attn_model *m = s->model;
-    int64_t most = m->max_source, vocab = m->source_vocab, at = 0;
-    if (m->kind == ATTN_DECODER) {
-        most = m->max_target;
-        vocab = m->target_vocab;
+    const int64_t width = m->input_width;
+    int32_t *ids = s->source_ids + at;
+    if (width > 0 && rows > 0) {
+        memcpy(s->source_input + at * width, r->input + from * width,
+               (size_t)(rows * width) * sizeof(float));
+        return 0;
     }
+    for (int64_t j = 0; j < rows; j++)
+        ids[j] = r->ids[from + j];
+    return attn_check_ids(ids, rows,
+                          m->kind == ATTN_DECODER ? m->target_vocab
+                                                  : m->source_vocab);
+}
+
+/* Copies the sources, cut to max_input. 0, or an error. */
+static int search_sources(struct attn_search_state *s,
+                          const struct attn_search_request *r)
+{
+    const struct attn_model *m = s->model;
+    const int32_t *start = r->start;
+    int64_t most = m->kind == ATTN_DECODER ? m->max_target : m->max_source;
+    int64_t at = 0;
     s->source_start[0] = 0;
     for (int64_t i = 0; i < s->sentences; i++) {
         int64_t rows = start[i + 1] - start[i];
@@ -26,9 +44,7 @@ static int search_sources(struct attn_search_state *s, const int32_t *ids,
             rows = attn_min(rows, s->o->max_input);
         if (rows > most)
             return ATTN_ERROR_LENGTH;
-        for (int64_t j = 0; j < rows; j++)
-            s->source_ids[at + j] = ids[start[i] + j];
-        int wrong = attn_check_ids(s->source_ids + at, rows, vocab);
+        int wrong = search_copy(s, r, start[i], at, rows);
         if (wrong)
             return wrong;
         at += rows;
@@ -45,6 +61,7 @@ static int search_read(struct attn_search_state *s)
     b->rows = s->source_start[s->sentences];
     b->start = s->source_start;
     b->ids = s->source_ids;
+    b->input = s->source_input;
     attn_cache_bind(&s->cross, ATTN_CROSS, b);
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
@@ -226,7 +243,7 @@ static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)
 {
-    int wrong = search_sources(s, r->ids, r->start);
+    int wrong = search_sources(s, r);
     for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
         wrong = search_begin(s, i, out + i * s->o->results);
     if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
@@ -245,7 +262,8 @@ static int search_check(const struct attn_search_request *r)
                                   r->start[r->sentences], ATTN_MOST);
     if (wrong)
         return wrong;
-    if (r->start[r->sentences] > 0 && !r->ids)
+    if (r->start[r->sentences] > 0
+        && (r->model->input_width > 0 ? !r->input : !r->ids))
         return ATTN_ERROR_NULL;
     return 0;
 }

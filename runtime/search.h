@@ -138,6 +138,7 @@ struct attn_search_state {
     struct attn_beam *beam;  /* [sentences] */
     struct attn_batch batch; /* and the arrays that it points to: */
     int32_t *source_ids, *source_start, *source_rows_of;
+    float *source_input; /* in the place of source_ids */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] */
@@ -170,6 +171,8 @@ struct attn_search_request { /* what a search is asked for: attn_search() */
     const struct attn_search_options *o;
     int64_t sentences;
     const int32_t *ids;   /* their tokens, one sentence after the other */
+    const float *input;   /* in their place, of a model that reads numbers:
+                             input_width of them a row */
     const int32_t *start; /* [sentences + 1] where each begins there */
     void *memory;
     int64_t bytes; /* attn_search_bytes(), or more */

@@ -45,8 +45,6 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_NULL;
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
         return ATTN_ERROR_KIND;
-    if (m->input_width > 0) /* its source is no tokens */
-        return ATTN_ERROR_KIND;
     if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
         return ATTN_ERROR_ID;
     if (o->start < 0 && m->kind == ATTN_ENCODER_DECODER)
@@ -164,7 +162,10 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
         s->order = attn_take(at, m->target_vocab, word);
     search_lay_out_caches(s, at);
     search_lay_out_beams(s, at);
-    s->source_ids = attn_take(at, s->source_rows, word);
+    if (m->input_width > 0)
+        s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
+    else
+        s->source_ids = attn_take(at, s->source_rows, word);
     s->source_start = attn_take(at, n + 1, word);
     s->source_rows_of = attn_take(at, n, word);
     s->ids = attn_take(at, attn_max(first, slots), word);

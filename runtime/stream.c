@@ -19,6 +19,8 @@ static int stream_sizes(const struct attn_model *m,
     int wrong = attn_check_choice(m, o);
     if (wrong)
         return wrong;
+    if (m->input_width > 0) /* its source is no tokens */
+        return ATTN_ERROR_KIND;
     if (m->kind == ATTN_ENCODER_DECODER) {
         least = 1;
         most = m->max_source;

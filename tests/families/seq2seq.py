@@ -19,24 +19,14 @@ T5 = dict(vocab_size=43, d_model=14, d_kv=5, d_ff=23, num_layers=2,
 def answer(model, source, steps, forced):
     """As generate() does it with one beam, where every choice is clear and
     some differ."""
-    config = model.config
-    ids = [config.decoder_start_token_id]
-    if forced is not None:
-        ids.append(forced)
-    while len(ids) <= steps:
+    first = [] if forced is None else [forced]
+
+    def logits(ids):
         with torch.no_grad():
-            row = model(input_ids=torch.tensor([source]),
-                        decoder_input_ids=torch.tensor([ids]),
-                        use_cache=False).logits[0, -1]
-        best = torch.topk(row, 2)
-        if best.values[0] - best.values[1] < MARGIN * row.abs().max():
-            return None
-        if int(best.indices[0]) == config.eos_token_id:
-            break
-        if int(best.indices[0]) in special(config):
-            return None
-        ids.append(int(best.indices[0]))
-    return ids[1:] if len(set(ids)) > 2 else None
+            return model(input_ids=torch.tensor([source]),
+                         decoder_input_ids=torch.tensor([ids]),
+                         use_cache=False).logits[0, -1]
+    return clear(model, steps, logits, first)
 
 
 def check(model, source, ids, forced):
@@ -71,6 +61,48 @@ def seq2seq(forced=None):
     return record
 
 
+def clear(model, steps, logits, first=()):
+    """Greedy tokens behind the first; logits(ids so far) are those of the
+    next one. None: some choice is not clear, or all tokens are alike."""
+    config = model.config
+    ids = [config.decoder_start_token_id, *first]
+    while len(ids) <= steps:
+        row = logits(ids)
+        best = torch.topk(row, 2)
+        token = int(best.indices[0])
+        if best.values[0] - best.values[1] < MARGIN * row.abs().max():
+            return None
+        if token == config.eos_token_id:
+            break
+        if token in special(config):
+            return None
+        ids.append(token)
+    return ids[1:] if len(set(ids)) > 2 else None
+
+
+def heard(model, generator):
+    """The first frames with a clear answer, and it."""
+    config = model.config
+    for _ in range(200):
+        frames = torch.randn(1, config.num_mel_bins,
+                             2 * config.max_source_positions,
+                             generator=generator)
+
+        def logits(ids):
+            with torch.no_grad():
+                return model(input_features=frames,
+                             decoder_input_ids=torch.tensor([ids]),
+                             use_cache=False).logits[0, -1]
+        ids = clear(model, 8, logits)
+        if ids:
+            return frames, ids
+    raise SystemExit("no frames have a clear answer")
+
+
+def pairs_of(frames):
+    return numbers(frames[0].T.reshape(frames.shape[2] // 2, -1))
+
+
 def sound(family, model):
     """Logits of pairs of frames, as many as the encoder has rows for."""
     config = model.config
@@ -84,10 +116,11 @@ def sound(family, model):
             out = model(input_features=frames,
                         decoder_input_ids=torch.tensor([target]),
                         use_cache=False)
-        pairs = frames[0].T.reshape(config.max_source_positions, -1)
-        cases.append({"input": numbers(pairs), "target": target,
+        cases.append({"input": pairs_of(frames), "target": target,
                       "logits": numbers(out.logits[0].float())})
-    return {"kind": "encoder-decoder", "cases": cases}
+    frames, ids = heard(model, g)
+    return {"kind": "encoder-decoder", "cases": cases,
+            "greedy": {"input": pairs_of(frames), "ids": ids}}
 
 
 def stack(family, model):

@@ -135,8 +135,9 @@ static void test_sizes_refused(void **unused)
     c->f.model.kind = ATTN_ENCODER;
     assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
     c->f.model.kind = ATTN_ENCODER_DECODER;
-    c->f.model.input_width = 3; /* its source is no tokens */
-    assert_int_equal(case_bytes(c), ATTN_ERROR_KIND);
+    const int64_t tokens = case_bytes(c);
+    c->f.model.input_width = 300; /* memory for a copy of them */
+    assert_true(case_bytes(c) > tokens);
     c->f.model.input_width = 0;
     assert_int_equal(attn_search_bytes(&c->f.model, &c->o, INT64_MAX, 1, 1),
                      ATTN_ERROR_COUNT);
