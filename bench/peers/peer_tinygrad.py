@@ -7,6 +7,7 @@ import numpy as np
 import workloads
 
 os.environ["DEV"] = "CPU"
+os.environ.setdefault("CC", "clang-19")
 
 
 def version(work):
