@@ -24,7 +24,11 @@ static void program_chat(struct program *p)
 
 static void program_answers(struct program *p)
 {
-    if (p->use == ATTN_FOR_PROMPT)
+    if (p->m->input_width > 0 && p->use != ATTN_FOR_LINES)
+        program_fail(p, 3,
+                     "the source is rows of numbers: lines of stdin have them, "
+                     "a row each, and an empty one behind the last");
+    else if (p->use == ATTN_FOR_PROMPT)
         program_stream(p);
     else if (p->use == ATTN_FOR_CHAT)
         program_chat(p);

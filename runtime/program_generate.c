@@ -80,10 +80,6 @@ static void program_prepare(struct program *p)
     if (p->status == 0 && search.o.end >= p->m->target_vocab)
         program_fail(p, 2, "--end-token %d: the target has %lld tokens",
                      (int)search.o.end, (long long)p->m->target_vocab);
-    if (p->status == 0 && p->m->input_width > 0)
-        program_fail(p, 3,
-                     "the source is rows of numbers: attnc run --input "
-                     "FILE --output FILE takes them");
 }
 
 /* ---------------------------------------------------------------- lines --- */
@@ -108,9 +104,12 @@ static int64_t program_part(struct program *p, int64_t rows)
         return rows;
     if (cut > most || lead > p->m->max_target)
         return program_wrong(p,
-                             "the line has %lld tokens, the model takes %lld "
+                             "the %s has %lld %s, the model takes %lld "
                              "(max_len); --max-input=N cuts it",
-                             (long long)rows, (long long)most);
+                             p->m->input_width > 0 ? "block" : "line",
+                             (long long)rows,
+                             p->m->input_width > 0 ? "rows" : "tokens",
+                             (long long)most);
     if (attn_search_limit(p->m, o, cut, lead) < answer)
         return program_wrong(p,
                              "no room is left for an answer of %lld tokens to "
@@ -178,7 +177,8 @@ static int program_find(struct program *p, int *asks, int64_t *found,
         .bound = p->bound.at,
         .o = &search.o,
         .sentences = n,
-        .ids = p->items.at,
+        .ids = p->m->input_width > 0 ? NULL : p->items.at,
+        .input = p->m->input_width > 0 ? p->items.at : NULL,
         .start = start,
         .memory = p->work.at,
         .bytes = bytes,

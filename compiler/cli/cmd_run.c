@@ -23,6 +23,12 @@ typedef struct {
     Tokens source, target;
     Lines in;
     int32_t *line_ids; /* of the line at hand */
+    int64_t width;     /* numbers of a row; 0: lines are tokens */
+    char *line;        /* one of numbers, and those */
+    float *row;
+    VEC(float) numbers; /* of the batch */
+    bool refused;       /* a row of the open block is bad */
+    int64_t begun;      /* blocks, in all */
     int64_t lines, number[BatchLines];
     bool asks[BatchLines]; /* is there something to answer? */
     Fault why[BatchLines]; /* not: its text; empty, nothing was asked */
@@ -61,9 +67,14 @@ static int open_run(Run *r)
         r->source = r->target;
     r->source.how = decoder ? ATTN_STARTED : 0;
     r->target.how = ATTN_PLAIN;
-    if ((code = need_vocabularies(s, &r->source, &r->target)))
+    r->width = r->e.backend.model->input_width;
+    if ((code = need_vocabularies(s, r->width ? NULL : &r->source, &r->target)))
         return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
+    if (r->width) {
+        r->line = arena_alloc(r->e.arena, LongestLine + 1);
+        r->row = arena_alloc(r->e.arena, (size_t)r->width * sizeof *r->row);
+    }
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
     code = open_search(&r->search, &r->e, &r->o->search, &r->target);
     r->search.o.want_scores |= o->json;
@@ -86,9 +97,10 @@ static bool check_length(Run *r, int64_t n, Fault *why)
     int64_t answer = attn_max(r->search.o.prefix_n, 1);
     if (cut > most || lead > m->max_target)
         return fault(why, ExitInput,
-                     "the line has %lld tokens, the model takes "
+                     "the %s has %lld %s, the model takes "
                      "%lld (max_len); --max-input=N cuts it",
-                     (long long)n, (long long)most);
+                     r->width ? "block" : "line", (long long)n,
+                     r->width ? "rows" : "tokens", (long long)most);
     return attn_search_limit(m, o, cut, lead) >= answer
         || fault(why, ExitInput,
                  "no room is left for an answer of %lld tokens "
@@ -117,11 +129,91 @@ static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
     return -1;
 }
 
+/* -------------------------------------------------------------- blocks --- */
+/* Rows of the block that is open. */
+static int64_t open_rows(const Run *r)
+{
+    return r->numbers.n / r->width - r->start[r->questions];
+}
+
+static void refuse_row(Run *r, const Fault *why)
+{
+    Fault *first = &r->why[r->lines];
+    line_error(r->in.number, "%s", why->text);
+    if (!*first->text)
+        *first = *why;
+    r->refused = true;
+    r->code = ExitInput;
+}
+
+static void take_row(Run *r, LineState state, const char *text, size_t n)
+{
+    Fault why;
+    bool good;
+    if (state == LineTooLong)
+        good = fault(&why, ExitInput,
+                     "the line has %zu bytes, at most %d are read", n,
+                     LongestLine);
+    else
+        good = row_of(text, n, r->width, r->line, r->row, &why);
+    if (!good)
+        refuse_row(r, &why);
+    for (int64_t i = 0; i < r->width && good; i++)
+        vec_push(r->e.arena, &r->numbers, r->row[i]);
+}
+
+static void end_block(Run *r)
+{
+    const int32_t first = r->start[r->questions];
+    const int64_t rows = open_rows(r);
+    Fault why;
+    bool asks = attn_search_asks(r->e.backend.model, &r->search.o, rows);
+    if (asks && !r->refused && !check_length(r, rows, &why))
+        refuse_row(r, &why);
+    asks &= !r->refused;
+    if (!asks)
+        r->numbers.n = (int)(first * r->width);
+    r->number[r->lines] = r->in.number;
+    r->asks[r->lines++] = asks;
+    if (asks)
+        r->start[++r->questions] = (int32_t)(first + rows);
+    r->refused = false;
+    r->begun++;
+}
+
+/* Collects blocks of rows, each with an empty line behind it; empty lines
+ * before the first are none.                                                */
+static bool read_blocks(Run *r)
+{
+    const char *text;
+    size_t n;
+    LineState state = LineText;
+    r->lines = r->questions = 0;
+    r->numbers.n = 0;
+    r->start[0] = 0;
+    memset(r->why, 0, sizeof r->why);
+    while (r->lines < BatchLines && r->numbers.n < BatchRows * r->width) {
+        const bool open = r->refused || open_rows(r) > 0;
+        state = lines_next(&r->in, r->lines == 0 || open, &text, &n);
+        if (state == LineEnd || state == LineWait)
+            break;
+        if (n > 0)
+            take_row(r, state, text, n);
+        else if (open || r->begun > 0)
+            end_block(r);
+    }
+    if (state == LineEnd && (r->refused || open_rows(r) > 0))
+        end_block(r);
+    return r->lines > 0;
+}
+
 /* Collects lines; false at the end of the input. */
 static bool read_batch(Run *r)
 {
     const char *text;
     size_t n;
+    if (r->width)
+        return read_blocks(r);
     r->lines = r->questions = 0;
     r->ids.n = 0;
     r->start[0] = 0;
@@ -147,8 +239,8 @@ static void search_batch(Run *r)
     int64_t longest = 0;
     for (int64_t i = 0; i < r->questions; i++)
         longest = attn_max(longest, r->start[i + 1] - r->start[i]);
-    int64_t bytes = attn_search_bytes(m, &r->search.o, r->questions, r->ids.n,
-                                      longest);
+    int64_t bytes = attn_search_bytes(m, &r->search.o, r->questions,
+                                      r->start[r->questions], longest);
     if (bytes < 0)
         fail(ExitResource,
              "a search of %lld lines of up to %lld tokens with "
@@ -165,6 +257,7 @@ static void search_batch(Run *r)
         .o = &r->search.o,
         .sentences = r->questions,
         .ids = r->ids.at,
+        .input = r->numbers.at,
         .start = r->start,
         .memory = r->memory,
         .bytes = r->bytes,

@@ -330,12 +330,40 @@ void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n)
     json_quote(b, text, size);
 }
 
+/* Is this the end of a number: a space, or the end of the line? */
+static bool ends_number(const char *at, const char *end)
+{
+    return at == end || (*at && strchr(" \t\r", *at));
+}
+
+bool row_of(const char *text, size_t n, int64_t width, char *room, float *x,
+            Fault *why)
+{
+    const char *at = room, *const end = room + n;
+    int64_t count = 0;
+    memcpy(room, text, n);
+    room[n] = '\0';
+    at += strspn(at, " \t\r");
+    for (char *next; at < end; count++) {
+        const float number = strtof(at, &next);
+        if (next == at || !ends_number(next, end))
+            return fault(why, ExitInput, "byte %lld: a number is expected",
+                         (long long)(at - room) + 1);
+        if (count < width)
+            x[count] = number;
+        at = next + strspn(next, " \t\r");
+    }
+    return count == width
+        || fault(why, ExitInput, "a row has %lld numbers, this line has %lld",
+                 (long long)width, (long long)count);
+}
+
 static int need_vocabulary(const Tokens *t, const char *side, const char *key)
 {
     if (t->size == 0) {
         error_at((Pos){ 0 },
-                 "the %s is rows of numbers: give tensors with "
-                 "--input FILE --output FILE",
+                 "the %s is rows of numbers: lines of stdin have them, a row "
+                 "each; --input FILE --output FILE are tensors",
                  side);
         return ExitInput;
     }
@@ -353,7 +381,7 @@ int need_vocabularies(const Spec *s, const Tokens *source, const Tokens *target)
     const bool both = s->kind == KindEncoderDecoder;
     int code = ExitDone;
 
-    if (s->kind != KindDecoder)
+    if (s->kind != KindDecoder && source)
         code = need_vocabulary(source, "source",
                                both ? "vocab.source.file" : "vocab.file");
     if (!code && (both || s->kind == KindDecoder))

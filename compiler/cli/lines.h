@@ -60,6 +60,10 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
 /* The same of a question: an empty one has none, not an end token either. */
 int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                     Fault *why);
+/* A line that is a row of `width` numbers, to x; room: for LongestLine + 1
+ * bytes.                                                                    */
+bool row_of(const char *text, size_t n, int64_t width, char *room, float *x,
+            Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
 /* Their text, where text is no ids. */
@@ -68,7 +72,8 @@ void add_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);
 /* Text needs a vocabulary on each side that the model has: ExitInput and a
- * message where there is none, or where no tokens are read.                 */
+ * message where there is none, or where no tokens are read. A side of blocks of
+ * numbers, source NULL, needs none.                                         */
 int need_vocabularies(const Spec *s, const Tokens *source,
                       const Tokens *target);
 /* Where text goes beside an output file: to stdout, or where the file is that

@@ -25,7 +25,8 @@ typedef struct {
     bool blocks;       /* kind attention: three parts are a question */
     int32_t *line_ids; /* of the line at hand */
     int32_t *line_types;
-    char *line;              /* the same, where it is numbers */
+    char *line; /* the same, where it is numbers */
+    float *row;
     VEC(int32_t) ids, types; /* types: of pairs */
     VEC(float) numbers;
     int64_t parts, begun; /* ended in this batch; blocks, in all */
@@ -124,30 +125,13 @@ static bool take_tokens(Rows *r, const char *text, size_t n, Fault *why)
     return tokens >= 0;
 }
 
-/* Is this the end of a number: a space, or the end of the line? */
-static bool ends_number(const char *at, const char *end)
-{
-    return at == end || (*at && strchr(" \t\r", *at));
-}
-
 static bool take_numbers(Rows *r, const char *text, size_t n, Fault *why)
 {
-    const char *at = r->line, *const end = at + n;
-    int64_t count = 0;
-    memcpy(r->line, text, n);
-    r->line[n] = '\0';
-    at += strspn(at, " \t\r");
-    for (char *next; at < end; count++) {
-        const float x = strtof(at, &next);
-        if (next == at || !ends_number(next, end))
-            return fault(why, ExitInput, "byte %lld: a number is expected",
-                         (long long)(at - r->line) + 1);
-        vec_push(r->e.arena, &r->numbers, x);
-        at = next + strspn(next, " \t\r");
-    }
-    return count == r->width
-        || fault(why, ExitInput, "a row has %lld numbers, this line has %lld",
-                 (long long)r->width, (long long)count);
+    if (!row_of(text, n, r->width, r->line, r->row, why))
+        return false;
+    for (int64_t i = 0; i < r->width; i++)
+        vec_push(r->e.arena, &r->numbers, r->row[i]);
+    return true;
 }
 
 static void take_line(Rows *r, LineState state, const char *text, size_t n)
@@ -167,7 +151,6 @@ static void take_line(Rows *r, LineState state, const char *text, size_t n)
     else if (!r->width)
         ok = take_tokens(r, text, n, &why);
     if (!ok) {
-        r->numbers.n = (int)(rows * r->width);
         refuse(r, &why);
     }
     if (!r->width || n == 0)
@@ -372,6 +355,7 @@ static int open_rows(Rows *r)
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
     if (r->width) {
         r->line = arena_alloc(r->e.arena, LongestLine + 1);
+        r->row = arena_alloc(r->e.arena, (size_t)r->width * sizeof *r->row);
         return ExitDone;
     }
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);

@@ -252,18 +252,28 @@ static void test_encoder(void **state)
     engine_close(&e);
 }
 
-/* A search reads tokens. */
+/* Blocks of rows are questions; what is bad in one is said as attnc run says
+ * it, and the others are answered.                                          */
 static void test_rows_in(void **state)
 {
     (void)state;
-    Spawned s;
+    static const char lines[] = "\n1 2 3\n0.5 -1 2\n\n1 2\n\n\n3 2 1\n";
+    Spawned s, own;
     Engine e = { 0 };
     build("tests/cli/real.yaml", "-O2");
     open_seeded(&e, "tests/cli/real.yaml", "kind=encoder-decoder");
     engine_close(&e);
-    assert_int_equal(sh(&s, "1 2 3\n\n", "$M $W"), 3);
-    assert_says(&s, "the source is rows of numbers: attnc run --input FILE "
-                    "--output FILE takes them");
+    assert_int_equal(sh(&s, lines, "$M $W --beam=2 --nbest=2 --scores"), 3);
+    assert_says(&s, "<stdin>:5: error: a row has 3 numbers, this line has 2");
+    assert_int_equal(RUN(&own, lines, attnc(), "run", "--ids", "--beam=2",
+                         "--nbest=2", "--scores", "tests/cli/real.yaml"),
+                     3);
+    assert_says(&own, "<stdin>:5: error: a row has 3 numbers, this line has 2");
+    assert_string_equal(s.out, own.out);
+    assert_true(strlen(s.out) > 8);
+    assert_int_equal(sh(&s, lines, "$M $W --prompt=1"), 3);
+    assert_says(&s, "the source is rows of numbers: lines of stdin have them, "
+                    "a row each, and an empty one behind the last");
 }
 
 /* A line of what goes in, or a block of lines. */
