@@ -195,10 +195,11 @@ static const char *value_of(const Field *f)
     if (!strcmp(f->key, "positions.scaling.type"))
         return "none"; /* others need more: scalings_go() */
     switch (f->type) {
-    case FieldInt:  return "64";
-    case FieldReal: return "2.0";
-    case FieldBool: return "true";
-    default:        return f->words[1];
+    case FieldInt:   return "64";
+    case FieldReal:  return "2.0";
+    case FieldBool:  return "true";
+    case FieldReals: return "[1]";
+    default:         return f->words[1];
     }
 }
 
@@ -218,6 +219,8 @@ static const char *lines(const char *of, const char *word, const char *key,
     const char *more = !strcmp(word, "real")     ? ", width: 4"
                      : !strcmp(word, "classify") ? ", classes: 4"
                                                  : "";
+    if (key && !strcmp(key, "input.strides"))
+        more = ", width: 4, kernels: [3]";
     const bool here = key && !strncmp(key, of, (size_t)group + 1);
     if (here && strstr(more, key + group + 1))
         more = "";

@@ -29,7 +29,7 @@ static inline Spec small_spec(void)
         .bias_q = true, .bias_k = true, .bias_v = true, .bias_o = true,
         .bias_ffn = true, .has_q = true, .has_k = true, .has_v = true,
         .has_o = true, .embed_scale = EmbedScaleSqrt,
-        .attention_cross = true,
+        .attention_cross = true, .residual_scale = 1,
     };
 }
 
