@@ -306,7 +306,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_end_part(p);
 }
 
-/* Collects parts, up to `most` of them; 0 at the end of the input. */
+/* Collects whole parts, up to `most` of them; 0 at the end of the input. */
 static int program_read(struct program *p, int64_t most)
 {
     const char *text = NULL;
@@ -317,9 +317,10 @@ static int program_read(struct program *p, int64_t most)
     p->parts = 0;
     p->refused = 0;
     p->start[0] = 0;
-    while (p->parts < most && p->status <= 3
-           && (most == 3 || p->n < PROGRAM_ROWS * p->width)) {
+    while (p->parts < most && p->status <= 3) {
         const int open = p->refused || p->n > p->start[p->parts] * p->width;
+        if (most != 3 && !open && p->n >= PROGRAM_ROWS * p->width)
+            break;
         state = program_line(p, p->parts == 0 || open || most == 3, &text, &n);
         if (state == LINE_WAIT || state == LINE_END)
             break;

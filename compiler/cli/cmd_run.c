@@ -181,7 +181,7 @@ static void end_block(Run *r)
     r->begun++;
 }
 
-/* Collects blocks of rows, each with an empty line behind it; empty lines
+/* Collects whole blocks of rows, each with an empty line behind it; empty lines
  * before the first are none.                                                */
 static bool read_blocks(Run *r)
 {
@@ -192,8 +192,10 @@ static bool read_blocks(Run *r)
     r->numbers.n = 0;
     r->start[0] = 0;
     memset(r->why, 0, sizeof r->why);
-    while (r->lines < BatchLines && r->numbers.n < BatchRows * r->width) {
+    while (r->lines < BatchLines) {
         const bool open = r->refused || open_rows(r) > 0;
+        if (!open && r->numbers.n >= BatchRows * r->width)
+            break;
         state = lines_next(&r->in, r->lines == 0 || open, &text, &n);
         if (state == LineEnd || state == LineWait)
             break;

@@ -157,7 +157,7 @@ static void take_line(Rows *r, LineState state, const char *text, size_t n)
         end_part(r);
 }
 
-/* Collects parts; false at the end of the input. */
+/* Collects whole parts; false at the end of the input. */
 static bool read_batch(Rows *r)
 {
     const char *text;
@@ -168,8 +168,10 @@ static bool read_batch(Rows *r)
     r->start[0] = 0;
     r->refused = false;
     memset(r->why, 0, sizeof r->why);
-    while (r->parts < most && (r->blocks || rows_read(r) < BatchRows)) {
+    while (r->parts < most) {
         const bool open = r->refused || rows_read(r) > r->start[r->parts];
+        if (!r->blocks && !open && rows_read(r) >= BatchRows)
+            break;
         const bool wait = r->parts == 0 || r->blocks || open;
         state = lines_next(&r->in, wait, &text, &n);
         if (state == LineEnd || state == LineWait)

@@ -51,6 +51,11 @@ static const RowsCase cases[] = {
       BLOCKS("40", "\\n"), 0, 40, 40 },
     { "too long with a class token", CLASS, "--set=dtype=f32", "--threads=1",
       BLOCKS("12", ""), 3, 0, 1 },
+    { "blocks of more rows than a batch", REAL, "--set=max_len=600",
+      "--threads=1",
+      "for b in 1 2 3 4 5; do seq -f '%g 1 2 3 4' 2000 | "
+      "awk '{ print } NR % 500 == 0 { print \"\" }'; done",
+      0, 10000, 20 },
     { "attention", "models/attention.yaml", "--set=d_model=4,h=2,max_len=3",
       "--threads=1",
       "printf '\\n1 2 3 4\\n0 0 0 1\\n\\n1 0 0 0\\n\\n4 3 2 1\\n\\n\\n"

@@ -276,6 +276,32 @@ static void test_rows_in(void **state)
                     "a row each, and an empty one behind the last");
 }
 
+/* Blocks that are more rows than a batch are not cut: all answers are one. */
+static void test_many_rows_in(void **state)
+{
+    (void)state;
+    Spawned s;
+    Engine e = { 0 };
+    Buffer lines = { .arena = a };
+    for (int i = 0; i < 20 * 501; i++)
+        buffer_printf(&lines, i % 501 == 500 ? "\n" : "1 %d 2\n", i % 501 % 7);
+    build("tests/cli/real.yaml", "--set=max_len=600");
+    open_seeded(&e, "tests/cli/real.yaml", "max_len=600");
+    engine_close(&e);
+    for (int program = 0; program < 2; program++) {
+        const int code = program
+                           ? sh(&s, lines.at, "$M $W --scores --max-output=4")
+                           : RUN(&s, lines.at, attnc(), "run", "--ids",
+                                 "--scores", "--max-output=4",
+                                 "--set=max_len=600", "tests/cli/real.yaml");
+        const size_t n = strcspn(s.out, "\n") + 1;
+        assert_int_equal(code, 0);
+        assert_int_equal(strlen(s.out), 20 * n);
+        for (size_t i = 0; i < 20; i++)
+            assert_memory_equal(s.out + i * n, s.out, n);
+    }
+}
+
 /* A line of what goes in, or a block of lines. */
 static const char *lines_of(const Tensor *t)
 {
@@ -390,6 +416,7 @@ int main(void)
         TEST(test_encoder),
         TEST(test_threads),
         TEST(test_rows_in),
+        TEST(test_many_rows_in),
         TEST(test_golden),
         TEST(test_decoder),
     };
