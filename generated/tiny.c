@@ -5780,12 +5780,13 @@ static int search_copy(struct attn_search_state *s,
 {
     const struct attn_model *m = s->model;
     const int64_t width = m->input_width;
-    int32_t *ids = s->source_ids + at;
-    if (width > 0 && rows > 0) {
-        memcpy(s->source_input + at * width, r->input + from * width,
-               (size_t)(rows * width) * sizeof(float));
+    if (width > 0) {
+        if (rows > 0)
+            memcpy(s->source_input + at * width, r->input + from * width,
+                   (size_t)(rows * width) * sizeof(float));
         return 0;
     }
+    int32_t *ids = s->source_ids + at;
     for (int64_t j = 0; j < rows; j++)
         ids[j] = r->ids[from + j];
     return attn_check_ids(ids, rows,
