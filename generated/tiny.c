@@ -3340,7 +3340,7 @@ static void bind_weights(void *bound, const void *packed)
     w->target_positions = p + 23360;
     for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
         struct encoder_layer *x = &w->encoder[l];
-        const float *q = p + 2048 + l * 8544;
+        const float *q = p + l * 8544 + 2048;
 
         x->self_attn_qkv = q + 0;
         x->self_attn_qkv_bias = q + 3072;
@@ -3357,14 +3357,14 @@ static void bind_weights(void *bound, const void *packed)
     }
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         struct cross_layer *x = &w->cross[l];
-        const float *q = p + 19136 + l * 2112;
+        const float *q = p + l * 2112 + 19136;
 
         x->cross_attn_kv = q + 0;
         x->cross_attn_kv_bias = q + 2048;
     }
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         struct decoder_layer *x = &w->decoder[l];
-        const float *q = p + 23872 + l * 10720;
+        const float *q = p + l * 10720 + 23872;
 
         x->self_attn_qkv = q + 0;
         x->self_attn_qkv_bias = q + 3072;

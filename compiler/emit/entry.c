@@ -1,5 +1,6 @@
 /* entry.c: encode() and decode(): the arena's layout, then one call a
- * region, in order; layers that are alike are a loop.                       */
+ * region, in order; layers that repeat are loops.                           */
+#include "emit/loops.h"
 #include "emit/names.h"
 #include "emit/sections.h"
 
@@ -190,19 +191,6 @@ static int group_end(const Gen *g, int from)
     return to;
 }
 
-static bool same_calls(Gen *g, int a, int b, int n)
-{
-    const Region *r = g->p->region.at;
-    if (b + n > g->p->region.n || group_end(g, b) != b + n
-        || r[b].entry != r[a].entry || r[a].stack != r[b].stack
-        || !layers_alike(g, r[a].stack))
-        return false;
-    for (int i = 0; i < n; i++)
-        if (g->function_of[a + i] != g->function_of[b + i])
-            return false;
-    return true;
-}
-
 static void put_calls(Gen *g, Emit *e, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -225,29 +213,75 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
     }
 }
 
-static void put_layers(Gen *g, Emit *e, int from, int n, int layers)
+/* ---- layers ---- */
+
+typedef struct {     /* the layers that an entry calls one behind the other */
+    VEC(int) region; /* of each layer the first */
+    VEC(LoopItem) item;
+} Calls;
+
+enum { NumberLayer, NumberWeights }; /* of an item: the place of its weights */
+
+/* What is the same in layers that are alike: their steps, and what array their
+ * weights are in. */
+static const char *call_key(Gen *g, int from, int to)
 {
     const Region *r = &g->p->region.at[from];
+    Buffer key = { .arena = g->a };
+    buffer_printf(&key, "%s", layer_array(g, r->stack, r->layer));
+    for (int i = from; i < to; i++)
+        buffer_printf(&key, " %d", g->function_of[i]);
+    return key.at;
+}
+
+static void layer_calls(Gen *g, Emit *e, const void *of, int item,
+                        const LoopPath *path)
+{
+    const Calls *c = of;
+    const int from = c->region.at[item], to = group_end(g, from);
+    const Region *r = &g->p->region.at[from];
     bool weights = false, layer = false;
-    for (int i = 0; i < n; i++) {
-        weights |= function_of(g, from + i)->uses.weights;
-        layer |= function_of(g, from + i)->uses.layer;
+    for (int i = from; i < to; i++) {
+        weights |= function_of(g, i)->uses.weights;
+        layer |= function_of(g, i)->uses.layer;
     }
-    let(e, "from", "%d", r->layer);
-    let(e, "to", "%s",
-        r->layer == 0 ? layers_text(g, r->stack, layers)
-                      : arena_printf(g->a, "%d", r->layer + layers));
-    put(e, layers > 1 ? "for (int64_t l = $from; l < $to; l++) {\n" : "{\n");
-    let(e, "l", "%s", layers > 1 ? "l" : arena_printf(g->a, "%d", r->layer));
     if (weights) {
-        let(e, "w", "%s",
-            layer_weights(g, r->stack, r->layer, layers > 1 ? "l" : NULL));
-        put(e, "c.layer_weights = &c.w->$w;\n");
+        let(e, "w", "%s", layer_array(g, r->stack, r->layer));
+        let(e, "at", "%s", loop_number(g, c->item.at, path, NumberWeights));
+        put(e, "c.layer_weights = &c.w->$w[$at];\n");
     }
-    if (layer)
-        put(e, "c.layer = $l;\n");
-    put_calls(g, e, from, from + n);
-    put(e, "}\n");
+    if (layer) {
+        let(e, "at", "%s", loop_number(g, c->item.at, path, NumberLayer));
+        put(e, "c.layer = $at;\n");
+    }
+    put_calls(g, e, from, to);
+}
+
+/* From a region of a layer on; the first that is no layer's, or another
+ * entry's.
+ */
+static int put_layers(Gen *g, Emit *e, int from)
+{
+    const Region *r = g->p->region.at;
+    const Entry entry = r[from].entry;
+    Calls c = { 0 };
+    Index like = { 0 };
+    while (from < g->p->region.n && r[from].entry == entry
+           && r[from].layer >= 0) {
+        const int to = group_end(g, from);
+        const LoopItem item = {
+            .stack = r[from].stack,
+            .like = index_add(g->a, &like, call_key(g, from, to), from),
+            .number = { [NumberLayer] = r[from].layer,
+                        [NumberWeights] = layer_place(g, r[from].stack,
+                                                      r[from].layer) },
+        };
+        vec_push(g->a, &c.region, from);
+        vec_push(g->a, &c.item, item);
+        from = to;
+    }
+    put_loops(g, e, c.item.at, c.item.n, layer_calls, &c);
+    return from;
 }
 
 static void entry_function(Gen *g, Emit *e, Entry entry)
@@ -268,19 +302,14 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
              "&c, bound, b, arena", ";");
     for (int i = 0; i < p->region.n;) {
         const Region *r = &p->region.at[i];
-        const int n = group_end(g, i) - i;
-        int layers = 1;
-        if (r->entry != entry) {
-            i += n;
+        const int end = group_end(g, i);
+        if (r->entry == entry && r->layer >= 0) {
+            i = put_layers(g, e, i);
             continue;
         }
-        while (r->layer >= 0 && same_calls(g, i, i + layers * n, n))
-            layers++;
-        if (r->layer >= 0)
-            put_layers(g, e, i, n, layers);
-        else
-            put_calls(g, e, i, i + n);
-        i += layers * n;
+        if (r->entry == entry)
+            put_calls(g, e, i, end);
+        i = end;
     }
     put(e, "}\n\n");
 }

@@ -28,7 +28,9 @@ typedef struct { /* the layers of one stack (weights.c) */
     int n;                /* of layers that have weights */
     const char **members; /* text of each one's struct of weights */
     int *like;            /* the first layer with the same text */
-    bool alike;           /* all of them */
+    int *place;           /* of a layer among those */
+    int *count;           /* of a first layer: how many these are */
+    bool alike;           /* all that have weights */
 } Layers;
 
 typedef struct {

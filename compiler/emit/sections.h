@@ -14,11 +14,11 @@ void emit_comment(Gen *g, Emit *e); /* the first of the file */
 /* ----------------------------------------------------------- weights.c --- */
 void emit_weight_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
-/* "encoder[l]" or "encoder_2": member of struct weights; index NULL: that of
- * the layer. */
-const char *layer_weights(Gen *g, Stack stack, int layer, const char *index);
 const char *layer_type(Gen *g, Stack stack, int layer);
-bool layers_alike(Gen *g, Stack stack);
+/* The member of struct weights that is an array of a layer and those like it,
+ * and its place there. */
+const char *layer_array(Gen *g, Stack stack, int layer);
+int layer_place(const Gen *g, Stack stack, int layer);
 
 /* ------------------------------------------------------------ region.c --- */
 void make_functions(Gen *g); /* fills functions and function_of */

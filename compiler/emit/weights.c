@@ -1,6 +1,7 @@
 /* weights.c: the structs of weights, shapes beside their fields, and the
  * function that binds them to packed bytes. Layers with the same fields share
- * a struct; a stack whose layers are all alike is an array of it.           */
+ * a struct, and are an array of it.                                         */
+#include "emit/loops.h"
 #include "emit/names.h"
 #include "emit/sections.h"
 
@@ -54,14 +55,18 @@ static void compare_layers(Gen *g, Layers *s)
 {
     Index texts = { 0 };
     const size_t n = (size_t)s->n;
-    s->alike = true;
+    int kinds = 0;
     s->members = arena_alloc(g->a, n * sizeof *s->members);
     s->like = arena_alloc(g->a, n * sizeof *s->like);
+    s->place = arena_alloc(g->a, n * sizeof *s->place);
+    s->count = arena_alloc(g->a, n * sizeof *s->count);
     for (int l = 0; l < s->n; l++) {
         s->members[l] = members(g, s->stack, l);
         s->like[l] = index_add(g->a, &texts, s->members[l], l);
-        s->alike &= s->like[l] == 0;
+        s->place[l] = s->count[s->like[l]]++;
+        kinds += s->like[l] == l && *s->members[l];
     }
+    s->alike = kinds == 1;
 }
 
 static void find_layers(Gen *g)
@@ -78,25 +83,29 @@ static void find_layers(Gen *g)
         compare_layers(g, &g->layers[i]);
 }
 
-bool layers_alike(Gen *g, Stack stack)
+/* "encoder" or, where layers differ, "encoder_2": of those that are alike the
+ * first. */
+static const char *of_layers(Gen *g, Stack stack, int layer, const char *what)
 {
-    return g->layers[stack].alike;
+    const Layers *s = &g->layers[stack];
+    const char *name = stack_name[stack];
+    return s->alike ? arena_printf(g->a, "%s%s", name, what)
+                    : arena_printf(g->a, "%s%s_%d", name, what, s->like[layer]);
 }
 
 const char *layer_type(Gen *g, Stack stack, int layer)
 {
-    const Layers *s = &g->layers[stack];
-    const char *name = stack_name[stack];
-    return s->alike ? arena_printf(g->a, "%s_layer", name)
-                    : arena_printf(g->a, "%s_layer_%d", name, s->like[layer]);
+    return of_layers(g, stack, layer, "_layer");
 }
 
-const char *layer_weights(Gen *g, Stack stack, int layer, const char *index)
+const char *layer_array(Gen *g, Stack stack, int layer)
 {
-    if (!layers_alike(g, stack))
-        return arena_printf(g->a, "%s_%d", stack_name[stack], layer);
-    return index ? arena_printf(g->a, "%s[%s]", stack_name[stack], index)
-                 : arena_printf(g->a, "%s[%d]", stack_name[stack], layer);
+    return layer < g->layers[stack].n ? of_layers(g, stack, layer, "") : "";
+}
+
+int layer_place(const Gen *g, Stack stack, int layer)
+{
+    return layer < g->layers[stack].n ? g->layers[stack].place[layer] : 0;
 }
 
 static void layer_struct(Gen *g, Emit *e, const Layers *s, int layer)
@@ -110,17 +119,13 @@ static void layer_struct(Gen *g, Emit *e, const Layers *s, int layer)
 
 static void layer_members(Gen *g, Emit *e, const Layers *s)
 {
-    let(e, "stack", "%s", stack_name[s->stack]);
-    let(e, "n", "%s", layers_text(g, s->stack, s->n));
-    if (s->n && s->alike) {
-        let(e, "type", "%s", layer_type(g, s->stack, 0));
-        put(e, "struct $type $stack[$n];\n");
-        return;
-    }
     for (int l = 0; l < s->n; l++) {
+        if (s->like[l] != l || !*s->members[l])
+            continue;
         let(e, "type", "%s", layer_type(g, s->stack, l));
-        let(e, "name", "%s_%d", stack_name[s->stack], l);
-        put(e, "struct $type $name;\n");
+        let(e, "name", "%s", layer_array(g, s->stack, l));
+        let(e, "n", "%s", layers_text(g, s->stack, s->count[l]));
+        put(e, "struct $type $name[$n];\n");
     }
 }
 
@@ -157,7 +162,7 @@ void emit_weight_structs(Gen *g, Emit *e)
     find_layers(g);
     for (int i = 0; i < Stacks; i++)
         for (int l = 0; l < g->layers[i].n; l++)
-            if (g->layers[i].like[l] == l)
+            if (g->layers[i].like[l] == l && *g->layers[i].members[l])
                 layer_struct(g, e, &g->layers[i], l);
     put(e, "struct weights {\n");
     if (!g->p->block.n)
@@ -170,26 +175,6 @@ void emit_weight_structs(Gen *g, Emit *e)
 }
 
 /* ---- bind ---- */
-
-/* Bytes from one layer's weights to the next's; -1: not the same for all. */
-static int64_t layer_stride(Gen *g, const Layers *s)
-{
-    const Block *at = g->p->block.at;
-    const int first = first_block(g, s->stack, 0);
-    int64_t step = -1;
-    if (!s->alike)
-        return -1;
-    for (int l = 1; l < s->n; l++) {
-        int a = first, b = first_block(g, s->stack, l);
-        for (; a >= 0; a = at[a].of_layer, b = at[b].of_layer) {
-            if (step < 0)
-                step = at[b].at - at[a].at;
-            if (at[b].at - at[a].at != step * l)
-                return -1;
-        }
-    }
-    return s->n > 1 ? step : 0;
-}
 
 static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
 {
@@ -207,41 +192,65 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
     }
 }
 
-static void bind_layer(Gen *g, Emit *e, Stack stack, int layer)
+enum { NumberFrom, NumberPlace }; /* of an item: the first number, floats */
+
+typedef struct { /* the layers of a stack that have weights */
+    VEC(int) layer;
+    VEC(LoopItem) item;
+} Bound;
+
+static int64_t first_number(const Gen *g, Stack stack, int layer)
 {
+    return g->p->block.at[first_block(g, stack, layer)].at / 4;
+}
+
+static void bind_layer(Gen *g, Emit *e, const void *of, int item,
+                       const LoopPath *path)
+{
+    const Bound *s = of;
+    const Stack stack = s->item.at[item].stack;
+    const int layer = s->layer.at[item];
     let(e, "type", "%s", layer_type(g, stack, layer));
-    let(e, "layer", "%s", layer_weights(g, stack, layer, NULL));
-    put(e, "{\n"
-           "    struct $type *x = &w->$layer;\n"
-           "    const float *q = p;\n"
+    let(e, "array", "%s", layer_array(g, stack, layer));
+    let(e, "place", "%s", loop_number(g, s->item.at, path, NumberPlace));
+    let(e, "from", "%s", loop_number(g, s->item.at, path, NumberFrom));
+    put(e, "struct $type *x = &w->$array[$place];\n"
+           "const float *q = p + $from;\n"
            "\n");
-    bind_fields(g, e, stack, layer, 0);
-    put(e, "}\n");
+    bind_fields(g, e, stack, layer, first_number(g, stack, layer));
+}
+
+/* What is the same in layers that one loop binds: fields, how far apart. */
+static const char *bind_key(Gen *g, Stack stack, int layer)
+{
+    Buffer key = { .arena = g->a };
+    const int64_t from = first_number(g, stack, layer);
+    buffer_printf(&key, "%s", layer_array(g, stack, layer));
+    for (int i = first_block(g, stack, layer); i >= 0;) {
+        const Block *b = &g->p->block.at[i];
+        buffer_printf(&key, " %lld", (long long)(b->at / 4 - from));
+        i = b->of_layer;
+    }
+    return key.at;
 }
 
 static void bind_stack(Gen *g, Emit *e, const Layers *s)
 {
-    const int64_t step = layer_stride(g, s);
-    if (step < 0) {
-        for (int l = 0; l < s->n; l++)
-            bind_layer(g, e, s->stack, l);
-        return;
+    Bound bound = { 0 };
+    Index like = { 0 };
+    for (int l = 0; l < s->n; l++) {
+        if (!*s->members[l])
+            continue;
+        const LoopItem item = {
+            .stack = s->stack,
+            .like = index_add(g->a, &like, bind_key(g, s->stack, l), l),
+            .number = { [NumberFrom] = first_number(g, s->stack, l),
+                        [NumberPlace] = s->place[l] },
+        };
+        vec_push(g->a, &bound.layer, l);
+        vec_push(g->a, &bound.item, item);
     }
-    const int64_t from = g->p->block.at[first_block(g, s->stack, 0)].at / 4;
-    let(e, "n", "%s", layers_text(g, s->stack, s->n));
-    let(e, "type", "%s", layer_type(g, s->stack, 0));
-    let(e, "layer", "%s", layer_weights(g, s->stack, 0, "l"));
-    let(e, "from", "%lld", (long long)from);
-    const char *further = step ? arena_printf(g->a, " + l * %lld",
-                                              (long long)(step / 4))
-                               : ""; /* all layers have one's weights */
-    let(e, "further", "%s", further);
-    put(e, "for (int64_t l = 0; l < $n; l++) {\n"
-           "    struct $type *x = &w->$layer;\n"
-           "    const float *q = p + $from$further;\n"
-           "\n");
-    bind_fields(g, e, s->stack, 0, from);
-    put(e, "}\n");
+    put_loops(g, e, bound.item.at, bound.item.n, bind_layer, &bound);
 }
 
 void emit_bind(Gen *g, Emit *e)
@@ -261,7 +270,6 @@ void emit_bind(Gen *g, Emit *e)
            "\n");
     bind_fields(g, e, StackNone, -1, 0);
     for (int i = 0; i < Stacks; i++)
-        if (g->layers[i].n)
-            bind_stack(g, e, &g->layers[i]);
+        bind_stack(g, e, &g->layers[i]);
     put(e, "}\n\n");
 }

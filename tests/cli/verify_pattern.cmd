@@ -1,0 +1,1 @@
+0 verify tests/cli/pattern.yaml --seed=1 --backend=jit
