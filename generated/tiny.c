@@ -187,7 +187,10 @@ enum {
     ATTN_PAGE = 64,  /* positions of one page of a cache */
     ATTN_PANEL = 16, /* columns of a panel; of keys, positions */
     ATTN_SELF = 0,   /* the caches: of the decoder's own keys .. */
-    ATTN_CROSS = 1   /* .. and of the encoder's output */
+    ATTN_CROSS = 1,  /* .. and of the encoder's output; behind them those of
+                        layers that look back less far, or whose keys have
+                        other sizes */
+    ATTN_CACHES = 16 /* the most of all that a model has */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
@@ -213,20 +216,21 @@ struct attn_batch {
     const int32_t *past;   /* [sequences] decode: rows in the cache */
     const int32_t *select; /* [selected] decode: rows that want logits */
     int64_t selected;      /* not more than rows */
-    /* caches: page q of sequence s begins at
-     * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
-    float *pool[2]; /* at a multiple of 64 bytes */
-    const int32_t *pages[2];
-    int64_t table[2];           /* entries of a sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row of pages[CROSS] */
+    /* the model's caches: page q of sequence s begins at
+     * pool[c] + pages[c][s * table[c] + q] * cache[c].page_floats           */
+    float *pool[ATTN_CACHES]; /* at a multiple of 64 bytes */
+    const int32_t *pages[ATTN_CACHES];
+    int64_t table[ATTN_CACHES]; /* entries of a sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row of the cross caches'
+                                   tables of pages */
     const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    int64_t pool_pages[2];      /* pages of pool[] and rows of pages[CROSS]: */
-    int64_t sources;            /* checks alone look at these two */
-    const int32_t *prefix;      /* [sequences] masking prefix: keys that all
-                                   rows of a sequence see; NULL: none */
-    const int32_t *types;       /* [rows] token types; NULL: all 0 */
-    const float *input;         /* rows of numbers in place of ids; a class
-                                   token is not among them, but in output */
+    /* checks alone look at these: pages of pool[], rows of cross tables */
+    int64_t pool_pages[ATTN_CACHES], sources;
+    const int32_t *prefix; /* [sequences] masking prefix: keys that all
+                              rows of a sequence see; NULL: none */
+    const int32_t *types;  /* [rows] token types; NULL: all 0 */
+    const float *input;    /* rows of numbers in place of ids; a class
+                              token is not among them, but in output */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
@@ -265,10 +269,10 @@ struct encode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-    int64_t layer;
-    const struct steps *steps;   /* that are computed, of the rows .. */
-    int64_t row, rows;           /* .. from `row` on, `rows` of them */
-    int64_t block_rows;          /* as steps has it; never 0 */
+        float *cross;                /* its layer's, in page 0 of a cross cache */
+        const struct steps *steps;   /* that are computed, of the rows .. */
+        int64_t row, rows;           /* .. from `row` on, `rows` of them */
+        int64_t block_rows;          /* as steps has it; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn_keys;           /* 2048 floats a page */
@@ -289,10 +293,11 @@ struct decode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-    int64_t layer;
-    const struct steps *steps;   /* that are computed, of the rows .. */
-    int64_t row, rows;           /* .. from `row` on, `rows` of them */
-    int64_t block_rows;          /* as steps has it; never 0 */
+        float *self;                 /* its layer's, in page 0 of its cache */
+        float *cross;                /* its layer's, in page 0 of a cross cache */
+        const struct steps *steps;   /* that are computed, of the rows .. */
+        int64_t row, rows;           /* .. from `row` on, `rows` of them */
+        int64_t block_rows;          /* as steps has it; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn;                /* 32 floats a row */
@@ -468,7 +473,7 @@ static void encode(const void *bound, const struct attn_batch *b, void *arena)
     }
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         c.layer_weights = &c.w->cross[l];
-        c.layer = l;
+        c.cross = b->pool[1] + l * 4096;
         encode_rows(&c, b->rows, &cross_attn_kv_steps);
         run_step(b, b->rows, &cross_attn_pages_step, &c);
     }
@@ -484,7 +489,8 @@ static void decode(const void *bound, const struct attn_batch *b, void *arena)
     run_step(b, b->rows, &decoder_target_input_step, &c);
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         c.layer_weights = &c.w->decoder[l];
-        c.layer = l;
+        c.self = b->pool[0] + l * 4096;
+        c.cross = b->pool[1] + l * 4096;
         decode_rows(&c, b->rows, &decoder_self_attn_qkv_steps);
         run_step(b, b->rows, &decoder_self_attn_pages_step, &c);
         run_step(b, pairs_cached(b), &decoder_self_attn_step, &c);
@@ -2788,7 +2794,6 @@ static void cross_attn_kv(void *call, int64_t part, int64_t parts)
 static void cross_attn_pages(void *call, int64_t part, int64_t parts)
 {
     const struct encode *c = call;
-    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
 
@@ -2801,9 +2806,9 @@ static void cross_attn_pages(void *call, int64_t part, int64_t parts)
 
         for (int64_t i = row; i < b->start[s + 1]; i += n) {
             const int64_t id = page[at / 64];
-            float *k = b->pool[1] + layer * 4096 + head * 2048
+            float *k = c->cross + head * 2048
                        + id * 8192;
-            float *v = b->pool[1] + layer * 4096 + head * 2048 + 1024
+            float *v = c->cross + head * 2048 + 1024
                        + id * 8192;
 
             n = min(64 - at % 64, b->start[s + 1] - i);
@@ -2854,7 +2859,6 @@ static void decoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
 static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 {
     const struct decode *c = call;
-    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
 
@@ -2867,9 +2871,9 @@ static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 
         for (int64_t i = row; i < b->start[s + 1]; i += n) {
             const int64_t id = page[at / 64];
-            float *k = b->pool[0] + layer * 4096 + head * 2048
+            float *k = c->self + head * 2048
                        + id * 8192;
-            float *v = b->pool[0] + layer * 4096 + head * 2048 + 1024
+            float *v = c->self + head * 2048 + 1024
                        + id * 8192;
 
             n = min(64 - at % 64, b->start[s + 1] - i);
@@ -2886,7 +2890,6 @@ static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 static void decoder_self_attn(void *call, int64_t part, int64_t parts)
 {
     const struct decode *c = call;
-    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
     float *const scratch = c->scratch + part * 4656;
@@ -2896,8 +2899,8 @@ static void decoder_self_attn(void *call, int64_t part, int64_t parts)
         const int64_t row = b->start[s];
         struct keys m;
 
-        m.k = b->pool[0] + layer * 4096 + head * 2048;
-        m.v = b->pool[0] + layer * 4096 + head * 2048 + 1024;
+        m.k = c->self + head * 2048;
+        m.v = c->self + head * 2048 + 1024;
         m.k_page = 8192;
         m.v_page = 8192;
         m.page = b->pages[0] + s * b->table[0];
@@ -2960,7 +2963,6 @@ static void decoder_cross_attn_q(void *call, int64_t part, int64_t parts)
 static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
 {
     const struct decode *c = call;
-    const int64_t layer = c->layer;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
     float *const scratch = c->scratch + part * 4656;
@@ -2976,8 +2978,8 @@ static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
             end += 1;
         struct keys m;
 
-        m.k = b->pool[1] + layer * 4096 + head * 2048;
-        m.v = b->pool[1] + layer * 4096 + head * 2048 + 1024;
+        m.k = c->cross + head * 2048;
+        m.v = c->cross + head * 2048 + 1024;
         m.k_page = 8192;
         m.v_page = 8192;
         m.page = b->pages[1] + b->source[s] * b->table[1];
@@ -3427,6 +3429,22 @@ enum {
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
+/* What the pages of a cache hold. Layers whose keys and values have the same
+ * sizes, and that look back as far, share a cache: for each of the blocks, the
+ * (layer, head) pairs, keys [4][d_k][16], then values [v_panels][64][16]
+ * (panels of 16 columns). */
+struct attn_cache_layout {
+    int64_t of;          /* whose rows: ATTN_SELF, ATTN_CROSS */
+    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t blocks, d_k, v_panels;
+    int64_t window; /* rows that a row reads: itself and those just before
+                       it; 0: all */
+    int64_t states; /* floats that recurrent layers leave after a row; a page
+                       ends in two of them, after the last even row that it
+                       has and the last odd one, and zeros to a multiple of
+                       16 floats */
+};
+
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
@@ -3448,14 +3466,8 @@ struct attn_model {
     const char *command;    /* that packs its weights */
     int64_t bound_bytes;    /* of the struct that bind() fills, and room
                                for what bind() says */
-    /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
-     * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
-    int64_t page_floats[2]; /* 0: the model has no such cache */
-    int64_t blocks[2], d_k[2], v_panels[2];
-    int64_t states[2]; /* floats that recurrent layers leave after a row; a
-                          page ends in two of them, after the last even row
-                          that it has and the last odd one, and zeros to a
-                          multiple of 16 floats */
+    int64_t caches;         /* ATTN_SELF, ATTN_CROSS, and others */
+    struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
@@ -3533,16 +3545,22 @@ struct attn_hypothesis {   /* one answer; memory in the search's arena */
 
 /* Pages of keys and values, shared between sequences by counting. A slot is
  * one sequence's row in the table. Full pages are shared; an open page is
- * copied when a second writer needs it, the used part of it alone.          */
-struct attn_cache {
+ * copied when a second writer needs it, the used part of it alone. Pages that
+ * no later row reads are given back.                                        */
+struct attn_cache_group { /* one of the model's caches */
+    struct attn_cache_layout is;
+    int64_t which;      /* of the model's */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
     int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *length;    /* [slots] positions stored */
+    int32_t *first;     /* [slots] of its entries; those before it are gone */
     int32_t *refs;      /* [pages] readers of each page */
     int32_t *free_list; /* [pages] stack of free pages */
-    int64_t slots, width, pages, free_count;
-    int64_t page_floats, blocks, d_k, v_panels;
-    int64_t states; /* floats of a state; a page ends in two */
+    int64_t pages, free_count;
+};
+struct attn_cache {  /* all that are of ATTN_SELF, or of ATTN_CROSS */
+    int32_t *length; /* [slots] positions stored */
+    int64_t slots, width, groups;
+    struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
@@ -3575,12 +3593,13 @@ struct attn_stream {
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
-    char magic[8];         /* "ATTNST02" */
+    char magic[8];         /* "ATTNST03" */
     uint64_t hash;         /* of all that follows */
     int64_t bytes;         /* of all */
     uint64_t model;        /* its sizes, spec and weights, hashed */
     int64_t tokens, lead, read, source_rows; /* as in the stream */
-    /* int32_t tokens[]; the pages of the self, then of the cross cache */
+    /* int32_t tokens[]; the pages of each self, then of each cross cache, from
+     * the first that a later row may read; states */
 };
 
 #endif
@@ -3661,13 +3680,15 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p);
 #define ATTN_SEARCH_2
 
 /* ------------------------------------------------------------ cache.c --- */
-/* How large a cache is. `spare` pages more (negative: fewer) than
- * slots * ceil(length / 64), which is always enough.                        */
+/* How large a cache is: has it `spare` pages more (negative: fewer) than what
+ * is always enough, of each group ceil(length / 64) a slot, and no more than
+ * what its window and new rows lie in. */
 struct attn_cache_size {
     int64_t which; /* ATTN_SELF, ATTN_CROSS */
     int64_t slots;
     int64_t length; /* of each: positions, at most */
     int64_t spare;
+    int64_t rows; /* by which a slot is lengthened at once, at most; 0: any */
 };
 /* Bytes of such a cache; -1: too large for int64. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
@@ -3679,19 +3700,28 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at);
-/* The batch's sequence i reads and writes slot i of this cache. */
-ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
+/* The batch's sequence i reads and writes slot first + i of this cache. */
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b);
+/* The first page that a row behind `length` others reads, or the last of these,
+ * should it be read again.                                                  */
+ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
+                                  int64_t length);
+/* Rows of a sequence that are read at once, that windows may give their pages
+ * back before the last of them are read.                                    */
+ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
 /* What recurrent layers left after that row of the slot, the last of its page's
  * even or odd ones.                                                         */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row);
 /* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
- * open page that others also read is copied first. 0; or -1, and nothing has
- * changed but for that copy, when pages or the table do not suffice.        */
+ * open page that others also read is copied first. Pages that neither they nor
+ * the last row before them read are given back. 0; or -1, and nothing has
+ * changed, when pages or the table do not suffice.                          */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Forgets the positions from `length` on. */
+/* Forgets the positions from `length` on: all, or some of the last growth and
+ * the row before it.                                                        */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
                              int64_t length);
 /* Slot `to` becomes what slot `from` is: they share its pages. */
@@ -3699,7 +3729,8 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
 /* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
  * slots become empty. Nothing is copied but tables.                         */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
-                                 int64_t n, int32_t *scratch /* [n*width+n] */);
+                                 int64_t n,
+                                 int32_t *scratch /* [n*(width+2)] */);
 
 /* ------------------------------------------------------------- math.c --- */
 ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */
@@ -4331,13 +4362,15 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* The pages of so many positions, from a row of the table of pages on. */
-static int batch_pages(const struct batch_call *c, int which, int64_t row,
-                       int64_t positions)
+/* Of one cache: pages for `rows` positions behind `past`, and for those of the
+ * past that they read, in a row of the table of pages.                      */
+static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
+                       int64_t past, int64_t rows)
 {
     const struct attn_batch *b = c->b;
-    int64_t n = (positions + ATTN_PAGE - 1) / ATTN_PAGE;
-    if (n == 0 || c->m->page_floats[which] == 0)
+    const struct attn_cache_layout *cache = &c->m->cache[which];
+    int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
+    if (n == 0 || cache->page_floats == 0)
         return 0;
     if (!b->pool[which] || !b->pages[which])
         return ATTN_ERROR_NULL;
@@ -4345,11 +4378,24 @@ static int batch_pages(const struct batch_call *c, int which, int64_t row,
         return ATTN_ERROR_ALIGNED;
     if (n > b->table[which] || b->table[which] > ATTN_MOST)
         return ATTN_ERROR_TABLE;
-    int wrong = attn_check_ids(b->pages[which] + row * b->table[which], n,
-                               b->pool_pages[which]);
+    if (cache->window > 0)
+        first = attn_max(past + 1 - cache->window, 0) / ATTN_PAGE;
+    int wrong = attn_check_ids(b->pages[which] + row * b->table[which] + first,
+                               n - first, b->pool_pages[which]);
     if (wrong)
         return ATTN_ERROR_TABLE;
     return 0;
+}
+
+/* The same of all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+static int batch_pages(const struct batch_call *c, int of, int64_t row,
+                       int64_t past, int64_t rows)
+{
+    int wrong = 0;
+    for (int64_t i = 0; i < c->m->caches && wrong == 0; i++)
+        if (c->m->cache[i].of == of)
+            wrong = batch_table(c, i, row, past, rows);
+    return wrong;
 }
 
 /* Encode writes the cross cache. */
@@ -4363,7 +4409,7 @@ static int batch_written(const struct batch_call *c)
         int64_t rows = b->start[s + 1] - b->start[s];
         if (rows > 0)
             rows += c->m->class_token;
-        wrong = batch_pages(c, ATTN_CROSS, s, rows);
+        wrong = batch_pages(c, ATTN_CROSS, s, 0, rows);
     }
     return wrong;
 }
@@ -4381,7 +4427,7 @@ static int batch_past(const struct batch_call *c)
         int64_t rows = b->start[s + 1] - b->start[s];
         if (b->past[s] < 0 || b->past[s] > c->m->max_target - rows)
             return ATTN_ERROR_LENGTH;
-        wrong = batch_pages(c, ATTN_SELF, s, b->past[s] + rows);
+        wrong = batch_pages(c, ATTN_SELF, s, b->past[s], rows);
     }
     return wrong;
 }
@@ -4401,7 +4447,7 @@ static int batch_sources(const struct batch_call *c)
         int64_t rows = b->source_rows[b->source[s]];
         if (rows < 0 || rows > c->m->max_source)
             return ATTN_ERROR_LENGTH;
-        wrong = batch_pages(c, ATTN_CROSS, b->source[s], rows);
+        wrong = batch_pages(c, ATTN_CROSS, b->source[s], 0, rows);
     }
     return wrong;
 }
@@ -4659,32 +4705,65 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least)
  * refs[page] is the number of slots whose table names the page. A page with
  * one reader may be written; a page with more is full, or open and copied
  * before a write (copy on write, so the last of its readers just keeps it).
- * Distinct pages are never more than table entries in use: slots * width
- * pages are always enough.                                                  */
+ * Distinct pages are never more than table entries in use: slots * width pages
+ * are always enough, and fewer where a window gives them back.
+ *
+ * All groups of a cache have the same slots of the same lengths.            */
+
+/* Rows that are read at once: so few that pages of windows are given back soon,
+ * so many that products have enough of them.                                */
+enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
 static int64_t cache_pages_of(int64_t length)
 {
     return (length + ATTN_PAGE - 1) / ATTN_PAGE;
 }
 
+ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
+                                  int64_t length)
+{
+    if (is->window == 0)
+        return 0;
+    return attn_max(length - is->window, 0) / ATTN_PAGE;
+}
+
+/* The pages that a slot may have at once. */
+static int64_t cache_slot_pages(const struct attn_cache_layout *is,
+                                const struct attn_cache_size *size)
+{
+    int64_t all = cache_pages_of(size->length);
+    if (is->window == 0 || size->rows == 0)
+        return all;
+    if (is->window > size->length || size->rows > size->length)
+        return all;
+    /* so many positions, and their first may be the last of its page */
+    return attn_min(all, cache_pages_of(is->window + size->rows - 1) + 1);
+}
+
 static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
                           const struct attn_cache_size *size,
                           struct attn_memory *memory)
 {
+    const int64_t word = sizeof(int32_t);
+    memset(c, 0, sizeof *c);
     c->slots = size->slots;
     c->width = cache_pages_of(size->length);
-    c->table = attn_take(memory, c->slots * c->width, sizeof(int32_t));
-    c->pages = c->slots * c->width + size->spare;
-    c->page_floats = m->page_floats[size->which];
-    c->blocks = m->blocks[size->which];
-    c->d_k = m->d_k[size->which];
-    c->v_panels = m->v_panels[size->which];
-    c->states = m->states[size->which];
-    c->length = attn_take(memory, c->slots, sizeof(int32_t));
-    c->refs = attn_take(memory, c->pages, sizeof(int32_t));
-    c->free_list = attn_take(memory, c->pages, sizeof(int32_t));
-    c->pool = attn_take(memory, c->pages,
-                        c->page_floats * (int64_t)sizeof(float));
+    c->length = attn_take(memory, c->slots, word);
+    for (int64_t i = 0; i < m->caches; i++) {
+        struct attn_cache_group *g = &c->group[c->groups];
+        if (m->cache[i].of != size->which)
+            continue;
+        g->is = m->cache[i];
+        g->which = i;
+        g->table = attn_take(memory, c->slots * c->width, word);
+        g->first = attn_take(memory, c->slots, word);
+        g->pages = c->slots * cache_slot_pages(&g->is, size) + size->spare;
+        g->refs = attn_take(memory, g->pages, word);
+        g->free_list = attn_take(memory, g->pages, word);
+        g->pool = attn_take(memory, g->pages,
+                            g->is.page_floats * (int64_t)sizeof(float));
+        c->groups++;
+    }
 }
 
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
@@ -4694,7 +4773,7 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
     struct attn_cache c;
     if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
         || size->length > INT32_MAX || size->spare > INT32_MAX
-        || size->spare < -INT32_MAX)
+        || size->spare < -INT32_MAX || size->rows < 0)
         return -1;
     if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
         return -1; /* a table names 2^31 - 1 */
@@ -4709,12 +4788,16 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
     struct attn_memory memory;
     attn_memory_open(&memory, at);
     cache_lay_out(c, m, size, &memory);
-    memset(c->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
     memset(c->length, 0, (size_t)c->slots * sizeof(int32_t));
-    memset(c->refs, 0, (size_t)c->pages * sizeof(int32_t));
-    for (int64_t i = 0; i < c->pages; i++) /* page 0 is taken first */
-        c->free_list[i] = (int32_t)(c->pages - 1 - i);
-    c->free_count = c->pages;
+    for (int64_t i = 0; i < c->groups; i++) {
+        struct attn_cache_group *g = &c->group[i];
+        memset(g->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
+        memset(g->first, 0, (size_t)c->slots * sizeof(int32_t));
+        memset(g->refs, 0, (size_t)g->pages * sizeof(int32_t));
+        for (int64_t q = 0; q < g->pages; q++) /* page 0 is taken first */
+            g->free_list[q] = (int32_t)(g->pages - 1 - q);
+        g->free_count = g->pages;
+    }
 }
 
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
@@ -4728,67 +4811,80 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
 }
 
 /* Of both states of a page. */
-static int64_t cache_states_floats(const struct attn_cache *c)
+static int64_t cache_states_floats(const struct attn_cache_group *g)
 {
-    return (2 * c->states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
+    return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
 /* Where the states after a page's last rows lie. */
-static float *cache_states(const struct attn_cache *c, int64_t page)
+static float *cache_states(const struct attn_cache_group *g, int64_t page)
 {
-    return c->pool + (page + 1) * c->page_floats - cache_states_floats(c);
+    return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
 }
 
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row)
 {
-    const int64_t page = c->table[slot * c->width + row / ATTN_PAGE];
-    return cache_states(c, page) + row % 2 * c->states;
+    const struct attn_cache_group *g = &c->group[0];
+    const int64_t page = g->table[slot * c->width + row / ATTN_PAGE];
+    return cache_states(g, page) + row % 2 * g->is.states;
 }
 
-ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b)
 {
-    b->pool[which] = c->pool;
-    b->pages[which] = c->table;
-    b->table[which] = c->width;
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct attn_cache_group *g = &c->group[i];
+        b->pool[g->which] = g->pool;
+        b->pages[g->which] = g->table + first * c->width;
+        b->table[g->which] = c->width;
+    }
 }
 
-static int32_t cache_take_page(struct attn_cache *c)
+ATTN_API int64_t attn_cache_rows(const struct attn_model *m)
 {
-    c->free_count--;
-    int32_t page = c->free_list[c->free_count];
-    c->refs[page] = 1;
-    memset(cache_states(c, page), 0,
-           (size_t)cache_states_floats(c) * sizeof(float));
+    int64_t rows = CACHE_MOST_ROWS;
+    for (int64_t i = 0; i < m->caches; i++)
+        if (m->cache[i].window > 0)
+            rows = attn_min(rows, m->cache[i].window / 4);
+    return attn_max(rows / ATTN_PAGE * ATTN_PAGE, CACHE_LEAST_ROWS);
+}
+
+static int32_t cache_take_page(struct attn_cache_group *g)
+{
+    g->free_count--;
+    int32_t page = g->free_list[g->free_count];
+    g->refs[page] = 1;
+    memset(cache_states(g, page), 0,
+           (size_t)cache_states_floats(g) * sizeof(float));
     return page;
 }
 
-static void cache_drop_page(struct attn_cache *c, int32_t page)
+static void cache_drop_page(struct attn_cache_group *g, int32_t page)
 {
-    c->refs[page]--;
-    if (c->refs[page] == 0) {
-        c->free_list[c->free_count] = page;
-        c->free_count++;
+    g->refs[page]--;
+    if (g->refs[page] == 0) {
+        g->free_list[g->free_count] = page;
+        g->free_count++;
     }
 }
 
 /* The first `used` positions: whole panels of 16 keys, rows of values. */
-static void cache_copy_page(const struct attn_cache *c, int32_t to,
+static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
-    int64_t panel = c->d_k * ATTN_PANEL;
+    int64_t panel = g->is.d_k * ATTN_PANEL;
     int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
-    float *out = c->pool + to * c->page_floats;
-    const float *in = c->pool + from * c->page_floats;
+    float *out = g->pool + to * g->is.page_floats;
+    const float *in = g->pool + from * g->is.page_floats;
 
-    memcpy(cache_states(c, to), cache_states(c, from),
-           (size_t)cache_states_floats(c) * sizeof(float));
-    for (int64_t b = 0; b < c->blocks; b++) {
+    memcpy(cache_states(g, to), cache_states(g, from),
+           (size_t)cache_states_floats(g) * sizeof(float));
+    for (int64_t b = 0; b < g->is.blocks; b++) {
         memcpy(out, in, (size_t)keys * sizeof(float));
         out += ATTN_PAGE / ATTN_PANEL * panel;
         in += ATTN_PAGE / ATTN_PANEL * panel;
-        for (int64_t v = 0; v < c->v_panels; v++) {
+        for (int64_t v = 0; v < g->is.v_panels; v++) {
             memcpy(out, in, (size_t)used * ATTN_PANEL * sizeof(float));
             out += ATTN_PAGE * ATTN_PANEL;
             in += ATTN_PAGE * ATTN_PANEL;
@@ -4796,38 +4892,84 @@ static void cache_copy_page(const struct attn_cache *c, int32_t to,
     }
 }
 
+struct cache_growth { /* of a slot in one group */
+    int32_t *table;
+    int64_t first;      /* page that is still read; those before it go */
+    int64_t have, want; /* pages: before, after */
+    int64_t used;       /* rows of the last page; 0: it is full */
+    int copies;         /* that page has other readers */
+};
+
+static void cache_plan_growth(struct cache_growth *w,
+                              const struct attn_cache *c,
+                              const struct attn_cache_group *g, int64_t slot,
+                              int64_t rows)
+{
+    int64_t length = c->length[slot];
+    w->table = g->table + slot * c->width;
+    w->first = attn_max(g->first[slot], attn_cache_first(&g->is, length));
+    w->have = cache_pages_of(length);
+    w->want = cache_pages_of(length + rows);
+    w->used = length % ATTN_PAGE;
+    w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
+}
+
+/* Are there pages for it, with those that are given back? */
+static int cache_has_room(const struct cache_growth *w,
+                          const struct attn_cache_group *g, int64_t slot)
+{
+    int64_t free = g->free_count;
+    for (int64_t q = g->first[slot]; q < w->first; q++)
+        if (g->refs[w->table[q]] == 1)
+            free++;
+    return w->want - w->have + w->copies <= free;
+}
+
+static void cache_grow_group(const struct cache_growth *w,
+                             struct attn_cache_group *g, int64_t slot)
+{
+    for (int64_t q = g->first[slot]; q < w->first; q++)
+        cache_drop_page(g, w->table[q]);
+    g->first[slot] = (int32_t)w->first;
+    if (w->copies) {
+        int32_t shared = w->table[w->have - 1];
+        int32_t own = cache_take_page(g);
+        cache_copy_page(g, own, shared, w->used);
+        cache_drop_page(g, shared);
+        w->table[w->have - 1] = own;
+    }
+    for (int64_t q = w->have; q < w->want; q++)
+        w->table[q] = cache_take_page(g);
+}
+
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
 {
-    int32_t *table = c->table + slot * c->width;
-    int64_t length = c->length[slot];
-    int64_t have = cache_pages_of(length);
-    int64_t want = cache_pages_of(length + rows);
-    int64_t used = length % ATTN_PAGE;
-    if (want > c->width)
+    struct cache_growth w;
+    if (cache_pages_of(c->length[slot] + rows) > c->width)
         return -1;
-    if (used > 0 && rows > 0 && c->refs[table[have - 1]] > 1) {
-        if (c->free_count < 1)
+    for (int64_t i = 0; i < c->groups; i++) {
+        cache_plan_growth(&w, c, &c->group[i], slot, rows);
+        if (!cache_has_room(&w, &c->group[i], slot))
             return -1;
-        int32_t shared = table[have - 1];
-        int32_t own = cache_take_page(c);
-        cache_copy_page(c, own, shared, used);
-        cache_drop_page(c, shared);
-        table[have - 1] = own;
     }
-    if (want - have > c->free_count)
-        return -1;
-    for (int64_t q = have; q < want; q++)
-        table[q] = cache_take_page(c);
-    c->length[slot] = (int32_t)(length + rows);
+    for (int64_t i = 0; i < c->groups; i++) {
+        cache_plan_growth(&w, c, &c->group[i], slot, rows);
+        cache_grow_group(&w, &c->group[i], slot);
+    }
+    c->length[slot] += (int32_t)rows;
     return 0;
 }
 
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot, int64_t length)
 {
-    const int32_t *table = c->table + slot * c->width;
-    int64_t n = cache_pages_of(c->length[slot]);
-    for (int64_t q = cache_pages_of(length); q < n; q++)
-        cache_drop_page(c, table[q]);
+    int64_t n = cache_pages_of(c->length[slot]), keep = cache_pages_of(length);
+    for (int64_t i = 0; i < c->groups; i++) {
+        struct attn_cache_group *g = &c->group[i];
+        for (int64_t q = attn_max(g->first[slot], keep); q < n; q++)
+            cache_drop_page(g, g->table[slot * c->width + q]);
+        if (length == 0)
+            g->first[slot] = 0;
+    }
     c->length[slot] = (int32_t)length;
 }
 
@@ -4836,40 +4978,68 @@ ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
     attn_cache_cut(c, slot, 0);
 }
 
+/* The pages of a slot, read once more, go to `table`. */
+static void cache_read_again(const struct attn_cache *c,
+                             struct attn_cache_group *g, int64_t slot,
+                             int32_t *table)
+{
+    int64_t n = cache_pages_of(c->length[slot]);
+    for (int64_t q = g->first[slot]; q < n; q++) {
+        table[q] = g->table[slot * c->width + q];
+        g->refs[table[q]]++;
+    }
+}
+
 ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
 {
-    int32_t *table = c->table + to * c->width;
-    int64_t n = cache_pages_of(c->length[from]);
     if (from == to)
         return;
     attn_cache_release(c, to);
-    for (int64_t q = 0; q < n; q++) {
-        table[q] = c->table[from * c->width + q];
-        c->refs[table[q]]++;
+    for (int64_t i = 0; i < c->groups; i++) {
+        struct attn_cache_group *g = &c->group[i];
+        cache_read_again(c, g, from, g->table + to * c->width);
+        g->first[to] = g->first[from];
     }
     c->length[to] = c->length[from];
+}
+
+/* Of one group; `length` has what the slots' will be. */
+static void cache_reorder_group(struct attn_cache *c,
+                                struct attn_cache_group *g,
+                                const int32_t *parent, int64_t n,
+                                const int32_t *length, int32_t *scratch)
+{
+    int32_t *first = scratch + n * c->width;
+    for (int64_t i = 0; i < n; i++) { /* the new readers first, */
+        first[i] = g->first[parent[i]];
+        cache_read_again(c, g, parent[i], scratch + i * c->width);
+    }
+    for (int64_t i = 0; i < c->slots; i++) { /* so none is freed here */
+        int64_t pages = cache_pages_of(c->length[i]);
+        for (int64_t q = g->first[i]; q < pages; q++)
+            cache_drop_page(g, g->table[i * c->width + q]);
+        g->first[i] = 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t pages = cache_pages_of(length[i]);
+        for (int64_t q = first[i]; q < pages; q++)
+            g->table[i * c->width + q] = scratch[i * c->width + q];
+        g->first[i] = first[i];
+    }
 }
 
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n, int32_t *scratch)
 {
-    int32_t *length = scratch + n * c->width;
-    for (int64_t i = 0; i < n; i++) { /* the new readers first, */
-        const int32_t *from = c->table + parent[i] * c->width;
-        int64_t pages = cache_pages_of(c->length[parent[i]]);
+    int32_t *length = scratch + n * (c->width + 1);
+    for (int64_t i = 0; i < n; i++)
         length[i] = c->length[parent[i]];
-        for (int64_t q = 0; q < pages; q++) {
-            scratch[i * c->width + q] = from[q];
-            c->refs[from[q]]++;
-        }
-    }
-    for (int64_t i = 0; i < c->slots; i++) /* so none is freed here */
-        attn_cache_release(c, i);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t pages = cache_pages_of(length[i]);
-        memcpy(c->table + i * c->width, scratch + i * c->width,
-               (size_t)pages * sizeof(int32_t));
-        c->length[i] = length[i];
+    for (int64_t i = 0; i < c->groups; i++)
+        cache_reorder_group(c, &c->group[i], parent, n, length, scratch);
+    for (int64_t i = 0; i < c->slots; i++) {
+        c->length[i] = 0;
+        if (i < n)
+            c->length[i] = length[i];
     }
 }
 
@@ -5652,11 +5822,12 @@ static void search_lay_out_caches(struct attn_search_state *s,
     /* Of the pages of a source only the last is not full. */
     int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
-    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0 };
-    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0 };
+    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
+    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
 
     self.slots = n * s->o->beam;
     self.length = s->positions;
+    self.rows = attn_cache_rows(s->model);
     attn_cache_take(&s->self, s->model, &self, at);
     cross.slots = n;
     cross.length = s->longest;
@@ -5705,9 +5876,11 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
+    /* read before the first token is chosen, so many of a sentence at once */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
+    first = attn_min(first, n * attn_cache_rows(m));
 
     if (s->o->sampling.temperature > 0.0f)
         s->order = attn_take(at, m->target_vocab, word);
@@ -5725,7 +5898,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->select = attn_take(at, slots, word);
     s->source = attn_take(at, slots, word);
     s->parents = attn_take(at, slots, word);
-    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 2), word);
+    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
     s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
@@ -5827,7 +6000,7 @@ static int search_read(struct attn_search_state *s)
     b->start = s->source_start;
     b->ids = s->source_ids;
     b->input = s->source_input;
-    attn_cache_bind(&s->cross, ATTN_CROSS, b);
+    attn_cache_bind(&s->cross, 0, b);
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
@@ -5867,53 +6040,81 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* -------------------------------------------------------------- steps --- */
 
-/* What the decoder reads first of sentence i; returns how many. */
-static int64_t search_first_ids(const struct attn_search_state *s, int64_t i,
-                                int32_t *ids)
+/* Token j of those that the decoder reads of a hypothesis: what comes before
+ * the answer, then the answer's. */
+static int32_t search_token(const struct attn_search_state *s, int64_t i,
+                            int64_t h, int64_t j)
 {
     const struct attn_beam *b = &s->beam[i];
-    int64_t n = 0;
     if (s->o->start >= 0) {
-        ids[n] = s->o->start;
-        n++;
+        if (j == 0)
+            return s->o->start;
+        j--;
     }
     if (s->model->kind == ATTN_DECODER) {
-        for (int64_t j = s->source_start[i]; j < s->source_start[i + 1]; j++) {
-            ids[n] = s->source_ids[j];
-            n++;
-        }
+        if (j < s->source_rows_of[i])
+            return s->source_ids[s->source_start[i] + j];
+        j -= s->source_rows_of[i];
     }
-    memcpy(ids + n, b->tokens, (size_t)b->length * sizeof *ids);
-    return n + b->length;
+    return b->tokens[h * b->width + j];
 }
 
-/* Fills the batch with the unread tokens of all open hypotheses: what comes
- * before the answer at first, then the last token of each.                  */
-static int search_fill(struct attn_search_state *s, int first)
+/* Tokens of an open hypothesis in that slot that are not in the cache. */
+static int64_t search_unread(const struct attn_search_state *s, int64_t i,
+                             int64_t slot)
+{
+    return attn_search_lead(s->model, s->o, s->source_rows_of[i])
+         + s->beam[i].length - s->self.length[slot];
+}
+
+static int64_t search_most_unread(const struct attn_search_state *s)
+{
+    int64_t slot = 0, most = 0;
+    for (int64_t i = 0; i < s->sentences; i++)
+        for (int64_t h = 0; h < s->beam[i].open; h++) {
+            most = attn_max(most, search_unread(s, i, slot));
+            slot++;
+        }
+    return most;
+}
+
+/* `n` tokens more of a hypothesis are the rows of the batch from `row` on. */
+static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
+                      int64_t slot, int64_t row, int64_t n)
+{
+    const int64_t past = s->self.length[slot];
+    s->start[slot] = (int32_t)row;
+    s->past[slot] = (int32_t)past;
+    s->source[slot] = (int32_t)i;
+    s->select[slot] = (int32_t)(row + n - 1);
+    for (int64_t j = 0; j < n; j++)
+        s->ids[row + j] = search_token(s, i, h, past + j);
+    return attn_cache_grow(&s->self, slot, n);
+}
+
+/* Fills the batch with the unread tokens of all open hypotheses, whose last
+ * ones' logits are wanted; where some have more than are read at once, with the
+ * first of these alone, of which none is.                                   */
+static int search_fill(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
+    const int64_t most = attn_cache_rows(s->model);
+    const int ahead = search_most_unread(s) > most;
     int64_t row = 0, slot = 0;
     for (int64_t i = 0; i < s->sentences; i++) {
-        const struct attn_beam *beam = &s->beam[i];
-        for (int64_t h = 0; h < beam->open; h++) {
-            int64_t n = 1;
-            if (first)
-                n = search_first_ids(s, i, s->ids + row);
-            else
-                s->ids[row] = beam->tokens[h * beam->width + beam->length - 1];
-            s->start[slot] = (int32_t)row;
-            s->past[slot] = s->self.length[slot];
-            s->source[slot] = (int32_t)i;
-            if (attn_cache_grow(&s->self, slot, n) < 0)
+        for (int64_t h = 0; h < s->beam[i].open; h++) {
+            int64_t n = search_unread(s, i, slot);
+            if (ahead)
+                n = n > most ? most : 0;
+            if (search_add(s, i, h, slot, row, n) < 0)
                 return ATTN_ERROR_ROOM;
             row += n;
-            s->select[slot] = (int32_t)(row - 1);
             slot++;
         }
     }
     s->start[slot] = (int32_t)row;
     b->sequences = slot;
-    b->selected = slot;
+    b->selected = ahead ? 0 : slot;
     b->rows = row;
     return 0;
 }
@@ -5927,7 +6128,7 @@ static void search_point(struct attn_search_state *s)
     b->select = s->select;
     b->source = s->source;
     b->source_rows = s->source_rows_of;
-    attn_cache_bind(&s->self, ATTN_SELF, b);
+    attn_cache_bind(&s->self, 0, b);
     b->output = s->logits;
 }
 
@@ -5984,11 +6185,13 @@ static int search_run(struct attn_search_state *s)
     for (int64_t i = 0; i < s->sentences; i++)
         open += s->beam[i].open;
     search_point(s);
-    for (int first = 1; open > 0; first = 0) {
-        int wrong = search_fill(s, first);
+    while (open > 0) {
+        int wrong = search_fill(s);
         if (wrong)
             return wrong;
         s->model->decode(s->bound, &s->batch, s->arena);
+        if (s->batch.selected == 0)
+            continue;
         open = search_choose(s);
         attn_cache_reorder(&s->self, s->parents, open, s->scratch);
     }
@@ -6073,8 +6276,6 @@ ATTN_API int attn_search(const struct attn_search_request *r,
  * A stream is a list of tokens, of which the first are read: they are in its
  * slot of the self cache. The next token is chosen once all are.            */
 
-enum { STREAM_ROWS = 512 }; /* read in one call, at most */
-
 /* -------------------------------------------------------------- memory --- */
 
 static int stream_sizes(const struct attn_model *m,
@@ -6103,11 +6304,12 @@ static void stream_lay_out(struct attn_stream_room *room,
                            int64_t source_rows, struct attn_memory *at)
 {
     const struct attn_model *m = r->model;
-    int64_t rows = attn_min(r->tokens, STREAM_ROWS);
+    int64_t chunk = attn_cache_rows(m), rows = attn_min(r->tokens, chunk);
     int64_t positions = attn_min(r->tokens, m->max_target);
     int64_t parts = attn_parts(r->o->parallel);
-    const struct attn_cache_size self = { ATTN_SELF, r->streams, positions, 0 };
-    const struct attn_cache_size cross = { ATTN_CROSS, 1, source_rows, 0 };
+    const struct attn_cache_size self = { ATTN_SELF, r->streams, positions, 0,
+                                          chunk };
+    const struct attn_cache_size cross = { ATTN_CROSS, 1, source_rows, 0, 0 };
     memset(room, 0, sizeof *room);
     room->width = r->tokens;
     room->streams = r->streams;
@@ -6205,7 +6407,7 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.rows = n;
     b.start = start;
     b.ids = ids;
-    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
+    attn_cache_bind(&r->cross, 0, &b);
     s->model->encode(s->bound, &b, r->arena);
     return 0;
 }
@@ -6277,12 +6479,11 @@ static int stream_read(struct attn_stream *s, int64_t to)
     b.source_rows = &r->source_rows;
     b.parallel = s->o.parallel;
     b.output = r->logits;
-    attn_cache_bind(&r->self, ATTN_SELF, &b);
-    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
-    b.pages[ATTN_SELF] += s->slot * r->self.width;
+    attn_cache_bind(&r->self, s->slot, &b);
+    attn_cache_bind(&r->cross, 0, &b);
     start[0] = 0;
     while (s->read < to) {
-        int64_t n = attn_min(to - s->read, STREAM_ROWS);
+        int64_t n = attn_min(to - s->read, attn_cache_rows(s->model));
         start[1] = (int32_t)n;
         past = (int32_t)s->read;
         select = (int32_t)(n - 1);
@@ -6373,8 +6574,8 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
 }
 
 /* state.c: a stream as bytes, and back. A head, the tokens, then the used part
- * of every page: of the self cache, then of the cross cache. Whoever restores
- * it goes on with the same bits.
+ * of every page that a later row may read: of each self cache, then of each
+ * cross cache. Whoever restores it goes on with the same bits.
  *
  * One walk writes the bytes and reads them.                                 */
 
@@ -6421,13 +6622,13 @@ static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
     }
 }
 
-static void state_page(struct state_walk *w, const struct attn_cache *c,
+static void state_page(struct state_walk *w, const struct attn_cache_group *g,
                        float *page, int64_t used)
 {
-    for (int64_t b = 0; b < c->blocks; b++) {
-        state_keys(w, page, c->d_k, used);
-        page += ATTN_PAGE * c->d_k;
-        for (int64_t v = 0; v < c->v_panels; v++) {
+    for (int64_t b = 0; b < g->is.blocks; b++) {
+        state_keys(w, page, g->is.d_k, used);
+        page += ATTN_PAGE * g->is.d_k;
+        for (int64_t v = 0; v < g->is.v_panels; v++) {
             state_move(w, page, used * ATTN_PANEL * (int64_t)sizeof(float));
             page += ATTN_PAGE * ATTN_PANEL;
         }
@@ -6437,11 +6638,15 @@ static void state_page(struct state_walk *w, const struct attn_cache *c,
 static void state_slot(struct state_walk *w, const struct attn_cache *c,
                        int64_t slot)
 {
-    int64_t length = c->length[slot];
-    for (int64_t first = 0; first < length; first += ATTN_PAGE) {
-        int64_t page = c->table[slot * c->width + first / ATTN_PAGE];
-        state_page(w, c, c->pool + page * c->page_floats,
-                   attn_min(length - first, ATTN_PAGE));
+    const int64_t length = c->length[slot];
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct attn_cache_group *g = &c->group[i];
+        const int32_t *table = g->table + slot * c->width;
+        int64_t at = attn_cache_first(&g->is, length) * ATTN_PAGE;
+        for (; at < length; at += ATTN_PAGE)
+            state_page(w, g,
+                       g->pool + table[at / ATTN_PAGE] * g->is.page_floats,
+                       attn_min(length - at, ATTN_PAGE));
     }
 }
 
@@ -6450,11 +6655,11 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
 static void state_steps(struct state_walk *w, const struct attn_cache *c,
                         int64_t slot)
 {
-    const int64_t length = c->length[slot];
-    for (int64_t row = length - 2; row < length && c->states; row++)
+    const int64_t length = c->length[slot], states = c->group[0].is.states;
+    for (int64_t row = length - 2; row < length && states; row++)
         if (row >= 0)
             state_move(w, attn_cache_state(c, slot, row),
-                       c->states * (int64_t)sizeof(float));
+                       states * (int64_t)sizeof(float));
 }
 
 /* All that follows the head. */
@@ -6472,16 +6677,28 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 
 /* ---------------------------------------------------------------- size --- */
 
-/* Of the rows of a slot: keys in panels of 16, the last with zeros. */
-static int64_t state_rows_size(const struct attn_model *m, int which,
-                               int64_t rows)
+/* Of the rows of a slot in one cache: keys in panels of 16, the last with
+ * zeros.
+ */
+static int64_t state_group_size(const struct attn_cache_layout *is,
+                                int64_t length)
 {
+    const int64_t rows = length - attn_cache_first(is, length) * ATTN_PAGE;
     const int64_t keys = (rows + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL
-                       * m->d_k[which];
-    const int64_t values = rows * ATTN_PANEL * m->v_panels[which];
-    const int64_t states = attn_min(rows, 2) * m->states[which];
-    return (m->blocks[which] * (keys + values) + states)
-         * (int64_t)sizeof(float);
+                       * is->d_k;
+    const int64_t values = rows * ATTN_PANEL * is->v_panels;
+    const int64_t states = attn_min(length, 2) * is->states;
+    return (is->blocks * (keys + values) + states) * (int64_t)sizeof(float);
+}
+
+/* In all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->caches; i++)
+        if (m->cache[i].of == of)
+            n += state_group_size(&m->cache[i], rows);
+    return n;
 }
 
 /* Of a state with that many tokens, rows in its self cache, source rows. */
@@ -6498,25 +6715,27 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
 
 /* ---------------------------------------------------------------- hash --- */
 
-enum { STATE_SEED_MODEL = 1, STATE_SEED_CONTENTS = 2, STATE_SEED_WEIGHTS = 3 };
+enum {
+    STATE_SEED_MODEL = 1,
+    STATE_SEED_CONTENTS = 2,
+    STATE_SEED_WEIGHTS = 3,
+    STATE_SEED_CACHES = 4
+};
 
 /* Of what a cache's contents mean. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
-    int64_t sizes[15];
+    int64_t sizes[8];
     sizes[0] = (int64_t)m->weights_hash;
     sizes[1] = (int64_t)weights;
     sizes[2] = m->kind;
     sizes[3] = m->d_model;
     sizes[4] = m->source_vocab;
     sizes[5] = m->target_vocab;
-    for (int c = 0; c < 2; c++) {
-        sizes[6 + c] = m->page_floats[c];
-        sizes[8 + c] = m->blocks[c];
-        sizes[10 + c] = m->d_k[c];
-        sizes[12 + c] = m->v_panels[c];
-    }
-    sizes[14] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
+    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
+    sizes[7] = (int64_t)attn_hash(m->cache,
+                                  m->caches * (int64_t)sizeof *m->cache,
+                                  STATE_SEED_CACHES);
     return attn_hash(sizes, (int64_t)sizeof sizes, STATE_SEED_MODEL);
 }
 
@@ -6568,7 +6787,7 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
         return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
         return ATTN_ERROR_ROOM;
-    memcpy(h.magic, "ATTNST02", sizeof h.magic);
+    memcpy(h.magic, "ATTNST03", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
     h.tokens = s->n;
     h.lead = s->lead;
@@ -6605,11 +6824,11 @@ static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
     if (!h || bytes < (int64_t)sizeof h->magic || memcmp(h, "ATTNST", 6) != 0)
-        return "not a saved state: its first bytes are not ATTNST02";
+        return "not a saved state: its first bytes are not ATTNST03";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";
-    if (memcmp(h->magic, "ATTNST02", sizeof h->magic) != 0)
-        return "saved by another version of attnc: its format is not ATTNST02; "
+    if (memcmp(h->magic, "ATTNST03", sizeof h->magic) != 0)
+        return "saved by another version of attnc: its format is not ATTNST03; "
                "save it again";
     if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
         return "cut short: fewer bytes than it states";
@@ -6639,6 +6858,15 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
+/* A slot of so many positions: no more at once than it has room for. */
+static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
+{
+    int wrong = 0;
+    for (int64_t n = 0; n < length && wrong == 0; n += rows)
+        wrong = attn_cache_grow(c, 0, attn_min(length - n, rows));
+    return wrong;
+}
+
 /* Into a stream that is empty. */
 static int state_read(struct attn_stream *s, const void *state)
 {
@@ -6647,7 +6875,7 @@ static int state_read(struct attn_stream *s, const void *state)
     s->n = h->tokens;
     s->lead = h->lead;
     s->read = h->read;
-    if (attn_cache_grow(&s->room->self, 0, s->read) < 0)
+    if (state_grow(&s->room->self, s->read, attn_cache_rows(s->model)) < 0)
         return ATTN_ERROR_STATE;
     if (s->model->kind == ATTN_ENCODER_DECODER) {
         if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)
@@ -6711,8 +6939,8 @@ static void score_lay_out(struct score *s, const struct attn_score_request *r,
         rows += r->source_n;
     rows = attn_min(rows, m->max_target);
     int64_t part = attn_min(rows, SCORE_ROWS);
-    const struct attn_cache_size self = { ATTN_SELF, 1, rows, 0 };
-    const struct attn_cache_size cross = { ATTN_CROSS, 1, r->source_n, 0 };
+    const struct attn_cache_size self = { ATTN_SELF, 1, rows, 0, part };
+    const struct attn_cache_size cross = { ATTN_CROSS, 1, r->source_n, 0, 0 };
     attn_cache_take(&s->self, m, &self, at);
     if (m->kind == ATTN_ENCODER_DECODER)
         attn_cache_take(&s->cross, m, &cross, at);
@@ -6776,7 +7004,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     b->rows = n;
     b->start = s->source_start;
     b->ids = r->source;
-    attn_cache_bind(&s->cross, ATTN_CROSS, b);
+    attn_cache_bind(&s->cross, 0, b);
     m->encode(r->bound, b, s->arena);
     return 0;
 }
@@ -6812,7 +7040,7 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     memcpy(s->ids + lead, r->target, (size_t)last * sizeof *r->target);
     s->first = lead - 1;
     s->rows = lead + last;
-    return attn_cache_grow(&s->self, 0, s->rows);
+    return 0;
 }
 
 /* Reads n rows, from row `at` on; the logits of those from the first on that a
@@ -6834,7 +7062,7 @@ static int64_t score_rows(struct score *s, const struct attn_score_request *r,
     b->past = &past;
     b->select = s->select;
     b->selected = n - skipped;
-    attn_cache_bind(&s->self, ATTN_SELF, b);
+    attn_cache_bind(&s->self, 0, b);
     b->source = &source;
     b->source_rows = &source_rows;
     b->output = s->logits;
@@ -6849,7 +7077,10 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     const struct attn_model *m = r->model;
     int64_t done = 0, rows;
     for (int64_t at = 0; at < s->rows; at += SCORE_ROWS) {
-        rows = score_rows(s, r, b, at, attn_min(s->rows - at, SCORE_ROWS));
+        rows = attn_min(s->rows - at, SCORE_ROWS);
+        if (attn_cache_grow(&s->self, 0, rows) < 0)
+            return ATTN_ERROR_ROOM;
+        rows = score_rows(s, r, b, at, rows);
         for (int64_t i = 0; i < rows; i++) {
             const float *logits = s->logits + i * m->target_vocab;
             if (!attn_logits_finite(logits, m->target_vocab))
@@ -7633,16 +7864,16 @@ static const struct attn_model model = {
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
-    .page_floats = { 8192, 8192 },
-    .blocks = { 4, 4 },
-    .d_k = { 16, 16 },
-    .v_panels = { 1, 1 },
-    .states = { 0, 0 },
-    .arena_bytes = arena_bytes,
-    .bind = bind_weights,
-    .encode = encode,
-    .decode = decode,
-    .log_sum_exp = log_sum_exp
+    .caches = 2,
+    .cache = {
+            { .of = ATTN_SELF, .page_floats = 8192, .blocks = 4, .d_k = 16, .v_panels = 1 },
+            { .of = ATTN_CROSS, .page_floats = 8192, .blocks = 4, .d_k = 16, .v_panels = 1 },
+            },
+            .arena_bytes = arena_bytes,
+            .bind = bind_weights,
+            .encode = encode,
+            .decode = decode,
+            .log_sum_exp = log_sum_exp
 };
 
 const struct attn_model *tiny_model(void)

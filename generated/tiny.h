@@ -71,7 +71,10 @@ enum {
     ATTN_PAGE = 64,  /* positions of one page of a cache */
     ATTN_PANEL = 16, /* columns of a panel; of keys, positions */
     ATTN_SELF = 0,   /* the caches: of the decoder's own keys .. */
-    ATTN_CROSS = 1   /* .. and of the encoder's output */
+    ATTN_CROSS = 1,  /* .. and of the encoder's output; behind them those of
+                        layers that look back less far, or whose keys have
+                        other sizes */
+    ATTN_CACHES = 16 /* the most of all that a model has */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
@@ -97,20 +100,21 @@ struct attn_batch {
     const int32_t *past;   /* [sequences] decode: rows in the cache */
     const int32_t *select; /* [selected] decode: rows that want logits */
     int64_t selected;      /* not more than rows */
-    /* caches: page q of sequence s begins at
-     * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
-    float *pool[2]; /* at a multiple of 64 bytes */
-    const int32_t *pages[2];
-    int64_t table[2];           /* entries of a sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row of pages[CROSS] */
+    /* the model's caches: page q of sequence s begins at
+     * pool[c] + pages[c][s * table[c] + q] * cache[c].page_floats           */
+    float *pool[ATTN_CACHES]; /* at a multiple of 64 bytes */
+    const int32_t *pages[ATTN_CACHES];
+    int64_t table[ATTN_CACHES]; /* entries of a sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row of the cross caches'
+                                   tables of pages */
     const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    int64_t pool_pages[2];      /* pages of pool[] and rows of pages[CROSS]: */
-    int64_t sources;            /* checks alone look at these two */
-    const int32_t *prefix;      /* [sequences] masking prefix: keys that all
-                                   rows of a sequence see; NULL: none */
-    const int32_t *types;       /* [rows] token types; NULL: all 0 */
-    const float *input;         /* rows of numbers in place of ids; a class
-                                   token is not among them, but in output */
+    /* checks alone look at these: pages of pool[], rows of cross tables */
+    int64_t pool_pages[ATTN_CACHES], sources;
+    const int32_t *prefix; /* [sequences] masking prefix: keys that all
+                              rows of a sequence see; NULL: none */
+    const int32_t *types;  /* [rows] token types; NULL: all 0 */
+    const float *input;    /* rows of numbers in place of ids; a class
+                              token is not among them, but in output */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
@@ -162,6 +166,22 @@ enum {
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
+/* What the pages of a cache hold. Layers whose keys and values have the same
+ * sizes, and that look back as far, share a cache: for each of the blocks, the
+ * (layer, head) pairs, keys [4][d_k][16], then values [v_panels][64][16]
+ * (panels of 16 columns). */
+struct attn_cache_layout {
+    int64_t of;          /* whose rows: ATTN_SELF, ATTN_CROSS */
+    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t blocks, d_k, v_panels;
+    int64_t window; /* rows that a row reads: itself and those just before
+                       it; 0: all */
+    int64_t states; /* floats that recurrent layers leave after a row; a page
+                       ends in two of them, after the last even row that it
+                       has and the last odd one, and zeros to a multiple of
+                       16 floats */
+};
+
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
@@ -183,14 +203,8 @@ struct attn_model {
     const char *command;    /* that packs its weights */
     int64_t bound_bytes;    /* of the struct that bind() fills, and room
                                for what bind() says */
-    /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
-     * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
-    int64_t page_floats[2]; /* 0: the model has no such cache */
-    int64_t blocks[2], d_k[2], v_panels[2];
-    int64_t states[2]; /* floats that recurrent layers leave after a row; a
-                          page ends in two of them, after the last even row
-                          that it has and the last odd one, and zeros to a
-                          multiple of 16 floats */
+    int64_t caches;         /* ATTN_SELF, ATTN_CROSS, and others */
+    struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
@@ -268,16 +282,22 @@ struct attn_hypothesis {   /* one answer; memory in the search's arena */
 
 /* Pages of keys and values, shared between sequences by counting. A slot is
  * one sequence's row in the table. Full pages are shared; an open page is
- * copied when a second writer needs it, the used part of it alone.          */
-struct attn_cache {
+ * copied when a second writer needs it, the used part of it alone. Pages that
+ * no later row reads are given back.                                        */
+struct attn_cache_group { /* one of the model's caches */
+    struct attn_cache_layout is;
+    int64_t which;      /* of the model's */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
     int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *length;    /* [slots] positions stored */
+    int32_t *first;     /* [slots] of its entries; those before it are gone */
     int32_t *refs;      /* [pages] readers of each page */
     int32_t *free_list; /* [pages] stack of free pages */
-    int64_t slots, width, pages, free_count;
-    int64_t page_floats, blocks, d_k, v_panels;
-    int64_t states; /* floats of a state; a page ends in two */
+    int64_t pages, free_count;
+};
+struct attn_cache {  /* all that are of ATTN_SELF, or of ATTN_CROSS */
+    int32_t *length; /* [slots] positions stored */
+    int64_t slots, width, groups;
+    struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
@@ -310,12 +330,13 @@ struct attn_stream {
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
-    char magic[8];         /* "ATTNST02" */
+    char magic[8];         /* "ATTNST03" */
     uint64_t hash;         /* of all that follows */
     int64_t bytes;         /* of all */
     uint64_t model;        /* its sizes, spec and weights, hashed */
     int64_t tokens, lead, read, source_rows; /* as in the stream */
-    /* int32_t tokens[]; the pages of the self, then of the cross cache */
+    /* int32_t tokens[]; the pages of each self, then of each cross cache, from
+     * the first that a later row may read; states */
 };
 
 #endif

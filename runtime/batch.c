@@ -65,13 +65,15 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* The pages of so many positions, from a row of the table of pages on. */
-static int batch_pages(const struct batch_call *c, int which, int64_t row,
-                       int64_t positions)
+/* Of one cache: pages for `rows` positions behind `past`, and for those of the
+ * past that they read, in a row of the table of pages.                      */
+static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
+                       int64_t past, int64_t rows)
 {
     const struct attn_batch *b = c->b;
-    int64_t n = (positions + ATTN_PAGE - 1) / ATTN_PAGE;
-    if (n == 0 || c->m->page_floats[which] == 0)
+    const struct attn_cache_layout *cache = &c->m->cache[which];
+    int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
+    if (n == 0 || cache->page_floats == 0)
         return 0;
     if (!b->pool[which] || !b->pages[which])
         return ATTN_ERROR_NULL;
@@ -79,11 +81,24 @@ static int batch_pages(const struct batch_call *c, int which, int64_t row,
         return ATTN_ERROR_ALIGNED;
     if (n > b->table[which] || b->table[which] > ATTN_MOST)
         return ATTN_ERROR_TABLE;
-    int wrong = attn_check_ids(b->pages[which] + row * b->table[which], n,
-                               b->pool_pages[which]);
+    if (cache->window > 0)
+        first = attn_max(past + 1 - cache->window, 0) / ATTN_PAGE;
+    int wrong = attn_check_ids(b->pages[which] + row * b->table[which] + first,
+                               n - first, b->pool_pages[which]);
     if (wrong)
         return ATTN_ERROR_TABLE;
     return 0;
+}
+
+/* The same of all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+static int batch_pages(const struct batch_call *c, int of, int64_t row,
+                       int64_t past, int64_t rows)
+{
+    int wrong = 0;
+    for (int64_t i = 0; i < c->m->caches && wrong == 0; i++)
+        if (c->m->cache[i].of == of)
+            wrong = batch_table(c, i, row, past, rows);
+    return wrong;
 }
 
 /* Encode writes the cross cache. */
@@ -97,7 +112,7 @@ static int batch_written(const struct batch_call *c)
         int64_t rows = b->start[s + 1] - b->start[s];
         if (rows > 0)
             rows += c->m->class_token;
-        wrong = batch_pages(c, ATTN_CROSS, s, rows);
+        wrong = batch_pages(c, ATTN_CROSS, s, 0, rows);
     }
     return wrong;
 }
@@ -115,7 +130,7 @@ static int batch_past(const struct batch_call *c)
         int64_t rows = b->start[s + 1] - b->start[s];
         if (b->past[s] < 0 || b->past[s] > c->m->max_target - rows)
             return ATTN_ERROR_LENGTH;
-        wrong = batch_pages(c, ATTN_SELF, s, b->past[s] + rows);
+        wrong = batch_pages(c, ATTN_SELF, s, b->past[s], rows);
     }
     return wrong;
 }
@@ -135,7 +150,7 @@ static int batch_sources(const struct batch_call *c)
         int64_t rows = b->source_rows[b->source[s]];
         if (rows < 0 || rows > c->m->max_source)
             return ATTN_ERROR_LENGTH;
-        wrong = batch_pages(c, ATTN_CROSS, b->source[s], rows);
+        wrong = batch_pages(c, ATTN_CROSS, b->source[s], 0, rows);
     }
     return wrong;
 }

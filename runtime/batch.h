@@ -9,7 +9,10 @@ enum {
     ATTN_PAGE = 64,  /* positions of one page of a cache */
     ATTN_PANEL = 16, /* columns of a panel; of keys, positions */
     ATTN_SELF = 0,   /* the caches: of the decoder's own keys .. */
-    ATTN_CROSS = 1   /* .. and of the encoder's output */
+    ATTN_CROSS = 1,  /* .. and of the encoder's output; behind them those of
+                        layers that look back less far, or whose keys have
+                        other sizes */
+    ATTN_CACHES = 16 /* the most of all that a model has */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
@@ -35,20 +38,21 @@ struct attn_batch {
     const int32_t *past;   /* [sequences] decode: rows in the cache */
     const int32_t *select; /* [selected] decode: rows that want logits */
     int64_t selected;      /* not more than rows */
-    /* caches: page q of sequence s begins at
-     * pool[c] + pages[c][s * table[c] + q] * page_floats[c] of the model    */
-    float *pool[2]; /* at a multiple of 64 bytes */
-    const int32_t *pages[2];
-    int64_t table[2];           /* entries of a sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row of pages[CROSS] */
+    /* the model's caches: page q of sequence s begins at
+     * pool[c] + pages[c][s * table[c] + q] * cache[c].page_floats           */
+    float *pool[ATTN_CACHES]; /* at a multiple of 64 bytes */
+    const int32_t *pages[ATTN_CACHES];
+    int64_t table[ATTN_CACHES]; /* entries of a sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row of the cross caches'
+                                   tables of pages */
     const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    int64_t pool_pages[2];      /* pages of pool[] and rows of pages[CROSS]: */
-    int64_t sources;            /* checks alone look at these two */
-    const int32_t *prefix;      /* [sequences] masking prefix: keys that all
-                                   rows of a sequence see; NULL: none */
-    const int32_t *types;       /* [rows] token types; NULL: all 0 */
-    const float *input;         /* rows of numbers in place of ids; a class
-                                   token is not among them, but in output */
+    /* checks alone look at these: pages of pool[], rows of cross tables */
+    int64_t pool_pages[ATTN_CACHES], sources;
+    const int32_t *prefix; /* [sequences] masking prefix: keys that all
+                              rows of a sequence see; NULL: none */
+    const int32_t *types;  /* [rows] token types; NULL: all 0 */
+    const float *input;    /* rows of numbers in place of ids; a class
+                              token is not among them, but in output */
     /* kind attention: rows of numbers; keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;

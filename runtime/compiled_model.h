@@ -38,6 +38,22 @@ enum {
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
+/* What the pages of a cache hold. Layers whose keys and values have the same
+ * sizes, and that look back as far, share a cache: for each of the blocks, the
+ * (layer, head) pairs, keys [4][d_k][16], then values [v_panels][64][16]
+ * (panels of 16 columns). */
+struct attn_cache_layout {
+    int64_t of;          /* whose rows: ATTN_SELF, ATTN_CROSS */
+    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t blocks, d_k, v_panels;
+    int64_t window; /* rows that a row reads: itself and those just before
+                       it; 0: all */
+    int64_t states; /* floats that recurrent layers leave after a row; a page
+                       ends in two of them, after the last even row that it
+                       has and the last odd one, and zeros to a multiple of
+                       16 floats */
+};
+
 /* A compiled model: constants and inner entries. Everything is a pure function
  * of its arguments; nothing is global, so threads may share one model. The
  * inner entries check nothing: an id or a length that is out of range is a
@@ -59,14 +75,8 @@ struct attn_model {
     const char *command;    /* that packs its weights */
     int64_t bound_bytes;    /* of the struct that bind() fills, and room
                                for what bind() says */
-    /* caches: a page holds, for each of blocks[c] (layer, head) pairs, keys
-     * [4][d_k][16], then values [v_panels][64][16] (panels of 16 columns).  */
-    int64_t page_floats[2]; /* 0: the model has no such cache */
-    int64_t blocks[2], d_k[2], v_panels[2];
-    int64_t states[2]; /* floats that recurrent layers leave after a row; a
-                          page ends in two of them, after the last even row
-                          that it has and the last odd one, and zeros to a
-                          multiple of 16 floats */
+    int64_t caches;         /* ATTN_SELF, ATTN_CROSS, and others */
+    struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);

@@ -67,16 +67,22 @@ struct attn_hypothesis {   /* one answer; memory in the search's arena */
 
 /* Pages of keys and values, shared between sequences by counting. A slot is
  * one sequence's row in the table. Full pages are shared; an open page is
- * copied when a second writer needs it, the used part of it alone.          */
-struct attn_cache {
+ * copied when a second writer needs it, the used part of it alone. Pages that
+ * no later row reads are given back.                                        */
+struct attn_cache_group { /* one of the model's caches */
+    struct attn_cache_layout is;
+    int64_t which;      /* of the model's */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
     int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *length;    /* [slots] positions stored */
+    int32_t *first;     /* [slots] of its entries; those before it are gone */
     int32_t *refs;      /* [pages] readers of each page */
     int32_t *free_list; /* [pages] stack of free pages */
-    int64_t slots, width, pages, free_count;
-    int64_t page_floats, blocks, d_k, v_panels;
-    int64_t states; /* floats of a state; a page ends in two */
+    int64_t pages, free_count;
+};
+struct attn_cache {  /* all that are of ATTN_SELF, or of ATTN_CROSS */
+    int32_t *length; /* [slots] positions stored */
+    int64_t slots, width, groups;
+    struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
@@ -109,12 +115,13 @@ struct attn_stream {
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
-    char magic[8];         /* "ATTNST02" */
+    char magic[8];         /* "ATTNST03" */
     uint64_t hash;         /* of all that follows */
     int64_t bytes;         /* of all */
     uint64_t model;        /* its sizes, spec and weights, hashed */
     int64_t tokens, lead, read, source_rows; /* as in the stream */
-    /* int32_t tokens[]; the pages of the self, then of the cross cache */
+    /* int32_t tokens[]; the pages of each self, then of each cross cache, from
+     * the first that a later row may read; states */
 };
 
 #endif

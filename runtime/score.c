@@ -28,8 +28,8 @@ static void score_lay_out(struct score *s, const struct attn_score_request *r,
         rows += r->source_n;
     rows = attn_min(rows, m->max_target);
     int64_t part = attn_min(rows, SCORE_ROWS);
-    const struct attn_cache_size self = { ATTN_SELF, 1, rows, 0 };
-    const struct attn_cache_size cross = { ATTN_CROSS, 1, r->source_n, 0 };
+    const struct attn_cache_size self = { ATTN_SELF, 1, rows, 0, part };
+    const struct attn_cache_size cross = { ATTN_CROSS, 1, r->source_n, 0, 0 };
     attn_cache_take(&s->self, m, &self, at);
     if (m->kind == ATTN_ENCODER_DECODER)
         attn_cache_take(&s->cross, m, &cross, at);
@@ -93,7 +93,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     b->rows = n;
     b->start = s->source_start;
     b->ids = r->source;
-    attn_cache_bind(&s->cross, ATTN_CROSS, b);
+    attn_cache_bind(&s->cross, 0, b);
     m->encode(r->bound, b, s->arena);
     return 0;
 }
@@ -129,7 +129,7 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     memcpy(s->ids + lead, r->target, (size_t)last * sizeof *r->target);
     s->first = lead - 1;
     s->rows = lead + last;
-    return attn_cache_grow(&s->self, 0, s->rows);
+    return 0;
 }
 
 /* Reads n rows, from row `at` on; the logits of those from the first on that a
@@ -151,7 +151,7 @@ static int64_t score_rows(struct score *s, const struct attn_score_request *r,
     b->past = &past;
     b->select = s->select;
     b->selected = n - skipped;
-    attn_cache_bind(&s->self, ATTN_SELF, b);
+    attn_cache_bind(&s->self, 0, b);
     b->source = &source;
     b->source_rows = &source_rows;
     b->output = s->logits;
@@ -166,7 +166,10 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     const struct attn_model *m = r->model;
     int64_t done = 0, rows;
     for (int64_t at = 0; at < s->rows; at += SCORE_ROWS) {
-        rows = score_rows(s, r, b, at, attn_min(s->rows - at, SCORE_ROWS));
+        rows = attn_min(s->rows - at, SCORE_ROWS);
+        if (attn_cache_grow(&s->self, 0, rows) < 0)
+            return ATTN_ERROR_ROOM;
+        rows = score_rows(s, r, b, at, rows);
         for (int64_t i = 0; i < rows; i++) {
             const float *logits = s->logits + i * m->target_vocab;
             if (!attn_logits_finite(logits, m->target_vocab))

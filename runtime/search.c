@@ -63,7 +63,7 @@ static int search_read(struct attn_search_state *s)
     b->start = s->source_start;
     b->ids = s->source_ids;
     b->input = s->source_input;
-    attn_cache_bind(&s->cross, ATTN_CROSS, b);
+    attn_cache_bind(&s->cross, 0, b);
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
@@ -103,53 +103,81 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* -------------------------------------------------------------- steps --- */
 
-/* What the decoder reads first of sentence i; returns how many. */
-static int64_t search_first_ids(const struct attn_search_state *s, int64_t i,
-                                int32_t *ids)
+/* Token j of those that the decoder reads of a hypothesis: what comes before
+ * the answer, then the answer's. */
+static int32_t search_token(const struct attn_search_state *s, int64_t i,
+                            int64_t h, int64_t j)
 {
     const struct attn_beam *b = &s->beam[i];
-    int64_t n = 0;
     if (s->o->start >= 0) {
-        ids[n] = s->o->start;
-        n++;
+        if (j == 0)
+            return s->o->start;
+        j--;
     }
     if (s->model->kind == ATTN_DECODER) {
-        for (int64_t j = s->source_start[i]; j < s->source_start[i + 1]; j++) {
-            ids[n] = s->source_ids[j];
-            n++;
-        }
+        if (j < s->source_rows_of[i])
+            return s->source_ids[s->source_start[i] + j];
+        j -= s->source_rows_of[i];
     }
-    memcpy(ids + n, b->tokens, (size_t)b->length * sizeof *ids);
-    return n + b->length;
+    return b->tokens[h * b->width + j];
 }
 
-/* Fills the batch with the unread tokens of all open hypotheses: what comes
- * before the answer at first, then the last token of each.                  */
-static int search_fill(struct attn_search_state *s, int first)
+/* Tokens of an open hypothesis in that slot that are not in the cache. */
+static int64_t search_unread(const struct attn_search_state *s, int64_t i,
+                             int64_t slot)
+{
+    return attn_search_lead(s->model, s->o, s->source_rows_of[i])
+         + s->beam[i].length - s->self.length[slot];
+}
+
+static int64_t search_most_unread(const struct attn_search_state *s)
+{
+    int64_t slot = 0, most = 0;
+    for (int64_t i = 0; i < s->sentences; i++)
+        for (int64_t h = 0; h < s->beam[i].open; h++) {
+            most = attn_max(most, search_unread(s, i, slot));
+            slot++;
+        }
+    return most;
+}
+
+/* `n` tokens more of a hypothesis are the rows of the batch from `row` on. */
+static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
+                      int64_t slot, int64_t row, int64_t n)
+{
+    const int64_t past = s->self.length[slot];
+    s->start[slot] = (int32_t)row;
+    s->past[slot] = (int32_t)past;
+    s->source[slot] = (int32_t)i;
+    s->select[slot] = (int32_t)(row + n - 1);
+    for (int64_t j = 0; j < n; j++)
+        s->ids[row + j] = search_token(s, i, h, past + j);
+    return attn_cache_grow(&s->self, slot, n);
+}
+
+/* Fills the batch with the unread tokens of all open hypotheses, whose last
+ * ones' logits are wanted; where some have more than are read at once, with the
+ * first of these alone, of which none is.                                   */
+static int search_fill(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
+    const int64_t most = attn_cache_rows(s->model);
+    const int ahead = search_most_unread(s) > most;
     int64_t row = 0, slot = 0;
     for (int64_t i = 0; i < s->sentences; i++) {
-        const struct attn_beam *beam = &s->beam[i];
-        for (int64_t h = 0; h < beam->open; h++) {
-            int64_t n = 1;
-            if (first)
-                n = search_first_ids(s, i, s->ids + row);
-            else
-                s->ids[row] = beam->tokens[h * beam->width + beam->length - 1];
-            s->start[slot] = (int32_t)row;
-            s->past[slot] = s->self.length[slot];
-            s->source[slot] = (int32_t)i;
-            if (attn_cache_grow(&s->self, slot, n) < 0)
+        for (int64_t h = 0; h < s->beam[i].open; h++) {
+            int64_t n = search_unread(s, i, slot);
+            if (ahead)
+                n = n > most ? most : 0;
+            if (search_add(s, i, h, slot, row, n) < 0)
                 return ATTN_ERROR_ROOM;
             row += n;
-            s->select[slot] = (int32_t)(row - 1);
             slot++;
         }
     }
     s->start[slot] = (int32_t)row;
     b->sequences = slot;
-    b->selected = slot;
+    b->selected = ahead ? 0 : slot;
     b->rows = row;
     return 0;
 }
@@ -163,7 +191,7 @@ static void search_point(struct attn_search_state *s)
     b->select = s->select;
     b->source = s->source;
     b->source_rows = s->source_rows_of;
-    attn_cache_bind(&s->self, ATTN_SELF, b);
+    attn_cache_bind(&s->self, 0, b);
     b->output = s->logits;
 }
 
@@ -220,11 +248,13 @@ static int search_run(struct attn_search_state *s)
     for (int64_t i = 0; i < s->sentences; i++)
         open += s->beam[i].open;
     search_point(s);
-    for (int first = 1; open > 0; first = 0) {
-        int wrong = search_fill(s, first);
+    while (open > 0) {
+        int wrong = search_fill(s);
         if (wrong)
             return wrong;
         s->model->decode(s->bound, &s->batch, s->arena);
+        if (s->batch.selected == 0)
+            continue;
         open = search_choose(s);
         attn_cache_reorder(&s->self, s->parents, open, s->scratch);
     }

@@ -7,13 +7,15 @@
 #include "memory.h"
 
 /* ------------------------------------------------------------ cache.c --- */
-/* How large a cache is. `spare` pages more (negative: fewer) than
- * slots * ceil(length / 64), which is always enough.                        */
+/* How large a cache is: has it `spare` pages more (negative: fewer) than what
+ * is always enough, of each group ceil(length / 64) a slot, and no more than
+ * what its window and new rows lie in. */
 struct attn_cache_size {
     int64_t which; /* ATTN_SELF, ATTN_CROSS */
     int64_t slots;
     int64_t length; /* of each: positions, at most */
     int64_t spare;
+    int64_t rows; /* by which a slot is lengthened at once, at most; 0: any */
 };
 /* Bytes of such a cache; -1: too large for int64. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
@@ -25,19 +27,28 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at);
-/* The batch's sequence i reads and writes slot i of this cache. */
-ATTN_API void attn_cache_bind(const struct attn_cache *c, int which,
+/* The batch's sequence i reads and writes slot first + i of this cache. */
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b);
+/* The first page that a row behind `length` others reads, or the last of these,
+ * should it be read again.                                                  */
+ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
+                                  int64_t length);
+/* Rows of a sequence that are read at once, that windows may give their pages
+ * back before the last of them are read.                                    */
+ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
 /* What recurrent layers left after that row of the slot, the last of its page's
  * even or odd ones.                                                         */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row);
 /* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
- * open page that others also read is copied first. 0; or -1, and nothing has
- * changed but for that copy, when pages or the table do not suffice.        */
+ * open page that others also read is copied first. Pages that neither they nor
+ * the last row before them read are given back. 0; or -1, and nothing has
+ * changed, when pages or the table do not suffice.                          */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Forgets the positions from `length` on. */
+/* Forgets the positions from `length` on: all, or some of the last growth and
+ * the row before it.                                                        */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
                              int64_t length);
 /* Slot `to` becomes what slot `from` is: they share its pages. */
@@ -45,7 +56,8 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
 /* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
  * slots become empty. Nothing is copied but tables.                         */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
-                                 int64_t n, int32_t *scratch /* [n*width+n] */);
+                                 int64_t n,
+                                 int32_t *scratch /* [n*(width+2)] */);
 
 /* ------------------------------------------------------------- math.c --- */
 ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */

@@ -101,11 +101,12 @@ static void search_lay_out_caches(struct attn_search_state *s,
     /* Of the pages of a source only the last is not full. */
     int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
-    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0 };
-    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0 };
+    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
+    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
 
     self.slots = n * s->o->beam;
     self.length = s->positions;
+    self.rows = attn_cache_rows(s->model);
     attn_cache_take(&s->self, s->model, &self, at);
     cross.slots = n;
     cross.length = s->longest;
@@ -154,9 +155,11 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
+    /* read before the first token is chosen, so many of a sentence at once */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
+    first = attn_min(first, n * attn_cache_rows(m));
 
     if (s->o->sampling.temperature > 0.0f)
         s->order = attn_take(at, m->target_vocab, word);
@@ -174,7 +177,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->select = attn_take(at, slots, word);
     s->source = attn_take(at, slots, word);
     s->parents = attn_take(at, slots, word);
-    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 2), word);
+    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
     s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;

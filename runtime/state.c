@@ -1,6 +1,6 @@
 /* state.c: a stream as bytes, and back. A head, the tokens, then the used part
- * of every page: of the self cache, then of the cross cache. Whoever restores
- * it goes on with the same bits.
+ * of every page that a later row may read: of each self cache, then of each
+ * cross cache. Whoever restores it goes on with the same bits.
  *
  * One walk writes the bytes and reads them.                                 */
 #include "core.h"
@@ -50,13 +50,13 @@ static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
     }
 }
 
-static void state_page(struct state_walk *w, const struct attn_cache *c,
+static void state_page(struct state_walk *w, const struct attn_cache_group *g,
                        float *page, int64_t used)
 {
-    for (int64_t b = 0; b < c->blocks; b++) {
-        state_keys(w, page, c->d_k, used);
-        page += ATTN_PAGE * c->d_k;
-        for (int64_t v = 0; v < c->v_panels; v++) {
+    for (int64_t b = 0; b < g->is.blocks; b++) {
+        state_keys(w, page, g->is.d_k, used);
+        page += ATTN_PAGE * g->is.d_k;
+        for (int64_t v = 0; v < g->is.v_panels; v++) {
             state_move(w, page, used * ATTN_PANEL * (int64_t)sizeof(float));
             page += ATTN_PAGE * ATTN_PANEL;
         }
@@ -66,11 +66,15 @@ static void state_page(struct state_walk *w, const struct attn_cache *c,
 static void state_slot(struct state_walk *w, const struct attn_cache *c,
                        int64_t slot)
 {
-    int64_t length = c->length[slot];
-    for (int64_t first = 0; first < length; first += ATTN_PAGE) {
-        int64_t page = c->table[slot * c->width + first / ATTN_PAGE];
-        state_page(w, c, c->pool + page * c->page_floats,
-                   attn_min(length - first, ATTN_PAGE));
+    const int64_t length = c->length[slot];
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct attn_cache_group *g = &c->group[i];
+        const int32_t *table = g->table + slot * c->width;
+        int64_t at = attn_cache_first(&g->is, length) * ATTN_PAGE;
+        for (; at < length; at += ATTN_PAGE)
+            state_page(w, g,
+                       g->pool + table[at / ATTN_PAGE] * g->is.page_floats,
+                       attn_min(length - at, ATTN_PAGE));
     }
 }
 
@@ -79,11 +83,11 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
 static void state_steps(struct state_walk *w, const struct attn_cache *c,
                         int64_t slot)
 {
-    const int64_t length = c->length[slot];
-    for (int64_t row = length - 2; row < length && c->states; row++)
+    const int64_t length = c->length[slot], states = c->group[0].is.states;
+    for (int64_t row = length - 2; row < length && states; row++)
         if (row >= 0)
             state_move(w, attn_cache_state(c, slot, row),
-                       c->states * (int64_t)sizeof(float));
+                       states * (int64_t)sizeof(float));
 }
 
 /* All that follows the head. */
@@ -101,16 +105,28 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 
 /* ---------------------------------------------------------------- size --- */
 
-/* Of the rows of a slot: keys in panels of 16, the last with zeros. */
-static int64_t state_rows_size(const struct attn_model *m, int which,
-                               int64_t rows)
+/* Of the rows of a slot in one cache: keys in panels of 16, the last with
+ * zeros.
+ */
+static int64_t state_group_size(const struct attn_cache_layout *is,
+                                int64_t length)
 {
+    const int64_t rows = length - attn_cache_first(is, length) * ATTN_PAGE;
     const int64_t keys = (rows + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL
-                       * m->d_k[which];
-    const int64_t values = rows * ATTN_PANEL * m->v_panels[which];
-    const int64_t states = attn_min(rows, 2) * m->states[which];
-    return (m->blocks[which] * (keys + values) + states)
-         * (int64_t)sizeof(float);
+                       * is->d_k;
+    const int64_t values = rows * ATTN_PANEL * is->v_panels;
+    const int64_t states = attn_min(length, 2) * is->states;
+    return (is->blocks * (keys + values) + states) * (int64_t)sizeof(float);
+}
+
+/* In all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->caches; i++)
+        if (m->cache[i].of == of)
+            n += state_group_size(&m->cache[i], rows);
+    return n;
 }
 
 /* Of a state with that many tokens, rows in its self cache, source rows. */
@@ -127,25 +143,27 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
 
 /* ---------------------------------------------------------------- hash --- */
 
-enum { STATE_SEED_MODEL = 1, STATE_SEED_CONTENTS = 2, STATE_SEED_WEIGHTS = 3 };
+enum {
+    STATE_SEED_MODEL = 1,
+    STATE_SEED_CONTENTS = 2,
+    STATE_SEED_WEIGHTS = 3,
+    STATE_SEED_CACHES = 4
+};
 
 /* Of what a cache's contents mean. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
-    int64_t sizes[15];
+    int64_t sizes[8];
     sizes[0] = (int64_t)m->weights_hash;
     sizes[1] = (int64_t)weights;
     sizes[2] = m->kind;
     sizes[3] = m->d_model;
     sizes[4] = m->source_vocab;
     sizes[5] = m->target_vocab;
-    for (int c = 0; c < 2; c++) {
-        sizes[6 + c] = m->page_floats[c];
-        sizes[8 + c] = m->blocks[c];
-        sizes[10 + c] = m->d_k[c];
-        sizes[12 + c] = m->v_panels[c];
-    }
-    sizes[14] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
+    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
+    sizes[7] = (int64_t)attn_hash(m->cache,
+                                  m->caches * (int64_t)sizeof *m->cache,
+                                  STATE_SEED_CACHES);
     return attn_hash(sizes, (int64_t)sizeof sizes, STATE_SEED_MODEL);
 }
 
@@ -197,7 +215,7 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
         return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
         return ATTN_ERROR_ROOM;
-    memcpy(h.magic, "ATTNST02", sizeof h.magic);
+    memcpy(h.magic, "ATTNST03", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
     h.tokens = s->n;
     h.lead = s->lead;
@@ -234,11 +252,11 @@ static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
     if (!h || bytes < (int64_t)sizeof h->magic || memcmp(h, "ATTNST", 6) != 0)
-        return "not a saved state: its first bytes are not ATTNST02";
+        return "not a saved state: its first bytes are not ATTNST03";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";
-    if (memcmp(h->magic, "ATTNST02", sizeof h->magic) != 0)
-        return "saved by another version of attnc: its format is not ATTNST02; "
+    if (memcmp(h->magic, "ATTNST03", sizeof h->magic) != 0)
+        return "saved by another version of attnc: its format is not ATTNST03; "
                "save it again";
     if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
         return "cut short: fewer bytes than it states";
@@ -268,6 +286,15 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
+/* A slot of so many positions: no more at once than it has room for. */
+static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
+{
+    int wrong = 0;
+    for (int64_t n = 0; n < length && wrong == 0; n += rows)
+        wrong = attn_cache_grow(c, 0, attn_min(length - n, rows));
+    return wrong;
+}
+
 /* Into a stream that is empty. */
 static int state_read(struct attn_stream *s, const void *state)
 {
@@ -276,7 +303,7 @@ static int state_read(struct attn_stream *s, const void *state)
     s->n = h->tokens;
     s->lead = h->lead;
     s->read = h->read;
-    if (attn_cache_grow(&s->room->self, 0, s->read) < 0)
+    if (state_grow(&s->room->self, s->read, attn_cache_rows(s->model)) < 0)
         return ATTN_ERROR_STATE;
     if (s->model->kind == ATTN_ENCODER_DECODER) {
         if (attn_cache_grow(&s->room->cross, 0, h->source_rows) < 0)

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { STREAM_ROWS = 512 }; /* read in one call, at most */
-
 /* -------------------------------------------------------------- memory --- */
 
 static int stream_sizes(const struct attn_model *m,
@@ -37,11 +35,12 @@ static void stream_lay_out(struct attn_stream_room *room,
                            int64_t source_rows, struct attn_memory *at)
 {
     const struct attn_model *m = r->model;
-    int64_t rows = attn_min(r->tokens, STREAM_ROWS);
+    int64_t chunk = attn_cache_rows(m), rows = attn_min(r->tokens, chunk);
     int64_t positions = attn_min(r->tokens, m->max_target);
     int64_t parts = attn_parts(r->o->parallel);
-    const struct attn_cache_size self = { ATTN_SELF, r->streams, positions, 0 };
-    const struct attn_cache_size cross = { ATTN_CROSS, 1, source_rows, 0 };
+    const struct attn_cache_size self = { ATTN_SELF, r->streams, positions, 0,
+                                          chunk };
+    const struct attn_cache_size cross = { ATTN_CROSS, 1, source_rows, 0, 0 };
     memset(room, 0, sizeof *room);
     room->width = r->tokens;
     room->streams = r->streams;
@@ -139,7 +138,7 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.rows = n;
     b.start = start;
     b.ids = ids;
-    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
+    attn_cache_bind(&r->cross, 0, &b);
     s->model->encode(s->bound, &b, r->arena);
     return 0;
 }
@@ -211,12 +210,11 @@ static int stream_read(struct attn_stream *s, int64_t to)
     b.source_rows = &r->source_rows;
     b.parallel = s->o.parallel;
     b.output = r->logits;
-    attn_cache_bind(&r->self, ATTN_SELF, &b);
-    attn_cache_bind(&r->cross, ATTN_CROSS, &b);
-    b.pages[ATTN_SELF] += s->slot * r->self.width;
+    attn_cache_bind(&r->self, s->slot, &b);
+    attn_cache_bind(&r->cross, 0, &b);
     start[0] = 0;
     while (s->read < to) {
-        int64_t n = attn_min(to - s->read, STREAM_ROWS);
+        int64_t n = attn_min(to - s->read, attn_cache_rows(s->model));
         start[1] = (int32_t)n;
         past = (int32_t)s->read;
         select = (int32_t)(n - 1);

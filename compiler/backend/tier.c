@@ -31,6 +31,15 @@ static double now(void)
     } while (0)
 
 /* -------------------------------------------------------------- taking --- */
+static bool same_layout(const struct attn_cache_layout *a,
+                        const struct attn_cache_layout *b)
+{
+    return a->of == b->of && a->page_floats == b->page_floats
+        && a->blocks == b->blocks && a->d_k == b->d_k
+        && a->v_panels == b->v_panels && a->window == b->window
+        && a->states == b->states;
+}
+
 /* Is it a model of the same spec, weights and caches? */
 static bool same_model(const struct attn_model *a, const struct attn_model *b)
 {
@@ -38,11 +47,9 @@ static bool same_model(const struct attn_model *a, const struct attn_model *b)
              && a->weights_hash == b->weights_hash
              && a->weights_bytes == b->weights_bytes
              && a->output_columns == b->output_columns
-             && a->output_pooled == b->output_pooled;
-    for (int c = 0; c < 2; c++)
-        same = same && a->page_floats[c] == b->page_floats[c]
-            && a->blocks[c] == b->blocks[c] && a->d_k[c] == b->d_k[c]
-            && a->v_panels[c] == b->v_panels[c] && a->states[c] == b->states[c];
+             && a->output_pooled == b->output_pooled && a->caches == b->caches;
+    for (int64_t c = 0; same && c < a->caches; c++)
+        same = same_layout(&a->cache[c], &b->cache[c]);
     return same;
 }
 

@@ -52,9 +52,11 @@ typedef VEC(Piece) Pieces;
 static void add_pages(Tier *t, Arena *a, Pieces *to, const struct attn_batch *b,
                       int c)
 {
-    const int64_t floats = t->first.model->page_floats[c];
+    const int64_t floats = t->first.model->cache[c].page_floats;
     for (int64_t s = 0; s < b->sequences; s++) {
-        const int64_t past = c == ATTN_SELF ? b->past[s] : 0;
+        const int64_t past = t->first.model->cache[c].of == ATTN_SELF
+                               ? b->past[s]
+                               : 0;
         const int64_t end = past + b->start[s + 1] - b->start[s];
         for (int64_t q = past / ATTN_PAGE; q * ATTN_PAGE < end; q++) {
             const int32_t page = b->pages[c][s * b->table[c] + q];
@@ -73,12 +75,12 @@ static Pieces written(Tier *t, Arena *a, bool decodes,
     int64_t rows = decodes          ? b->selected
                  : m->output_pooled ? b->sequences
                                     : b->rows;
-    if (decodes && m->page_floats[ATTN_SELF])
-        add_pages(t, a, &to, b, ATTN_SELF);
-    if (!decodes && m->kind == ATTN_ENCODER_DECODER) {
-        add_pages(t, a, &to, b, ATTN_CROSS);
+    for (int c = 0; c < m->caches; c++)
+        if (m->cache[c].page_floats
+            && m->cache[c].of == (decodes ? ATTN_SELF : ATTN_CROSS))
+            add_pages(t, a, &to, b, c);
+    if (!decodes && m->kind == ATTN_ENCODER_DECODER)
         rows = 0;
-    }
     if (rows > 0)
         vec_push(a, &to,
                  ((Piece){ (char *)b->output, (size_t)(rows * m->output_columns)

@@ -174,23 +174,24 @@ static void settle_options(Setup *s)
 /* -------------------------------------------------------------- caches --- */
 static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
 {
-    if (s->model->page_floats[which] == 0)
+    if (s->model->cache[which].page_floats == 0)
         return;
-    const struct attn_cache_size size = { which, slots, longest, 0 };
+    const struct attn_cache_size size = { which, slots, longest, 0, 0 };
     const int64_t bytes = attn_cache_bytes(s->model, &size);
     void *memory = memory_for(s, bytes);
     if (!memory)
         return;
     attn_cache_init(&s->cache[which], s->model, &size, memory);
-    const int64_t floats = s->cache[which].pages * s->model->page_floats[which];
-    s->cache_bytes[which] = (size_t)floats * sizeof(float);
+    const struct attn_cache_group *first = &s->cache[which].group[0];
+    s->cache_bytes[which] = (size_t)(first->pages * first->is.page_floats)
+                          * sizeof(float);
 }
 
 /* Room for `rows` more positions of a slot. */
 static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
 {
     struct attn_cache *c = &s->cache[which];
-    if (c->pool && attn_cache_grow(c, slot, rows) != 0)
+    if (c->groups > 0 && attn_cache_grow(c, slot, rows) != 0)
         die("bench: no page left");
 }
 
@@ -211,7 +212,7 @@ static void make_caches(Setup *s)
 static void share_caches(const Setup *s, struct attn_batch *b)
 {
     for (int c = 0; c < 2; c++)
-        attn_cache_bind(&s->cache[c], c, b);
+        attn_cache_bind(&s->cache[c], 0, b);
     b->parallel = s->parallel;
 }
 

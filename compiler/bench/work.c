@@ -133,7 +133,7 @@ static void add_encode(Setup *s, Works *works)
                .entry = EntryEncode,
                .batch = &s->encode,
                .cost = new_costs(s->engine->plan) };
-    w.result = cached ? s->cache[ATTN_CROSS].pool : s->output;
+    w.result = cached ? s->cache[ATTN_CROSS].group[0].pool : s->output;
     w.result_bytes = cached ? s->cache_bytes[ATTN_CROSS]
                             : (size_t)setup_output_floats(s) * sizeof(float);
     add_call(s, &w, encode_call(s));

@@ -29,6 +29,18 @@ static const char *unit_text(Gen *g, const Value *v)
     return arena_printf(g->a, "%lld floats a part", unit);
 }
 
+/* Does the entry write or read such a cache? */
+static bool has_cache(const Plan *p, Entry entry, int of)
+{
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        if (n->entry == entry && (n->op == OpAppend || n->op == OpRecall)
+            && p->cache[n->cache].of == of)
+            return true;
+    }
+    return false;
+}
+
 static void call_struct(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
@@ -39,8 +51,16 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
         "struct $entry {\n"
         "    const struct weights *w;\n"
         "    const struct attn_batch *b;\n"
-        "    const void *layer_weights;\n"
-        "    int64_t layer;\n"
+        "    const void *layer_weights;\n");
+    if (g->p->layer_state[CacheSelf] || g->p->layer_state[CacheCross])
+        put(e, "    int64_t layer;\n");
+    if (has_cache(g->p, entry, CacheSelf))
+        put(e,
+            "    float *self;                 /* its layer's, in page 0 of its cache */\n");
+    if (has_cache(g->p, entry, CacheCross))
+        put(e,
+            "    float *cross;                /* its layer's, in page 0 of a cross cache */\n");
+    put(e,
         "    const struct steps *steps;   /* that are computed, of the rows .. */\n"
         "    int64_t row, rows;           /* .. from `row` on, `rows` of them */\n"
         "    int64_t block_rows;          /* as steps has it; never 0 */\n");
@@ -220,10 +240,39 @@ typedef struct {     /* the layers that an entry calls one behind the other */
     VEC(LoopItem) item;
 } Calls;
 
-enum { NumberLayer, NumberWeights }; /* of an item: the place of its weights */
+enum {
+    NumberLayer,
+    NumberWeights, /* the place of its weights in their array */
+    NumberSelf,    /* that of its keys and values in page 0, in floats */
+    NumberCross
+};
 
-/* What is the same in layers that are alike: their steps, and what array their
- * weights are in. */
+/* Where a step's keys and values are kept, if they are: an Append or Recall. */
+static const Node *kept_by(const Plan *p, const Node *n, int of)
+{
+    for (int k = -1; k < n->nin; k++) {
+        const Node *x = k < 0 ? n : n->in[k] < 0 ? NULL : node_at(p, n->in[k]);
+        if (x && (x->op == OpAppend || x->op == OpRecall)
+            && p->cache[x->cache].of == of)
+            return x;
+    }
+    return NULL;
+}
+
+/* The same of a layer's regions. */
+static const Node *kept_in(const Plan *p, int from, int to, int of)
+{
+    const Node *x = NULL;
+    for (int i = from; i < to; i++) {
+        const Region *r = &p->region.at[i];
+        for (int k = r->first; k < r->first + r->count && !x; k++)
+            x = kept_by(p, node_at(p, p->order.at[k]), of);
+    }
+    return x;
+}
+
+/* What is the same in layers that are alike: their steps, which name caches, and
+ * what array their weights are in. */
 static const char *call_key(Gen *g, int from, int to)
 {
     const Region *r = &g->p->region.at[from];
@@ -234,16 +283,33 @@ static const char *call_key(Gen *g, int from, int to)
     return key.at;
 }
 
+/* "c.self = b->pool[0] + l * 4096;" */
+static void put_place(Gen *g, Emit *e, const Node *kept, const char *at)
+{
+    let(e, "cache", "%d", kept->cache);
+    let(e, "name", g->p->cache[kept->cache].of == CacheSelf ? "self" : "cross");
+    let(e, "at", strcmp(at, "0") ? " + %s" : "%.0s", at);
+    put(e, "c.$name = b->pool[$cache]$at;\n");
+}
+
+static int64_t place_in(const Plan *p, int from, int to, int of)
+{
+    const Node *kept = kept_in(p, from, to, of);
+    return kept ? kept->place * place_floats(p, kept->cache) : 0;
+}
+
 static void layer_calls(Gen *g, Emit *e, const void *of, int item,
                         const LoopPath *path)
 {
     const Calls *c = of;
     const int from = c->region.at[item], to = group_end(g, from);
     const Region *r = &g->p->region.at[from];
-    bool weights = false, layer = false;
+    bool weights = false, layer = false, caches = false;
     for (int i = from; i < to; i++) {
-        weights |= function_of(g, i)->uses.weights;
-        layer |= function_of(g, i)->uses.layer;
+        const Uses *uses = &function_of(g, i)->uses;
+        weights |= uses->weights;
+        layer |= uses->layer;
+        caches |= uses->self || uses->cross;
     }
     if (weights) {
         let(e, "w", "%s", layer_array(g, r->stack, r->layer));
@@ -253,6 +319,12 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
     if (layer) {
         let(e, "at", "%s", loop_number(g, c->item.at, path, NumberLayer));
         put(e, "c.layer = $at;\n");
+    }
+    for (int of = CacheSelf; caches && of <= CacheCross; of++) {
+        const Node *kept = kept_in(g->p, from, to, of);
+        const int number = of == CacheSelf ? NumberSelf : NumberCross;
+        if (kept)
+            put_place(g, e, kept, loop_number(g, c->item.at, path, number));
     }
     put_calls(g, e, from, to);
 }
@@ -274,7 +346,9 @@ static int put_layers(Gen *g, Emit *e, int from)
             .like = index_add(g->a, &like, call_key(g, from, to), from),
             .number = { [NumberLayer] = r[from].layer,
                         [NumberWeights] = layer_place(g, r[from].stack,
-                                                      r[from].layer) },
+                                                      r[from].layer),
+                        [NumberSelf] = place_in(g->p, from, to, CacheSelf),
+                        [NumberCross] = place_in(g->p, from, to, CacheCross) },
         };
         vec_push(g->a, &c.region, from);
         vec_push(g->a, &c.item, item);

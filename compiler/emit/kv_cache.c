@@ -10,7 +10,7 @@ const char *count_text(Gen *g, const Node *k)
     const char *start = starts_of(k->type.dim[1].sym);
     if (k->op == OpRecall)
         return "b->source_rows[b->source[s]]";
-    if (k->op == OpAppend && k->cache == CacheSelf)
+    if (k->op == OpAppend && k->entry == EntryDecode)
         return "b->past[s] + b->start[s + 1] - b->start[s]";
     return arena_printf(g->a, "b->%s[s + 1] - b->%s[s]", start, start);
 }
@@ -33,20 +33,15 @@ static const char *pages_at(Gen *g, int node, const char *head)
         return arena_printf(
             g->a, "c->%s + %s * %lld", p->value[node].name, head,
             (long long)(ATTN_PAGE * (n->part == PartKey ? d : round16(d))));
-    Node first = *n;
-    first.layer = 0;
-    const int64_t block = block_floats(p, n->cache);
-    const int64_t part = cache_offset(p, &first);
-    const char *layer = "";
-    if (p->blocks[n->cache] > n->type.dim[0].c) {
-        g->uses.layer = true;
-        layer = arena_printf(g->a, " + layer * %lld",
-                             (long long)(n->type.dim[0].c * block));
-    }
-    return arena_printf(g->a, "b->pool[%d]%s + %s * %lld%s", n->cache, layer,
-                        head, (long long)block,
-                        part ? arena_printf(g->a, " + %lld", (long long)part)
-                             : "");
+    const bool self = p->cache[n->cache].of == CacheSelf;
+    const long long block = block_floats(p, n->cache);
+    *(self ? &g->uses.self : &g->uses.cross) = true;
+    const char *first = arena_printf(g->a, "c->%s + %s * %lld",
+                                     self ? "self" : "cross", head, block);
+    if (n->part == PartKey)
+        return first;
+    return arena_printf(g->a, "%s + %lld", first,
+                        (long long)(ATTN_PAGE * p->cache[n->cache].d_k));
 }
 
 static int64_t page_stride(Gen *g, int node)
@@ -54,7 +49,7 @@ static int64_t page_stride(Gen *g, int node)
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[2].c;
     if (n->op != OpPackKv)
-        return g->p->page_floats[n->cache];
+        return g->p->cache[n->cache].page_floats;
     return n->type.dim[0].c * ATTN_PAGE * (n->part == PartKey ? d : round16(d));
 }
 
@@ -88,9 +83,9 @@ static const char *need_states(Gen *g, int cache)
         return name;
     let(e, "name", "%s", name);
     let(e, "c", "%d", cache);
-    let(e, "page", "%lld", (long long)p->page_floats[cache]);
+    let(e, "page", "%lld", (long long)p->cache[cache].page_floats);
     let(e, "at", "%lld", (long long)states_offset(p, cache));
-    let(e, "states", "%lld", (long long)p->states[cache]);
+    let(e, "states", "%lld", (long long)p->cache[cache].states);
     put(e,
         "/* What recurrent layers leave of a sequence after a row, which is the\n"
         " * last even or odd one of its page. */\n"
@@ -256,13 +251,15 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
         return;
     let(e, "head", "%s", kv_head(g, n->heads, k));
     let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
+    const char *from = mask_from(g, n->mask, "m.past");
     put(e, "\n"
            "if ($head < $last && m.count > 0) {\n");
     put_call(e, use_kernel(g->kernels, "prefetch_keys"),
              arena_printf(
                  g->a,
-                 "m.k + m.page[0] * m.k_page + %lld, min(m.count, 64), %lld, "
+                 "m.k + m.page[%s] * m.k_page + %lld, min(m.count, 64), %lld, "
                  "%lld",
+                 from ? arena_printf(g->a, "%s / 64", from) : "0",
                  (long long)block_floats(g->p, k->cache),
                  (long long)k->type.dim[2].c,
                  (long long)(round16(v->type.dim[2].c) / ATTN_PANEL)),
@@ -333,7 +330,7 @@ void emit_pack_kv(Gen *g, Emit *e, int first)
         put(e, "const int32_t *page = $table;\n");
     }
     let(e, "past", "%s",
-        n->op == OpAppend && n->cache == CacheSelf ? "b->past[s]" : "0");
+        n->op == OpAppend && n->entry == EntryDecode ? "b->past[s]" : "0");
     let_page_id(g, e, n);
     put(e, "int64_t at = $past;\n"
            "int64_t n;\n"

@@ -6,7 +6,7 @@
 
 #include "emit/gen.h"
 
-enum { LoopNumbers = 2 };
+enum { LoopNumbers = 4 };
 
 typedef struct { /* a layer, as one of a row of them */
     Stack stack;

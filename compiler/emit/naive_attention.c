@@ -12,6 +12,19 @@ static bool is_cached(const Node *scores)
     return scores->type.dim[2].sym == SymPT;
 }
 
+/* The first key of the first page that rows from `i` on read. Pages before may
+ * have been given back: their scores are masked, whatever they are, but 0 times
+ * what lies there is not always 0. */
+static const char *first_page_read(Gen *g, const Node *k)
+{
+    const int64_t window = k->op == OpAppend ? g->p->cache[k->cache].window : 0;
+    if (window == 0)
+        return "0";
+    need_max(g);
+    return arena_printf(g->a, "max(b->past[s] + i - row - %lld, 0) / 64 * 64",
+                        (long long)window - 1);
+}
+
 static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
 {
     const Node *k = node_at(g->p, operand);
@@ -80,11 +93,12 @@ void emit_context(Gen *g, Emit *e, int node)
     let(e, "d_v16", "%lld", (long long)round16(d_v));
     let(e, "panels", "%lld", (long long)(round16(d_v) / ATTN_PANEL));
     let_scratch(e, 0, d_v);
+    let(e, "first", "%s", first_page_read(g, node_at(g->p, n->in[1])));
     put(e,
         "float *const sum = o + $mr * $sums, *const maxima = o + $mr * $maxima;\n"
         "\n"
         "softmax_begin(r, maxima, sum, o, $d_v16);\n"
-        "for (int64_t at = 0; at < keys; at += 64) {\n"
+        "for (int64_t at = $first; at < keys; at += 64) {\n"
         "    const int64_t id = $page_id;\n"
         "    const float *$to = $pages\n"
         "                   + id * $page_floats;\n"
@@ -188,7 +202,6 @@ void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code)
     k.op = keys == SymPT           ? OpAppend
          : n->entry == EntryDecode ? OpRecall
                                    : OpPackKv;
-    k.cache = CacheSelf;
     k.type.dim[1] = n->type.dim[2];
     let(e, "count", "%s",
         keys == SymNone

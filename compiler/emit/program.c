@@ -31,20 +31,36 @@ static void let_model(Gen *g, Emit *e)
     let(e, "model", "%s_model", p->prefix);
     let(e, "options", "%s_options", p->prefix);
     let(e, "hash", "0x%016llxull", (unsigned long long)p->pack.hash);
+    let(e, "caches", "%d", p->g->caches);
     let(e, "spec_hash", "0x%016llxull", (unsigned long long)s->hash);
-    for (int c = 0; c < 2; c++) {
-        let(e, c ? "page1" : "page0", "%lld", (long long)p->page_floats[c]);
-        let(e, c ? "blocks1" : "blocks0", "%lld", (long long)p->blocks[c]);
-        let(e, c ? "d_k1" : "d_k0", "%lld", (long long)p->d_k[c]);
-        let(e, c ? "states1" : "states0", "%lld", (long long)p->states[c]);
-        let(e, c ? "v1" : "v0", "%lld", (long long)p->v_panels[c]);
-    }
     const char *command = g->o->command ? g->o->command : "attnc compile";
     let(e, "command", "%s", c_string(g->a, command, strlen(command)));
     let(e, "text", g->o->mode == EmitAot ? " + ATTN_PACKED_TEXT" : "");
     let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
     let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
     let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
+}
+
+/* What it has that is not 0. */
+static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } member[] = { { "page_floats", c->page_floats },
+                   { "blocks", c->blocks },
+                   { "d_k", c->d_k },
+                   { "v_panels", c->v_panels },
+                   { "window", c->window },
+                   { "states", c->states } };
+    Buffer text = { .arena = g->a };
+    for (int i = 0; i < 6; i++)
+        if (member[i].value)
+            buffer_printf(&text, ",%s.%s = %lld", i == 2 ? "\n" : " ",
+                          member[i].name, (long long)member[i].value);
+    let(e, "of", c->of == ATTN_SELF ? "ATTN_SELF" : "ATTN_CROSS");
+    let(e, "members", "%s", text.n ? text.at : "");
+    put(e, "{ .of = $of$members },\n");
 }
 
 static void emit_model_struct(Gen *g, Emit *e)
@@ -70,16 +86,16 @@ static void emit_model_struct(Gen *g, Emit *e)
            "    .command =\n"
            "        $command,\n"
            "    .bound_bytes = sizeof(struct weights)$text,\n"
-           "    .page_floats = { $page0, $page1 },\n"
-           "    .blocks = { $blocks0, $blocks1 },\n"
-           "    .d_k = { $d_k0, $d_k1 },\n"
-           "    .v_panels = { $v0, $v1 },\n"
-           "    .states = { $states0, $states1 },\n"
-           "    .arena_bytes = arena_bytes,\n"
-           "    .bind = bind_weights,\n"
-           "    .encode = $encode,\n"
-           "    .decode = $decode,\n"
-           "    .log_sum_exp = $log_sum_exp\n"
+           "    .caches = $caches,\n"
+           "    .cache = {\n");
+    for (int c = 0; c < g->p->g->caches; c++)
+        put_cache(g, e, &g->p->cache[c]);
+    put(e, "},\n"
+           ".arena_bytes = arena_bytes,\n"
+           ".bind = bind_weights,\n"
+           ".encode = $encode,\n"
+           ".decode = $decode,\n"
+           ".log_sum_exp = $log_sum_exp\n"
            "};\n\n"
            "const struct attn_model *$model(void)\n"
            "{\n"

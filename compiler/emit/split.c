@@ -21,7 +21,7 @@ static const char *pairs_text(Gen *g, const Node *n, const Node *k)
 {
     const char *rows = starts_of(row_sym(n->type));
     const char *name = k->op == OpRecall ? "pairs_recalled"
-                     : k->op == OpAppend && k->cache == CacheSelf
+                     : k->op == OpAppend && k->entry == EntryDecode
                          ? "pairs_cached"
                          : "pairs";
     need_max(g);

@@ -345,6 +345,8 @@ Graph *build_graph(Arena *a, const Spec *s)
     Graph *g = arena_alloc(a, sizeof *g);
     g->arena = a;
     g->spec = s;
+    g->caches = 2;
+    g->cache[CacheCross].of = CacheCross;
     Build b = { .g = g, .s = s, .tied = -1 };
     finish(&b, kinds[s->kind](&b));
     if (b.scans) /* who reads no more of an encoder than its states */

@@ -153,14 +153,48 @@ static int place(Build *b, int x, Projection which)
     return put_node(b, n, build_join(b, projection[which], ".rotated"));
 }
 
-/* Append or Recall of keys or values. */
-static int state(Build *b, Op op, int x, int cache, int part)
+/* The cache where the layer's keys and values go, which has a layer more. */
+static int enter_cache(Build *b, int of)
 {
-    const char *name = arena_printf(b->g->arena, "%s.%s",
-                                    part == PartKey ? "k" : "v",
-                                    op == OpAppend ? "append" : "recall");
-    Node n = { .op = op, .in = { x }, .nin = 1, .cache = cache, .part = part };
-    return put_node(b, n, name);
+    Graph *g = b->g;
+    const Cache own = { .of = of, .form = spec_cache(b->s, of == CacheSelf) };
+    int c = of;
+
+    while (c < g->caches && g->cache[c].layers > 0
+           && !(g->cache[c].of == of && same_cache(g->cache[c].form, own.form)))
+        c = c > CacheCross ? c + 1 : CacheCross + 1;
+    if (c == g->caches)
+        g->caches++;
+    if (g->cache[c].layers == 0)
+        g->cache[c] = own;
+    g->cache[c].layers++;
+    return c;
+}
+
+/* Keys and values of new rows, behind those in a cache. */
+static void append(Build *b, int of, int *k, int *v)
+{
+    Node n = { .op = OpAppend, .nin = 1, .cache = enter_cache(b, of) };
+    n.place = b->g->cache[n.cache].layers - 1;
+    n.in[0] = *k;
+    n.part = PartKey;
+    *k = put_node(b, n, "k.append");
+    n.in[0] = *v;
+    n.part = PartValue;
+    *v = put_node(b, n, "v.append");
+}
+
+static int recall(Build *b, int part)
+{
+    const int x = b->cross[part][b->layer];
+    const Node *from = &b->g->nodes.at[x];
+    const Node n = { .op = OpRecall,
+                     .in = { x },
+                     .nin = 1,
+                     .cache = from->cache,
+                     .place = from->place,
+                     .part = part };
+    return put_node(b, n, part == PartKey ? "k.recall" : "v.recall");
 }
 
 /* What the position scheme adds to the scores of self-attention. */
@@ -254,10 +288,8 @@ int build_heads(Build *b, const int x[3])
     q = split(b, place(b, q, Wq), Wq);
     k = split(b, place(b, k, Wk), Wk);
     v = split(b, v, Wv);
-    if (b->entry == EntryDecode) {
-        k = state(b, OpAppend, k, CacheSelf, PartKey);
-        v = state(b, OpAppend, v, CacheSelf, PartValue);
-    }
+    if (b->entry == EntryDecode)
+        append(b, CacheSelf, &k, &v);
     return attend(b, q, k, v, true);
 }
 
@@ -269,10 +301,7 @@ static int self_attention(Build *b, int x)
 static int cross_attention(Build *b, int x)
 {
     int q = split(b, project(b, x, Wq), Wq);
-    int k = state(b, OpRecall, b->cross[PartKey][b->layer], CacheCross,
-                  PartKey);
-    int v = state(b, OpRecall, b->cross[PartValue][b->layer], CacheCross,
-                  PartValue);
+    int k = recall(b, PartKey), v = recall(b, PartValue);
     return attend(b, q, k, v, false);
 }
 
@@ -460,8 +489,9 @@ void append_memory(Build *b, int memory)
         int v = project(b, memory, Wv);
         k = split(b, k, Wk);
         v = split(b, v, Wv);
-        b->cross[PartKey][i] = state(b, OpAppend, k, CacheCross, PartKey);
-        b->cross[PartValue][i] = state(b, OpAppend, v, CacheCross, PartValue);
+        append(b, CacheCross, &k, &v);
+        b->cross[PartKey][i] = k;
+        b->cross[PartValue][i] = v;
     }
     enter_layer(b, all, SideDecoder, -1);
 }

@@ -36,7 +36,7 @@ static void check_inputs(const Verifier *c, int i)
 
 /* Recall reads the append of the other entry, a scan a scan's last state; no
  * other edge may cross.                                                     */
-static bool may_read(const Node *n, const Node *from)
+static bool may_read(const Graph *g, const Node *n, const Node *from)
 {
     if (n->sourced && from->op == OpRecurrent && from->state > 0)
         return from->entry == EntryEncode && from->layer == n->layer
@@ -44,9 +44,9 @@ static bool may_read(const Node *n, const Node *from)
     if (n->op != OpRecall)
         return from->entry == n->entry || from->entry == EntryNone;
     return from->op == OpAppend && from->entry == EntryEncode
-        && n->entry == EntryDecode && n->cache == CacheCross
-        && from->cache == CacheCross && from->part == n->part
-        && from->layer == n->layer;
+        && n->entry == EntryDecode && g->cache[n->cache].of == CacheCross
+        && from->cache == n->cache && from->place == n->place
+        && from->part == n->part && from->layer == n->layer;
 }
 
 static void check_entry(const Verifier *c, int i)
@@ -58,7 +58,7 @@ static void check_entry(const Verifier *c, int i)
         if (n->in[k] < 0)
             continue;
         const Node *from = &c->g->nodes.at[n->in[k]];
-        expect(c, may_read(n, from), i, "reads across entries");
+        expect(c, may_read(c->g, n, from), i, "reads across entries");
         expect(c, op_info[from->op].op_class != ClassSink, i, "reads a sink");
     }
 }

@@ -253,6 +253,8 @@ Graph *graph_copy(Arena *a, const Graph *g)
     copy->arena = a;
     copy->spec = g->spec;
     copy->memory = g->memory;
+    copy->caches = g->caches;
+    memcpy(copy->cache, g->cache, sizeof g->cache);
     for (int i = 0; i < g->nodes.n; i++)
         vec_push(a, &copy->nodes, g->nodes.at[i]);
     count_all(copy);

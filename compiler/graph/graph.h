@@ -184,7 +184,9 @@ typedef struct { /* one operation and the tensor it makes */
     Activation act;              /* Linear, Activate, Gate, Recurrent */
     bool has_bias, has_residual; /* Linear: in[2] / in[3] is there */
     BatchMember member;          /* Input */
-    int cache;                   /* Append, Recall: CacheSelf.. */
+    int cache;                   /* Append, Recall: of Graph.cache */
+    int64_t place;               /* Append, Recall: its layer's, of those of
+                                    the cache */
     int part;                    /* Append, Recall, PackKv, Rotate: PartKey.. */
 } Node;
 
@@ -193,6 +195,15 @@ static inline int score_input(const Node *n)
 {
     return n->in[n->nin - 1 - n->sinks];
 }
+
+/* Keys and values that are kept from call to call: of the decoder's own rows,
+ * of the encoder's. Layers of other forms have caches of their own behind these
+ * two.                                                                      */
+typedef struct {
+    int of; /* CacheSelf, CacheCross */
+    CacheForm form;
+    int64_t layers; /* 0: it is empty */
+} Cache;
 
 typedef struct { /* the nodes that read one */
     int edges;
@@ -203,9 +214,11 @@ typedef struct { /* the nodes that read one */
 typedef struct {
     Arena *arena;
     const Spec *spec;
-    VEC(Node) nodes;         /* in execution order; index is identity */
-    VEC(Node) swept;         /* memory for the next sweep */
-    VEC(Readers) readers;    /* by node; graph.c keeps them */
+    VEC(Node) nodes;      /* in execution order; index is identity */
+    VEC(Node) swept;      /* memory for the next sweep */
+    VEC(Readers) readers; /* by node; graph.c keeps them */
+    Cache cache[ATTN_CACHES];
+    int caches;
     const char *memory;      /* name of the encoder's last node */
     struct Remarks *remarks; /* of the pass that runs; NULL: nobody asks */
 } Graph;

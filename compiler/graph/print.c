@@ -163,6 +163,17 @@ static void add_choice(Attributes *b, const Node *n)
         add_count(b, "experts", n->experts);
 }
 
+/* "self"; "self.2" where layers of another form lie. */
+static void add_cache(Attributes *b, const Node *n)
+{
+    const bool own = n->op == OpAppend && n->entry == EntryDecode;
+    const char *word = own ? "self" : "cross";
+
+    if (n->cache > CacheCross)
+        word = arena_printf(b->b->arena, "%s.%d", word, n->cache);
+    add_word(b, "cache", word);
+}
+
 /* The attributes that matter. */
 static void add_attributes(Attributes *b, const Node *n)
 {
@@ -203,7 +214,7 @@ static void add_attributes(Attributes *b, const Node *n)
     if (n->op == OpPool)
         add_word(b, "pool", pool_word[n->pool]);
     if (n->op == OpAppend || n->op == OpRecall)
-        add_word(b, "cache", n->cache == CacheSelf ? "self" : "cross");
+        add_cache(b, n);
     if (n->op == OpAppend || n->op == OpRecall || n->op == OpPackKv)
         add_word(b, "part", n->part == PartKey ? "keys" : "values");
 }

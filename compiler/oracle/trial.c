@@ -36,15 +36,27 @@ static int64_t longest(const Sample *x, int side)
     return most;
 }
 
+/* Those of keys outside of a window too, which are compared before a mask. */
+static bool stores_scores(const Trial *t)
+{
+    const Graph *g = t->engine->plan->g;
+    bool stores = false;
+    for (int i = 0; i < g->nodes.n; i++)
+        stores |= g->nodes.at[i].op == OpScores;
+    return stores;
+}
+
 static void open_cache(Trial *t, int which, int64_t length)
 {
-    const struct attn_model *m = t->engine->backend.model;
+    struct attn_model m = *t->engine->backend.model;
     int64_t slots = t->sample->sequences;
-    if (m->page_floats[which] == 0 && (which == CacheCross || !m->decode))
+    if (which == CacheCross ? m.cache[which].page_floats == 0 : !m.decode)
         return; /* the rows of a decoder are counted, whatever it keeps */
-    const struct attn_cache_size size = { which, slots, length, 0 };
-    t->cache_memory[which] = nan_memory(attn_cache_bytes(m, &size));
-    attn_cache_init(&t->cache[which], m, &size, t->cache_memory[which]);
+    const struct attn_cache_size size = { which, slots, length, 0, 0 };
+    for (int64_t c = 0; stores_scores(t) && c < m.caches; c++)
+        m.cache[c].window = 0; /* nothing is given back */
+    t->cache_memory[which] = nan_memory(attn_cache_bytes(&m, &size));
+    attn_cache_init(&t->cache[which], &m, &size, t->cache_memory[which]);
 }
 
 static void grow(struct attn_cache *c, int64_t slot, int64_t rows)
@@ -98,9 +110,9 @@ static void encode(Trial *t, float *out)
     if (!attention)
         b.input = x->rows[0];
     struct attn_cache *c = &t->cache[CacheCross];
-    for (int64_t i = 0; c->pool && i < x->sequences; i++)
+    for (int64_t i = 0; c->groups > 0 && i < x->sequences; i++)
         grow(c, i, x->start[0][i + 1] - x->start[0][i]);
-    attn_cache_bind(c, CacheCross, &b);
+    attn_cache_bind(c, 0, &b);
     void *work = work_for(t, EntryEncode, rows, b.sequences);
     e->backend.model->encode(e->bound, &b, work);
     arena_free(a);
@@ -110,7 +122,8 @@ static void encode(Trial *t, float *out)
 
 typedef struct { /* one call: part of each open sequence */
     struct attn_batch b;
-    int32_t *start, *ids, *past, *select, *pages, *source, *source_rows;
+    int32_t *start, *ids, *past, *select, *source, *source_rows;
+    int32_t *pages[ATTN_CACHES]; /* by group of the self cache */
     int32_t *prefix, *types;
     float *input;
     int64_t *at; /* row of the sample, by row of the call */
@@ -135,7 +148,9 @@ static void open_call(Call *c, Arena *a, const Trial *t)
     c->past = count(a, n, sizeof *c->past);
     c->source = count(a, n, sizeof *c->source);
     c->source_rows = count(a, n, sizeof *c->source_rows);
-    c->pages = count(a, n * t->cache[CacheSelf].width, sizeof *c->pages);
+    const struct attn_cache *self = &t->cache[CacheSelf];
+    for (int64_t i = 0; i < self->groups; i++)
+        c->pages[i] = count(a, n * self->width, sizeof *c->pages[i]);
     c->prefix = count(a, n, sizeof *c->prefix);
     c->ids = count(a, rows, sizeof *c->ids);
     if (reads_here(t) && x->types)
@@ -172,8 +187,10 @@ static void add_sequence(Call *c, Trial *t, int64_t i, int64_t past,
     struct attn_batch *b = &c->b;
     int64_t s = b->sequences;
     grow(self, i, rows);
-    memcpy(c->pages + s * self->width, self->table + i * self->width,
-           (size_t)self->width * sizeof *c->pages);
+    for (int64_t k = 0; k < self->groups; k++)
+        memcpy(c->pages[k] + s * self->width,
+               self->group[k].table + i * self->width,
+               (size_t)self->width * sizeof *c->pages[k]);
     c->past[s] = (int32_t)past;
     c->source[s] = (int32_t)i;
     c->prefix[s] = (int32_t)sample_prefix(x, 1, i);
@@ -202,8 +219,9 @@ static void run_call(Call *c, Trial *t, float *out)
     b->source = c->source;
     b->source_rows = c->source_rows;
     for (int k = 0; k < 2; k++)
-        attn_cache_bind(&t->cache[k], k, b);
-    b->pages[CacheSelf] = c->pages;
+        attn_cache_bind(&t->cache[k], 0, b);
+    for (int64_t k = 0; k < t->cache[CacheSelf].groups; k++)
+        b->pages[t->cache[CacheSelf].group[k].which] = c->pages[k];
     b->output = nan_memory(bytes);
     void *work = work_for(t, EntryDecode, b->rows, b->sequences);
     e->backend.model->decode(e->bound, b, work);

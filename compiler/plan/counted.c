@@ -1,4 +1,6 @@
 /* counted.c: a plan's model that is not compiled: what sizes are counted by. */
+#include <string.h>
+
 #include "plan/parts.h"
 #include "runtime/core.h"
 
@@ -34,13 +36,8 @@ struct attn_model plan_counted(const Plan *p)
         .weights_bytes = p->pack.bytes,
         .arena_bytes = counted_arena,
     };
-    for (int c = 0; c < 2; c++) {
-        m.page_floats[c] = p->page_floats[c];
-        m.blocks[c] = p->blocks[c];
-        m.d_k[c] = p->d_k[c];
-        m.v_panels[c] = p->v_panels[c];
-        m.states[c] = p->states[c];
-    }
+    m.caches = p->g->caches;
+    memcpy(m.cache, p->cache, sizeof p->cache);
     counted = p;
     return m;
 }

@@ -204,16 +204,15 @@ struct Plan {
     int *task_of[TaskKinds];    /* by node: its place in them; -1: none */
     VEC(const MaskSpec *) mask; /* from files, in order of their names */
     PackList pack;
-    int64_t page_floats[2], blocks[2], d_k[2], v_panels[2];
+    struct attn_cache_layout cache[ATTN_CACHES]; /* by Graph.cache */
     int64_t *state_at; /* by node: where its state is in that of its layer */
-    /* by cache: floats of a layer's states, one after the other; of those of
-     * all layers, of which a page ends in two: after an even row, an odd one */
-    int64_t layer_state[2], states[2];
-    int64_t parameters; /* elements of the distinct weights */
-    bool keep_all;      /* every node's value stays (verify) */
-    bool small_m;       /* weights come from memory: products of a
-                           small M have loop nests of their own */
-    const char *prefix; /* of emitted symbols */
+    int64_t layer_state[2]; /* by CacheSelf ..: floats of a layer's states, one
+                               after the other */
+    int64_t parameters;     /* elements of the distinct weights */
+    bool keep_all;          /* every node's value stays (verify) */
+    bool small_m;           /* weights come from memory: products of a
+                               small M have loop nests of their own */
+    const char *prefix;     /* of emitted symbols */
 };
 enum { PlanRoots = 3 }; /* no root is below -PlanRoots */
 /* keep_all: no value's memory is reused and no region walks row blocks, so
@@ -247,8 +246,8 @@ int plan_block(const Plan *p, int root, PackLayout layout);
 int64_t block_floats(const Plan *p, int cache);
 /* Where the two states begin in a page of a cache. */
 int64_t states_offset(const Plan *p, int cache);
-/* Of a cached operand in a page: its layer's first head. */
-int64_t cache_offset(const Plan *p, const Node *n);
+/* Of a layer in a page, all heads: Node.place counts in these. */
+int64_t place_floats(const Plan *p, int cache);
 
 /* -------------------------------------------------------------- names.c --- */
 const char *value_label(const Plan *p, int node); /* of what emits code */

@@ -64,12 +64,23 @@ static int64_t call_rows(const Plan *p, Entry entry)
     return entry == EntryDecode ? 1 : report_rows(p, entry);
 }
 
+/* Of 64 positions of all layers. */
+static int64_t page_bytes(const Plan *p, int of)
+{
+    int64_t floats = 0;
+    for (int c = 0; c < p->g->caches; c++)
+        if (p->cache[c].of == of)
+            floats += p->cache[c].page_floats;
+    return floats * (int64_t)sizeof(float);
+}
+
 /* Bytes of one cache for `slots` sequences of `length` positions. */
 static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
 {
     const struct attn_model m = plan_counted(p);
-    const struct attn_cache_size size = { c, slots, length, 0 };
-    return p->page_floats[c] ? attn_cache_bytes(&m, &size) : 0;
+    const struct attn_cache_size size = { c, slots, length, 0,
+                                          attn_cache_rows(&m) };
+    return page_bytes(p, c) ? attn_cache_bytes(&m, &size) : 0;
 }
 
 /* Of one sentence of full length, with the beam of the spec. */
@@ -158,12 +169,11 @@ static json_t *report(const Plan *p)
                      "name", p->g->spec->name, "layers", p->g->spec->layers,
                      "parameters", (json_int_t)c.parameters, "weights_bytes",
                      (json_int_t)c.weights, "page_bytes", "self",
-                     (json_int_t)(4 * p->page_floats[CacheSelf]), "cross",
-                     (json_int_t)(4 * p->page_floats[CacheCross]),
-                     "sentence_bytes", sentence_json(&c), "march",
-                     p->target.name, "width", p->target.width, "tile",
-                     plan_tiles(p, &from), "tasks", tasks_json(p), "entries",
-                     entries);
+                     (json_int_t)page_bytes(p, CacheSelf), "cross",
+                     (json_int_t)page_bytes(p, CacheCross), "sentence_bytes",
+                     sentence_json(&c), "march", p->target.name, "width",
+                     p->target.width, "tile", plan_tiles(p, &from), "tasks",
+                     tasks_json(p), "entries", entries);
 }
 
 static long long whole(const json_t *o, const char *key)

@@ -191,19 +191,18 @@ void plan_values(Plan *p)
 /* Floats of one (layer, head) of a page: its keys, then its values. */
 int64_t block_floats(const Plan *p, int cache)
 {
-    return ATTN_PAGE * (p->d_k[cache] + ATTN_PANEL * p->v_panels[cache]);
+    const struct attn_cache_layout *c = &p->cache[cache];
+    return ATTN_PAGE * (c->d_k + ATTN_PANEL * c->v_panels);
 }
 
-/* Offset of a cached operand in a page: its layer's first head. */
-int64_t cache_offset(const Plan *p, const Node *n)
+int64_t place_floats(const Plan *p, int cache)
 {
-    const int64_t at = n->layer * n->type.dim[0].c * block_floats(p, n->cache);
-    return n->part == PartKey ? at : at + ATTN_PAGE * p->d_k[n->cache];
+    return p->g->cache[cache].form.h_kv * block_floats(p, cache);
 }
 
 int64_t states_offset(const Plan *p, int cache)
 {
-    return p->page_floats[cache] - round16(2 * p->states[cache]);
+    return p->cache[cache].page_floats - round16(2 * p->cache[cache].states);
 }
 
 /* All layers of a stack have as much, so that they are alike. */
@@ -212,6 +211,7 @@ static void place_states(Plan *p, int cache)
     const size_t nodes = (size_t)p->g->nodes.n;
     const Side side = cache == CacheSelf ? SideDecoder : SideEncoder;
     const int64_t layers = p->g->spec->side[side].N;
+    struct attn_cache_layout *c = &p->cache[cache];
     int64_t *end = arena_alloc(p->arena_, (size_t)layers * sizeof *end);
     if (!p->state_at)
         p->state_at = arena_alloc(p->arena_, nodes * sizeof *p->state_at);
@@ -224,8 +224,10 @@ static void place_states(Plan *p, int cache)
         if (end[n->layer] > p->layer_state[cache])
             p->layer_state[cache] = end[n->layer];
     }
-    p->states[cache] = layers * p->layer_state[cache];
-    p->page_floats[cache] += round16(2 * p->states[cache]);
+    c->states = layers * p->layer_state[cache];
+    c->page_floats += round16(2 * c->states);
+    if (c->blocks == 0 && c->states > 0 && cache == CacheSelf)
+        c->window = 2; /* a row reads what the last one left */
 }
 
 void plan_caches(Plan *p)
@@ -234,20 +236,20 @@ void plan_caches(Plan *p)
         const Node *n = node_at(p, i);
         if (n->op != OpAppend)
             continue;
-        const int64_t d = n->type.dim[2].c;
-        if (n->part == PartKey) {
-            p->d_k[n->cache] = d;
-            const int64_t end = (n->layer + 1) * n->type.dim[0].c;
-            if (p->blocks[n->cache] < end)
-                p->blocks[n->cache] = end;
-        } else {
-            p->v_panels[n->cache] = round16(d) / ATTN_PANEL;
-        }
+        const CacheForm form = p->g->cache[n->cache].form;
+        struct attn_cache_layout *c = &p->cache[n->cache];
+        c->d_k = form.d_k;
+        c->v_panels = round16(form.d_v) / ATTN_PANEL;
+        c->window = form.window;
+        if (c->blocks < (n->place + 1) * form.h_kv)
+            c->blocks = (n->place + 1) * form.h_kv;
     }
-    for (int c = 0; c < 2; c++) {
-        p->page_floats[c] = p->blocks[c] * block_floats(p, c);
-        place_states(p, c);
+    for (int c = 0; c < p->g->caches; c++) {
+        p->cache[c].of = p->g->cache[c].of;
+        p->cache[c].page_floats = p->cache[c].blocks * block_floats(p, c);
     }
+    place_states(p, CacheSelf);
+    place_states(p, CacheCross);
 }
 
 bool has_entry(const Plan *p, Entry entry)

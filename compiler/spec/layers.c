@@ -97,25 +97,6 @@ static bool check_positions(const Pattern *p, const Spec *row)
     return false;
 }
 
-/* The pages of a decoder's cache have one width. */
-static bool check_cache(const Pattern *p, const Spec *row)
-{
-    static const char *const key[] = { "h_kv", "d_k", "d_v" };
-    const SpecSide *a = &row->side[p->side], *b = &p->spec->side[p->side];
-    const int64_t mine[] = { a->h_kv, a->d_k, a->d_v };
-    const int64_t all[] = { b->h_kv, b->d_k, b->d_v };
-
-    for (int i = 0; i < 3 && p->side == SideDecoder; i++) {
-        if (mine[i] == all[i] || row->mix != MixAttention)
-            continue;
-        error_at(spec_pos(row, side_key(row, key[i], p->side)),
-                 "all layers of a decoder have one %s: that of its cache",
-                 key[i]);
-        return false;
-    }
-    return true;
-}
-
 static bool read_row(Pattern *p, int i)
 {
     const Yaml *repeat;
@@ -128,7 +109,7 @@ static bool read_row(Pattern *p, int i)
         return false;
     const Spec *row = spec_resolve(p->arena, p->spec->path, w, 1u << p->side);
     p->read[i] = row;
-    return row && check_positions(p, row) && check_cache(p, row);
+    return row && check_positions(p, row);
 }
 
 /* ------------------------------------------------------------ counting --- */
@@ -151,6 +132,66 @@ static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
             *counted ? "with repeat they must come to N; without any they go "
                        "round until N is reached; N is here"
                      : "leave rows out; N is here");
+    return false;
+}
+
+/* -------------------------------------------------------------- caches --- */
+CacheForm spec_cache(const Spec *s, bool self)
+{
+    const SpecSide *side = &s->side[SideDecoder];
+    const MaskSpec *m = &side->mask;
+    CacheForm form = { 0, side->h_kv, side->d_k, side->d_v };
+
+    if (!self)
+        return form;
+    form.window = m->window;
+    if (m->block && (!m->window || m->block < m->window))
+        form.window = m->block;
+    if (form.window >= side->max_len)
+        form.window = 0; /* it reads all that there may be */
+    return form;
+}
+
+bool same_cache(CacheForm a, CacheForm b)
+{
+    return a.window == b.window && a.h_kv == b.h_kv && a.d_k == b.d_k
+        && a.d_v == b.d_v;
+}
+
+static bool has_cache(const Spec *s, bool self)
+{
+    return self ? s->mix == MixAttention
+                : s->kind == KindEncoderDecoder && s->attention_cross;
+}
+
+/* How many the rows come to; one at least, which may be empty. */
+static int count_caches(const Pattern *p, bool self)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->row.n; i++) {
+        bool is_new = has_cache(p->read[i], self);
+        for (int k = 0; k < i; k++)
+            if (has_cache(p->read[k], self)
+                && same_cache(spec_cache(p->read[k], self),
+                              spec_cache(p->read[i], self)))
+                is_new = false;
+        n += is_new;
+    }
+    return n > 0 ? n : 1;
+}
+
+static bool check_caches(const Pattern *p, const Yaml *value)
+{
+    const int n = count_caches(p, true) + count_caches(p, false);
+
+    if (p->side != SideDecoder || n <= ATTN_CACHES)
+        return true;
+    error_at(value->pos,
+             "the rows differ in window, h_kv, d_k and d_v in %d ways: a model "
+             "has %d caches at most",
+             n, ATTN_CACHES);
+    note_at(nowhere, "give rows the same ones");
     return false;
 }
 
@@ -224,7 +265,7 @@ static bool read_pattern(Pattern *p, const Yaml *value, Buffer *text)
     p->read = arena_alloc(p->arena, n * sizeof *p->read);
     for (int i = 0; i < p->row.n && good; i++)
         good = read_row(p, i);
-    if (!good || !check_counts(p, value, &counted))
+    if (!good || !check_counts(p, value, &counted) || !check_caches(p, value))
         return false;
     for (int i = 0; counted && i < p->row.n; i++)
         if (!p->repeat[i])

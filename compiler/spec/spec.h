@@ -355,6 +355,14 @@ static inline const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
 {
     return s->layer[side] ? s->layer[side][layer] : s;
 }
+/* What layers have in common whose keys and values lie in the same pages. */
+typedef struct {
+    int64_t window; /* rows that a row reads, itself too; 0: all */
+    int64_t h_kv, d_k, d_v;
+} CacheForm;
+/* Of a decoder's layer, for its own rows (`self`) or the encoder's. */
+CacheForm spec_cache(const Spec *s, bool self);
+bool same_cache(CacheForm a, CacheForm b);
 /* The field was written: in the file, in one that it extends, by --set. */
 bool spec_says(const Spec *s, const char *field);
 /* What positions add to the scores of self-attention. */

@@ -85,8 +85,8 @@ static int64_t heads_of_page(const CostModel *m)
     const int64_t far = (int64_t)1 << 28;
     const Plan *p = m->plan;
     const Node *k = &p->g->nodes.at[task_node(m)->in[1]];
-    int64_t heads = m->shape.paged && p->blocks[k->cache] > 0
-                      ? p->blocks[k->cache]
+    int64_t heads = m->shape.paged && p->cache[k->cache].blocks > 0
+                      ? p->cache[k->cache].blocks
                       : k->type.dim[0].c;
     while (heads > 1
            && 4 * heads * head_floats(m) * pages_of(most_of(m, true)) > far)

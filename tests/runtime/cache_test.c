@@ -9,7 +9,7 @@
 
 #include "support/fake_model.h"
 
-enum { Slots = 5, Length = 200, Steps = 4000 };
+enum { Slots = 5, Length = 290, Rows = 40, Steps = 4000 };
 
 typedef struct { /* each slot's tokens, copied in full */
     int32_t token[Slots][Length];
@@ -31,9 +31,8 @@ static uint32_t random_below(uint32_t *state, uint32_t n)
 
 static struct attn_batch view(const struct attn_cache *c)
 {
-    struct attn_batch b = { .pool = { c->pool },
-                            .pages = { c->table },
-                            .table = { c->width } };
+    struct attn_batch b = { 0 };
+    attn_cache_bind(c, 0, &b);
     return b;
 }
 
@@ -42,29 +41,40 @@ static int64_t pages(int64_t length)
     return (length + 63) / 64;
 }
 
-/* Counts, contents; a page that may be written has one reader. */
-static void check(const struct attn_cache *c, const Naive *naive)
+/* Counts, contents from the first that is still read; a page that may be
+ * written has one reader.                                                   */
+static void check_group(const struct attn_cache *c,
+                        const struct attn_cache_group *g, const Naive *naive)
 {
     struct attn_batch b = view(c);
-    int32_t *readers = calloc((size_t)c->pages, sizeof *readers);
+    int32_t *readers = calloc((size_t)g->pages, sizeof *readers);
     int64_t in_use = 0;
 
     for (int64_t s = 0; s < c->slots; s++) {
+        int64_t first = attn_cache_first(&g->is, c->length[s]);
+        assert_true(g->first[s] <= first);
         assert_int_equal(c->length[s], naive->length[s]);
-        for (int64_t q = 0; q < pages(c->length[s]); q++)
-            readers[c->table[s * c->width + q]]++;
-        for (int64_t p = 0; p < naive->length[s]; p++)
-            assert_int_equal(fake_read(model(), ATTN_SELF, &b, s, p),
+        for (int64_t q = g->first[s]; q < pages(c->length[s]); q++)
+            readers[g->table[s * c->width + q]]++;
+        for (int64_t p = 64 * first; p < naive->length[s]; p++)
+            assert_int_equal(fake_read(model(), (int)g->which, &b, s, p),
                              naive->token[s][p]);
     }
-    for (int64_t p = 0; p < c->pages; p++) {
-        assert_int_equal(readers[p], c->refs[p]);
+    for (int64_t p = 0; p < g->pages; p++) {
+        assert_int_equal(readers[p], g->refs[p]);
         in_use += readers[p] > 0;
     }
-    assert_int_equal(c->free_count, c->pages - in_use);
-    for (int64_t i = 0; i < c->free_count; i++)
-        assert_int_equal(c->refs[c->free_list[i]], 0);
+    assert_int_equal(g->free_count, g->pages - in_use);
+    for (int64_t i = 0; i < g->free_count; i++)
+        assert_int_equal(g->refs[g->free_list[i]], 0);
     free(readers);
+}
+
+static void check(const struct attn_cache *c, const Naive *naive)
+{
+    assert_int_equal(c->groups, 2);
+    for (int i = 0; i < c->groups; i++)
+        check_group(c, &c->group[i], naive);
 }
 
 static void grow(struct attn_cache *c, Naive *naive, int64_t s, int64_t n,
@@ -78,6 +88,7 @@ static void grow(struct attn_cache *c, Naive *naive, int64_t s, int64_t n,
         int64_t p = naive->length[s];
         int32_t token = (int32_t)random_below(state, 1000);
         fake_write(model(), ATTN_SELF, &b, s, p, token);
+        fake_write(model(), FakeWindow, &b, s, p, token);
         naive->token[s][p] = token;
         naive->length[s]++;
     }
@@ -85,7 +96,7 @@ static void grow(struct attn_cache *c, Naive *naive, int64_t s, int64_t n,
 
 static void fork(struct attn_cache *c, Naive *naive, uint32_t *state)
 {
-    static int32_t scratch[Slots * 4 + Slots];
+    static int32_t scratch[Slots * (5 + 2)];
     int32_t parent[Slots];
     Naive *old = malloc(sizeof *old);
     int64_t n = 1 + random_below(state, Slots);
@@ -100,32 +111,45 @@ static void fork(struct attn_cache *c, Naive *naive, uint32_t *state)
     free(old);
 }
 
-/* Slots * width pages are enough whatever is forked, grown and released. */
+/* As a stream reads its last token again. */
+static void read_again(struct attn_cache *c, Naive *naive, int64_t s,
+                       uint32_t *state)
+{
+    if (naive->length[s] == 0)
+        return;
+    naive->length[s]--;
+    attn_cache_cut(c, s, naive->length[s]);
+    grow(c, naive, s, 1, state);
+}
+
+/* Slots * width pages, of a window those of it and new rows, are enough
+ * whatever is forked, grown, read again and released. */
 static void test_forks(void **unused)
 {
     (void)unused;
+    const struct attn_cache_size size = { ATTN_SELF, Slots, Length, 0, Rows };
     uint32_t state = 7;
     Naive *naive = calloc(1, sizeof *naive);
     struct attn_cache c;
-    int64_t bytes = attn_cache_bytes(model(),
-                                     &(struct attn_cache_size){
-                                         ATTN_SELF, Slots, Length, 0 });
+    int64_t bytes = attn_cache_bytes(model(), &size);
     char *memory = malloc((size_t)bytes + 4);
 
     memset(memory, 0xff, (size_t)bytes + 4); /* NaN everywhere */
-    attn_cache_init(&c, model(),
-                    &(struct attn_cache_size){ ATTN_SELF, Slots, Length, 0 },
-                    memory + 4);
+    attn_cache_init(&c, model(), &size, memory + 4);
+    assert_int_equal(c.group[0].pages, Slots * 5);
+    assert_int_equal(c.group[1].pages, Slots * 3); /* of 70 + 40 positions */
     for (int step = 0; step < Steps; step++) {
         int64_t s = random_below(&state, Slots);
         uint32_t what = random_below(&state, 20);
         if (what == 0) {
             attn_cache_release(&c, s);
             naive->length[s] = 0;
-        } else if (what < 6) {
+        } else if (what < 3) {
             fork(&c, naive, &state);
+        } else if (what == 3) {
+            read_again(&c, naive, s, &state);
         } else {
-            grow(&c, naive, s, 1 + random_below(&state, what == 6 ? 90 : 9),
+            grow(&c, naive, s, 1 + random_below(&state, what < 7 ? Rows : 9),
                  &state);
         }
         if (step % 8 == 0)
@@ -133,7 +157,8 @@ static void test_forks(void **unused)
     }
     for (int64_t s = 0; s < Slots; s++)
         attn_cache_release(&c, s);
-    assert_int_equal(c.free_count, c.pages);
+    for (int i = 0; i < c.groups; i++)
+        assert_int_equal(c.group[i].free_count, c.group[i].pages);
     free(memory);
     free(naive);
 }
@@ -146,32 +171,34 @@ static void test_copies(void **unused)
     int32_t scratch[16];
     int32_t one[2] = { 0, 0 };
     int64_t bytes = attn_cache_bytes(model(), &(struct attn_cache_size){
-                                                  ATTN_SELF, 2, 128, 0 });
+                                                  ATTN_SELF, 2, 128, 0, 0 });
     char *memory = malloc((size_t)bytes);
 
     attn_cache_init(&c, model(),
-                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, 0 }, memory);
+                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, 0, 0 },
+                    memory);
+    struct attn_cache_group *g = &c.group[0];
     assert_int_equal(attn_cache_grow(&c, 0, 20), 0);
-    int32_t page = c.table[0];
+    int32_t page = g->table[0];
     attn_cache_reorder(&c, one, 1, scratch);
     assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
-    assert_int_equal(c.table[0], page);
+    assert_int_equal(g->table[0], page);
 
     attn_cache_reorder(&c, one, 2, scratch);
-    assert_int_equal(c.table[c.width], page);
-    for (int64_t i = 0; i < c.page_floats; i++)
-        c.pool[page * c.page_floats + i] = 1.0f;
-    memset(c.pool + c.free_list[c.free_count - 1] * c.page_floats, 0,
-           (size_t)c.page_floats * sizeof(float));
+    assert_int_equal(g->table[c.width], page);
+    for (int64_t i = 0; i < g->is.page_floats; i++)
+        g->pool[page * g->is.page_floats + i] = 1.0f;
+    memset(g->pool + g->free_list[g->free_count - 1] * g->is.page_floats, 0,
+           (size_t)g->is.page_floats * sizeof(float));
     assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
-    assert_int_not_equal(c.table[0], page);
+    assert_int_not_equal(g->table[0], page);
     assert_int_equal(attn_cache_grow(&c, 1, 1), 0);
-    assert_int_equal(c.table[c.width], page);
+    assert_int_equal(g->table[c.width], page);
 
     /* 21 positions: 2 of 4 key panels, 21 of 64 value rows, of each block */
     int64_t copied = 0;
-    for (int64_t i = 0; i < c.page_floats; i++)
-        copied += c.pool[c.table[0] * c.page_floats + i] == 1.0f;
+    for (int64_t i = 0; i < g->is.page_floats; i++)
+        copied += g->pool[g->table[0] * g->is.page_floats + i] == 1.0f;
     assert_int_equal(copied, 2 * (2 * 16 * 3 + 21 * 16));
     free(memory);
 }
@@ -181,11 +208,12 @@ static void test_no_room(void **unused)
     (void)unused;
     struct attn_cache c;
     int64_t bytes = attn_cache_bytes(model(), &(struct attn_cache_size){
-                                                  ATTN_SELF, 2, 128, -2 });
+                                                  ATTN_SELF, 2, 128, -2, 0 });
     char *memory = malloc((size_t)bytes);
     attn_cache_init(&c, model(),
-                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, -2 }, memory);
-    assert_int_equal(c.pages, 2);
+                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, -2, 0 },
+                    memory);
+    assert_int_equal(c.group[0].pages, 2);
     assert_int_equal(attn_cache_grow(&c, 0, 129), -1); /* the table */
     assert_int_equal(attn_cache_grow(&c, 0, 65), 0);
     assert_int_equal(attn_cache_grow(&c, 1, 1), -1); /* the pages */
@@ -196,23 +224,24 @@ static void test_no_room(void **unused)
 
     assert_int_equal(attn_cache_bytes(model(),
                                       &(struct attn_cache_size){
-                                          ATTN_SELF, INT64_MAX, 1, 0 }),
+                                          ATTN_SELF, INT64_MAX, 1, 0, 0 }),
                      -1);
     assert_int_equal(attn_cache_bytes(model(),
                                       &(struct attn_cache_size){
-                                          ATTN_SELF, 1, INT64_MAX, 0 }),
+                                          ATTN_SELF, 1, INT64_MAX, 0, 0 }),
                      -1);
     assert_int_equal(attn_cache_bytes(model(),
                                       &(struct attn_cache_size){
-                                          ATTN_SELF, 1 << 30, 1 << 30, 0 }),
+                                          ATTN_SELF, 1 << 30, 1 << 30, 0, 0 }),
                      -1);
     assert_int_equal(attn_cache_bytes(model(),
                                       &(struct attn_cache_size){ ATTN_SELF, -1,
-                                                                 1, 0 }),
+                                                                 1, 0, 0 }),
                      -1);
-    assert_true(attn_cache_bytes(model(), &(struct attn_cache_size){ ATTN_SELF,
-                                                                     0, 0, 0 })
-                >= 0);
+    assert_true(
+        attn_cache_bytes(model(),
+                         &(struct attn_cache_size){ ATTN_SELF, 0, 0, 0, 0 })
+        >= 0);
 }
 
 int main(void)

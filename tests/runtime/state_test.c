@@ -199,12 +199,12 @@ static void test_versions(void **unused)
     (void)unused;
     Spawned s;
     const char *cut = "head -c %d $D/s > $D/cut; %s --load-state $D/cut";
-    state[7] = '1';
-    assert_refused("saved by another version of attnc: its format is not "
-                   "ATTNST02; save it again");
     state[7] = '2';
+    assert_refused("saved by another version of attnc: its format is not "
+                   "ATTNST03; save it again");
+    state[7] = '3';
     state[5] = 'X';
-    assert_refused("not a saved state: its first bytes are not ATTNST02");
+    assert_refused("not a saved state: its first bytes are not ATTNST03");
     state[5] = 'T';
     for (int n = 0; n < bytes; n += n < 80 ? 7 : (int)bytes / 5) {
         assert_int_equal(sh(&s, arena_printf(a, cut, n, "$M")), 3);

@@ -167,7 +167,7 @@ static void test_limits(void **unused)
 
 static int64_t pages_used(const struct attn_stream *s)
 {
-    return s->room->self.pages - s->room->self.free_count;
+    return s->room->self.group[0].pages - s->room->self.group[0].free_count;
 }
 
 /* 200 tokens are 3 full pages, which 8 streams have once, and an open one,
@@ -326,9 +326,9 @@ static void test_refuses_states(void **unused)
         free(cut);
     }
     assert_wrong(&l, 6, state, bytes, "with other weights");
-    l.f.model.d_k[0]++;
+    l.f.model.cache[0].d_k++;
     assert_wrong(&l, 5, state, bytes, "another model");
-    l.f.model.d_k[0]--;
+    l.f.model.cache[0].d_k--;
     l.f.model.spec_hash++;
     assert_wrong(&l, 5, state, bytes, "another model");
     l.f.model.spec_hash--;

@@ -176,8 +176,6 @@ static void errors(void **state)
            "the rows come to 6 layers, N is 5");
     refuse(pattern, "layers=[{positions: learned}]",
            "positions of this type are added to the embeddings");
-    refuse(pattern, "layers=[{h_kv: 1}, {}]",
-           "all layers of a decoder have one h_kv");
     refuse(pattern, "layers={encoder: {d_ff: 8}}",
            "this kind of model has no encoder");
     refuse(pattern, "layers.dtype=int8",

@@ -2,7 +2,8 @@
  *
  * It keeps every token in every cell of its position in the cache's pages and
  * reads all of them back at each step, so a wrong, missing or stale cell gives
- * other logits. Every cell that it has not written may be anything.         */
+ * other logits. Every cell that it has not written may be anything. A second
+ * cache of its own tokens has the window's alone, which have to be the same. */
 #ifndef FAKE_MODEL_H
 #define FAKE_MODEL_H
 
@@ -67,21 +68,22 @@ static float *fake_cell(const struct attn_model *m, int which,
                         const struct attn_batch *b, int64_t s, int64_t p,
                         int64_t c)
 {
-    int64_t cells = m->d_k[which] + 16 * m->v_panels[which];
+    int64_t cells = m->cache[which].d_k + 16 * m->cache[which].v_panels;
     int64_t block = c / cells, in = c % cells, at = p % 64;
     int32_t page = b->pages[which][s * b->table[which] + p / 64];
-    float *x = b->pool[which] + page * m->page_floats[which];
+    float *x = b->pool[which] + page * m->cache[which].page_floats;
 
     x += block * 64 * cells;
-    if (in < m->d_k[which])
-        return x + (at / 16 * m->d_k[which] + in) * 16 + at % 16;
-    in -= m->d_k[which];
-    return x + 64 * m->d_k[which] + in / 16 * 64 * 16 + at * 16 + in % 16;
+    if (in < m->cache[which].d_k)
+        return x + (at / 16 * m->cache[which].d_k + in) * 16 + at % 16;
+    in -= m->cache[which].d_k;
+    return x + 64 * m->cache[which].d_k + in / 16 * 64 * 16 + at * 16 + in % 16;
 }
 
 static int64_t fake_cells(const struct attn_model *m, int which)
 {
-    return m->blocks[which] * (m->d_k[which] + 16 * m->v_panels[which]);
+    return m->cache[which].blocks
+         * (m->cache[which].d_k + 16 * m->cache[which].v_panels);
 }
 
 static void fake_write(const struct attn_model *m, int which,
@@ -112,6 +114,19 @@ static uint32_t fake_read_all(const struct attn_model *m, int which,
         h = fake_hash(h, &token, 1);
     }
     return h;
+}
+
+enum { FakeWindow = 2, FakeReach = 70 };
+
+/* Does the window of position p have what the cache of all has? */
+static int fake_window_agrees(const struct attn_model *m,
+                              const struct attn_batch *b, int64_t s, int64_t p)
+{
+    for (int64_t i = p < FakeReach ? 0 : p - FakeReach + 1; i <= p; i++)
+        if (fake_read(m, FakeWindow, b, s, i)
+            != fake_read(m, ATTN_SELF, b, s, i))
+            return 0;
+    return 1;
 }
 
 /* ------------------------------------------------------------- entries --- */
@@ -145,6 +160,9 @@ static void fake_decode(const void *bound, const struct attn_batch *b,
         for (int64_t r = b->start[s]; r < b->start[s + 1]; r++) {
             int64_t p = b->past[s] + r - b->start[s];
             fake_write(&f->model, ATTN_SELF, b, s, p, b->ids[r]);
+            fake_write(&f->model, FakeWindow, b, s, p, b->ids[r]);
+            if (!fake_window_agrees(&f->model, b, s, p))
+                h = fake_mix(h, 3);
             if (next == b->selected || b->select[next] != r)
                 continue;
             fake_logits(f, fake_read_all(&f->model, ATTN_SELF, b, s, p + 1, h),
@@ -162,10 +180,10 @@ static int64_t fake_arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 static void fake_cache(struct attn_model *m, int which, int64_t blocks,
                        int64_t d_k, int64_t v_panels)
 {
-    m->blocks[which] = blocks;
-    m->d_k[which] = d_k;
-    m->v_panels[which] = v_panels;
-    m->page_floats[which] = blocks * 64 * (d_k + 16 * v_panels);
+    m->cache[which].blocks = blocks;
+    m->cache[which].d_k = d_k;
+    m->cache[which].v_panels = v_panels;
+    m->cache[which].page_floats = blocks * 64 * (d_k + 16 * v_panels);
 }
 
 static void fake_make(Fake *f, int64_t kind, int64_t vocab, uint32_t seed)
@@ -182,7 +200,12 @@ static void fake_make(Fake *f, int64_t kind, int64_t vocab, uint32_t seed)
         .encode = fake_encode,
         .decode = fake_decode,
         .log_sum_exp = fake_log_sum_exp,
+        .caches = 3,
     };
+    f->model.cache[ATTN_CROSS].of = ATTN_CROSS;
+    f->model.cache[FakeWindow].of = ATTN_SELF;
+    f->model.cache[FakeWindow].window = FakeReach;
+    fake_cache(&f->model, FakeWindow, 1, 2, 1);
     fake_cache(&f->model, ATTN_SELF, 2, 3, 1);
     if (kind == ATTN_ENCODER_DECODER)
         fake_cache(&f->model, ATTN_CROSS, 1, 2, 2);

@@ -151,8 +151,8 @@ static void begin_batch(void)
     good.key_start = numbers(3, 0, 1, 5);
     good.key_rows = model->kind == ATTN_ATTENTION ? 5 : 0;
     good.output = array(5 * model->output_columns * 4);
-    for (int c = 0; c < 2; c++) { /* one page each, of three */
-        good.pool[c] = array(3 * model->page_floats[c] * 4 + 4);
+    for (int c = 0; c < model->caches; c++) { /* one page each, of three */
+        good.pool[c] = array(3 * model->cache[c].page_floats * 4 + 4);
         good.pages[c] = numbers(2, 2, 0);
         good.table[c] = 1;
         good.pool_pages[c] = 3;
@@ -186,7 +186,13 @@ static void begin_batch(void)
     BATCH(ATTN_ERROR_ID, f, b.ids = numbers(5, 0, 0, 0, 0, -1));              \
     BATCH(ATTN_ERROR_ID, f, b.ids = numbers(5, (int)(vocab), 0, 0, 0, 0));    \
     BATCH(ATTN_ERROR_ID, f, b.ids = numbers(5, 0, 1 << 30, 0, 0, 0))
-#define PAGES(f, c)                                                           \
+#define PAGES(f, which)                                                       \
+    for (int c = 0; c < model->caches; c++) {                                 \
+        if (model->cache[c].of == (which)) {                                  \
+            PAGES_OF(f);                                                      \
+        }                                                                     \
+    }
+#define PAGES_OF(f)                                                           \
     BATCH(ATTN_ERROR_NULL, f, b.pool[c] = NULL);                              \
     BATCH(ATTN_ERROR_ALIGNED, f, b.pool[c]++);                                \
     BATCH(ATTN_ERROR_NULL, f, b.pages[c] = NULL);                             \

@@ -24,7 +24,7 @@ static inline const char *form_row(RandomForm *f, Side side)
 {
     RandomSpec *r = &f->r;
 
-    switch (pick(r, f->scoreless ? 6 : 12)) {
+    switch (pick(r, f->scoreless ? 6 : 15)) {
     case 0:  return "{norm.eps: 0.001}";
     case 1:  return TEXT(f, "{bias: {ffn: %s}}", yes_no(r));
     case 2:  return "{ffn: none}";
@@ -36,6 +36,9 @@ static inline const char *form_row(RandomForm *f, Side side)
     case 8:  return "{attention: {normalizer: sigmoid}}";
     case 9:  return "{attention: {score: additive}}";
     case 10: return "{positions: none}";
+    case 11: return "{h_kv: 1, d_v: 5}";
+    case 12: return TEXT(f, "{d_k: %lld}", (long long)(2 * f->d_k[side]));
+    case 13: return "{masking: [causal, {block: 2}]}";
     default: return "{masking: causal, attention: {scale: 0.4}}";
     }
 }

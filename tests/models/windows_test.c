@@ -1,0 +1,305 @@
+/* windows_test.c: layers that look back less far, or whose keys have other
+ * sizes, have caches of their own, whose pages are given back as soon as no
+ * later row reads them: with the same bits as if all were kept, in less memory.
+ */
+#define _GNU_SOURCE
+#include "oracle/trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "support/answers.h"
+#include "support/scratch.h"
+
+static const char text[] =
+    "attnc: 1\nname: windows\nkind: decoder\nd_model: 16\nN: 5\nh: 2\nd_k: 8\nd_v: 8\n"
+    "d_ff: 24\nmax_len: 700\nvocab: {size: 40}\npositions: {type: rotary}\n"
+    "masking: causal\n"
+    "layers: [{masking: [causal, {window: 70}]}, {h_kv: 1, d_v: 5},\n"
+    "         {masking: [causal, {block: 96}], d_k: 4}, {},\n"
+    "         {masking: [causal, {window: 70}]}]\n";
+
+enum { Window = 70, Tokens = 600 };
+
+static void open_way(Engine *e, int way)
+{
+    static const char *const all[] = { "all" };
+    const char *path = scratch_file("windows.yaml", text, sizeof text - 1);
+    EngineOptions o = { .spec = path,
+                        .seed = 3,
+                        .backend = all_ways[way].backend,
+                        .passes = { .skip = all,
+                                    .nskip = all_ways[way].unfused } };
+    assert_int_equal(engine_open(e, &o), ExitDone);
+}
+
+static const int32_t *some_ids(Arena *a, int64_t n)
+{
+    int32_t *ids = arena_alloc(a, (size_t)n * sizeof *ids);
+    uint32_t x = 1;
+    for (int64_t i = 0; i < n; i++) {
+        x = x * 1664525u + 1013904223u;
+        ids[i] = (int32_t)(x >> 8) % 40;
+    }
+    return ids;
+}
+
+/* The same model, whose caches keep all pages. */
+static const struct attn_model *keeping(Arena *a, const struct attn_model *m)
+{
+    struct attn_model *all = arena_alloc(a, sizeof *all);
+    *all = *m;
+    for (int64_t c = 0; c < all->caches; c++)
+        all->cache[c].window = 0;
+    return all;
+}
+
+/* Window 70 in two layers; h_kv 1; block 96; the rest: and the cross cache of a
+ * model that has none.                                                      */
+static void test_caches(void **state)
+{
+    (void)state;
+    Engine e;
+    open_way(&e, 0);
+    const struct attn_cache_layout *c = e.backend.model->cache;
+    static const struct attn_cache_layout want[] = {
+        { ATTN_SELF, 64 * 4 * 24, 4, 8, 1, Window, 0 },
+        { ATTN_CROSS, 0, 0, 0, 0, 0, 0 },
+        { ATTN_SELF, 64 * 1 * 24, 1, 8, 1, 0, 0 },
+        { ATTN_SELF, 64 * 2 * 20, 2, 4, 1, 96, 0 },
+        { ATTN_SELF, 64 * 2 * 24, 2, 8, 1, 0, 0 },
+    };
+    assert_int_equal(e.backend.model->caches, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(c[i].of, want[i].of);
+        assert_int_equal(c[i].page_floats, want[i].page_floats);
+        assert_int_equal(c[i].blocks, want[i].blocks);
+        assert_int_equal(c[i].d_k, want[i].d_k);
+        assert_int_equal(c[i].v_panels, want[i].v_panels);
+        assert_int_equal(c[i].window, want[i].window);
+        assert_int_equal(c[i].states, want[i].states);
+    }
+    engine_close(&e);
+}
+
+/* At once, in chunks, one by one; fused and unfused each. */
+static void test_rows(void **state)
+{
+    (void)state;
+    static const int64_t chunks[] = { 0, 1, 63, 64, 65, 200 };
+    const size_t bytes = (size_t)(Tokens + 90) * 40 * sizeof(float);
+    Arena *a = arena_new();
+    const int32_t start[2][3] = { { 0, 0, 0 }, { 0, Tokens, Tokens + 90 } };
+    const Sample x = { .sequences = 2,
+                       .start = { start[0], start[1] },
+                       .ids = { NULL, some_ids(a, Tokens + 90) } };
+    float *want[2] = { NULL, NULL };
+    for (int way = 0; way < AllWays; way++) {
+        float **w = &want[all_ways[way].unfused];
+        Engine e;
+        open_way(&e, way);
+        for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+            float *got = nan_block(a, (int64_t)bytes);
+            Trial t = { 0 };
+            trial_run(&t, &e, &x, chunks[i], got);
+            trial_free(&t);
+            *w = *w ? *w : got;
+            if (memcmp(got, *w, bytes))
+                fail_msg("%s, chunks of %lld: other bits", all_ways[way].name,
+                         (long long)chunks[i]);
+        }
+        engine_close(&e);
+    }
+    for (size_t i = 0; i < bytes / sizeof **want; i++)
+        assert_float_equal(want[0][i], want[1][i], 1e-4);
+    arena_free(a);
+}
+
+/* ---------------------------------------------------------------- streams */
+
+typedef struct {
+    const Engine *e;
+    Arena *a;
+    struct attn_search_options o;
+} Talk;
+
+static void open_talk(Talk *t, const Engine *e)
+{
+    *t = (Talk){ .e = e,
+                 .a = arena_new(),
+                 .o = { .beam = 1,
+                        .results = 1,
+                        .max_output_plus = -1,
+                        .patience = 1,
+                        .start = -1,
+                        .end = -1 } };
+}
+
+static int64_t stream_bytes(const Talk *t)
+{
+    return attn_stream_bytes(t->e->backend.model, &t->o, 0, Tokens, 2);
+}
+
+static void open_stream(const Talk *t, struct attn_stream *s, int64_t prompt)
+{
+    const int64_t bytes = stream_bytes(t);
+    struct attn_stream_request r = { .model = t->e->backend.model,
+                                     .bound = t->e->bound,
+                                     .o = &t->o,
+                                     .ids = some_ids(t->a, prompt),
+                                     .n = prompt,
+                                     .tokens = Tokens,
+                                     .streams = 2,
+                                     .memory = nan_block(t->a, bytes),
+                                     .bytes = bytes };
+    assert_int_equal(attn_stream_open(s, &r), 0);
+}
+
+static void go_on(struct attn_stream *s, int64_t to)
+{
+    while (s->n < to)
+        assert_true(attn_stream_next(s) >= 0);
+}
+
+/* What is saved of a stream is read by another, which goes on alike. */
+static void save_and_restore(const Talk *t, struct attn_stream *s)
+{
+    const int64_t bytes = attn_state_bytes(s);
+    char *saved = nan_block(t->a, bytes);
+    struct attn_restore_request r = { .model = t->e->backend.model,
+                                      .bound = t->e->bound,
+                                      .o = &t->o,
+                                      .weights = 5,
+                                      .state = saved,
+                                      .bytes = bytes,
+                                      .tokens = Tokens,
+                                      .streams = 2,
+                                      .memory = nan_block(t->a,
+                                                          stream_bytes(t)),
+                                      .memory_bytes = stream_bytes(t) };
+    assert_int_equal(attn_state_save(s, 5, saved, bytes), bytes);
+    assert_int_equal(attn_state_restore(s, &r), 0);
+}
+
+/* Prompts on both sides of a window and of a chunk, forked, read again, saved:
+ * the tokens of a model that keeps all pages.                               */
+static void check_stream(const Engine *all, const Engine *e, int64_t prompt)
+{
+    Talk x, y;
+    struct attn_stream whole, s, fork;
+    open_talk(&x, all);
+    open_talk(&y, e);
+    open_stream(&x, &whole, prompt);
+    go_on(&whole, Tokens);
+    open_stream(&y, &s, prompt);
+    go_on(&s, prompt + 20);
+    assert_int_equal(attn_stream_fork(&fork, &s, 1), 0);
+    go_on(&s, prompt + 30); /* beside the fork */
+    go_on(&fork, prompt + 60);
+    assert_int_equal(attn_stream_feed(&fork, NULL, 0), 0);
+    save_and_restore(&y, &fork);
+    go_on(&fork, Tokens);
+    assert_memory_equal(fork.tokens, whole.tokens, Tokens * sizeof *s.tokens);
+    assert_memory_equal(fork.room->logits, whole.room->logits,
+                        40 * sizeof(float));
+    arena_free(x.a);
+    arena_free(y.a);
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    static const int64_t prompts[] = { 1, 69, 70, 71, 128, 129, 200, 500 };
+    Arena *a = arena_new();
+    Engine e;
+    open_way(&e, 0);
+    Engine all = e;
+    all.backend.model = keeping(a, e.backend.model);
+    for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++)
+        check_stream(&all, &e, prompts[i]);
+    engine_close(&e);
+    arena_free(a);
+}
+
+/* A window has the pages of itself and of the rows that are read at once, not
+ * of all that there may be; a saved state what a later row may read.        */
+static void test_memory(void **state)
+{
+    (void)state;
+    Talk t;
+    Engine e;
+    struct attn_stream s;
+    open_way(&e, 0);
+    open_talk(&t, &e);
+    open_stream(&t, &s, 300);
+    const struct attn_cache *c = &s.room->self;
+    assert_int_equal(attn_cache_rows(e.backend.model), 128);
+    assert_int_equal(c->groups, 4);
+    assert_int_equal(c->group[0].pages, 2 * 5);  /* of 70 + 128 positions */
+    assert_int_equal(c->group[1].pages, 2 * 10); /* of 600 */
+    assert_int_equal(c->group[2].pages, 2 * 5);  /* of 96 + 128 */
+    go_on(&s, 590);
+    assert_true(c->group[0].pages - c->group[0].free_count <= 3);
+    assert_int_equal(c->group[1].pages - c->group[1].free_count, 10);
+    const int64_t bytes = attn_state_bytes(&s);
+    Engine all = e;
+    all.backend.model = keeping(t.a, e.backend.model);
+    s.model = all.backend.model;
+    for (int i = 0; i < 4; i++)
+        s.room->self.group[i].is.window = 0;
+    assert_true(bytes < attn_state_bytes(&s) * 2 / 3);
+    engine_close(&e);
+    arena_free(t.a);
+}
+
+/* ----------------------------------------------------------------- search */
+
+/* Three sentences, of which one is read in chunks. */
+static void test_search(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const int32_t start[] = { 0, 300, 305, 400 };
+    const int32_t *ids = some_ids(a, 400);
+    int64_t found[2][3];
+    Engine e;
+    open_way(&e, 0);
+    Engine all = e;
+    all.backend.model = keeping(a, e.backend.model);
+    for (int beam = 1; beam <= 3; beam += 2) {
+        const struct attn_search_options o = { .beam = beam,
+                                               .results = 1,
+                                               .max_output = 200,
+                                               .max_output_plus = -1,
+                                               .patience = 1,
+                                               .want_scores = 1,
+                                               .start = -1,
+                                               .end = -1 };
+        const struct attn_hypothesis *x = answers(a, &e, &o, 3, ids, start,
+                                                  NULL, 0, found[0]);
+        const struct attn_hypothesis *y = answers(a, &all, &o, 3, ids, start,
+                                                  NULL, 0, found[1]);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(x[i].n, 200);
+            assert_int_equal(y[i].n, 200);
+            assert_memory_equal(x[i].tokens, y[i].tokens,
+                                200 * sizeof *x[i].tokens);
+            assert_true(x[i].log_probability == y[i].log_probability);
+        }
+        assert_true(attn_search_bytes(e.backend.model, &o, 3, 400, 300)
+                    < attn_search_bytes(all.backend.model, &o, 3, 400, 300));
+    }
+    engine_close(&e);
+    arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_caches),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_streams), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_search),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
