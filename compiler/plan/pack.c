@@ -50,9 +50,24 @@ static PackLayout bias_layout(const Node *n)
     return n->bias == BiasAlibi ? PackRows : PackDistance;
 }
 
+/* Do both add the same numbers of one table? Layers may look at it otherwise.
+ */
+static bool same_biases(const Node *a, const Node *b)
+{
+    return a->slope == b->slope && a->heads == b->heads
+        && a->max_distance == b->max_distance
+        && a->bidirectional == b->bidirectional;
+}
+
 int plan_bias_block(const Plan *p, int node)
 {
-    return plan_block(p, bias_root(p, node), bias_layout(node_at(p, node)));
+    const Node *n = node_at(p, node);
+    int i = p->root_blocks[bias_root(p, node) + PlanRoots];
+    while (i >= 0
+           && (p->block.at[i].layout != bias_layout(n)
+               || !same_biases(node_at(p, p->block.at[i].reader), n)))
+        i = p->block.at[i].of_root;
+    return i;
 }
 
 static int64_t longest(const Plan *p, Entry entry)
