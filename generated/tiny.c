@@ -7866,14 +7866,16 @@ static const struct attn_model model = {
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
     .caches = 2,
     .cache = {
-            { .of = ATTN_SELF, .page_floats = 8192, .blocks = 4, .d_k = 16, .v_panels = 1 },
-            { .of = ATTN_CROSS, .page_floats = 8192, .blocks = 4, .d_k = 16, .v_panels = 1 },
-            },
-            .arena_bytes = arena_bytes,
-            .bind = bind_weights,
-            .encode = encode,
-            .decode = decode,
-            .log_sum_exp = log_sum_exp
+        { .of = ATTN_SELF, .page_floats = 8192, .blocks = 4,
+          .d_k = 16, .v_panels = 1 },
+        { .of = ATTN_CROSS, .page_floats = 8192, .blocks = 4,
+          .d_k = 16, .v_panels = 1 },
+    },
+    .arena_bytes = arena_bytes,
+    .bind = bind_weights,
+    .encode = encode,
+    .decode = decode,
+    .log_sum_exp = log_sum_exp
 };
 
 const struct attn_model *tiny_model(void)

@@ -271,8 +271,8 @@ static const Node *kept_in(const Plan *p, int from, int to, int of)
     return x;
 }
 
-/* What is the same in layers that are alike: their steps, which name caches, and
- * what array their weights are in. */
+/* What is the same in layers that are alike: their steps, which name caches,
+ * and what array their weights are in. */
 static const char *call_key(Gen *g, int from, int to)
 {
     const Region *r = &g->p->region.at[from];
@@ -288,7 +288,7 @@ static void put_place(Gen *g, Emit *e, const Node *kept, const char *at)
 {
     let(e, "cache", "%d", kept->cache);
     let(e, "name", g->p->cache[kept->cache].of == CacheSelf ? "self" : "cross");
-    let(e, "at", strcmp(at, "0") ? " + %s" : "%.0s", at);
+    let(e, "at", *at == '0' ? "%.0s" : " + %s", at);
     put(e, "c.$name = b->pool[$cache]$at;\n");
 }
 
@@ -304,12 +304,10 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
     const Calls *c = of;
     const int from = c->region.at[item], to = group_end(g, from);
     const Region *r = &g->p->region.at[from];
-    bool weights = false, layer = false, caches = false;
+    bool weights = false, layer = false;
     for (int i = from; i < to; i++) {
-        const Uses *uses = &function_of(g, i)->uses;
-        weights |= uses->weights;
-        layer |= uses->layer;
-        caches |= uses->self || uses->cross;
+        weights |= function_of(g, i)->uses.weights;
+        layer |= function_of(g, i)->uses.layer;
     }
     if (weights) {
         let(e, "w", "%s", layer_array(g, r->stack, r->layer));
@@ -320,9 +318,9 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
         let(e, "at", "%s", loop_number(g, c->item.at, path, NumberLayer));
         put(e, "c.layer = $at;\n");
     }
-    for (int of = CacheSelf; caches && of <= CacheCross; of++) {
-        const Node *kept = kept_in(g->p, from, to, of);
-        const int number = of == CacheSelf ? NumberSelf : NumberCross;
+    for (int cache = CacheSelf; cache <= CacheCross; cache++) {
+        const Node *kept = kept_in(g->p, from, to, cache);
+        const int number = cache == CacheSelf ? NumberSelf : NumberCross;
         if (kept)
             put_place(g, e, kept, loop_number(g, c->item.at, path, number));
     }

@@ -13,8 +13,6 @@ typedef struct {
     bool row;     /* `i`, of the batch: the part's first */
     bool weights; /* `w`, of its layer */
     bool layer;   /* its layer's number */
-    bool self;    /* where its layer lies in page 0 of a cache of .. */
-    bool cross;   /* .. decoded rows, of the encoder's */
 } Uses;
 
 typedef struct {      /* a step's function; a step or a list of them */

@@ -35,7 +35,6 @@ static const char *pages_at(Gen *g, int node, const char *head)
             (long long)(ATTN_PAGE * (n->part == PartKey ? d : round16(d))));
     const bool self = p->cache[n->cache].of == CacheSelf;
     const long long block = block_floats(p, n->cache);
-    *(self ? &g->uses.self : &g->uses.cross) = true;
     const char *first = arena_printf(g->a, "c->%s + %s * %lld",
                                      self ? "self" : "cross", head, block);
     if (n->part == PartKey)

@@ -56,7 +56,7 @@ static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
     Buffer text = { .arena = g->a };
     for (int i = 0; i < 6; i++)
         if (member[i].value)
-            buffer_printf(&text, ",%s.%s = %lld", i == 2 ? "\n" : " ",
+            buffer_printf(&text, ",%s.%s = %lld", i == 2 ? "\n  " : " ",
                           member[i].name, (long long)member[i].value);
     let(e, "of", c->of == ATTN_SELF ? "ATTN_SELF" : "ATTN_CROSS");
     let(e, "members", "%s", text.n ? text.at : "");

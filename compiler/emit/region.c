@@ -217,8 +217,6 @@ static int step_list(Gen *g, const Region *r)
         const Function *step = &g->functions.at[i];
         f.uses.weights |= step->uses.weights;
         f.uses.layer |= step->uses.layer;
-        f.uses.self |= step->uses.self;
-        f.uses.cross |= step->uses.cross;
         let(body, "step", "%s", step->name);
         let(body, "flops", "%lld", flops_of(g, r, k, 1));
         put(body, "{ $step, .flops = $flops },\n");
