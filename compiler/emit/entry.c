@@ -284,12 +284,12 @@ static const char *call_key(Gen *g, int from, int to)
 }
 
 /* "c.self = b->pool[0] + l * 4096;" */
-static void put_place(Gen *g, Emit *e, const Node *kept, const char *at)
+static void put_place(Gen *g, Emit *e, const Node *kept, const char *offset)
 {
     let(e, "cache", "%d", kept->cache);
     let(e, "name", g->p->cache[kept->cache].of == CacheSelf ? "self" : "cross");
-    let(e, "at", *at == '0' ? "%.0s" : " + %s", at);
-    put(e, "c.$name = b->pool[$cache]$at;\n");
+    let(e, "offset", "%s", offset);
+    put(e, "c.$name = b->pool[$cache]$offset;\n");
 }
 
 static int64_t place_in(const Plan *p, int from, int to, int of)
@@ -322,7 +322,7 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
         const Node *kept = kept_in(g->p, from, to, cache);
         const int number = cache == CacheSelf ? NumberSelf : NumberCross;
         if (kept)
-            put_place(g, e, kept, loop_number(g, c->item.at, path, number));
+            put_place(g, e, kept, loop_offset(g, c->item.at, path, number));
     }
     put_calls(g, e, from, to);
 }

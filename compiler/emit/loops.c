@@ -119,6 +119,15 @@ const char *loop_number(Gen *g, const LoopItem *item, const LoopPath *path,
     return from ? arena_printf(g->a, "%s + %lld", grows, from) : grows;
 }
 
+const char *loop_offset(Gen *g, const LoopItem *item, const LoopPath *path,
+                        int number)
+{
+    const LoopItem *first = &item[path->loop->first];
+    if (first->number[number] == 0 && !*counted(g, first, path, number))
+        return "";
+    return arena_printf(g->a, " + %s", loop_number(g, item, path, number));
+}
+
 typedef struct {
     const LoopItem *item;
     LoopBody *body;

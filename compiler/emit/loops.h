@@ -38,6 +38,9 @@ struct LoopPath { /* the loops around an item, the innermost first */
 /* "l * 6 + l2 + 3": a number of the first item of those that are done there. */
 const char *loop_number(Gen *g, const LoopItem *item, const LoopPath *path,
                         int number);
+/* " + l * 6 + l2 + 3"; "" where it is 0. */
+const char *loop_offset(Gen *g, const LoopItem *item, const LoopPath *path,
+                        int number);
 
 typedef void LoopBody(Gen *g, Emit *e, const void *of, int item,
                       const LoopPath *path);
