@@ -99,6 +99,7 @@ static void need_of_sums(Kernels *k, TileKey key)
     static const char *const words[] = { "v_words", "v_float", "UNROLLED",
                                          NULL };
     static const char *const dots[] = { "v_dot", "v_spread", NULL };
+    static const char *const wide[] = { "v_dot_wide", "v_spread", NULL };
     const bool vectors = key.width > 1, four = key.dtype == DtypeInt4;
     const bool bytes = key.arithmetic != ArithmeticF32;
     if (vectors)
@@ -118,7 +119,7 @@ static void need_of_sums(Kernels *k, TileKey key)
     }
     need_all(k, words);
     if (bytes)
-        need_all(k, dots);
+        need_all(k, key.wide ? wide : dots);
     if (key.arithmetic == ArithmeticInt15)
         need(k, "v_both");
     if (four || !bytes)
@@ -200,6 +201,8 @@ static int by_size(const void *a, const void *b)
         return (int)x->dtype - (int)y->dtype;
     if (x->arithmetic != y->arithmetic)
         return (int)x->arithmetic - (int)y->arithmetic;
+    if (x->wide != y->wide)
+        return x->wide - y->wide;
     return x->epilogue != y->epilogue ? x->epilogue - y->epilogue
                                       : (int)x->act - (int)y->act;
 }

@@ -18,6 +18,7 @@ typedef struct {
     Arithmetic arithmetic;
     int epilogue;   /* EpBias .. */
     Activation act; /* EpAct: which one */
+    bool wide;      /* int8 in 16 bits: copies */
     int width;
     bool prebuilt; /* one of attnc's own, for code of libtcc: of whatever width,
                       it has all parameters */
@@ -50,7 +51,10 @@ typedef struct {
  * is uint8_t, rows as quantize_rows_int8 or _int15 make them, lda bytes apart
  * (64-byte aligned), and an output is float(sum) * (row's scale * column's), of
  * int15 fma(128, float(sum of the high ones), float(sum of the low ones)) for
- * float(sum). They never start from C, and have the whole sum.              */
+ * float(sum). They never start from C, and have the whole sum.
+ *
+ * Wide ones have copies of int8 and of such rows, in which each four bytes are
+ * the even two in 16 bits, then the odd two: dtype is int8, R uint8_t.       */
 typedef enum {
     TileA,
     TileLda,
@@ -78,7 +82,11 @@ const char *rows_type(Arithmetic a);          /* of A: "float", "uint8_t" */
 bool tile_prefetches(TileKey k);              /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 /* Where kernels/products.c has prebuilt tiles of these. */
-int prebuilt_kind(Dtype d, Arithmetic a);
+enum {
+    WideKinds = (ArithmeticInt15 + 1) * Dtypes,
+    PrebuiltKinds = WideKinds + 2
+};
+int prebuilt_kind(Dtype d, Arithmetic a, bool wide);
 
 /* ----------------------------------------------------------- kernels.c --- */
 /* The fixed kernels: pieces of the files in kernels/ (embedded at build), found

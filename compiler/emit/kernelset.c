@@ -6,26 +6,32 @@
 #include <string.h>
 
 enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
-enum { Kinds = (ArithmeticInt15 + 1) * Dtypes };
 
-_Static_assert(Kinds == 12, "kernels/products.c has `tiles` of so many");
+_Static_assert(PrebuiltKinds == 14,
+               "kernels/products.c has `tiles` of so many");
 
 static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
                              int panels)
 {
+    const bool wide = kind >= WideKinds;
     return (TileKey){ .mr = mr,
                       .nr = panels * ATTN_PANEL,
-                      .dtype = (Dtype)(kind % Dtypes),
-                      .arithmetic = (Arithmetic)(kind / Dtypes),
+                      .dtype = wide ? DtypeInt8 : (Dtype)(kind % Dtypes),
+                      .arithmetic = (Arithmetic)(wide ? ArithmeticInt8 + kind
+                                                            - WideKinds
+                                                      : kind / (int)Dtypes),
                       .epilogue = adds ? EpAccumulate | EpPrefetch : EpAny,
+                      .wide = wide,
                       .width = t->width,
                       .prebuilt = true };
 }
 
 /* Numbers of prebuilt_kind(): integers have each arithmetic, and no sums that
  * are added to what C has.                                                  */
-static bool is_tile(int kind, bool adds)
+static bool is_tile(const Target *t, int kind, bool adds)
 {
+    if (kind >= WideKinds)
+        return !adds && target_widens(t);
     return dtype_is_integer((Dtype)(kind % Dtypes)) ? !adds : kind < Dtypes;
 }
 
@@ -34,9 +40,9 @@ static void use_all(Kernels *k, const Target *t)
     use_all_kernels(k);
     for (int mr = 1; mr <= MostRows; mr++)
         for (int panels = 1; panels <= MostPanels; panels++)
-            for (int kind = 0; kind < Kinds; kind++)
+            for (int kind = 0; kind < PrebuiltKinds; kind++)
                 for (int adds = 0; adds < 2; adds++)
-                    if (is_tile(kind, adds))
+                    if (is_tile(t, kind, adds))
                         use_tile(k, prebuilt_tile(t, kind, adds, mr, panels));
 }
 
@@ -55,10 +61,10 @@ static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
 /* The table that kernels/products.c reads. */
 static void emit_tiles(Arena *a, Emit *e, const Target *t)
 {
-    put(e, "static tile *const tiles[12][2][16][4] = {\n");
-    for (int kind = 0; kind < Kinds; kind++)
+    put(e, "static tile *const tiles[14][2][16][4] = {\n");
+    for (int kind = 0; kind < PrebuiltKinds; kind++)
         for (int adds = 0; adds < 2; adds++)
-            if (is_tile(kind, adds))
+            if (is_tile(t, kind, adds))
                 emit_tile_names(a, e, t, kind, adds);
     put(e, "};\n");
 }

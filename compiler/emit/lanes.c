@@ -20,7 +20,7 @@ const char *rows_type(Arithmetic a)
 const char *tile_suffix(Arena *a, TileKey k)
 {
     return epilogue_suffix(a, (Epilogue){ k.epilogue, k.act, k.dtype,
-                                          k.arithmetic });
+                                          k.arithmetic, k.wide });
 }
 
 const char *tile_name(Arena *a, TileKey k)
@@ -53,9 +53,10 @@ bool tile_has(TileKey k, TileParameter p)
     }
 }
 
-int prebuilt_kind(Dtype d, Arithmetic a)
+int prebuilt_kind(Dtype d, Arithmetic a, bool wide)
 {
-    return (int)a * (int)Dtypes + (int)d;
+    return wide ? WideKinds + (int)(a - ArithmeticInt8)
+                : (int)a * (int)Dtypes + (int)d;
 }
 
 const char *tile_arguments(Arena *a, TileKey k,

@@ -197,19 +197,44 @@ static void matmul_body(Gen *g, const Product *p)
            "}\n");
 }
 
-/* The function of many rows, of panels that are copied. */
+/* Of panels that are copied. */
+static void emit_product(Gen *g, const Product *p, const char *name,
+                         const char *comment, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    need_all_columns(g, p);
+    put(e, comment);
+    matmul_prototype(g, name, ep);
+    put(e, "{\n");
+    matmul_body(g, p);
+    put(e, "}\n\n");
+}
+
+/* The function of many rows. */
 static void emit_copied(Gen *g, const Product *p, const char *shape,
                         Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    need_all_columns(g, p);
-    put(e,
-        "/* The product below for many rows: panels become int8, once. */\n");
-    matmul_prototype(g, arena_printf(g->a, "copied%s", shape), ep);
-    put(e, "{\n");
-    matmul_body(g, p);
-    put(e, "}\n\n");
+    const char *name = arena_printf(g->a, "copied%s", shape);
+    if (!p->ep.wide) {
+        emit_product(g, p, name,
+                     "/* The product below for many rows: panels become int8, "
+                     "once. */\n",
+                     ep);
+    } else {
+        const char *wide = arena_printf(g->a, "wide%s", shape);
+        need_min(g);
+        emit_product(g, p, wide,
+                     "/* The product below for rows in 16 bits: so become "
+                     "panels, once. */\n",
+                     ep);
+        put(e, "/* The product below for many rows: they become wide. */\n");
+        matmul_prototype(g, name, ep);
+        put(e, "{\n");
+        put_wide_rows(g, p, wide, ep);
+        put(e, "}\n\n");
+    }
     emit_reset(e, mark);
 }
 
@@ -250,7 +275,7 @@ static void find_nests(Gen *g, int node, Nests *n)
                                                 matrix_columns(w->type)),
                          .ep = epilogue_of(g->p, node) },
                   .small = alone ? NULL : tiling_of(g, TaskSmallM, node) };
-    n->copies = copied_product(&n->p, &n->copied, &n->copied_by);
+    n->copies = copied_product(g, &n->p, &n->copied, &n->copied_by);
     n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
     n->shape = arena_printf(g->a, "%s_%lldx%lld",
                             epilogue_suffix(g->a, n->p.ep), (long long)n->p.k,

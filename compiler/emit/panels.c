@@ -68,6 +68,7 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
                       .arithmetic = ep.arithmetic,
                       .epilogue = ep.parts,
                       .act = ep.act,
+                      .wide = ep.wide,
                       .width = g->p->target.width };
 }
 

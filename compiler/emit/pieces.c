@@ -25,6 +25,7 @@ static bool fits(const Target *t, const char *when)
     snprintf(width, sizeof width, "w%d", t->width);
     return !strcmp(when, width) || !strcmp(when, t->fma ? "fma" : "nofma")
         || !strcmp(when, x86 ? "x86" : "other") || !strcmp(when, dot)
+        || !strcmp(when, target_widens(t) ? "wide" : "narrow")
         || (!strcmp(when, "signed")
             && (!strcmp(dot, "maddubs") || !strcmp(dot, "plain")));
 }

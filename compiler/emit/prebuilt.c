@@ -5,11 +5,15 @@
 static void put_copied(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
-    let(e, "kind", "%d", prebuilt_kind(p->ep.dtype, p->ep.arithmetic));
+    let(e, "kind", "%d",
+        prebuilt_kind(p->ep.dtype, p->ep.arithmetic, p->ep.wide));
+    let(e, "rows", "%d", p->rows);
+    let(e, "line", "%lld", (long long)p->line);
     let(e, "nr", "%d", p->t->nr);
     let(e, "panel", "%lld", (long long)(ATTN_PANEL * p->column));
     put(e, "    .copied_kind = $kind, .copied_nr = $nr,\n"
-           "    .copied_panel = $panel,\n");
+           "    .copied_panel = $panel,\n"
+           "    .copied_rows = $rows, .copied_line = $line,\n");
 }
 
 void put_shape(Gen *g, const Shape *s)
@@ -17,7 +21,7 @@ void put_shape(Gen *g, const Shape *s)
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     const Dtype dtype = s->ep.dtype;
-    let(e, "kind", "%d", prebuilt_kind(dtype, s->ep.arithmetic));
+    let(e, "kind", "%d", prebuilt_kind(dtype, s->ep.arithmetic, false));
     let(e, "x_bytes", "%d", s->ep.arithmetic == ArithmeticF32 ? 4 : 1);
     let(e, "bytes", "%d",
         dtype_is_integer(dtype) ? 1 : (int)dtype_column_bytes(dtype, 1));

@@ -11,7 +11,11 @@ typedef struct { /* a product */
     int64_t k, n;
     int64_t column; /* numbers of a column in a panel, and what stands behind */
     Epilogue ep;
-    int64_t packed; /* of what that is copied from (copied.c); 0: it is not */
+    /* of a product of copies (copied.c) */
+    int64_t packed; /* numbers of a column in what is copied; 0: none is */
+    Dtype from;     /* its dtype */
+    int rows;       /* wide: whose copies are made at once, .. */
+    int64_t line;   /* .. of so many bytes */
 } Product;
 
 /* ---------------------------------------------------------- epilogue.c --- */
@@ -79,11 +83,18 @@ void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
 const char *need_matmul(Gen *g, int node);
 
 /* ------------------------------------------------------------ copied.c --- */
-/* A product of int4, which each tile would unpack again: more rows than a tile
- * has are multiplied by copies of panels in int8, made once, on the stack.
- * False: of another dtype, or of columns that are too long. *t: its tiling.  */
-bool copied_product(const Product *p, Product *copied, Tiling *t);
+/* A product of integers that more rows than a tile has read in another form, in
+ * copies that are made once and lie on the stack: int4, which each tile would
+ * unpack again, as int8; and where the machine has no products of bytes
+ * (target_widens()), both as wide ones, with copies of rows of integers.
+ * False: it is multiplied as it is, or has columns that are too long. *t: its
+ * tiling.                                                                    */
+bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t);
+const char *copies_kernel(const Product *p); /* what makes a panel's */
 /* Makes copies of columns j .. j + nr - 1, at `copy`. */
 void put_copies(Gen *g, const Product *p, int nr);
+/* Calls `product`, a function for wide rows, with some of them at a time. ep:
+ * of what is copied. */
+void put_wide_rows(Gen *g, const Product *p, const char *product, Epilogue ep);
 
 #endif

@@ -59,8 +59,9 @@ static void put_rows(Emit *e, TileKey k, const char *block)
 static void put_places(Emit *e, TileKey k)
 {
     let(e, "scales_at", "%s", lines[k.dtype].scales);
-    put(e, "const int64_t stored = (k + 63) / 64 * 64;\n"
-           "const $number *scales = b + $scales_at;\n"
+    put(e, k.wide ? "const int64_t stored = (k + 63) / 64 * 128;\n"
+                  : "const int64_t stored = (k + 63) / 64 * 64;\n");
+    put(e, "const $number *scales = b + $scales_at;\n"
            "\n");
 }
 
@@ -151,12 +152,14 @@ static void put_dot_step(Emit *e, TileKey k)
            "\n");
     for (int i = 0; i < k.mr; i++) {
         put_dots(e, k, i, k.dtype == DtypeInt4 ? "a + i + j" : "a + i",
-                 "$sum = v_dot($sum, x, $bj);\n");
+                 k.wide ? "$sum = v_dot_wide($sum, x, $bj);\n"
+                        : "$sum = v_dot($sum, x, $bj);\n");
         if (k.arithmetic == ArithmeticInt15)
             put_dots(e, k, i,
                      k.dtype == DtypeInt4 ? "a + stored + i + j"
                                           : "a + stored + i",
-                     "$low = v_dot_low($low, x, $bj);\n");
+                     k.wide ? "$low = v_dot_wide($low, x, $bj);\n"
+                            : "$low = v_dot_low($low, x, $bj);\n");
     }
 }
 
@@ -207,7 +210,9 @@ static void put_dot_end(Emit *e, TileKey k)
 
 static void put_dot_sums(Emit *e, TileKey k)
 {
-    put_rows(e, k, "v_int $sum = v_start($minus);\n");
+    put_rows(e, k,
+             k.wide ? "v_int $sum = v_load_words($minus);\n"
+                    : "v_int $sum = v_start($minus);\n");
     if (k.arithmetic == ArithmeticInt15)
         put_rows(e, k, "v_int $low = {0};\n");
     put_dot_lines(e, k);

@@ -239,6 +239,12 @@ bool target_has(const Target *t, const char *name)
     return false;
 }
 
+bool target_widens(const Target *t)
+{
+    return !strncmp(t->march, "x86", 3) && (t->width == 8 || t->width == 4)
+        && !target_has(t, "avx512vnni") && !target_has(t, "avxvnni");
+}
+
 const char *target_flags(Arena *a, const Target *t)
 {
     const char *flags = t->guard ? arena_printf(a, "-march=%s", t->march) : "";

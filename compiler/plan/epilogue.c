@@ -25,7 +25,8 @@ const char *epilogue_suffix(Arena *a, Epilogue ep)
     if (ep.dtype != DtypeF32)
         buffer_printf(&s, "_%s", dtype_word[ep.dtype]);
     if (ep.arithmetic != ArithmeticF32)
-        buffer_printf(&s, "%s", arithmetic_suffix[ep.arithmetic]);
+        buffer_printf(&s, "%s%s", arithmetic_suffix[ep.arithmetic],
+                      ep.wide ? "_wide" : "");
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (ep.parts & suffixes[i].part)
             buffer_printf(&s, "%s%s", suffixes[i].suffix,

@@ -21,8 +21,9 @@ typedef struct {
     Activation act; /* EpAct: which one */
     Dtype dtype;    /* of the product's weights */
     Arithmetic arithmetic;
+    bool wide; /* int8 in copies of 16 bits, and so are the rows */
 } Epilogue;
-/* "_bf16_bias_relu_residual", "_int8_dot"; "" of nothing. */
+/* "_bf16_bias_relu_residual", "_int8_dot_wide"; "" of nothing. */
 const char *epilogue_suffix(Arena *a, Epilogue ep);
 
 #endif

@@ -164,21 +164,27 @@ static int64_t usual_small_m(const Plan *p)
 }
 
 /* Sums of integers in vectors of so many lanes: tiles of as many sums as there
- * are registers beside what these are made of; as measured.                  */
+ * are registers beside what these are made of; as measured. Wide: of machines
+ * that copy panels (target_widens()).                                        */
 static const struct {
     int width;
+    bool wide;
     Dtype dtype;
     Arithmetic arithmetic;
     int mr, nr;
 } integer_tiles[] = {
-    { 16, DtypeInt8, ArithmeticInt8, 6, 64 },
-    { 16, DtypeInt8, ArithmeticInt15, 3, 64 },
-    { 16, DtypeInt4, ArithmeticInt8, 10, 32 },
-    { 16, DtypeInt4, ArithmeticInt15, 5, 32 },
-    { 8, DtypeInt8, ArithmeticInt8, 5, 16 },
-    { 8, DtypeInt8, ArithmeticInt15, 3, 16 },
-    { 8, DtypeInt4, ArithmeticInt8, 4, 16 },
-    { 8, DtypeInt4, ArithmeticInt15, 2, 16 },
+    { 16, false, DtypeInt8, ArithmeticInt8, 6, 64 },
+    { 16, false, DtypeInt8, ArithmeticInt15, 3, 64 },
+    { 16, false, DtypeInt4, ArithmeticInt8, 10, 32 },
+    { 16, false, DtypeInt4, ArithmeticInt15, 5, 32 },
+    { 8, false, DtypeInt8, ArithmeticInt8, 5, 16 },
+    { 8, false, DtypeInt8, ArithmeticInt15, 3, 16 },
+    { 8, false, DtypeInt4, ArithmeticInt8, 4, 16 },
+    { 8, false, DtypeInt4, ArithmeticInt15, 2, 16 },
+    { 8, true, DtypeInt8, ArithmeticInt8, 6, 16 },
+    { 8, true, DtypeInt8, ArithmeticInt15, 3, 16 },
+    { 8, true, DtypeInt4, ArithmeticInt8, 6, 16 },
+    { 8, true, DtypeInt4, ArithmeticInt15, 3, 16 },
 };
 
 /* No tile of two origins: nothing, where one of its sizes is given. */
@@ -186,6 +192,7 @@ static void settle_integers(const Target *m, const TaskKey *key, Tiling *by)
 {
     for (size_t i = 0; i < sizeof integer_tiles / sizeof *integer_tiles; i++)
         if (integer_tiles[i].width == m->width
+            && integer_tiles[i].wide == target_widens(m)
             && integer_tiles[i].dtype == key->dtype
             && integer_tiles[i].arithmetic == key->arithmetic && by->mr == 0
             && by->nr == 0 && m->tile_from != FromOption) {

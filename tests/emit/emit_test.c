@@ -149,7 +149,7 @@ static void test_epilogues_have_one_name(void **state)
 {
     (void)state;
     const Epilogue all = { EpBias | EpAct | EpResidual, ActGeluTanh, DtypeBf16,
-                           ArithmeticF32 };
+                           ArithmeticF32, false };
     assert_string_equal(epilogue_suffix(arena, all),
                         "_bf16_bias_gelu_tanh_residual");
     assert_string_equal(epilogue_suffix(arena, (Epilogue){ 0 }), "");

@@ -22,6 +22,8 @@ enum {
     Apart = 28, /* panels of C, where that is asked at run time */
     RowBytes = 2 * Stored + 64,
     PanelBytes = 16 * Stored + 128,
+    WideRow = 4 * Stored + 64,
+    WidePanel = 32 * Stored + 128,
     Full = EpBias | EpAct | EpResidual
 };
 
@@ -33,7 +35,7 @@ static const TileKey forms[] = {
     { .mr = 3, .nr = 16, .epilogue = EpAny },
     { .mr = 5, .nr = 32, .epilogue = EpBias | EpResidual },
 };
-enum { Forms = sizeof forms / sizeof *forms, Tiles = Forms * 6 };
+enum { Forms = sizeof forms / sizeof *forms, Tiles = Forms * 8 };
 static TileKey tiles[Tiles];
 
 static const LabWay ways[] = {
@@ -71,6 +73,8 @@ static const char *const kernels[] = { "activate_rows_relu",
                                        "embed_row_int4",
                                        "unpack_int4",
                                        NULL };
+static const char *const wide_kernels[] = { "widen_int8", "widen_int4",
+                                            "widen_rows", NULL };
 typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
                       int64_t);
 
@@ -177,6 +181,62 @@ static void fill_rows(Arithmetic a, int64_t k, Fullness full)
     }
 }
 
+/* ------------------------------------------------------------ in 16 bits ---
+ */
+
+static _Alignas(64) uint8_t wide_panels[Wide / 16 * WidePanel];
+static _Alignas(64) uint8_t wide_bytes[High * WideRow];
+
+static int64_t wide_panel_bytes(int64_t k)
+{
+    return 2 * panel_bytes(DtypeInt8, k) - 128;
+}
+
+/* Number i of four: where it is among them. */
+static int64_t wide_at(int64_t i)
+{
+    return i / 4 * 4 + i % 2 * 2 + i % 4 / 2;
+}
+
+static void widen_panels(Dtype d, int64_t k)
+{
+    for (int64_t n = 0; n < Wide; n++) {
+        uint8_t *panel = wide_panels + n / 16 * wide_panel_bytes(k);
+        for (int64_t i = 0; i < stored_of(k); i++) {
+            const int64_t at = wide_at(i);
+            const int16_t x = (int16_t)weight[n][i];
+            memcpy(panel + at / 2 * 64 + n % 16 * 4 + at % 2 * 2, &x, 2);
+        }
+        memcpy(panel + wide_panel_bytes(k) - 128,
+               panels + (n / 16 + 1) * panel_bytes(d, k) - 128, 128);
+    }
+}
+
+static void widen_bytes(Arithmetic a, int64_t k)
+{
+    const int64_t n = stored_of(k) * (a == ArithmeticInt15 ? 2 : 1);
+    for (int64_t r = 0; r < High; r++) {
+        const uint8_t *row = bytes + r * RowBytes;
+        for (int64_t i = 0; i < n; i++) {
+            const uint16_t x = row[i];
+            memcpy(wide_bytes + r * WideRow + wide_at(i) * 2, &x, 2);
+        }
+        memcpy(wide_bytes + r * WideRow + 2 * n, row + n, 4);
+    }
+}
+
+static void fill_both(TileKey key, int64_t k, Fullness full, Fullness rows)
+{
+    fill_panels(key.dtype, k, full);
+    fill_rows(key.arithmetic, k, rows);
+    if (key.wide) {
+        widen_panels(key.dtype, k);
+        widen_bytes(key.arithmetic, k);
+    }
+}
+
+/* -------------------------------------------------------------- results --- */
+
 static float sum_of(TileKey key, int64_t k, int64_t r, int64_t n)
 {
     const uint8_t *row = bytes + r * RowBytes;
@@ -238,10 +298,14 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
 {
     const bool of_floats = key.arithmetic == ArithmeticF32;
     const int64_t all[TileParameters] = {
-        (int64_t)(of_floats ? (void *)floats : (void *)bytes),
-        of_floats ? Stored : RowBytes,
-        (int64_t)panels,
-        panel_bytes(key.dtype, k),
+        (int64_t)(of_floats  ? (void *)floats
+                  : key.wide ? (void *)wide_bytes
+                             : (void *)bytes),
+        of_floats  ? Stored
+        : key.wide ? WideRow
+                   : RowBytes,
+        (int64_t)(key.wide ? wide_panels : panels),
+        key.wide ? wide_panel_bytes(k) : panel_bytes(key.dtype, k),
         k,
         (int64_t)c,
         C,
@@ -271,6 +335,8 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
     key.prebuilt = !l->object;
     if (key.arithmetic == ArithmeticF32 && !l->target.fma)
         return;
+    if (key.wide && !target_widens(&l->target))
+        return;
     expect(l, key, parts, act, k);
     lab_guard(c, (High + 1) * C);
     call_tile(l, key, parts, act, k);
@@ -291,8 +357,7 @@ static void test_emitted(void **state)
     for (int t = 0; t < Tiles; t++)
         for (int d = 0; d < Depths; d++, cases++) {
             const TileKey key = tiles[t];
-            fill_panels(key.dtype, depths[d], (Fullness)(cases % Numbers));
-            fill_rows(key.arithmetic, depths[d],
+            fill_both(key, depths[d], (Fullness)(cases % Numbers),
                       (Fullness)(cases / Numbers % Numbers));
             for (int i = 0; i < n_labs; i++)
                 if (lab[i].object)
@@ -313,8 +378,7 @@ static void run_prebuilt(TileKey key)
     for (key.mr = 1; key.mr <= High; key.mr++)
         for (key.nr = 16; key.nr <= Wide; key.nr += 16) {
             const int64_t k = some[(key.mr + key.nr / 16) % 3];
-            fill_panels(key.dtype, k, NumbersAny);
-            fill_rows(key.arithmetic, k, NumbersAny);
+            fill_both(key, k, NumbersAny, NumbersAny);
             for (int i = 0; i < n_labs; i++)
                 if (!lab[i].object)
                     run_tile(&lab[i], key, (key.mr + key.nr / 16) % (Full + 1),
@@ -327,6 +391,9 @@ static void each_pair(void (*run)(TileKey))
     for (int d = DtypeInt8; d <= DtypeInt4; d++)
         for (int a = ArithmeticF32; a <= ArithmeticInt15; a++)
             run((TileKey){ .dtype = (Dtype)d, .arithmetic = (Arithmetic)a });
+    for (int a = ArithmeticInt8; a <= ArithmeticInt15; a++)
+        run((TileKey){
+            .dtype = DtypeInt8, .arithmetic = (Arithmetic)a, .wide = true });
 }
 
 static void test_prebuilt(void **state)
@@ -403,6 +470,52 @@ static void test_unpack(void **state)
     }
 }
 
+/* Into 16 bits: what the tests above have. */
+static void widen(const Lab *l, Dtype d, Arithmetic a, int64_t k)
+{
+    typedef void Panel(void *, const uint8_t *, int64_t);
+    typedef void Rows(uint8_t *, int64_t, const uint8_t *, int64_t, int64_t,
+                      int64_t);
+    static _Alignas(64) uint8_t panel[WidePanel + 1], rows[High * WideRow];
+    const int64_t all = wide_panel_bytes(k);
+    const int64_t n = stored_of(k) * (a == ArithmeticInt15 ? 2 : 1);
+    Panel *f = (Panel *)lab_function(l, wide_kernels[d == DtypeInt4]);
+    for (int64_t p = 0; p < Wide / 16; p++) {
+        panel[all] = 77;
+        f(panel, panels + p * panel_bytes(d, k), k);
+        assert_memory_equal(panel, wide_panels + p * all, (size_t)all);
+        assert_int_equal(panel[all], 77);
+    }
+    memset(rows, 77, sizeof rows);
+    ((Rows *)lab_function(l, "widen_rows"))(rows, WideRow, bytes, RowBytes,
+                                            High, n);
+    for (int64_t r = 0; r < High; r++) {
+        assert_memory_equal(rows + r * WideRow, wide_bytes + r * WideRow,
+                            (size_t)(2 * n + 4));
+        assert_int_equal(rows[r * WideRow + 2 * n + 4], 77);
+    }
+}
+
+static void test_widen(void **state)
+{
+    (void)state;
+    int widened = 0;
+    for (int at = 0; at < Depths; at++)
+        for (int way = 0; way < 4; way++) {
+            const TileKey key = { .dtype = way % 2 ? DtypeInt4 : DtypeInt8,
+                                  .arithmetic = way / 2 ? ArithmeticInt15
+                                                        : ArithmeticInt8,
+                                  .wide = true };
+            fill_both(key, depths[at], (Fullness)(at % Numbers), NumbersAny);
+            for (int i = 0; i < n_labs; i++)
+                if (target_widens(&lab[i].target)) {
+                    widen(&lab[i], key.dtype, key.arithmetic, depths[at]);
+                    widened++;
+                }
+        }
+    assert_true(widened > 0);
+}
+
 static int n_tiles;
 
 static void add_forms(TileKey pair)
@@ -410,6 +523,7 @@ static void add_forms(TileKey pair)
     for (int i = 0; i < Forms; i++) {
         tiles[n_tiles] = forms[i];
         tiles[n_tiles].dtype = pair.dtype;
+        tiles[n_tiles].wide = pair.wide;
         tiles[n_tiles++].arithmetic = pair.arithmetic;
     }
 }
@@ -422,6 +536,7 @@ static int open_labs(void **state)
     if (scratch_make(state) != 0)
         return -1;
     lab_way = ways;
+    lab_wide = wide_kernels;
     lab_open(kernels, tiles, n_tiles, "");
     return 0;
 }
@@ -429,10 +544,9 @@ static int open_labs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_emitted),
-        cmocka_unit_test(test_prebuilt),
-        cmocka_unit_test(test_look_up),
-        cmocka_unit_test(test_unpack),
+        cmocka_unit_test(test_emitted), cmocka_unit_test(test_prebuilt),
+        cmocka_unit_test(test_look_up), cmocka_unit_test(test_unpack),
+        cmocka_unit_test(test_widen),
     };
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

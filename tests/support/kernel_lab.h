@@ -23,6 +23,7 @@ static Lab lab[MaxLabs];
 static int n_labs;
 static Arena *lab_arena;
 static const char *lab_level = "-O1"; /* of optimisation */
+static const char *const *lab_wide;   /* kernels of targets that widen */
 
 typedef struct {
     const char *cc; /* NULL: prebuilt */
@@ -76,9 +77,12 @@ static const char *lab_text(Arena *a, const Target *t,
     Emit *e = emit_new(a);
     for (int i = 0; kernels[i]; i++)
         use_kernel(k, kernels[i]);
+    for (int i = 0; lab_wide && lab_wide[i] && target_widens(t); i++)
+        use_kernel(k, lab_wide[i]);
     for (int i = 0; i < n_tiles; i++) {
         tiles[i].width = t->width;
-        use_tile(k, tiles[i]);
+        if (!tiles[i].wide || target_widens(t))
+            use_tile(k, tiles[i]);
     }
     emit_kernels(k, e);
     put(e, "struct Kernel { const char *name; void (*function)(void); };\n"

@@ -88,12 +88,14 @@ INLINE v v_number4(const uint8_t *p, int64_t i, v step, v base)
     return v_fma((v)((n & 0x780000) | 0x3f800000), step, base);
 }
 
-//: v_unpack4 needs: v_words v_columns_at
+//: v_halves needs: v
+typedef uint16_t v_halves __attribute__((vector_size(4 * W)));
+
+//: v_unpack4 needs: v_words v_columns_at v_halves
 /* The same as bytes, numbers i .. i + 3 of eight, i = 0 or 4. step is in both
  * halves of a lane, base, offset - 8 step, in all four bytes. A byte times step
  * carries nothing. */
 typedef uint8_t v_bytes __attribute__((vector_size(4 * W)));
-typedef uint16_t v_halves __attribute__((vector_size(4 * W)));
 INLINE v_int v_steps(const uint8_t *p)
 {
     return (v_int)(v_columns_at(p) * 0x10001);
@@ -135,6 +137,61 @@ static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
             }
         }
     copy_bytes(to + stored * 16, panel + stored * 9, 128);
+}
+
+//: v_put_wide when: wide needs: v_store_words v_halves
+/* Four numbers of each column in 16 bits: a line of the even ones, then one of
+ * the odd ones. */
+typedef int16_t v_shorts __attribute__((vector_size(4 * W)));
+INLINE void v_put_wide(void *p, v_int x)
+{
+    v_store_words(p, (v_int)((v_shorts)((v_halves)x << 8) >> 8));
+    v_store_words((char *)p + 64, (v_int)((v_shorts)x >> 8));
+}
+
+//: kernel widen_int8 when: wide needs: v_put_wide copy_bytes
+/* A panel of int8 in 16 bits. */
+static void widen_int8(int8_t *to, const int8_t *panel, int64_t k)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t i = 0; i < stored * 16; i += 64)
+        for (int64_t c = 0; c < 64; c += 4 * W)
+            v_put_wide(to + 2 * i + c, v_load_words(panel + i + c));
+    copy_bytes(to + stored * 32, panel + stored * 16, 128);
+}
+
+//: kernel widen_int4 when: wide needs: v_unpack4 v_put_wide copy_bytes
+/* A panel of int4 as one of int8 in 16 bits. */
+static void widen_int4(int8_t *to, const uint8_t *panel, int64_t k)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t g = 0; g < stored; g += 32)
+        for (int64_t c = 0; c < 16; c += W) {
+            const uint8_t *line = panel + g / 64 * 576 + g % 64 * 8 + c * 4;
+            const uint8_t *step = panel + g / 64 * 576 + 512 + g % 64 + c;
+            const v_int steps = v_steps(step), bases = v_bases(step);
+            for (int64_t i = 0; i < 32; i += 8) {
+                int8_t *two = to + (g + i) * 32 + c * 4;
+                v_put_wide(two, v_unpack4(line, 0, steps, bases));
+                v_put_wide(two + 128, v_unpack4(line, 4, steps, bases));
+                line += 64;
+            }
+        }
+    copy_bytes(to + stored * 32, panel + stored * 9, 128);
+}
+
+//: v_dot_wide when: wide w8 needs: intrinsics v_words
+/* sum + two products of each column, of numbers of 16 bits. */
+INLINE v_int v_dot_wide(v_int sum, v_int x, v_int w)
+{
+    return sum + (v_int)_mm256_madd_epi16((__m256i)x, (__m256i)w);
+}
+
+//: v_dot_wide when: wide w4 needs: intrinsics v_words
+/* sum + two products of each column, of numbers of 16 bits. */
+INLINE v_int v_dot_wide(v_int sum, v_int x, v_int w)
+{
+    return sum + (v_int)_mm_madd_epi16((__m128i)x, (__m128i)w);
 }
 
 //: v_dot when: vnni w16 needs: intrinsics v_words

@@ -182,3 +182,20 @@ static void quantize_rows_int15(uint8_t *y, int64_t ldy, const float *x,
         y += ldy;
     }
 }
+
+//: kernel widen_rows when: wide needs: v_spread float_at store_float
+/* n bytes of each row in 16 bits, as panels are, and the float behind them. */
+static void widen_rows(uint8_t *y, int64_t ldy, const uint8_t *x, int64_t ldx,
+                       int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t i = 0; i < n; i += 4) {
+            const int32_t four = *(const v_word *)(x + i);
+            *(v_word *)(y + 2 * i) = four & 0xff00ff;
+            *(v_word *)(y + 2 * i + 4) = four >> 8 & 0xff00ff;
+        }
+        store_float(y + 2 * n, float_at(x + n));
+        x += ldx;
+        y += ldy;
+    }
+}

@@ -17,18 +17,21 @@ struct shape {                 /* of a product */
     int64_t small_m_fetch;     /* .. they prefetch the next; below it ..  */
     int64_t small_m_ahead;     /* .. so many bytes ahead in their own */
     int64_t act;               /* of spec/activations.h */
-    int64_t copied_kind;       /* int4: more rows than mr: of panels made .. */
-    int64_t copied_nr;         /* .. int8 of so many columns, 0: as it is .. */
-    int64_t copied_panel;      /* .. which have so many bytes */
+    int64_t copied_kind;       /* more rows than mr: tiles of copies of .. */
+    int64_t copied_nr;         /* .. so many columns, 0: as it is; .. */
+    int64_t copied_panel;      /* .. a panel of these has so many bytes; .. */
+    int64_t copied_rows;       /* .. 0, or rows that are copied at once, .. */
+    int64_t copied_line;       /* .. each of so many bytes */
 };
 
 //: tile
-/* A tile, by arithmetic and dtype, if it accumulates, rows - 1, panels - 1. */
+/* A tile, by arithmetic and dtype, behind these wide ones; if it accumulates,
+ * rows - 1, panels - 1. */
 typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
                   int64_t k, float *c, int64_t ldc, const float *bias,
                   const float *residual, int64_t ldr, int64_t act,
                   const void *next, int64_t ldp);
-static tile *const tiles[12][2][16][4];
+static tile *const tiles[14][2][16][4];
 
 //: rows_of_tiles needs: v shape tile
 /* All rows of a times nr columns, in tiles whose heights differ by one at most.
@@ -51,6 +54,12 @@ INLINE void rows_of_tiles(const struct shape *s, int64_t adds, int64_t nr,
         next += (p > 0 ? 2 : 1) * ldb * s->bytes;
         i = end;
     }
+}
+
+//: lesser
+static inline int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 //: tile_width
@@ -99,15 +108,41 @@ static void product_small_m(const struct shape *s, int64_t rows, int64_t from,
     }
 }
 
-//: product_copied needs: rows_of_tiles tile_width unpack_int4
-/* Of int4 that is made int8, each panel once for all rows. Its copy, a quarter
- * of a thread's stack at most, stays in a cache.                             */
-static void product_copied(const struct shape *s, int64_t rows, int64_t from,
-                           int64_t to, const char *x, int64_t ldx,
-                           const char *w, float *y, int64_t ldy,
+//: copy_panel when: narrow needs: shape unpack_int4
+static inline void copy_panel(const struct shape *s, void *to, const void *w)
+{
+    unpack_int4(to, w, s->k);
+}
+
+//: copy_panel when: wide needs: shape unpack_int4 widen_int4 widen_int8
+static inline void copy_panel(const struct shape *s, void *to, const void *w)
+{
+    const int64_t stored = (s->k + 63) / 64 * 64;
+    if (s->copied_rows == 0)
+        unpack_int4(to, w, s->k);
+    else if (s->column < stored)
+        widen_int4(to, w, s->k);
+    else
+        widen_int8(to, w, s->k);
+}
+
+//: copy_rows_of when: narrow
+#define copy_rows_of(s, to, x, ldx, rows)
+
+//: copy_rows_of when: wide needs: shape widen_rows
+static inline void copy_rows_of(const struct shape *s, void *to,
+                                const void *x, int64_t ldx, int64_t rows)
+{
+    widen_rows(to, s->copied_line, x, ldx, rows, s->copied_line / 2 - 32);
+}
+
+//: product_copied needs: rows_of_tiles tile_width copy_panel
+/* Columns in copies, each panel's made once for all rows. */
+static void product_copied(const struct shape *s, int8_t *copy, int64_t rows,
+                           int64_t from, int64_t to, const char *x,
+                           int64_t ldx, const char *w, float *y, int64_t ldy,
                            const float *bias, const float *r, int64_t ldr)
 {
-    _Alignas(64) int8_t copy[1 << 18];
     struct shape as = *s;
     int64_t nr;
     as.kind = s->copied_kind;
@@ -116,15 +151,37 @@ static void product_copied(const struct shape *s, int64_t rows, int64_t from,
     for (int64_t j = from; j < to; j += nr) {
         nr = tile_width(as.nr, to - j);
         for (int64_t i = 0; i < nr; i += 16)
-            unpack_int4(copy + i / 16 * s->copied_panel,
-                        (const uint8_t *)w + (j + i) * s->column, s->k);
+            copy_panel(s, copy + i / 16 * s->copied_panel,
+                       w + (j + i) * s->column);
         rows_of_tiles(&as, 0, nr, rows, x, ldx, (const char *)copy,
                       s->copied_panel, s->k, y + j, ldy, bias ? bias + j : 0,
                       r ? r + j : 0, ldr, s->act, w + (j + nr) * s->column);
     }
 }
 
-//: product_whole needs: rows_of_tiles tile_width product_copied
+//: product_copies needs: product_copied copy_rows_of lesser
+/* Copies, a quarter of a thread's stack at most, stay in a cache. Those of rows
+ * stand behind those of panels. */
+static void product_copies(const struct shape *s, int64_t rows, int64_t from,
+                           int64_t to, const char *x, int64_t ldx,
+                           const char *w, float *y, int64_t ldy,
+                           const float *bias, const float *r, int64_t ldr)
+{
+    _Alignas(64) int8_t copy[1 << 18];
+    int8_t *wide = copy + s->copied_nr / 16 * s->copied_panel;
+    if (s->copied_rows == 0)
+        product_copied(s, copy, rows, from, to, x, ldx, w, y, ldy, bias, r,
+                       ldr);
+    for (int64_t i = 0; i < rows && s->copied_rows > 0; i += s->copied_rows) {
+        const int64_t some = lesser(rows - i, s->copied_rows);
+        copy_rows_of(s, wide, x + i * ldx, ldx, some);
+        product_copied(s, copy, some, from, to, (const char *)wide,
+                       s->copied_line, w, y + i * ldy, ldy, bias,
+                       r ? r + i * ldr : 0, ldr);
+    }
+}
+
+//: product_whole needs: rows_of_tiles tile_width product_copies
 static void product_whole(const struct shape *s, int64_t rows, int64_t from,
                           int64_t to, const char *x, int64_t ldx,
                           const char *w, float *y, int64_t ldy,
@@ -133,7 +190,7 @@ static void product_whole(const struct shape *s, int64_t rows, int64_t from,
     const int64_t line = s->column * s->bytes;
     int64_t nr;
     if (s->copied_nr && rows > s->mr) {
-        product_copied(s, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
+        product_copies(s, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
         return;
     }
     for (int64_t j = from; j < to; j += nr) {
@@ -165,12 +222,6 @@ static void product_of_block(const struct shape *s, int64_t at, int64_t n,
                         bias ? bias + j : 0, r ? r + i * ldr + j : 0, ldr,
                         s->act);
     }
-}
-
-//: lesser
-static inline int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 //: product_blocks needs: product_of_block lesser
