@@ -181,6 +181,50 @@ void emit_first_row(Gen *g, Emit *e, int node)
            "}\n");
 }
 
+/* An image has whole lines of patches: what is no patch, the class token's row
+ * too, is of zeros.                                                         */
+void emit_patches(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const int64_t columns = n->across * n->wide;
+    let(e, "first", n->first ? "b->start[s] + %lld" : "b->start[s]",
+        (long long)n->first);
+    let(e, "across", "%lld", (long long)n->across);
+    let(e, "tall", "%lld", (long long)n->tall);
+    let(e, "y", "%s", value_at(g, node, "i"));
+    let(e, "x", "%s", value_at(g, n->in[0], "start"));
+    let(e, "d", "%lld", (long long)n->type.dim[1].c);
+    let(e, "columns", "%lld", (long long)columns);
+    let(e, "wide", "%lld", (long long)n->wide);
+    let(e, "channels", "%lld", (long long)n->channels);
+    begin_sequences(e);
+    put(e,
+        "const int64_t start = $first;\n"
+        "const int64_t lines = (b->start[s + 1] - start) / $across * $tall;\n"
+        "const int64_t at = i - start, line = at / $across * $tall;\n"
+        "float *y = $y;\n"
+        "\n"
+        "if (at < 0 || line >= lines) {\n"
+        "    for (int64_t j = 0; j < $d; j++)\n"
+        "        y[j] = 0;\n"
+        "    continue;\n"
+        "}\n"
+        "const float *x = $x + line * $columns + at % $across * $wide;\n"
+        "\n"
+        "for (int64_t k = 0; k < $channels; k++) {\n");
+    put_call(e, use_kernel(g->kernels, "copy_rows"),
+             arena_printf(g->a,
+                          "y + k * %lld, %lld, x + k * lines * %lld, "
+                          "%lld, %lld, %lld",
+                          (long long)(n->tall * n->wide), (long long)n->wide,
+                          (long long)columns, (long long)columns,
+                          (long long)n->tall, (long long)n->wide),
+             ";");
+    put(e, "}\n"
+           "}\n"
+           "}\n");
+}
+
 void emit_select(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

@@ -33,7 +33,7 @@ EmitStep emit_embed, emit_position, emit_rotate, emit_first_row, emit_pool,
 /* --------------------------------------------------------- recurrent.c --- */
 EmitStep emit_recurrent;
 /* ------------------------------------------------------- convolution.c --- */
-EmitStep emit_taps, emit_depthwise;
+EmitStep emit_taps, emit_depthwise, emit_patches;
 
 /* --------------------------------------------------------- experts.c --- */
 EmitStep emit_choose, emit_weigh, emit_routes, emit_spread, emit_combine;

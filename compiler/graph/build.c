@@ -110,6 +110,22 @@ static int convolutions(Build *b, int x, const End *e)
     return x;
 }
 
+/* An image that lies as rows do, as wide as they are, as its patches. */
+static int patches(Build *b, int x, const End *e)
+{
+    const double *image = b->s->input_image.at, *patch = b->s->input_patch.at;
+    const Node n = { .op = OpPatches,
+                     .in = { x },
+                     .nin = 1,
+                     .first = b->s->input_class_token,
+                     .channels = (int64_t)image[0],
+                     .tall = (int64_t)patch[0],
+                     .wide = (int64_t)patch[1],
+                     .across = (int64_t)(image[2] / patch[1]) };
+    b->field = "input.image";
+    return put_node(b, n, build_join(b, e->name, ".patches"));
+}
+
 /* Rows of numbers in the place of tokens. */
 static int numbers(Build *b, const End *e)
 {
@@ -118,6 +134,8 @@ static int numbers(Build *b, const End *e)
                { rows_of(b->s, e->rows), { .c = b->s->input_width } } };
     b->field = "input.width";
     int x = input(b, t, BatchInput, build_join(b, e->name, ".values"));
+    if (b->s->input_image.n > 0)
+        x = patches(b, x, e);
     if (b->s->input_kernels.n > 0)
         x = convolutions(b, x, e);
     else

@@ -149,15 +149,19 @@ typedef struct { /* one operation and the tensor it makes */
     int64_t heads_kv; /* Attention: of keys and values */
     int64_t first;    /* Slice: first column; Position, Embed: row of
                          the table for position 0; Taps, Depthwise: row
-                         of tap 0 for row 0 */
+                         of tap 0 for row 0; Patches: the first that
+                         is one */
     int64_t taps;     /* Taps, Depthwise; Weight: the file has those of a
                          column one after the other; 0: none */
     int64_t dilation; /* Taps, Depthwise: rows from tap to tap */
     int64_t stride;   /* Taps: and from a result's row to the next's; 0: 1 */
     int64_t frames;   /* Taps: rows that one of the input has side by side;
                          0: 1 */
-    int64_t dims;     /* Rotate: columns of each head that turn */
-    PosLayout layout; /* Rotate */
+    int64_t channels, tall, wide; /* Patches: of an image, lines and columns
+                                     of a patch */
+    int64_t across;               /* Patches: so many are side by side */
+    int64_t dims;                 /* Rotate: columns of each head that turn */
+    PosLayout layout;             /* Rotate */
     const Spec *spec; /* RotaryTable: of the layers that turn by it */
     BiasKind bias;    /* ScoreBias, Attention */
     double slope;     /* BiasAlibi: all slopes are multiplied by this */

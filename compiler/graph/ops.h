@@ -124,6 +124,9 @@ OP(Join, "join", 2, 2, Row, "columns of a, then of b",
 OP(Taps, "taps", 1, 1, Head,
    "rows first + dilation t + stride i for each tap t, side by side; outside 0",
    taps, No, 0, taps, EXACT, STEP(taps))
+OP(Patches, "patches", 1, 1, Head,
+   "patch i - first of an image: its channels, of each its lines; others are 0",
+   patches, No, 0, patches, EXACT, STEP(patches))
 OP(Depthwise, "depthwise", 2, 3, Head,
    "sum of w[., t] x[first + dilation t + i] over taps t; outside 0; + b",
    depthwise, No, 2 * out * n->taps + (n->nin - 2) * out,

@@ -186,6 +186,12 @@ static void add_attributes(Attributes *b, const Node *n)
         add_count(b, "stride", n->stride);
     if (n->frames > 1)
         add_count(b, "frames", n->frames);
+    if (n->op == OpPatches) {
+        add_count(b, "channels", n->channels);
+        add_count(b, "tall", n->tall);
+        add_count(b, "wide", n->wide);
+        add_count(b, "across", n->across);
+    }
     if (n->dilation > 1)
         add_count(b, "dilation", n->dilation);
     if (n->op == OpRotate) {

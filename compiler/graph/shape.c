@@ -417,6 +417,13 @@ static bool shape_join(const Graph *g, Node *n)
 }
 
 /* Of a convolution, whose taps are rows of one sequence. */
+static bool shape_patches(const Graph *g, Node *n)
+{
+    n->type = *in(g, n, 0);
+    return is_matrix(&n->type) && n->across > 0 && n->first >= 0
+        && n->type.dim[1].c == n->channels * n->tall * n->wide;
+}
+
 static bool shape_taps(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);

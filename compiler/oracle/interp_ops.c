@@ -80,6 +80,30 @@ void eval_taps(const Interp *in, const Node *n, double *out)
                 *out++ = tap(n, x, i, t) ? tap(n, x, i, t)[c] : 0;
 }
 
+/* The patch at `at` of an image of so many lines. */
+static void put_patch(const Node *n, const double *image, int64_t lines,
+                      int64_t at, double *out)
+{
+    const int64_t columns = n->across * n->wide;
+    for (int64_t c = 0; c < n->channels; c++)
+        for (int64_t y = 0; y < n->tall; y++)
+            for (int64_t x = 0; x < n->wide; x++)
+                *out++ =
+                    image[(c * lines + at / n->across * n->tall + y) * columns
+                          + at % n->across * n->wide + x];
+}
+
+void eval_patches(const Interp *in, const Node *n, double *out)
+{
+    const Matrix x = interp_in(in, n, 0);
+    const int64_t down = x.rows < n->first ? 0
+                                           : (x.rows - n->first) / n->across;
+    memset(out, 0, (size_t)size_of(x) * sizeof *out);
+    for (int64_t i = 0; i < down * n->across; i++)
+        put_patch(n, x.at + n->first * x.cols, down * n->tall, i,
+                  out + (n->first + i) * x.cols);
+}
+
 void eval_depthwise(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);

@@ -1,8 +1,6 @@
 /* check_forms.c: which forms of a Transformer go together: masks, positions,
- * norms, what goes in and what comes out.                                   */
+ * norms, and what comes out.                                                */
 #include <string.h>
-
-#include <math.h>
 
 #include "spec/fields.h"
 
@@ -363,74 +361,7 @@ static void check_parallel(Spec *s, const FieldState *state)
                                                 "norm need it");
 }
 
-/* ------------------------------------------------------- in and out --- */
-static void check_input(Spec *s, const FieldState *state)
-{
-    if (is(state, "input.type", StateOff))
-        return;
-    if (s->input == InputTokens && s->input_width > 0) {
-        error_at(spec_pos(s, "input.width"), "input.width has no meaning for "
-                                             "tokens");
-        note_at(nowhere, "write input: {type: real, width: %lld}",
-                (long long)s->input_width);
-    }
-    if (s->input == InputTokens && s->input_class_token) {
-        error_at(spec_pos(s, "input.class_token"), "input.class_token has no "
-                                                   "meaning for tokens");
-        note_at(nowhere, "a class token among tokens is one of the ids");
-    }
-    if (s->input == InputTokens)
-        return;
-    if (s->input_width == 0) {
-        error_at(spec_pos(s, "input.width"), "input.width is missing");
-        note_at(nowhere, "it must be the number of numbers in a row");
-    }
-    if (s->embed_types > 0)
-        error_at(spec_pos(s, "embedding.types"), "embedding.types has no "
-                                                 "meaning for rows of numbers");
-}
-
-/* All are integers. */
-static bool are_counts(const Spec *s, const char *key, const SpecReals *x)
-{
-    for (int64_t i = 0; i < x->n; i++) {
-        const double n = x->at[i];
-        if (n >= floor(n) && n <= floor(n))
-            continue;
-        error_at(spec_pos(s, key), "%s are integers, not %g", key, n);
-        return false;
-    }
-    return true;
-}
-
-/* Convolutions in front of an encoder. */
-static void check_front(Spec *s, const FieldState *state)
-{
-    const int64_t frames = spec_input_frames(s);
-
-    if (is(state, "input.type", StateOff)
-        || !are_counts(s, "input.kernels", &s->input_kernels)
-        || !are_counts(s, "input.strides", &s->input_strides))
-        return;
-    if (s->input == InputTokens && s->input_kernels.n > 0) {
-        error_at(spec_pos(s, "input.kernels"), "input.kernels has no meaning "
-                                               "for tokens");
-        note_at(nowhere, "write input: {type: real, width: .., kernels: ..}");
-    } else if (s->input_strides.n > 0
-               && s->input_strides.n != s->input_kernels.n) {
-        error_at(spec_pos(s, "input.strides"),
-                 "there are %lld strides of %lld convolutions",
-                 (long long)s->input_strides.n, (long long)s->input_kernels.n);
-        note_at(spec_pos(s, "input.kernels"), "each kernel has one");
-    } else if (frames > 65536 || s->input_width % frames) {
-        error_at(spec_pos(s, "input.width"),
-                 "a row of %lld numbers does not have %lld frames alike",
-                 (long long)s->input_width, (long long)frames);
-        note_at(spec_pos(s, "input.strides"), "the strides' product is that of "
-                                              "the rows that become one");
-    }
-}
-
+/* ------------------------------------------------------ what comes out --- */
 static void check_head(Spec *s, const FieldState *state)
 {
     bool encoder = s->kind == KindEncoder;
@@ -569,10 +500,6 @@ const Check form_checks[] = {
     { check_ffn,       { "ffn.type", "ffn.experts", "ffn.chosen", "ffn.groups",
                          "ffn.groups_chosen", "ffn.group_score", "ffn.shared",
                          "ffn.shared_gate" } },
-    { check_input,     { "input.type", "input.width", "input.class_token",
-                         "embedding.types" } },
-    { check_front,     { "input.type", "input.width", "input.kernels",
-                         "input.strides" } },
     { check_head,      { "head.type", "input.type" } },
     { check_pool,      { "head.type", "head.pool" } },
     { check_classes,   { "head.type", "head.classes" } },

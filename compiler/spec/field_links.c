@@ -105,6 +105,8 @@ const FieldLink field_links[] = {
     OF("input.kernels", "input.type", "real"),
     OF("input.strides", "input.type", "real"),
     OF("input.activation", "input.type", "real"),
+    OF("input.image", "input.type", "real"),
+    OF("input.patch", "input.type", "real"),
     OF("head.pool", "head.type", "pool", "classify"),
     OF("head.normalize", "head.type", "pool"),
     OF("head.classes", "head.type", "classify", "token_classify"),

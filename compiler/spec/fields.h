@@ -234,8 +234,9 @@ typedef struct {
 void check_scaling(Spec *s, const FieldState *state);    /* rotary.c */
 void check_arithmetic(Spec *s, const FieldState *state); /* dtypes.c */
 void check_experts(const Spec *s);                       /* check_ffn.c */
-extern const Check form_checks[]; /* check_forms.c; ends with 0 */
-void check_scans(const Spec *s);  /* check_scans.c: of all layers */
+extern const Check form_checks[];  /* check_forms.c; ends with 0 */
+extern const Check input_checks[]; /* check_input.c; too */
+void check_scans(const Spec *s);   /* check_scans.c: of all layers */
 /* Are some layers of this stack as s says? */
 static inline bool has_layers(const Spec *s, Side side)
 {

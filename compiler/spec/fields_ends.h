@@ -46,6 +46,14 @@ REALS("input.strides", input_strides, 1, 4096, Source_,
       "the encoder is made of."),
 ENUM("input.activation", input_act, acts, Source_, "gelu", NULL,
      "Real: this stands behind each convolution."),
+REALS("input.image", input_image, 1, 65536, Source_,
+      "Real: what the encoder reads are images, [channels, height, width], as "
+      "they lie in memory, and its rows their patches, from left to right and "
+      "line by line. An image may have another height; max_len.source says "
+      "how many patches it has at most."),
+REALS("input.patch", input_patch, 1, 65536, Source_,
+      "Real: [height, width] of a patch. Its numbers are in the order of a "
+      "Conv2d's kernel: channel by channel, of each line by line."),
 BOOL("input.class_token", input_class_token, Source_, "false", NULL,
      "Real: a learned row stands before those of the input, which are "
      "max_len.source - 1 at most."),

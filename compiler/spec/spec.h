@@ -289,6 +289,8 @@ struct Spec {
     int64_t input_width;                    /* InputReal */
     SpecReals input_kernels, input_strides; /* of convolutions in front */
     Activation input_act;
+    SpecReals input_image, input_patch; /* channels, lines, columns; lines, ..
+                                         */
     bool input_class_token; /* InputReal: row 0 is learned instead */
     double logits_scale;    /* 0: none */
     double logits_softcap;  /* 0: none */

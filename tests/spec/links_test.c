@@ -219,8 +219,6 @@ static const char *lines(const char *of, const char *word, const char *key,
     const char *more = !strcmp(word, "real")     ? ", width: 4"
                      : !strcmp(word, "classify") ? ", classes: 4"
                                                  : "";
-    if (key && !strcmp(key, "input.strides"))
-        more = ", width: 4, kernels: [3]";
     const bool here = key && !strncmp(key, of, (size_t)group + 1);
     if (here && strstr(more, key + group + 1))
         more = "";
@@ -267,6 +265,70 @@ static void scalings_go(void **state)
     }
 }
 
+/* Forms that a word alone does not make, with all that is said of them, and
+ * what else there is. */
+static const struct {
+    const char *of, *form, *other;
+    bool headless; /* h is said with the other one */
+} forms[] = {
+    { "mix.type",
+      "mix: {type: convolution, kernel: 3, dilation: 2, depthwise: true, "
+      "pointwise: true, gated: true, inner: 8}",
+      "attention", true },
+    { "ffn.type",
+      "h: 2\nffn: {type: experts, experts: 4, chosen: 2, softmax: after, "
+      "normalize: false, factor: 2, router_bias: true, correction: true, "
+      "groups: 2, groups_chosen: 1, group_score: pair, shared: 8, "
+      "shared_gate: true}",
+      "dense", false },
+    { "input.type",
+      "h: 2\ninput: {type: real, width: 8, class_token: true, kernels: [3], "
+      "strides: [2], activation: relu}",
+      "tokens", false },
+    { "input.type",
+      "h: 2\ninput: {type: real, width: 12, class_token: true, "
+      "image: [3, 4, 4], patch: [2, 2]}",
+      "tokens", false },
+};
+enum { Forms = sizeof forms / sizeof *forms };
+
+/* "patch" of input.patch, as a key of one of the forms. */
+static bool is_in_form(const FieldLink *link)
+{
+    bool found = false;
+    for (int i = 0; i < Forms; i++) {
+        const char *key = link->key + strcspn(forms[i].of, ".") + 1;
+        found |= !strcmp(link->of, forms[i].of)
+              && !strncmp(link->key, link->of, strcspn(link->of, ".") + 1)
+              && strstr(forms[i].form, arena_printf(a, " %s: ", key));
+    }
+    return found;
+}
+
+static void forms_go(void **state)
+{
+    (void)state;
+    for (int i = 0; i < Forms; i++) {
+        const char *path = spec_of(
+            "form.yaml",
+            arena_printf(a,
+                         "attnc: 1\nname: x\nkind: encoder\nd_model: 16\n"
+                         "d_ff: 8\nN: 1\nmax_len: 9\nvocab: {size: 9}\n%s\n",
+                         forms[i].form));
+        const char *more = forms[i].headless ? "h: 2\n" : "";
+        const char *new = spec_of(
+            "new.yaml", arena_printf(a,
+                                     "attnc: 1\nextends: form.yaml\nname: new\n"
+                                     "%.*s: {type: %s}\n%s",
+                                     (int)strcspn(forms[i].of, "."),
+                                     forms[i].of, forms[i].other, more));
+        load_quietly(path, NULL);
+        load_quietly(new, NULL);
+        load_quietly(path, arena_printf(a, "%s=%s%s", forms[i].of,
+                                        forms[i].other, *more ? ",h=2" : ""));
+    }
+}
+
 /* Every detail goes with its form. */
 static void details_go(void **state)
 {
@@ -278,8 +340,7 @@ static void details_go(void **state)
             || !strcmp(link->of, "positions.scaling.type")
             || !strncmp(link->key, "d_ff.", 5) /* base has one for both */
             || !strncmp(link->key, "h.", 2) || !strcmp(link->key, "mix.start")
-            || !strcmp(link->when[0], "convolution") /* no word alone does */
-            || !strcmp(link->when[0], "experts"))
+            || is_in_form(link))
             continue;
         const Field *f = &fields[field_row(link->key)];
         const char *key = strcmp(link->key, "embedding.types")
@@ -335,7 +396,7 @@ int main(void)
         TEST(refuses_to_leave_out), TEST(warns_of_what_stays),
         TEST(warns_of_inherited),   TEST(models_are_quiet),
         TEST(details_go),           TEST(details_stay),
-        TEST(scalings_go),
+        TEST(scalings_go),          TEST(forms_go),
     };
     /* clang-format on */
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -526,6 +526,14 @@ static inline void form_names(RandomForm *f)
 /* ------------------------------------------------------------------------ */
 #include "support/random_pattern.h"
 
+/* Rows that a product takes, or those of a small image. */
+static inline const char *form_rows_of_numbers(RandomForm *f)
+{
+    return f->max_len[SideEncoder] > 4 && coin(&f->r)
+             ? "width: 12, image: [2, 4, 6], patch: [2, 3]"
+             : "width: 7";
+}
+
 /* Tokens, or rows of numbers, with or without convolutions in front. */
 static inline void form_input(RandomForm *f)
 {
@@ -540,7 +548,7 @@ static inline void form_input(RandomForm *f)
             ? "tokens"
             : TEXT(f, "{type: real, class_token: %s, %s}", yes_no(&f->r),
                    coin(&f->r)
-                       ? "width: 7"
+                       ? form_rows_of_numbers(f)
                        : TEXT(f, "%s, activation: %s",
                               WORD(&f->r,
                                    "width: 6, kernels: [3, 4], strides: [1, 2]",

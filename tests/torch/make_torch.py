@@ -151,6 +151,12 @@ CASES = [
     ("front_strides", "encoder", dict(
         input=dict(type="real", width=12, kernels=[5, 4, 1],
                    strides=[3, 2, 1]))),
+    ("patches", "encoder", dict(
+        norm=PRE, positions="learned",
+        input=dict(type="real", width=12, image=[3, 6, 6], patch=[2, 2],
+                   class_token=True))),
+    ("patches_tall", "encoder", dict(
+        input=dict(type="real", width=6, image=[1, 9, 6], patch=[3, 2]))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -473,10 +479,20 @@ class Model:
         return self.weight(name + ".weight", 11, BASE["d_model"])
 
     def front(self, rows):
-        """Convolutions over frames, several of which a row has."""
+        """Convolutions over frames, several of which a row has, or the
+        patches of an image."""
         kernels = self.get("input", "kernels", [])
         strides = self.get("input", "strides", [1] * len(kernels))
         d = BASE["d_model"]
+        if "image" in self.spec["input"]:
+            channels, _, width = self.spec["input"]["image"]
+            patch = self.spec["input"]["patch"]
+            w = self.weight("source.input_projection.weight", d,
+                            rows.shape[1]).reshape(d, channels, *patch)
+            x = F.conv2d(rows.reshape(1, channels, -1, width), w,
+                         self.weight("source.input_projection.bias", d),
+                         stride=patch)
+            return x[0].flatten(1).T
         if not kernels:
             return self.linear(rows, "source.input_projection", d, True)
         x = rows.reshape(len(rows) * math.prod(strides), -1).T[None]
