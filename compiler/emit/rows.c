@@ -135,14 +135,20 @@ static void norm_of(Gen *g, Emit *e, int node, int rows_in)
 void emit_join(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    int64_t column = 0;
+    const int64_t heads[] = { n->heads, n->heads_kv };
+    const long long head = n->type.dim[1].c / n->heads;
+    long long column = 0;
     for (int k = 0; k < 2; k++) {
-        const long long d = node_at(g->p, n->in[k])->type.dim[1].c;
-        put_call(e, use_kernel(g->kernels, "copy_rows"),
-                 arena_printf(g->a, "%s + %lld, %lld, %s, %lld, rows, %lld",
-                              part_at(g, node), (long long)column,
-                              stride_of(g, node), part_at(g, n->in[k]),
-                              stride_of(g, n->in[k]), d),
+        const long long d = node_at(g->p, n->in[k])->type.dim[1].c / heads[k];
+        put_call(e, use_kernel(g->kernels, "copy_heads"),
+                 arena_printf(g->a,
+                              "%s + %lld, %lld, %lld, %s, %lld, %lld, rows, "
+                              "%lld, %lld",
+                              part_at(g, node), column, stride_of(g, node),
+                              head, part_at(g, n->in[k]),
+                              stride_of(g, n->in[k]),
+                              heads[k] == n->heads ? d : 0, (long long)n->heads,
+                              d),
                  ";");
         column += d;
     }

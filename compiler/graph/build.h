@@ -28,10 +28,15 @@ typedef struct {
 int put_node(Build *b, Node n, const char *word);
 int put_unary(Build *b, Op op, int x, const char *word);
 int put_binary(Build *b, Op op, int x, int y, const char *word);
+/* Columns of x, then of y, of each head; y has heads_kv, 1 or as many. */
+int put_join(Build *b, int x, int y, int64_t heads, int64_t heads_kv,
+             const char *word);
 /* Nothing is added, and x returned, for a factor 1, a cap 0, no activation. */
 int put_scale(Build *b, int x, double by, const char *word);
 int put_softcap(Build *b, int x, double cap, const char *word);
 int put_vector(Build *b, int64_t rows, const char *word);
+/* What attention.clip leaves of a projection's rows. */
+int put_clipped(Build *b, int x, const char *word);
 int put_activation(Build *b, int x, Activation act, const char *word);
 /* A table, and the tensors WORD.weight and WORD.bias: [rows, columns], or
  * [rows] where columns is 0.                                                */
@@ -70,6 +75,20 @@ int build_layers(Build *b, int x);
 void append_memory(Build *b, int memory);
 /* Attention alone, on rows of queries, keys and values. */
 int build_heads(Build *b, const int x[3]);
+
+/* build_positions.c */
+/* Rows of so many heads, each turned by its position where that is rotary;
+ * part: PartKey, PartQuery.                                                 */
+int put_turned(Build *b, int x, int64_t heads, int part, const char *word);
+/* The table of a learned number for each distance, by head. */
+int put_biases(Build *b);
+
+/* build_latent.c */
+typedef struct { /* rows, all heads side by side */
+    int q, k, v;
+} Heads;
+/* By way of narrow rows. */
+Heads build_latent(Build *b, int x);
 
 /* build_ffn.c */
 /* w2 act(w1 x), or with a gate, of so many columns inside; `prefix` is before

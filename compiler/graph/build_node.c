@@ -32,6 +32,17 @@ int put_binary(Build *b, Op op, int x, int y, const char *word)
     return put_node(b, (Node){ .op = op, .in = { x, y }, .nin = 2 }, word);
 }
 
+int put_join(Build *b, int x, int y, int64_t heads, int64_t heads_kv,
+             const char *word)
+{
+    Node n = { .op = OpJoin,
+               .in = { x, y },
+               .nin = 2,
+               .heads = heads,
+               .heads_kv = heads_kv };
+    return put_node(b, n, word);
+}
+
 int put_scale(Build *b, int x, double by, const char *word)
 {
     if (by >= 1 && by <= 1)
@@ -108,6 +119,17 @@ int64_t width_of(const Build *b, int x)
 {
     Type t = b->g->nodes.at[x].type;
     return t.dim[t.rank - 1].c;
+}
+
+int put_clipped(Build *b, int x, const char *word)
+{
+    if (!(b->s->attention_clip > 0))
+        return x;
+    b->field = "attention.clip";
+    Node n = {
+        .op = OpClip, .in = { x }, .nin = 1, .cap = b->s->attention_clip
+    };
+    return put_node(b, n, build_join(b, word, ".clipped"));
 }
 
 int put_activation(Build *b, int x, Activation act, const char *word)

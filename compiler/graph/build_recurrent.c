@@ -44,7 +44,7 @@ int build_recurrent(Build *b, int x)
     const Spec *s = b->s;
     int y = scan(b, x, s->mix_direction == ScanBackward);
     if (s->mix_direction == ScanBoth)
-        y = put_binary(b, OpJoin, y, scan(b, x, true), "both");
+        y = put_join(b, y, scan(b, x, true), 1, 1, "both");
     return width_of(b, y) == s->d_model
              ? y
              : put_linear(b, y, s->d_model, s->bias_o, "o");

@@ -145,8 +145,9 @@ typedef struct { /* one operation and the tensor it makes */
     double cap;       /* Softcap, Clip, Attention; 0: none */
     double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
     NormType norm;    /* Norm, AddNorm, HeadNorm */
-    int64_t heads;    /* Split, Rotate, HeadNorm, Attention */
-    int64_t heads_kv; /* Attention: of keys and values */
+    int64_t heads;    /* Split, Rotate, HeadNorm, Attention, Join */
+    int64_t heads_kv; /* Attention: of keys and values; Join: of b, 1 or
+                         all */
     int64_t first;    /* Slice: first column; Position, Embed: row of
                          the table for position 0; Taps, Depthwise: row
                          of tap 0 for row 0; Patches: the first that

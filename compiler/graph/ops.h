@@ -46,7 +46,7 @@ OP(Sinusoid, "sinusoid", 0, 0, Const, "sin, cos of pos / base^(2i/d)",
 OP(RotaryTable, "rotary_table", 0, 0, Const,
    "f cos, then f sin, of pos rate[j]",
    given, No, 0, rotary_table, EXACT, NO_CODE)
-OP(Stack, "stack", 2, 3, Const, "rows of a, then of b, then of c",
+OP(Stack, "stack", 2, 4, Const, "rows of a, then of b, and so on",
    stack, No, 0, stack, EXACT, NO_CODE)
 OP(Input, "input", 0, 0, Source, "token ids, their types, or rows of numbers",
    given, No, 0, input, EXACT, NO_CODE)
@@ -119,7 +119,8 @@ OP(Recurrent, "recurrent", 2, 4, Head,
    "h[i] = cell(x[i], U h[i-1] + b), h before the first row 0, or a source's",
    recurrent, No, 2 * out * columns(c, 0) + 8 * out,
    recurrent, BY(1, recurrent), STEP(recurrent))
-OP(Join, "join", 2, 2, Row, "columns of a, then of b",
+OP(Join, "join", 2, 2, Row,
+   "columns of a, then of b; of each head, where b may have one for all",
    join, No, 0, join, EXACT, STEP(join))
 OP(Taps, "taps", 1, 1, Head,
    "rows first + dilation t + stride i for each tap t, side by side; outside 0",

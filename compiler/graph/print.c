@@ -133,8 +133,10 @@ static void add_numbers(Attributes *b, const Node *n)
     bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention
                || n->op == OpWeigh;
     bool norms = n->op == OpNorm || n->op == OpAddNorm || n->op == OpHeadNorm;
-    if (headed)
+    if (headed || (n->op == OpJoin && n->heads > 1))
         add_count(b, "heads", n->heads);
+    if (n->op == OpJoin && n->heads_kv != n->heads)
+        add_word(b, NULL, "one for all");
     if (n->op == OpAttention && n->heads_kv != n->heads)
         add_count(b, "kv heads", n->heads_kv);
     if (scales && (n->scale < 1 || n->scale > 1))

@@ -405,14 +405,20 @@ static bool shape_recurrent(const Graph *g, Node *n)
     return inputs == 2 || is_vector(in(g, n, 2), w->dim[0]);
 }
 
-/* Columns of one, then of the other. */
+/* Columns of one, then of the other, head by head; those of b may be of all. */
 static bool shape_join(const Graph *g, Node *n)
 {
     const Type *a = in(g, n, 0), *b = in(g, n, 1);
-    if (!is_matrix(a) || !is_matrix(b) || !same_dim(a->dim[0], b->dim[0]))
+    const bool fits = n->heads > 0
+                   && (n->heads_kv == n->heads || n->heads_kv == 1)
+                   && is_matrix(a) && is_matrix(b)
+                   && same_dim(a->dim[0], b->dim[0])
+                   && a->dim[1].c % n->heads == 0
+                   && b->dim[1].c % n->heads_kv == 0;
+    if (!fits)
         return false;
     n->type = *a;
-    n->type.dim[1].c += b->dim[1].c;
+    n->type.dim[1].c += b->dim[1].c / n->heads_kv * n->heads;
     return true;
 }
 

@@ -99,9 +99,11 @@ void eval_recurrent(const Interp *in, const Node *n, double *out)
 void eval_join(const Interp *in, const Node *n, double *out)
 {
     const Matrix a = interp_in(in, n, 0), b = interp_in(in, n, 1);
-    for (int64_t i = 0; i < a.rows; i++) {
-        memcpy(out, a.at + i * a.cols, (size_t)a.cols * sizeof *out);
-        memcpy(out + a.cols, b.at + i * b.cols, (size_t)b.cols * sizeof *out);
-        out += a.cols + b.cols;
-    }
+    const int64_t d_a = a.cols / n->heads, d_b = b.cols / n->heads_kv;
+    for (int64_t i = 0; i < a.rows; i++)
+        for (int64_t h = 0; h < n->heads; h++, out += d_a + d_b) {
+            const double *shared = b.at + i * b.cols + h % n->heads_kv * d_b;
+            memcpy(out, a.at + i * a.cols + h * d_a, (size_t)d_a * sizeof *out);
+            memcpy(out + d_a, shared, (size_t)d_b * sizeof *out);
+        }
 }

@@ -14,7 +14,7 @@
  * results.  breaks: nothing.                                                */
 #include "passes/rewrite.h"
 
-enum { MaxParts = 3 }; /* what a Stack takes */
+enum { MaxParts = 4 }; /* what a Stack takes */
 
 typedef struct { /* products that read the same rows */
     int n, matmul[MaxParts], bias[MaxParts]; /* bias -1: none */

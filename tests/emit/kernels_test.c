@@ -144,6 +144,26 @@ static void run_copy(void)
     ((Map *)kernel("copy_rows"))(y, Ld, source(), Ld, Rows, d);
 }
 
+/* One head of x for three of y. */
+typedef void CopyHeads(float *, int64_t, int64_t, const float *, int64_t,
+                       int64_t, int64_t, int64_t, int64_t);
+
+enum { Heads = 3 };
+
+static void run_copy_heads(void)
+{
+    ((CopyHeads *)kernel("copy_heads"))(y, Heads * Ld, Ld, x, Ld, 0, Rows,
+                                        Heads, d);
+}
+
+static void expect_copy_heads(void)
+{
+    for (int64_t i = 0; i < Rows; i++)
+        for (int64_t h = 0; h < Heads; h++)
+            for (int64_t j = 0; j < d; j++)
+                expect(i * Heads + h, j, (double)x[i * Ld + j], 0);
+}
+
 /* Taps of rows 0, 1, 2; w in panels, as r has it. */
 enum { Taps = 3 };
 
@@ -428,6 +448,7 @@ static const struct Case {
     { "scale_columns", run_scale_columns, NULL, scaled_columns,     true },
     { "activate_rows_relu", run_relu,         NULL, positive,            true },
     { "copy_rows",     run_copy,         NULL, copied,              true },
+    { "copy_heads",    run_copy_heads,   expect_copy_heads,  NULL,  false },
     { "embed_row",     run_embed_panels, NULL, embedded_16,         false },
     { "embed_row",     run_embed_rows,   NULL, embedded_1,          false },
     { "pack_keys",     run_pack_keys,    expect_pack_keys,   NULL,  false },
@@ -444,11 +465,13 @@ static const struct Case {
 enum { Cases = sizeof cases / sizeof *cases };
 
 static const char *const kernels[] = {
-    "norm_rows",     "add_norm_rows", "scale_rows",         "clip_rows",
-    "add_rows",      "bias_rows",     "activate_rows_relu", "copy_rows",
-    "embed_row",     "pack_keys",     "pack_values",        "mask_row",
-    "softmax_row",   "log_sum_exp",   "softmax_sink_row",   "depthwise_rows",
-    "scale_columns", "sigmoid_row",   "additive_scores",    NULL
+    "norm_rows",          "add_norm_rows", "scale_rows",
+    "clip_rows",          "add_rows",      "bias_rows",
+    "activate_rows_relu", "copy_rows",     "embed_row",
+    "pack_keys",          "pack_values",   "mask_row",
+    "softmax_row",        "log_sum_exp",   "softmax_sink_row",
+    "depthwise_rows",     "scale_columns", "sigmoid_row",
+    "additive_scores",    "copy_heads",    NULL
 };
 
 /* Within the gate where something is expected, untouched elsewhere. */

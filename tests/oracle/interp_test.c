@@ -79,6 +79,25 @@ static int binary(Op op, int x, int y)
     return add((Node){ .op = op, .in = { x, y }, .nin = 2 });
 }
 
+static int slice(int x, int64_t first, int64_t columns)
+{
+    return add((Node){ .op = OpSlice,
+                       .in = { x },
+                       .nin = 1,
+                       .first = first,
+                       .type = { .dim = { { .c = 0 }, { .c = columns } } } });
+}
+
+/* Of two heads of x, and as many of y, or one. */
+static int join(int x, int y, int64_t heads)
+{
+    return add((Node){ .op = OpJoin,
+                       .in = { x, y },
+                       .nin = 2,
+                       .heads = 2,
+                       .heads_kv = heads });
+}
+
 static void assert_near(const double *got, const double *want, int64_t n,
                         double tolerance)
 {
@@ -122,6 +141,22 @@ static void test_linear(void **state)
     assert_value(sum, (double[]){ 16, 7, 3, 8, -1, -1 }, 6);
     assert_value(fused, in.value[sum], 6);
     assert_value(first, (double[]){ 10, 0, 1, -1, -8, -3 }, 6);
+}
+
+/* Two rows of two heads of two columns; of each head one column behind them,
+ * its own, or one that both heads have.                                     */
+static void test_join(void **state)
+{
+    (void)state;
+    static const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    const int a = input(2, 4, x);
+    const int two = slice(a, 2, 2), one = slice(a, 3, 1);
+    const int own = join(a, two, 2), all = join(a, one, 1);
+    const int flat = add((Node){
+        .op = OpJoin, .in = { one, a }, .nin = 2, .heads = 1, .heads_kv = 1 });
+    assert_value(own, (double[]){ 1, 2, 3, 3, 4, 4, 5, 6, 7, 7, 8, 8 }, 12);
+    assert_value(all, (double[]){ 1, 2, 4, 3, 4, 4, 5, 6, 8, 7, 8, 8 }, 12);
+    assert_value(flat, (double[]){ 4, 1, 2, 3, 4, 8, 5, 6, 7, 8 }, 10);
 }
 
 /* Rows 1 2, 3 4, 5 6; the taps are two rows before a row, and itself. */
@@ -470,21 +505,14 @@ static void test_experts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BY_HAND(test_linear),
-        BY_HAND(test_taps),
-        BY_HAND(test_linear_without_bias),
-        BY_HAND(test_norm),
-        BY_HAND(test_clip),
-        BY_HAND(test_embed),
-        BY_HAND(test_moves),
-        BY_HAND(test_softmax),
-        BY_HAND(test_causal),
-        BY_HAND(test_masked_values),
-        BY_HAND(test_attention),
-        BY_HAND(test_choose),
-        BY_HAND(test_experts),
-        cmocka_unit_test(test_g2p),
-        cmocka_unit_test(test_aren),
+        BY_HAND(test_linear),        BY_HAND(test_join),
+        BY_HAND(test_taps),          BY_HAND(test_linear_without_bias),
+        BY_HAND(test_norm),          BY_HAND(test_clip),
+        BY_HAND(test_embed),         BY_HAND(test_moves),
+        BY_HAND(test_softmax),       BY_HAND(test_causal),
+        BY_HAND(test_masked_values), BY_HAND(test_attention),
+        BY_HAND(test_choose),        BY_HAND(test_experts),
+        cmocka_unit_test(test_g2p),  cmocka_unit_test(test_aren),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

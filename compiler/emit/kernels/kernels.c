@@ -234,6 +234,17 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
+//: kernel copy_heads needs: copy_rows
+/* Of each row `heads` times d columns: those of a head are step_y and step_x
+ * from the last one's; step_x 0: all have the same.                         */
+static void copy_heads(float *y, int64_t ldy, int64_t step_y, const float *x,
+                       int64_t ldx, int64_t step_x, int64_t rows,
+                       int64_t heads, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++)
+        copy_rows(y + i * ldy, step_y, x + i * ldx, step_x, heads, d);
+}
+
 //: kernel norm_rows needs: v_load v_store v_fma fma1 row_sum row_squares
 /* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
  * variance first, in two passes, which loses nothing where they are far apart.
