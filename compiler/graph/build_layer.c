@@ -3,7 +3,6 @@
  * sublayers; a sublayer is a function from rows to rows, with a residual and a
  * norm around it.                                                           */
 #include <math.h>
-#include <string.h>
 
 #include "graph/build.h"
 
@@ -37,11 +36,7 @@ static int project(Build *b, int x, Projection which)
     if (s->kind == KindAttention && !p[which].has)
         return x;
     x = put_linear(b, x, p[which].out, p[which].bias, projection[which]);
-    if (which == Wo || !(s->attention_clip > 0))
-        return x;
-    b->field = "attention.clip";
-    Node n = { .op = OpClip, .in = { x }, .nin = 1, .cap = s->attention_clip };
-    return put_node(b, n, build_join(b, projection[which], ".clipped"));
+    return which == Wo ? x : put_clipped(b, x, projection[which]);
 }
 
 static int64_t heads_of(const Build *b, Projection which)
@@ -57,79 +52,6 @@ static int split(Build *b, int x, Projection which)
     return put_node(b, n, build_join(b, projection[which], ".heads"));
 }
 
-/* ------------------------------------- positions, one table for layers alike
- */
-
-/* Do both turn columns by the same angles? */
-static bool same_angles(const Spec *a, const Spec *b, int64_t max_len)
-{
-    const int64_t n = spec_rotary_columns(a);
-    Arena *arena = arena_new();
-    double *x = arena_alloc(arena, (size_t)n * sizeof *x);
-    double *y = arena_alloc(arena, (size_t)n * sizeof *y);
-    bool same = spec_rotary_columns(b) == n;
-    if (same) {
-        const double mine = spec_rotary(a, max_len, x);
-        const double other = spec_rotary(b, max_len, y);
-        same = memcmp(&mine, &other, sizeof mine) == 0
-            && memcmp(x, y, (size_t)(n / 2) * sizeof *x) == 0;
-    }
-    arena_free(arena);
-    return same;
-}
-
-/* Is node a table that this layer can read? */
-static bool serves(const Build *b, const Node *table, Op op)
-{
-    const Spec *s = b->s;
-    if (table->op != op)
-        return false;
-    return op == OpRotaryTable ? same_angles(table->spec, s, b->side->max_len)
-                               : table->type.dim[0].c == s->pos_buckets
-                                     && table->type.dim[1].c == b->side->h;
-}
-
-/* The stack's table of that op: "rotary", of others than the first "rotary_2".
- * It belongs to no layer.                                                   */
-static int table(Build *b, Op op, int64_t rows, int64_t columns,
-                 const char *word)
-{
-    const int layer = b->layer;
-    const Sublayer sublayer = b->sublayer;
-    int others = 1;
-    for (int i = 0; i < b->tables.n; i++) {
-        const Node *n = &b->g->nodes.at[b->tables.at[i]];
-        if (serves(b, n, op))
-            return b->tables.at[i];
-        others += n->op == op;
-    }
-    if (others > 1)
-        word = arena_printf(b->g->arena, "%s_%d", word, others);
-    b->layer = -1;
-    b->sublayer = SublayerNone;
-    b->whole_stack = true;
-    const int node = op == OpWeight ? put_weight(b, rows, columns, word)
-                                    : put_table(b, op, rows, columns, word);
-    b->g->nodes.at[node].spec = b->s;
-    b->whole_stack = false;
-    b->layer = layer;
-    b->sublayer = sublayer;
-    vec_push(b->g->arena, &b->tables, node);
-    return node;
-}
-
-static int rotary_table(Build *b)
-{
-    b->field = "positions.type";
-    return table(b, OpRotaryTable, b->side->max_len, spec_rotary_columns(b->s),
-                 "rotary");
-}
-
-static int biases(Build *b)
-{
-    return table(b, OpWeight, b->s->pos_buckets, b->side->h, "relative");
-}
-
 /* Queries or keys of self-attention: their norms, then each head's position. */
 static int place(Build *b, int x, Projection which)
 {
@@ -140,17 +62,8 @@ static int place(Build *b, int x, Projection which)
         x = put_head_norm(b, x, heads, norm);
     else if (s->norm_qk == QkWidth)
         x = put_norm(b, x, norm);
-    if (s->positions != PosRotary)
-        return x;
-    b->field = "positions.type";
-    Node n = { .op = OpRotate,
-               .in = { x, rotary_table(b) },
-               .nin = 2,
-               .heads = heads,
-               .dims = spec_rotary_columns(s),
-               .layout = s->pos_layout,
-               .part = which == Wq ? PartQuery : PartKey };
-    return put_node(b, n, build_join(b, projection[which], ".rotated"));
+    return put_turned(b, x, heads, which == Wq ? PartQuery : PartKey,
+                      projection[which]);
 }
 
 /* The cache where the layer's keys and values go, which has a layer more. */
@@ -208,7 +121,7 @@ static int score_bias(Build *b, int x)
     if (n.bias == BiasAlibi)
         n.slope = s->positions == PosAlibi ? s->scaling.step : 1;
     if (n.bias == BiasRelative) {
-        n.in[n.nin++] = biases(b);
+        n.in[n.nin++] = put_biases(b);
         n.buckets = s->pos_buckets;
         n.max_distance = s->pos_max_distance;
         n.bidirectional = !b->side->mask.causal;
@@ -280,14 +193,26 @@ static int attend(Build *b, int q, int k, int v, bool self)
     return project(b, x, Wo);
 }
 
+/* Queries, keys and values of rows among themselves, all heads in a row. */
+static Heads make_rows(Build *b, const int x[3])
+{
+    if (b->s->latent_kv > 0)
+        return build_latent(b, x[0]);
+    Heads y;
+    y.q = project(b, x[0], Wq);
+    y.k = project(b, x[1], Wk);
+    y.v = project(b, x[2], Wv);
+    y.q = place(b, y.q, Wq);
+    y.k = place(b, y.k, Wk);
+    return y;
+}
+
 int build_heads(Build *b, const int x[3])
 {
-    int q = project(b, x[0], Wq);
-    int k = project(b, x[1], Wk);
-    int v = project(b, x[2], Wv);
-    q = split(b, place(b, q, Wq), Wq);
-    k = split(b, place(b, k, Wk), Wk);
-    v = split(b, v, Wv);
+    const Heads rows = make_rows(b, x);
+    int q = split(b, rows.q, Wq);
+    int k = split(b, rows.k, Wk);
+    int v = split(b, rows.v, Wv);
     if (b->entry == EntryDecode)
         append(b, CacheSelf, &k, &v);
     return attend(b, q, k, v, true);

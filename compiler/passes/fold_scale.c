@@ -58,7 +58,7 @@ static bool folds_into(const Graph *g, int weight, int root)
 
 /* Nodes that the factor passes, from the root down; the last have weights. */
 typedef struct {
-    int n, node[6];
+    int n, node[12];
 } Chain;
 
 /* Can the factor go into all weights of `node`, from input 1 on? */
@@ -86,10 +86,16 @@ static bool has_columns(const Graph *g, int x)
         || at(g, x)->op == OpScaleColumns;
 }
 
-/* [rotate] <- a norm, or [rotate] <- [bias] <- matmul. False: x is not the
- * result of a projection, or one of its weights is not to be touched.       */
+/* [rotate] <- a norm, or [rotate] <- [bias] <- matmul; of each of the two that
+ * a join has. False: x is not the result of a projection, or one of its weights
+ * is not to be touched.                                                     */
 static bool match_product(const Graph *g, Chain *c, int x, int root)
 {
+    if (at(g, x)->op == OpJoin) {
+        const int other = at(g, x)->in[1];
+        return pass_through(g, c, &x, root) && match_product(g, c, x, root)
+            && match_product(g, c, other, root);
+    }
     if (at(g, x)->op == OpRotate && !pass_through(g, c, &x, root))
         return false;
     if (has_columns(g, x))

@@ -11,23 +11,6 @@ static const int64_t most_parameters = (int64_t)1 << 40;
 static const Pos nowhere;
 
 /* ------------------------------------------------------------- shapes --- */
-/* In the table the sides of a key stand below it. */
-const char *side_key(const Spec *s, const char *key, Side side)
-{
-    int row = field_row(key), own = row + 1 + (int)side;
-    bool one = same_place(s->field_pos[row], s->field_pos[own]);
-
-    return fields[one ? row : own].key;
-}
-
-bool said_of_both(const Spec *s, const char *key, Side side)
-{
-    int row = field_row(key);
-
-    return side == SideDecoder && s->side[SideEncoder].h > 0
-        && same_place(s->field_pos[row + 1], s->field_pos[row + 2]);
-}
-
 static bool given(const FieldState *state, const char *key, Side side)
 {
     return state[field_row(key) + 1 + (int)side] == StateSet;

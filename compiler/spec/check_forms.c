@@ -161,7 +161,8 @@ static void check_rotary(Spec *s, const FieldState *state)
                  "rotary positions turn pairs of columns: "
                  "%lld is odd",
                  (long long)s->pos_dims);
-        note_at(nowhere, "give an even d_k, or positions.dims");
+        note_at(nowhere, "give an even %s, or positions.dims",
+                s->latent_kv > 0 ? "attention.latent.rope_dims" : "d_k");
         return;
     }
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
@@ -493,6 +494,10 @@ const Check form_checks[] = {
                          "positions.scores", "masking.encoder",
                          "masking.decoder", "mix.direction" } },
     { check_normalizer, { "attention.normalizer", "attention.sinks" } },
+    { check_latent,    { "attention.latent.kv_rank", "attention.latent.q_rank",
+                         "attention.latent.rope_dims", "norm.qk",
+                         "positions.type", "h_kv.encoder", "h_kv.decoder",
+                         "d_k.encoder", "d_k.decoder" } },
     { check_residual,  { "residual.type", "residual.scale",
                          "residual.learned" } },
     { check_parallel,  { "parallel", "norm.place", "norm.attention",

@@ -234,6 +234,7 @@ typedef struct {
 void check_scaling(Spec *s, const FieldState *state);    /* rotary.c */
 void check_arithmetic(Spec *s, const FieldState *state); /* dtypes.c */
 void check_experts(const Spec *s);                       /* check_ffn.c */
+void check_latent(Spec *s, const FieldState *state);     /* check_latent.c */
 extern const Check form_checks[];  /* check_forms.c; ends with 0 */
 extern const Check input_checks[]; /* check_input.c; too */
 void check_scans(const Spec *s);   /* check_scans.c: of all layers */

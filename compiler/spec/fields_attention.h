@@ -1,4 +1,5 @@
-/* fields_attention.h: rows of the field table, fields.c: masks, positions. */
+/* fields_attention.h: rows of the field table, fields.c: what heads are made
+ * of, masks, positions.                                                     */
 /* clang-format off */
 SPREAD("masking", WORDS("masking.encoder", "masking.decoder"), AllKinds,
    "A position may attend to what all parts of the mask allow; kind "
@@ -7,6 +8,21 @@ MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention, "none",
      "The encoder's self-attention has this mask."),
 MASK("masking.decoder", side[SideDecoder].mask, Target_, "causal",
      "The decoder's self-attention has this mask."),
+
+/* before the positions, whose columns follow from these */
+INT("attention.latent.kv_rank", latent_kv, 0, MostWidth, Model, "0", NULL,
+    "Keys and values of self-attention are made of so many columns: a product, "
+    "kv_down, and its norm, which q_down has too [DeepSeek-V2]; 0: of the "
+    "layer's rows."),
+INT("attention.latent.q_rank", latent_q, 0, MostWidth, Model, "0", NULL,
+    "Latent attention: queries are made of so many columns, of q_down; 0: of "
+    "the layer's rows."),
+INT("attention.latent.rope_dims", latent_rope, 0, MostWidth, Model, "0", NULL,
+    "Latent attention: so many of d_k columns of a key, the last ones, are a "
+    "product of the layer's rows that all heads share, k_rope. Rotary "
+    "positions turn these alone, and those of queries, q_rope."),
+REAL("attention.latent.eps", latent_eps, 1.0e-12, 1.0, Model, "norm.eps",
+     follow_later, "Latent attention: eps of its norms."),
 
 SPREAD("positions", WORDS("positions.type"), Model,
        "The order of tokens enters in this way."),
@@ -27,7 +43,8 @@ ENUM("positions.layout", pos_layout, layouts, Model, "interleaved", NULL,
 ENUM("positions.exponent", pos_exponent, exponents, Model, "paper", NULL,
      "Sinusoidal: wavelength i is base^(2i/d_model), or "
      "base^(i/(d_model/2 - 1))."),
-INT("positions.dims", pos_dims, 2, MostWidth, Model, "d_k", follow_dims,
+INT("positions.dims", pos_dims, 2, MostWidth, Model,
+    "d_k, or attention.latent.rope_dims", follow_dims,
     "Rotary: so many columns of each head are rotated, the first ones; "
     "of an odd number one more. The wavelengths are 2 pi base^(2i/dims)."),
 SPREAD("positions.scaling", WORDS("positions.scaling.step"), Model,

@@ -42,8 +42,8 @@ static bool read_list(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
             return refuse(item, "a part is the name of a weight");
         part[i] = arena_printf(a, "%s.%s", ours->text, item->text);
         if (!has_slices(part[i]))
-            return refuse(item, "only q, k, v, o, w1, w2 and w3 share "
-                                "tensors");
+            return refuse(item, "only projections of attention, w1, w2 and "
+                                "w3 share tensors");
         for (int j = 0; j < i; j++)
             if (!strcmp(part[j], part[i]))
                 return refuse(item, "this part is there twice");

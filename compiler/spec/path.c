@@ -57,3 +57,20 @@ int field_of_name(const char *path)
             return i;
     return -1;
 }
+
+/* In the table the sides of a key stand below it. */
+const char *side_key(const Spec *s, const char *key, Side side)
+{
+    int row = field_row(key), own = row + 1 + (int)side;
+    bool one = same_place(s->field_pos[row], s->field_pos[own]);
+
+    return fields[one ? row : own].key;
+}
+
+bool said_of_both(const Spec *s, const char *key, Side side)
+{
+    int row = field_row(key);
+
+    return side == SideDecoder && s->side[SideEncoder].h > 0
+        && same_place(s->field_pos[row + 1], s->field_pos[row + 2]);
+}

@@ -263,6 +263,13 @@ struct Spec {
     double attention_softcap; /* 0: none */
     bool attention_sinks;     /* a learned score a head, of no key */
     double attention_clip;    /* of q, k, v; 0: none */
+    int64_t latent_kv;        /* columns that self-attention's keys and values
+                                 are made of; 0: the layer's rows are */
+    int64_t latent_q;         /* the same of queries; 0: the layer's rows */
+    int64_t latent_rope;      /* columns of a key that all heads have alike,
+                                 which alone turn; see spec_shared_columns() */
+    double latent_eps;        /* of the norms of those columns; 0:
+                                 norm_eps */
     Activation activation;
     bool gated; /* w2 (act(w1 x) * (w3 x)) */
     FfnType ffn;
@@ -412,6 +419,12 @@ bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
  * the model's list says; nothing where no tensor looks like one of ours.    */
 void spec_propose_names(Arena *a, const PackList *list,
                         const Safetensors *file);
+/* Columns of a key of self-attention that all heads have alike; with latent
+ * attention alone there are some.                                           */
+static inline int64_t spec_shared_columns(const Spec *s)
+{
+    return s->latent_kv > 0 ? s->latent_rope : 0;
+}
 /* rotary.c: columns that turn, an even number. */
 int64_t spec_rotary_columns(const Spec *s);
 /* The angle by which each pair of them turns from one position to the next, in

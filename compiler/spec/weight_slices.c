@@ -8,7 +8,9 @@
 
 /* ------------------------------------------------------------- sizes --- */
 /* The products of a layer, of which alone slices are taken. */
-static const char *const products[] = { "q", "k", "v", "o", "w1", "w2", "w3" };
+static const char *const products[] = { "q",      "k",       "v",     "o",
+                                        "w1",     "w2",      "w3",    "q_rope",
+                                        "k_rope", "kv_down", "q_down" };
 enum { Products = sizeof products / sizeof *products };
 
 /* Bytes of the name without its .weight or .bias. */
@@ -50,15 +52,23 @@ static int64_t size_of(const Spec *s, const char *name, bool columns)
 {
     const SpecSide *p = side_of(s, name);
     const int64_t d_ff = strstr(name, ".shared.") ? s->ffn_shared : p->d_ff;
+    const bool latent = s->latent_kv > 0 && strstr(name, ".self_attn.");
+    const int64_t rope = latent ? s->latent_rope : 0;
+    const int64_t q = latent && s->latent_q > 0 ? s->latent_q : s->d_model;
+    const int64_t kv = latent ? s->latent_kv : s->d_model;
     const int64_t size[Products][2] = {
         /* rows, columns */
-        { p->h * p->d_k, s->d_model },
-        { p->h_kv * p->d_k, s->d_model },
-        { p->h_kv * p->d_v, s->d_model },
+        { p->h * (p->d_k - rope), q },
+        { p->h_kv * (p->d_k - rope), kv },
+        { p->h_kv * p->d_v, kv },
         { s->d_model, p->h * p->d_v },
         { d_ff, s->d_model },
         { s->d_model, d_ff },
         { d_ff, s->d_model },
+        { p->h * rope, q },
+        { rope, s->d_model },
+        { kv, s->d_model },
+        { q, s->d_model },
     };
     return size[product_of(name)][columns];
 }

@@ -18,6 +18,7 @@ typedef struct {
     int64_t N[2], h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
     bool real, rms, qk, norm1, sourced;
     bool scoreless;    /* no layer attends */
+    int64_t rope;      /* latent attention's rope_dims; -1: it is none */
     bool one_vocab;    /* of an encoder-decoder */
     const char *head;  /* its type; NULL: not said */
     int64_t embedding; /* width of the tables of tokens */
@@ -82,6 +83,7 @@ static inline void form_width(RandomForm *f)
     r->d_model = AMONG(r, 10, 4, 6, 8, 14, 16, 24, 34);
     form_side(f, SideEncoder);
     form_side(f, SideDecoder);
+    form_latent(f, given);
     for (int i = 0; !given && i < 2; i++) {
         f->h[i] = AMONG(r, 1, 2);
         f->h_kv[i] = f->h[i];
@@ -221,6 +223,7 @@ static inline const char *form_rotary(RandomForm *f)
     RandomSpec *r = &f->r;
     int64_t a = f->d_k[SideEncoder], b = f->d_k[SideDecoder];
     int64_t d_k = !both_sides(f) ? f->d_k[only_side(f)] : a < b ? a : b;
+    d_k = f->rope >= 0 ? f->rope : d_k;
     int64_t dims = d_k - d_k % 2;
 
     if (dims < 2)
@@ -290,7 +293,8 @@ static inline void form_norm(RandomForm *f)
         parallel = WORD(r, "false", "shared", "separate");
     f->norm1 = !strcmp(parallel, "shared") || !one_in(f, 6);
     f->rms = coin(r);
-    f->qk = d_k >= 4 && coin(r); /* as d_model: of 1 or 2 columns, +-1 */
+    f->qk = d_k >= 4 && f->rope < 0
+         && coin(r); /* as d_model: of 1 or 2 columns, +-1 */
     say(r, "norm",
         TEXT(f,
              "{type: %s, place: %s, eps: %s, bias: %s, "
@@ -380,10 +384,10 @@ static inline void form_attention(RandomForm *f)
     const char *score = one_in(f, 4) ? ", score: additive" : "";
 
     say(&f->r, "attention",
-        TEXT(f, "{%s%s%s}",
+        TEXT(f, "{%s%s%s%s}",
              WORD(&f->r, "scale: 1", "softcap: 5", "scale: 0.3, softcap: 20",
                   "clip: 0.5", "clip: 2, softcap: 5", "scale: 0.4"),
-             weights, score));
+             weights, score, form_narrow(f)));
 }
 
 /* ------------------------------------------------------ in and out --- */

@@ -36,7 +36,9 @@ static inline const char *form_row(RandomForm *f, Side side)
     case 8:  return "{attention: {normalizer: sigmoid}}";
     case 9:  return "{attention: {score: additive}}";
     case 10: return "{positions: none}";
-    case 11: return "{h_kv: 1, d_v: 5}";
+    case 11:
+        return f->rope < 0 ? "{h_kv: 1, d_v: 5}"
+                           : "{attention: {latent: {q_rank: 0, kv_rank: 9}}}";
     case 12: return TEXT(f, "{d_k: %lld}", (long long)(2 * f->d_k[side]));
     case 13: return "{masking: [causal, {block: 2}]}";
     default: return "{masking: causal, attention: {scale: 0.4}}";

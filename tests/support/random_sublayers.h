@@ -84,4 +84,31 @@ static inline void form_experts(RandomForm *f)
                           : ""));
 }
 
+/* Keys of each head, some of whose columns all heads have alike. */
+static inline void form_latent(RandomForm *f, bool given)
+{
+    RandomSpec own = f->r; /* what is drawn after it stays as it was */
+
+    f->rope = -1;
+    if (!given || f->scoreless || f->r.kind == KindAttention
+        || pick(&own, 4) > 0)
+        return;
+    f->rope = AMONG(&own, 0, 2, 3, 4);
+    for (int i = 0; i < 2; i++) {
+        f->h_kv[i] = f->h[i];
+        f->d_k[i] = f->rope + AMONG(&own, 1, 2, 5, 8, 13);
+    }
+}
+
+static inline const char *form_narrow(RandomForm *f)
+{
+    return f->rope < 0 ? ""
+                       : TEXT(f,
+                              ", latent: {kv_rank: %s, q_rank: %s, rope_dims: "
+                              "%lld}",
+                              WORD(&f->r, "4", "7", "16", "17"),
+                              WORD(&f->r, "0", "5", "12", "16, eps: 1.0e-3"),
+                              (long long)f->rope);
+}
+
 #endif

@@ -157,6 +157,15 @@ CASES = [
                    class_token=True))),
     ("patches_tall", "encoder", dict(
         input=dict(type="real", width=6, image=[1, 9, 6], patch=[3, 2]))),
+    ("latent", "decoder", dict(
+        h=3, d_k=10, d_v=7, norm=RMS, activation="swiglu", bias=False,
+        positions=dict(type="rotary"),
+        attention=dict(latent=dict(q_rank=9, kv_rank=12, rope_dims=4,
+                                   eps=0.01)))),
+    ("latent_direct", "encoder-decoder", dict(
+        vocab=BOTH, h=4, d_k=9, d_v=5, norm=PRE,
+        positions=dict(type="rotary", layout="halves", dims=4),
+        attention=dict(latent=dict(kv_rank=6, rope_dims=5)))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -200,8 +209,8 @@ class Model:
         value = self.spec.get("bias", True)
         return value.get(which, True) if isinstance(value, dict) else value
 
-    def norm(self, x, name):
-        eps = self.get("norm", "eps", 1e-6)
+    def norm(self, x, name, eps=None):
+        eps = eps or self.get("norm", "eps", 1e-6)
         d = x.shape[-1]
         gamma = self.weight(name + ".weight", d, mean=1.0)
         if self.get("norm", "type", "layer") == "rms":
@@ -320,13 +329,17 @@ class Model:
                             self.bias(letter))
             return y.unflatten(-1, (count, size)).transpose(0, 1)
 
-        q = project(x, "q", heads, d_k)
-        k = project(source, "k", groups, d_k)
-        v = project(source, "v", groups, d_v)
+        latent = self.get("attention", "latent", None) if own else None
+        if latent:
+            q, k, v = self.latent(x, name, heads, d_k, d_v, **latent)
+        else:
+            q = project(x, "q", heads, d_k)
+            k = project(source, "k", groups, d_k)
+            v = project(source, "v", groups, d_v)
         if own and self.get("norm", "qk", False):
             q = self.norm(q, name + ".q_norm")
             k = self.norm(k, name + ".k_norm")
-        if own:
+        if own and not latent:
             q, k = self.rotate(q), self.rotate(k)
         k = k.repeat_interleave(heads // groups, 0)
         v = v.repeat_interleave(heads // groups, 0)
@@ -344,6 +357,28 @@ class Model:
         self.keep(name + ".weights", weights)
         y = (weights @ v).transpose(0, 1).flatten(1)
         return self.linear(y, name + ".o", BASE["d_model"], self.bias("o"))
+
+    def latent(self, x, name, heads, d_k, d_v, kv_rank, rope_dims, q_rank=0,
+               eps=None):
+        """DeepSeek-V2, equations 9 to 19, as [h, n, d]."""
+        def up(rows, word, count, size, bias=False):
+            y = self.linear(rows, f"{name}.{word}", count * size, bias)
+            return y.unflatten(-1, (count, size)).transpose(0, 1)
+
+        def down(word, rank, bias):
+            y = self.linear(x, f"{name}.{word}", rank, bias)
+            return self.norm(y, f"{name}.{word}_norm", eps)
+
+        of_q = self.bias("q") and not q_rank
+        c_q = down("q_down", q_rank, self.bias("q")) if q_rank else x
+        c = down("kv_down", kv_rank, self.bias("k"))
+        q = torch.cat([
+            up(c_q, "q", heads, d_k - rope_dims, of_q),
+            self.rotate(up(c_q, "q_rope", heads, rope_dims, of_q))], -1)
+        k_rope = self.rotate(up(x, "k_rope", 1, rope_dims, self.bias("k")))
+        k = torch.cat([up(c, "k", heads, d_k - rope_dims),
+                       k_rope.expand(heads, -1, -1)], -1)
+        return q, k, up(c, "v", heads, d_v, self.bias("v"))
 
     def scores(self, q, k, name):
         heads, _, d_k = q.shape

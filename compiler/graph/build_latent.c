@@ -1,0 +1,69 @@
+/* build_latent.c: queries, keys and values by way of narrow rows, latent
+ * attention [DeepSeek-AI 2024]:
+ *
+ *     c = norm(kv_down x)         k = k c, v = v c
+ *     each head's key:            its columns of k c, then those of k_rope x,
+ *                                 one head that serves all, turned
+ *     each head's query:          its columns of q c', then those of q_rope c',
+ *                                 turned; c' = norm(q_down x), or x itself
+ *
+ * Keys and values go into the cache as they are here, one for each head.    */
+#include "graph/build.h"
+
+/* The norm's eps is its own. */
+static int narrow(Build *b, int x, int64_t columns, bool bias, const char *word)
+{
+    b->field = "attention.latent.kv_rank";
+    x = put_linear(b, x, columns, bias, word);
+    x = put_norm(b, x, build_join(b, word, "_norm"));
+    if (b->s->latent_eps > 0)
+        b->g->nodes.at[x].eps = b->s->latent_eps;
+    return x;
+}
+
+static int project(Build *b, int x, int64_t columns, bool bias,
+                   const char *word)
+{
+    b->field = "attention.latent.kv_rank";
+    return put_clipped(b, put_linear(b, x, columns, bias, word), word);
+}
+
+/* Columns that turn, of `heads` heads; -1: there are none. */
+static int project_rope(Build *b, int x, int64_t heads, bool bias,
+                        const char *word)
+{
+    const int64_t d = spec_shared_columns(b->s);
+    return d > 0 ? project(b, x, heads * d, bias, word) : -1;
+}
+
+/* Columns of a head's own, and those behind them. */
+static int place(Build *b, int own, int rope, int64_t heads, int part,
+                 const char *word)
+{
+    if (rope < 0)
+        return own;
+    rope = put_turned(b, rope, heads, part, build_join(b, word, "_rope"));
+    b->field = "attention.latent.rope_dims";
+    return put_join(b, own, rope, b->side->h, heads,
+                    build_join(b, word, ".joined"));
+}
+
+Heads build_latent(Build *b, int x)
+{
+    const Spec *s = b->s;
+    const int64_t h = b->side->h;
+    const int64_t own = h * (b->side->d_k - spec_shared_columns(s));
+    const bool direct = s->latent_q == 0, bias_q = direct && s->bias_q;
+    const int c_q = direct ? x : narrow(b, x, s->latent_q, s->bias_q, "q_down");
+    const int c = narrow(b, x, s->latent_kv, s->bias_k, "kv_down");
+    const int k_rope = project_rope(b, x, 1, s->bias_k, "k_rope");
+    Heads y;
+    y.q = project(b, c_q, own, bias_q, "q");
+    const int q_rope = project_rope(b, c_q, h, bias_q, "q_rope");
+    /* a bias of it would add the same to all scores of a query */
+    y.k = project(b, c, own, false, "k");
+    y.v = project(b, c, h * b->side->d_v, s->bias_v, "v");
+    y.q = place(b, y.q, q_rope, h, PartQuery, "q");
+    y.k = place(b, y.k, k_rope, 1, PartKey, "k");
+    return y;
+}

@@ -1,0 +1,91 @@
+/* build_positions.c: what positions need in a layer: turned columns, and
+ * tables, of which layers that are alike have one. */
+#include <string.h>
+
+#include "graph/build.h"
+
+/* Do both turn columns by the same angles? */
+static bool same_angles(const Spec *a, const Spec *b, int64_t max_len)
+{
+    const int64_t n = spec_rotary_columns(a);
+    Arena *arena = arena_new();
+    double *x = arena_alloc(arena, (size_t)n * sizeof *x);
+    double *y = arena_alloc(arena, (size_t)n * sizeof *y);
+    bool same = spec_rotary_columns(b) == n;
+    if (same) {
+        const double mine = spec_rotary(a, max_len, x);
+        const double other = spec_rotary(b, max_len, y);
+        same = memcmp(&mine, &other, sizeof mine) == 0
+            && memcmp(x, y, (size_t)(n / 2) * sizeof *x) == 0;
+    }
+    arena_free(arena);
+    return same;
+}
+
+/* Is node a table that this layer can read? */
+static bool serves(const Build *b, const Node *table, Op op)
+{
+    const Spec *s = b->s;
+    if (table->op != op)
+        return false;
+    return op == OpRotaryTable ? same_angles(table->spec, s, b->side->max_len)
+                               : table->type.dim[0].c == s->pos_buckets
+                                     && table->type.dim[1].c == b->side->h;
+}
+
+/* The stack's table of that op: "rotary", of others than the first "rotary_2".
+ * It belongs to no layer.                                                   */
+static int table(Build *b, Op op, int64_t rows, int64_t columns,
+                 const char *word)
+{
+    const int layer = b->layer;
+    const Sublayer sublayer = b->sublayer;
+    int others = 1;
+    for (int i = 0; i < b->tables.n; i++) {
+        const Node *n = &b->g->nodes.at[b->tables.at[i]];
+        if (serves(b, n, op))
+            return b->tables.at[i];
+        others += n->op == op;
+    }
+    if (others > 1)
+        word = arena_printf(b->g->arena, "%s_%d", word, others);
+    b->layer = -1;
+    b->sublayer = SublayerNone;
+    b->whole_stack = true;
+    const int node = op == OpWeight ? put_weight(b, rows, columns, word)
+                                    : put_table(b, op, rows, columns, word);
+    b->g->nodes.at[node].spec = b->s;
+    b->whole_stack = false;
+    b->layer = layer;
+    b->sublayer = sublayer;
+    vec_push(b->g->arena, &b->tables, node);
+    return node;
+}
+
+static int rotary_table(Build *b)
+{
+    b->field = "positions.type";
+    return table(b, OpRotaryTable, b->side->max_len, spec_rotary_columns(b->s),
+                 "rotary");
+}
+
+int put_biases(Build *b)
+{
+    return table(b, OpWeight, b->s->pos_buckets, b->side->h, "relative");
+}
+
+int put_turned(Build *b, int x, int64_t heads, int part, const char *word)
+{
+    const Spec *s = b->s;
+    if (s->positions != PosRotary)
+        return x;
+    b->field = "positions.type";
+    Node n = { .op = OpRotate,
+               .in = { x, rotary_table(b) },
+               .nin = 2,
+               .heads = heads,
+               .dims = spec_rotary_columns(s),
+               .layout = s->pos_layout,
+               .part = part };
+    return put_node(b, n, build_join(b, word, ".rotated"));
+}
