@@ -43,11 +43,12 @@ static const char layers_about[] =
     "With `repeat` the rows come to N layers; without any they go round until N is\n"
     "reached. One row, a map, is for all layers; `layers: {encoder: .., decoder:\n"
     "..}` has those of each stack, and `--set layers.mix=recurrent` is said of all\n"
-    "rows. A row may set masking, positions that are no embeddings, h, d_ff, mix,\n"
-    "ffn, activation, attention, bias, residual, norm but norm.final and\n"
-    "norm.embedding; in an encoder h_kv, d_k and d_v too, which have one value in\n"
-    "the cache of a decoder. {} is a layer as the spec has it. What all rows of a\n"
-    "stack say, the spec itself need not say.\n";
+    "rows. A row may set masking, positions that are no embeddings, h, h_kv, d_k,\n"
+    "d_v, d_ff, mix, ffn, activation, attention, bias, residual, norm but\n"
+    "norm.final and norm.embedding. {} is a layer as the spec has it. What all\n"
+    "rows of a stack say, the spec itself need not say. A decoder's layers with\n"
+    "one window, h_kv, d_k and d_v share a cache, of which a model has 16 at most;\n"
+    "that of a window holds what its rows still read, whatever max_len.\n";
 
 static const char mixes_about[] =
     "`mix` is how the rows of a sequence become rows that know of each other.\n"
