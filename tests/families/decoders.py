@@ -24,12 +24,25 @@ QWEN2_MOE = dict(num_experts=5, num_experts_per_tok=2,
                  moe_intermediate_size=7, shared_expert_intermediate_size=11)
 
 
+DEEPSEEK = dict(
+    hidden_size=18, num_attention_heads=3, num_key_value_heads=3,
+    num_hidden_layers=3, first_k_dense_replace=1, intermediate_size=19,
+    q_lora_rank=9, kv_lora_rank=12, qk_nope_head_dim=6, qk_rope_head_dim=4,
+    v_head_dim=5, n_routed_experts=8, n_shared_experts=2,
+    num_experts_per_tok=3, n_group=4, topk_group=2, moe_intermediate_size=7)
+
+
 def less(words, *keys):
     return {k: v for k, v in words.items() if k not in keys}
 
 
 def theta(base=10000.0, kind="default", **more):
     return {"rope_theta": base, "rope_type": kind, **more}
+
+
+FAR = theta(10000.0, "yarn", factor=4.0, beta_fast=8.0, beta_slow=0.5,
+            mscale=0.7, mscale_all_dim=0.9,
+            original_max_position_embeddings=4)
 
 
 def rms_eps(words, **more):
@@ -77,11 +90,24 @@ def moe(name, stem, rope=theta(), words=None, **more):
     return causal(name, stem, rms_eps_small(**(words or {})), rope, **more)
 
 
+def deepseek(name, stem, rope=theta(), words=None, **more):
+    return causal(name, stem, rms_eps({**LLAMA, **DEEPSEEK}, **(words or {})),
+                  rope, **more)
+
+
 def loud(model):
     """Some gates and values are clamped."""
     with torch.no_grad():
         for layer in model.model.layers:
             layer.mlp.experts.gate_up_proj.mul_(6)
+
+
+def corrected(model):
+    """Sums that the choice of experts alone has."""
+    with torch.no_grad():
+        for layer in model.model.layers:
+            if hasattr(layer.mlp, "gate"):
+                layer.mlp.gate.e_score_correction_bias.normal_(0, 0.2)
 
 
 def rows(family, model):
@@ -246,6 +272,17 @@ FAMILIES = [
         truncate=False, original_max_position_embeddings=8), dict(
             num_local_experts=4, num_experts_per_tok=2, head_dim=8,
             num_hidden_layers=3, sliding_window=5), alter=loud),
+    # Version 4 leaves mscale_all_dim out of the scale of the scores.
+    deepseek("deepseek-v2", "DeepseekV2", FAR, dict(
+        topk_method="group_limited_greedy", routed_scaling_factor=1.5),
+        only5=True),
+    deepseek("deepseek-v2-lite", "DeepseekV2", words=dict(
+        q_lora_rank=None, n_group=1, topk_group=1, attention_bias=True)),
+    deepseek("deepseek-v3", "DeepseekV3", FAR, alter=corrected),
+    deepseek("deepseek-v3-halves", "DeepseekV3", words=dict(
+        rope_interleave=False, attention_bias=True, tie_word_embeddings=True,
+        first_k_dense_replace=0, norm_topk_prob=False),
+        alter=corrected, dtype="bfloat16"),
     Family("llama-rows", "LlamaModel", "LlamaConfig", rms_eps(LLAMA), rows,
            theta()),
     Family("qwen3-sentences", "Qwen3Model", "Qwen3Config",

@@ -26,9 +26,13 @@ static const Refused all[] = {
     /* model_types that are refused whole */
     { "llama", "{\"model_type\": \"olmoe\"}",
       MISSING("olmoe", "rules of this family of experts") },
-    { "llama", "{\"model_type\": \"deepseek_v3\"}",
-      MISSING("deepseek_v3", "attention whose keys and values come through a "
-              "narrow product (MLA)") },
+    { "llama", "{\"model_type\": \"deepseek_v32\"}",
+      MISSING("deepseek_v32", "rules of this family of latent attention") },
+    { "deepseek-v3", "{\"num_key_value_heads\": 2}",
+      MISSING("deepseek_v3", "latent attention with fewer keys and values than "
+              "heads") },
+    { "deepseek-v2", "{\"norm_topk_prob\": true}",
+      ONLY("deepseek_v2", "norm_topk_prob", "true", "false") },
     { "olmo2", "{\"model_type\": \"exaone4\"}",
       MISSING("exaone4", "rules of this family, norms of outputs, layers of a "
               "window") },
