@@ -12,26 +12,38 @@
 #include "support/answers.h"
 #include "support/scratch.h"
 
-static const char text[] =
-    "attnc: 1\nname: windows\nkind: decoder\nd_model: 16\nN: 5\nh: 2\nd_k: 8\nd_v: 8\n"
-    "d_ff: 24\nmax_len: 700\nvocab: {size: 40}\npositions: {type: rotary}\n"
-    "masking: causal\n"
-    "layers: [{masking: [causal, {window: 70}]}, {h_kv: 1, d_v: 5},\n"
-    "         {masking: [causal, {block: 96}], d_k: 4}, {},\n"
-    "         {masking: [causal, {window: 70}]}]\n";
+#define HEAD(name)                                                            \
+    "attnc: 1\nname: " name "\nkind: decoder\nd_model: 16\nh: 2\nd_k: 8\n"     \
+    "d_v: 8\nd_ff: 24\nmax_len: 700\nvocab: {size: 40}\n"
+
+static const char windows[] = HEAD(
+    "windows") "N: 5\npositions: {type: rotary}\nmasking: causal\n"
+               "layers: [{masking: [causal, {window: 70}]}, {h_kv: 1, d_v: 5},\n"
+               "         {masking: [causal, {block: 96}], d_k: 4}, {},\n"
+               "         {masking: [causal, {window: 70}]}]\n";
+
+static const char recurrent[] = HEAD(
+    "recurrent") "N: 2\npositions: none\n"
+                 "layers: [{mix: {type: recurrent, cell: lstm}},\n"
+                 "         {mix: {type: convolution, kernel: 3}}]\n";
 
 enum { Window = 70, Tokens = 600 };
 
-static void open_way(Engine *e, int way)
+static void open_text(Engine *e, const char *text, int way)
 {
     static const char *const all[] = { "all" };
-    const char *path = scratch_file("windows.yaml", text, sizeof text - 1);
+    const char *path = scratch_file("m.yaml", text, strlen(text));
     EngineOptions o = { .spec = path,
                         .seed = 3,
                         .backend = all_ways[way].backend,
                         .passes = { .skip = all,
                                     .nskip = all_ways[way].unfused } };
     assert_int_equal(engine_open(e, &o), ExitDone);
+}
+
+static void open_way(Engine *e, int way)
+{
+    open_text(e, windows, way);
 }
 
 static const int32_t *some_ids(Arena *a, int64_t n)
@@ -253,6 +265,28 @@ static void test_memory(void **state)
     arena_free(t.a);
 }
 
+/* What only recurrent layers and convolutions leave is two rows' for any number
+ * of tokens. */
+static void test_states(void **state)
+{
+    (void)state;
+    Talk t;
+    Engine e;
+    struct attn_stream s;
+    open_text(&e, recurrent, 0);
+    open_talk(&t, &e);
+    open_stream(&t, &s, 300);
+    assert_int_equal(s.room->self.groups, 1);
+    assert_int_equal(s.room->self.group[0].is.blocks, 0);
+    assert_int_equal(s.room->self.group[0].pages, 2 * 4); /* of 2 + 128 */
+    Engine all = e;
+    all.backend.model = keeping(t.a, e.backend.model);
+    check_stream(&all, &e, 1);
+    check_stream(&all, &e, 200);
+    engine_close(&e);
+    arena_free(t.a);
+}
+
 /* ----------------------------------------------------------------- search */
 
 /* Three sentences, of which one is read in chunks. */
@@ -299,7 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_caches),  cmocka_unit_test(test_rows),
         cmocka_unit_test(test_streams), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_states),  cmocka_unit_test(test_search),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
