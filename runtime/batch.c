@@ -179,7 +179,7 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ------------------------------------------------------------- entries --- */
 
-/* The inner encode() reads a row for the class token before those of each
+/* The inner encode() reads a row for each learned one before those of each
  * sequence that has any: so they are copied apart.                          */
 struct batch_room {
     int32_t *start, *types;
@@ -195,7 +195,7 @@ static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
     if (m->kind == ATTN_ATTENTION)
         rows = attn_max(rows, b->key_rows);
     if (m->class_token) {
-        rows += sequences;
+        rows += sequences * m->class_token;
         r->start = attn_take(at, sequences + 1, sizeof *r->start);
         r->types = attn_take(at, rows, sizeof *r->types);
         r->input = attn_take(at, rows, m->input_width * 4);
@@ -224,23 +224,23 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Of one sequence: its rows, behind one of zeros. */
+/* Of one sequence: its rows, behind those of zeros. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
                            const struct attn_batch *b, int64_t s)
 {
     int64_t width = m->input_width, from = b->start[s], to = r->start[s];
-    int64_t n = b->start[s + 1] - from;
+    int64_t n = b->start[s + 1] - from, first = to + m->class_token;
     r->start[s + 1] = (int32_t)to;
     if (n == 0)
         return;
-    r->start[s + 1] = (int32_t)(to + 1 + n);
-    r->types[to] = 0;
-    memset(r->input + to * width, 0, (size_t)width * 4);
-    memcpy(r->input + (to + 1) * width, b->input + from * width,
+    r->start[s + 1] = (int32_t)(first + n);
+    memset(r->types + to, 0, (size_t)(first - to) * sizeof *r->types);
+    memset(r->input + to * width, 0, (size_t)((first - to) * width) * 4);
+    memcpy(r->input + first * width, b->input + from * width,
            (size_t)(n * width) * 4);
     for (int64_t i = 0; i < n && b->types; i++)
-        r->types[to + 1 + i] = b->types[from + i];
+        r->types[first + i] = b->types[from + i];
 }
 
 static void batch_with_class(struct attn_batch *to, const struct batch_room *r,

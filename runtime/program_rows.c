@@ -165,7 +165,7 @@ static int64_t program_results(const struct program *p, int64_t rows)
 /* The caller's arrays for one call: results, then the model's memory. */
 static void program_rows(struct program *p, struct attn_batch *b)
 {
-    const int64_t results = b->rows + b->sequences;
+    const int64_t results = b->rows + b->sequences * (1 + p->m->class_token);
     const int64_t floats = results * p->m->output_columns;
     const int64_t bytes = attn_batch_bytes(p->m, b);
     struct attn_memory at = { NULL, 0 };

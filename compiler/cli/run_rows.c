@@ -218,7 +218,7 @@ static void *grow(const Rows *r, void *at, int64_t *have, int64_t bytes)
 
 static void encode(Rows *r, struct attn_batch *b)
 {
-    const int64_t rows = b->rows + b->sequences;
+    const int64_t rows = b->rows + b->sequences * (1 + r->m->class_token);
     r->output = grow(r, r->output, &r->output_bytes,
                      rows * r->m->output_columns * 4);
     b->output = r->output;

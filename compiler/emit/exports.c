@@ -193,9 +193,12 @@ static void let_names(Emit *e, const char *prefix)
 /* What comments say of results. */
 static void let_results(Gen *g, Emit *e, const char *prefix)
 {
-    const char *each = g->p->g->spec->input_class_token
-                         ? "A row for each, behind one for the class token,"
-                         : "A row for each";
+    static const char *const words[] = {
+        "A row for each",
+        "A row for each, behind one for the class token,",
+        "A row for each, behind those for the class and distillation tokens,",
+    };
+    const char *each = words[spec_input_learned(g->p->g->spec)];
     let(e, "rows", "%s goes",
         is_pooled(g->p) ? "One row for all of them" : each);
     let(e, "columns", "%s_OUTPUT", upper_name(g->a, prefix));

@@ -156,7 +156,7 @@ void emit_position(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* Rows as they are, but the first one of a sequence. */
+/* Rows as they are, but one of a sequence's first. */
 void emit_first_row(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -164,9 +164,8 @@ void emit_first_row(Gen *g, Emit *e, int node)
     const char *y = value_at(g, node, "i");
     const char *kernel = use_kernel(g->kernels, "copy_rows");
     begin_sequences(e);
-    let_position(e, n);
-    put(e, "\n"
-           "if (at > 0) {\n");
+    let(e, "at", "%lld", (long long)-n->first);
+    put(e, "if (i - b->start[s] != $at) {\n");
     put_call(e, kernel,
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
                           value_at(g, n->in[0], "i"), d),

@@ -21,7 +21,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "input_width", "%lld", (long long)s->input_width);
     if (s->kind == KindAttention)
         let(e, "input_width", "%lld", (long long)s->d_model);
-    let(e, "class_token", "%d", s->input_class_token);
+    let(e, "class_token", "%d", spec_input_learned(s));
     const Type out = p->g->nodes.at[graph_result(p->g)].type;
     let(e, "types", "%lld", (long long)s->embed_types);
     let(e, "output_columns", "%lld", (long long)out.dim[1].c);

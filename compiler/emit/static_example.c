@@ -86,7 +86,7 @@ static void put_encode(Gen *g, Emit *e)
     let(e, "width", "%lld",
         (long long)(s->kind == KindAttention ? s->d_model : s->input_width));
     let(e, "ids", s->source.size > 5 ? "3, 4, 5" : "0, 0, 0");
-    let(e, "rows", "%d", is_pooled(g->p) ? 1 : 3 + (int)s->input_class_token);
+    let(e, "rows", "%d", is_pooled(g->p) ? 1 : 3 + spec_input_learned(s));
     put(e, numbers ? "static const float rows[3 * $width] = { 1.0f };\n"
                    : "static const int32_t ids[] = { $ids };\n");
     put(e, "static const int32_t start[] = { 0, 3 };\n"

@@ -10,7 +10,7 @@ int64_t longest_input(const Plan *p)
     const Spec *s = p->g->spec;
     if (s->kind == KindDecoder)
         return s->side[SideDecoder].max_len;
-    return s->side[SideEncoder].max_len - s->input_class_token;
+    return s->side[SideEncoder].max_len - spec_input_learned(s);
 }
 
 int64_t longest_output(const Plan *p)

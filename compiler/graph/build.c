@@ -117,13 +117,25 @@ static int patches(Build *b, int x, const End *e)
     const Node n = { .op = OpPatches,
                      .in = { x },
                      .nin = 1,
-                     .first = b->s->input_class_token,
+                     .first = spec_input_learned(b->s),
                      .channels = (int64_t)image[0],
                      .tall = (int64_t)patch[0],
                      .wide = (int64_t)patch[1],
                      .across = (int64_t)(image[2] / patch[1]) };
     b->field = "input.image";
     return put_node(b, n, build_join(b, e->name, ".patches"));
+}
+
+/* Row `at` is learned. */
+static int learned_row(Build *b, int x, const End *e, int64_t at,
+                       const char *word)
+{
+    Arena *a = b->g->arena;
+    b->field = arena_printf(a, "input.%s", word);
+    const int w = put_weight(b, b->s->d_model, 0,
+                             arena_printf(a, "%s.%s", e->name, word));
+    const Node n = { .op = OpFirstRow, .in = { x, w }, .nin = 2, .first = -at };
+    return put_node(b, n, arena_printf(a, "%s.with_%s", e->name, word));
 }
 
 /* Rows of numbers in the place of tokens. */
@@ -141,13 +153,9 @@ static int numbers(Build *b, const End *e)
     else
         x = put_linear(b, x, b->s->d_model, true,
                        build_join(b, e->name, ".input_projection"));
-    if (!b->s->input_class_token)
-        return x;
-    b->field = "input.class_token";
-    int w = put_weight(b, b->s->d_model, 0,
-                       build_join(b, e->name, ".class_token"));
-    return put_binary(b, OpFirstRow, x, w,
-                      build_join(b, e->name, ".with_class_token"));
+    if (b->s->input_distillation_token)
+        x = learned_row(b, x, e, 1, "distillation_token");
+    return b->s->input_class_token ? learned_row(b, x, e, 0, "class_token") : x;
 }
 
 static int add_positions(Build *b, int x, const End *e)

@@ -29,13 +29,13 @@ void eval_position(const Interp *in, const Node *n, double *out)
     memcpy(out, table.at + n->first * table.cols, (size_t)size * sizeof *out);
 }
 
-/* The oracle sees whole sequences: row 0 is the first. */
+/* The oracle sees whole sequences, from row 0 on. */
 void eval_first_row(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
     memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
-    if (x.rows > 0)
-        memcpy(out, w.at, (size_t)x.cols * sizeof *out);
+    if (x.rows > -n->first)
+        memcpy(out - n->first * x.cols, w.at, (size_t)x.cols * sizeof *out);
 }
 
 void eval_matmul(const Interp *in, const Node *n, double *out)

@@ -56,17 +56,28 @@ static const int32_t *read_ids(SampleReader *r, const Tensor *from,
     return ids;
 }
 
-/* Rows of numbers stand behind the row of a class token. */
+/* Rows of numbers stand behind those that are learned. */
 static int64_t rows_before(const SampleReader *r, const Node *n)
 {
-    return n->type.elem == ElemF32 && r->e->spec->input_class_token;
+    return n->type.elem == ElemF32 ? spec_input_learned(r->e->spec) : 0;
+}
+
+/* Channels, lines, columns; the lines are those of whole patches. */
+static bool is_image(const Spec *s, const Tensor *from)
+{
+    const double *image = s->input_image.at, *patch = s->input_patch.at;
+    return s->input_image.n > 0 && from->rank == 3
+        && from->dim[0] == (int64_t)image[0]
+        && from->dim[1] % (int64_t)patch[0] == 0
+        && from->dim[2] == (int64_t)image[2];
 }
 
 static const float *read_rows(SampleReader *r, const Tensor *from,
                               const Node *n, Fault *why)
 {
-    int64_t width = n->type.dim[1].c;
-    if (from->rank != 2 || from->dim[1] != width) {
+    const int64_t width = n->type.dim[1].c;
+    const bool rows = from->rank == 2 && from->dim[1] == width;
+    if (!rows && !is_image(r->e->spec, from)) {
         wrong(r, n->name,
               arena_printf(r->e->arena, "shape %s is needed",
                            print_type(r->e->arena, n->type)),
@@ -112,6 +123,9 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
     const Spec *s = r->e->spec;
     Sample *x = &r->to->sample;
     int side = n->entry == EntryDecode;
+    const bool flat = from->rank > 2; /* an image, of rows as wide as patches */
+    const int64_t count = flat ? from->elements / n->type.dim[1].c
+                               : from->dim[0];
     const float **rows = x->rows;
     bool read = false;
     switch (n->member) {
@@ -135,7 +149,7 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
         read = *rows != NULL;
         break;
     }
-    return read && count_rows(r, n, side, from->dim[0], why);
+    return read && count_rows(r, n, side, count, why);
 }
 
 /* Rows that all see, where a mask says so: a number under that name. */

@@ -30,7 +30,7 @@ struct attn_model plan_counted(const Plan *p)
         .max_source = s->side[SideEncoder].max_len,
         .max_target = s->side[SideDecoder].max_len,
         .input_width = s->kind == KindAttention ? s->d_model : s->input_width,
-        .class_token = s->input_class_token,
+        .class_token = spec_input_learned(s),
         .output_columns = out.dim[1].c,
         .output_pooled = out.dim[0].sym == SymS,
         .weights_bytes = p->pack.bytes,

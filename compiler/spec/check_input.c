@@ -21,8 +21,18 @@ static void check_input(Spec *s, const FieldState *state)
                                                    "meaning for tokens");
         note_at(nowhere, "a class token among tokens is one of the ids");
     }
+    if (s->input_distillation_token && !s->input_class_token) {
+        error_at(spec_pos(s, "input.distillation_token"),
+                 "a distillation token stands behind a class token");
+        note_at(nowhere, "write input.class_token: true too");
+    }
     if (s->input == InputTokens)
         return;
+    if (spec_input_learned(s) > s->side[SideEncoder].max_len)
+        error_at(spec_pos(s, "max_len.source"),
+                 "max_len is %lld, %d rows are learned",
+                 (long long)s->side[SideEncoder].max_len,
+                 spec_input_learned(s));
     if (s->input_width == 0) {
         error_at(spec_pos(s, "input.width"), "input.width is missing");
         note_at(nowhere, "it must be the number of numbers in a row");
@@ -94,7 +104,7 @@ static void check_patches(const Spec *s)
     const double *image = s->input_image.at, *patch = s->input_patch.at;
     const double down = image[1] / patch[0], across = image[2] / patch[1];
     const double width = image[0] * patch[0] * patch[1];
-    const double rows = down * across + s->input_class_token;
+    const double rows = down * across + spec_input_learned(s);
     const int64_t most = s->side[SideEncoder].max_len;
 
     if (down > floor(down) || across > floor(across)) {
@@ -111,8 +121,7 @@ static void check_patches(const Spec *s)
     } else if (rows > (double)most) {
         error_at(spec_pos(s, "max_len.source"),
                  "an image has %g rows%s, max_len is %lld", rows,
-                 s->input_class_token ? ", of which one is the class token"
-                                      : "",
+                 s->input_class_token ? " with those that are learned" : "",
                  (long long)most);
         note_at(spec_pos(s, "input.image"), "the image is here");
     }
@@ -143,11 +152,13 @@ static void check_image(Spec *s, const FieldState *state)
 /* clang-format off */
 const Check input_checks[] = {
     { check_input,     { "input.type", "input.width", "input.class_token",
-                         "embedding.types" } },
+                         "input.distillation_token",
+                         "embedding.types", "max_len.source" } },
     { check_front,     { "input.type", "input.width", "input.kernels",
                          "input.strides" } },
     { check_image,     { "input.type", "input.width", "input.kernels",
                          "input.image", "input.patch", "input.class_token",
+                         "input.distillation_token",
                          "max_len.source" } },
     { NULL, { NULL } },
 };

@@ -104,6 +104,7 @@ const FieldLink field_links[] = {
     OF("embedding.types", "input.type", "tokens"),
     OF("input.width", "input.type", "real"),
     OF("input.class_token", "input.type", "real"),
+    OF("input.distillation_token", "input.type", "real"),
     OF("input.kernels", "input.type", "real"),
     OF("input.strides", "input.type", "real"),
     OF("input.activation", "input.type", "real"),

@@ -57,6 +57,8 @@ REALS("input.patch", input_patch, 1, 65536, Source_,
 BOOL("input.class_token", input_class_token, Source_, "false", NULL,
      "Real: a learned row stands before those of the input, which are "
      "max_len.source - 1 at most."),
+BOOL("input.distillation_token", input_distillation_token, Source_, "false",
+     NULL, "Real: another learned row stands behind the class token's."),
 SPREAD("head", WORDS("head.type"), Model,
        "This is made of the last layer's rows."),
 ENUM("head.type", head, heads, Model, "default", NULL,

@@ -14,6 +14,7 @@
 const char *const weight_names[] = {
     "source", "target", "logits", "source_positions", "target_positions",
     "types", "source.input_projection", "source.class_token",
+    "source.distillation_token",
     "source.embedding_projection", "target.embedding_projection",
     "{s}.embedding_norm", "{s}.relative",
     "source.convolution.{i}",

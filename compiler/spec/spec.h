@@ -298,9 +298,10 @@ struct Spec {
     Activation input_act;
     SpecReals input_image, input_patch; /* channels, lines, columns; lines, ..
                                          */
-    bool input_class_token; /* InputReal: row 0 is learned instead */
-    double logits_scale;    /* 0: none */
-    double logits_softcap;  /* 0: none */
+    bool input_class_token;        /* InputReal: row 0 is learned instead */
+    bool input_distillation_token; /* and row 1 */
+    double logits_scale;           /* 0: none */
+    double logits_softcap;         /* 0: none */
     HeadType head;
     PoolType head_pool;   /* HeadPool, HeadClassify */
     bool head_normalize;  /* HeadPool: to length 1 */
@@ -356,6 +357,11 @@ static inline int64_t spec_input_frames(const Spec *s)
     for (int64_t i = 0; i < s->input_strides.n && frames < 0x1p40; i++)
         frames *= s->input_strides.at[i];
     return (int64_t)frames;
+}
+/* Rows that are learned, before those of real input. */
+static inline int spec_input_learned(const Spec *s)
+{
+    return s->input_class_token + s->input_distillation_token;
 }
 /* Does a decoder's layer start with the state of its source? */
 bool spec_sourced(const Spec *s);

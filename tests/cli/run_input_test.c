@@ -34,6 +34,37 @@ static TensorOut tensor(const char *name, int64_t n, int64_t columns)
     };
 }
 
+/* An image is as many numbers as rows are that stand for it. */
+static void test_image(void **state)
+{
+    (void)state;
+    static float pixels[108];
+    float out[2][10 * 16];
+    for (int i = 0; i < 108; i++)
+        pixels[i] = (float)(i * 7 % 11) - 5;
+    for (int k = 0; k < 2; k++) {
+        const TensorOut lines = { .name = "source.values",
+                                  .rank = 2,
+                                  .dim = { 9, 12 },
+                                  .data = pixels },
+                        image = { .name = "source.values",
+                                  .rank = 3,
+                                  .dim = { 3, 6, 6 },
+                                  .data = pixels };
+        Spawned s;
+        Fault why;
+        give(k ? &image : &lines, 1);
+        assert_int_equal(run_spec(&s, "tests/torch/patches.yaml", NULL), 0);
+        Safetensors *file = safetensors_open(in_dir("out"), &why);
+        assert_non_null(file);
+        const Tensor *t = safetensors_find(file, "output");
+        assert_int_equal(t->elements, 10 * 16);
+        tensor_floats(t, 0, 10 * 16, out[k]);
+        safetensors_close(file);
+    }
+    assert_memory_equal(out[0], out[1], sizeof out[0]);
+}
+
 /* One key: the softmax is 1, so every query gets the value as it is. */
 static void test_one_key(void **state)
 {
@@ -139,6 +170,12 @@ static void test_bad_rows(void **state)
           { tensor("source.values", 12, 5) },
           "1 to 11 rows are possible beside the class token, which max_len "
           "counts, it has 12" },
+        { "tests/torch/patches.yaml",
+          { { .name = "source.values",
+              .rank = 3,
+              .dim = { 3, 2, 2 },
+              .data = rows } },
+          "shape f32[n, 12] is needed" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_refused(&bad[i]);
@@ -212,8 +249,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_one_key), TEST(test_tap),          TEST(test_bad_rows),
-        TEST(test_bad_ids), TEST(test_more_tensors), TEST(test_no_such_tap),
+        TEST(test_image),       TEST(test_one_key), TEST(test_tap),
+        TEST(test_bad_rows),    TEST(test_bad_ids), TEST(test_more_tensors),
+        TEST(test_no_such_tap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

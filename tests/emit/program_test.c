@@ -351,6 +351,8 @@ static void test_golden(void **state)
     (void)state;
     check_golden("masked_words", "source", "out.logits");
     check_golden("classify", "source", "out.output");
+    check_golden("distillation", "rows", "out.output");
+    check_golden("patches", "rows", "out.output");
     check_golden("class_token", "rows", "out.output");
     const char *row = "1 2 3 4 5\n", *rows = row;
     for (int i = 0; i < 11; i++)

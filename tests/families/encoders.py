@@ -112,19 +112,18 @@ def text_of_clip(family, out, model):
 
 
 def image(rows):
-    """Records an image, whose patches are the rows of the input: each has its
-    channels one by one, and of each its lines."""
+    """Records an image: its channels one by one, in rows as wide as those of
+    its patches."""
     def record(family, model):
         words = family.words
         g = torch.Generator().manual_seed(7)
         x = torch.randn(1, words["num_channels"], *words["image_size"],
                         generator=g)
-        size = words["patch_size"]
-        patches = torch.nn.functional.unfold(x, size, stride=size)[0].T
+        patch = words["num_channels"] * words["patch_size"] ** 2
         with torch.no_grad():
             out = rows(family, model(pixel_values=x), model)
         return {"kind": "encoder", "cases": [{
-            "input": numbers(patches),
+            "input": numbers(x.reshape(-1, patch)),
             "rows": numbers(out.float().reshape(-1, out.shape[-1]))}]}
     return record
 
@@ -136,6 +135,11 @@ def dino(name, **words):
 
 def vit(name, what, rows, **words):
     return Family(name, f"ViT{what}", "ViTConfig", {**VIT, **words},
+                  image(rows))
+
+
+def deit(name, what, rows, **words):
+    return Family(name, f"DeiT{what}", "DeiTConfig", {**VIT, **words},
                   image(rows))
 
 
@@ -320,6 +324,9 @@ FAMILIES = [
     vit("vit", "Model", hidden),
     vit("vit-classify", "ForImageClassification", logits, qkv_bias=False,
         **LABELS),
+    deit("deit", "Model", hidden),
+    deit("deit-classify", "ForImageClassification", logits, qkv_bias=False,
+         **LABELS),
     dino("dinov2"),
     dino("dinov2-swiglu", use_swiglu_ffn=True, qkv_bias=False),
     clip("clip-text", "Model", hidden, finish=prefixed),

@@ -107,7 +107,7 @@ static void read_ids(Input *in, int side, const json_t *list)
 static void read_rows(Input *in, const Spec *s, const json_t *list)
 {
     const int64_t n = (int64_t)json_array_size(list), all = n * s->input_width;
-    const int64_t first = s->input_class_token ? s->input_width : 0;
+    const int64_t first = spec_input_learned(s) * s->input_width;
     double *x = arena_alloc(a, (size_t)all * sizeof *x);
     *in = (Input){ .x = { .sequences = 1,
                           .start = { in->start[0], in->start[1] } } };
@@ -115,7 +115,7 @@ static void read_rows(Input *in, const Spec *s, const json_t *list)
     assert_int_equal(json_numbers(list, x, all), all);
     for (int64_t i = 0; i < all; i++)
         in->rows[first + i] = (float)x[i];
-    in->start[0][1] = (int32_t)(n + s->input_class_token);
+    in->start[0][1] = (int32_t)(n + spec_input_learned(s));
     in->x.rows[0] = in->rows;
 }
 

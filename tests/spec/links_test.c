@@ -282,7 +282,8 @@ static const struct {
       "shared_gate: true}",
       "dense", false },
     { "input.type",
-      "h: 2\ninput: {type: real, width: 8, class_token: true, kernels: [3], "
+      "h: 2\ninput: {type: real, width: 8, class_token: true, "
+      "distillation_token: true, kernels: [3], "
       "strides: [2], activation: relu}",
       "tokens", false },
     { "input.type",

@@ -166,6 +166,10 @@ CASES = [
         vocab=BOTH, h=4, d_k=9, d_v=5, norm=PRE,
         positions=dict(type="rotary", layout="halves", dims=4),
         attention=dict(latent=dict(kv_rank=6, rope_dims=5)))),
+    ("distillation", "encoder", dict(
+        norm=PRE, positions="learned",
+        input=dict(type="real", width=5, class_token=True,
+                   distillation_token=True))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -540,6 +544,12 @@ class Model:
                                      stride=stride))
         return x[0].T
 
+    def distilled(self):
+        d = BASE["d_model"]
+        if not self.get("input", "distillation_token", False):
+            return torch.zeros(0, d, dtype=torch.float64)
+        return self.weight("source.distillation_token.weight", d)[None]
+
     def embed(self, side, data, types):
         stack = "encoder" if side == "source" else "decoder"
         if self.get("input", "type", "tokens") == "real":
@@ -547,7 +557,7 @@ class Model:
             if self.get("input", "class_token", False):
                 first = self.weight("source.class_token.weight",
                                     BASE["d_model"])
-                x = torch.cat([first[None], x])
+                x = torch.cat([first[None], self.distilled(), x])
         else:
             scale = self.get("embedding", "scale", "none")
             factor = dict(none=1.0, sqrt_d_model=BASE["d_model"] ** 0.5)
