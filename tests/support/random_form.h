@@ -387,7 +387,7 @@ static inline void form_attention(RandomForm *f)
         TEXT(f, "{%s%s%s%s}",
              WORD(&f->r, "scale: 1", "softcap: 5", "scale: 0.3, softcap: 20",
                   "clip: 0.5", "clip: 2, softcap: 5", "scale: 0.4"),
-             weights, score, form_narrow(f)));
+             weights, score, form_latent_keys(f)));
 }
 
 /* ------------------------------------------------------ in and out --- */

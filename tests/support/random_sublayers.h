@@ -100,7 +100,8 @@ static inline void form_latent(RandomForm *f, bool given)
     }
 }
 
-static inline const char *form_narrow(RandomForm *f)
+/* The end of `attention`, where it is latent. */
+static inline const char *form_latent_keys(RandomForm *f)
 {
     return f->rope < 0 ? ""
                        : TEXT(f,
