@@ -11,11 +11,11 @@
  *     %3 = scale %2, scale s        ->    %3 = embed %1, %2
  *
  * On its way from the scores to a weight the factor passes through the turns
- * of rotary positions. At a norm of the queries it goes no further: gamma and
- * beta take it. The factor of the logits goes into their weight, that of a
- * residual into the weights in front of it. A weight with
- * several readers is not touched: it is scaled at the reader. Nor is one of
- * bf16, but by powers of 2: any other factor would round it again. One in
+ * of rotary positions, and to both sides of a join. At a norm of the queries it
+ * goes no further: gamma and beta take it. The factor of the logits goes into
+ * their weight, that of a residual into the weights in front of it. A weight
+ * with several readers is not touched: it is scaled at the reader. Nor is one
+ * of bf16, but by powers of 2: any other factor would round it again. One in
  * integers has a scale for each column, which takes any factor.
  * needs: nothing.  keeps: values of all but the scaled chain, whose nodes get
  * new names.  breaks: nothing.                                              */

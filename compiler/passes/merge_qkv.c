@@ -7,7 +7,8 @@
  *                                         %9 = slice %8, first 0
  *                                         %10 = slice %8, first d
  *
- * Query, key and value of self-attention; key and value of cross-attention;
+ * Query, key and value of self-attention; what latent attention makes them of;
+ * key and value of cross-attention;
  * both products in front of a gate. All have a bias or none has, and their
  * weights are stored in one format.
  * needs: to run before fuse-epilogue.  keeps: values, and the names of the
