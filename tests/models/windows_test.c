@@ -12,6 +12,9 @@
 #include "support/answers.h"
 #include "support/scratch.h"
 
+enum { Tokens = 600 };
+#include "support/talk.h"
+
 #define HEAD(name)                                                            \
     "attnc: 1\nname: " name "\nkind: decoder\nd_model: 16\nh: 2\nd_k: 8\n"     \
     "d_v: 8\nd_ff: 24\nmax_len: 700\nvocab: {size: 40}\n"
@@ -27,7 +30,7 @@ static const char recurrent[] = HEAD(
                  "layers: [{mix: {type: recurrent, cell: lstm}},\n"
                  "         {mix: {type: convolution, kernel: 3}}]\n";
 
-enum { Window = 70, Tokens = 600 };
+enum { Window = 70 };
 
 static void open_text(Engine *e, const char *text, int way)
 {
@@ -44,17 +47,6 @@ static void open_text(Engine *e, const char *text, int way)
 static void open_way(Engine *e, int way)
 {
     open_text(e, windows, way);
-}
-
-static const int32_t *some_ids(Arena *a, int64_t n)
-{
-    int32_t *ids = arena_alloc(a, (size_t)n * sizeof *ids);
-    uint32_t x = 1;
-    for (int64_t i = 0; i < n; i++) {
-        x = x * 1664525u + 1013904223u;
-        ids[i] = (int32_t)(x >> 8) % 40;
-    }
-    return ids;
 }
 
 /* The same model, whose caches keep all pages. */
@@ -129,70 +121,6 @@ static void test_rows(void **state)
 }
 
 /* ---------------------------------------------------------------- streams */
-
-typedef struct {
-    const Engine *e;
-    Arena *a;
-    struct attn_search_options o;
-} Talk;
-
-static void open_talk(Talk *t, const Engine *e)
-{
-    *t = (Talk){ .e = e,
-                 .a = arena_new(),
-                 .o = { .beam = 1,
-                        .results = 1,
-                        .max_output_plus = -1,
-                        .patience = 1,
-                        .start = -1,
-                        .end = -1 } };
-}
-
-static int64_t stream_bytes(const Talk *t)
-{
-    return attn_stream_bytes(t->e->backend.model, &t->o, 0, Tokens, 2);
-}
-
-static void open_stream(const Talk *t, struct attn_stream *s, int64_t prompt)
-{
-    const int64_t bytes = stream_bytes(t);
-    struct attn_stream_request r = { .model = t->e->backend.model,
-                                     .bound = t->e->bound,
-                                     .o = &t->o,
-                                     .ids = some_ids(t->a, prompt),
-                                     .n = prompt,
-                                     .tokens = Tokens,
-                                     .streams = 2,
-                                     .memory = nan_block(t->a, bytes),
-                                     .bytes = bytes };
-    assert_int_equal(attn_stream_open(s, &r), 0);
-}
-
-static void go_on(struct attn_stream *s, int64_t to)
-{
-    while (s->n < to)
-        assert_true(attn_stream_next(s) >= 0);
-}
-
-/* What is saved of a stream is read by another, which goes on alike. */
-static void save_and_restore(const Talk *t, struct attn_stream *s)
-{
-    const int64_t bytes = attn_state_bytes(s);
-    char *saved = nan_block(t->a, bytes);
-    struct attn_restore_request r = { .model = t->e->backend.model,
-                                      .bound = t->e->bound,
-                                      .o = &t->o,
-                                      .weights = 5,
-                                      .state = saved,
-                                      .bytes = bytes,
-                                      .tokens = Tokens,
-                                      .streams = 2,
-                                      .memory = nan_block(t->a,
-                                                          stream_bytes(t)),
-                                      .memory_bytes = stream_bytes(t) };
-    assert_int_equal(attn_state_save(s, 5, saved, bytes), bytes);
-    assert_int_equal(attn_state_restore(s, &r), 0);
-}
 
 /* Prompts on both sides of a window and of a chunk, forked, read again, saved:
  * the tokens of a model that keeps all pages.                               */
