@@ -100,7 +100,8 @@ static void need_of_sums(Kernels *k, TileKey key)
                                          NULL };
     static const char *const dots[] = { "v_dot", "v_spread", NULL };
     static const char *const wide[] = { "v_dot_wide", "v_spread", NULL };
-    const bool vectors = key.width > 1, four = key.dtype == DtypeInt4;
+    const bool vectors = key.width > 1;
+    bool four = key.dtype == DtypeInt4;
     const bool bytes = key.arithmetic != ArithmeticF32;
     if (vectors)
         need_all(k, vector);
@@ -120,6 +121,11 @@ static void need_of_sums(Kernels *k, TileKey key)
     need_all(k, words);
     if (bytes)
         need_all(k, key.wide ? wide : dots);
+    if (key.groups) {
+        need(k, "v_group");
+        need(k, "v_nibbles");
+        four = false;
+    }
     if (key.arithmetic == ArithmeticInt15)
         need(k, "v_both");
     if (four || !bytes)
@@ -145,6 +151,7 @@ const char *use_tile(Kernels *k, TileKey key)
 {
     const int before = k->names.list.n;
     TileKey *tile = arena_alloc(k->arena, sizeof *tile);
+    key.groups = !target_dots(k->target) && tile_groups(key);
     *tile = key;
     const int at = asked(k, tile_name(k->arena, key), tile);
     if (at == before)

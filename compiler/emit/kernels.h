@@ -19,6 +19,8 @@ typedef struct {
     int epilogue;   /* EpBias .. */
     Activation act; /* EpAct: which one */
     bool wide;      /* int8 in 16 bits: copies */
+    bool groups;    /* int4: sums of a group, then times its step; see
+                       use_tile(), which decides */
     int width;
     bool prebuilt; /* one of attnc's own, for code of libtcc: of whatever width,
                       it has all parameters */

@@ -28,6 +28,9 @@ void put_scalar_end(Emit *e, TileKey k);
 /* The statements of a tile of integers, between its braces: to the sums times
  * their scales, and what put_end() does.                                    */
 void put_integer_tile(Emit *e, TileKey k);
+int tile_planes(TileKey k); /* of rows of bytes: 2 of int15 */
+/* Are its rows so few that unpacked numbers are not worth it? */
+bool tile_groups(TileKey k);
 /* Is it one of the JIT's with more sums than registers hold? Then it calls
  * others, none larger than this one.                                        */
 bool tile_parts(TileKey k, TileKey *part);

@@ -4,6 +4,8 @@
  * the other; quantised ones by four numbers of a column at once.            */
 #include "emit/lanes.h"
 
+enum { FewGroupRows = 2 }; /* planes of rows: more need more registers */
+
 typedef struct {        /* what differs by dtype */
     int numbers;        /* of a column, in a line */
     const char *scales; /* how far behind b the scales of the columns are */
@@ -208,6 +210,68 @@ static void put_dot_end(Emit *e, TileKey k)
     }
 }
 
+/* ---- few rows of bytes and int4 ----
+ *
+ * Numbers are not unpacked: those of a group are (n - 8) step + offset, so the
+ * sum of x times them is step times that of x n, and offset - 8 step times that
+ * of x.                                                                     */
+
+/* What has a name for each row and plane, and a block for each of its sums. */
+static void put_planes(Emit *e, TileKey k, const char *once, const char *block)
+{
+    for (int i = 0; i < k.mr; i++)
+        for (int low = 0; low < tile_planes(k); low++) {
+            const int mark = emit_mark(e);
+            let(e, "all", low ? "rest%d" : "all%d", i);
+            let(e, "dot", low ? "v_dot_group_low" : "v_dot_group");
+            let_at(e, "at", low ? "a + stored + i + j" : "a + i + j", i, "lda",
+                   0);
+            put(e, once);
+            for (int j = 0; j < k.nr / k.width; j++) {
+                const int column = emit_mark(e);
+                let(e, "part", low ? "late%d_%d" : "part%d_%d", i, j);
+                let(e, "sum", low ? "low%d_%d" : "sum%d_%d", i, j);
+                let(e, "bj", "b%d", j);
+                let(e, "step", "step%d", j);
+                let(e, "base", "base%d", j);
+                put(e, block);
+                emit_reset(e, column);
+            }
+            emit_reset(e, mark);
+        }
+}
+
+static void put_group_sums(Emit *e, TileKey k)
+{
+    put(e, "const v_int ones = (v_int){0} + 0x1010101;\n"
+           "\n");
+    put_groups(e, k, "stored",
+               "const v_int $step = v_group_step($steps);\n"
+               "const v_int $base = v_group_base($steps);\n");
+    put_planes(e, k, "v_int $all = {0};\n", "v_int $part = {0};\n");
+    put(e, "\n"
+           "ROLLED\n"
+           "for (int64_t i = g; i < g + 32; i += 8) {\n");
+    if (tile_prefetches(k))
+        put_prefetch(e, k);
+    put(e, "UNROLLED\n"
+           "for (int64_t j = 0; j < 8; j += 4) {\n");
+    put_columns(e, k, 0, "const v_int $bj = v_nibbles($line, j);\n");
+    put(e, "v_int x;\n"
+           "\n");
+    put_planes(e, k,
+               "x = v_spread($at);\n"
+               "$all = $dot($all, x, ones);\n",
+               "$part = $dot($part, x, $bj);\n");
+    put(e, "}\n"
+           "line += 64;\n"
+           "}\n");
+    put_planes(e, k, "",
+               "$sum += v_times_group($part, $step)\n"
+               "      + v_times_group($all, $base);\n");
+    put(e, "}\n");
+}
+
 static void put_dot_sums(Emit *e, TileKey k)
 {
     put_rows(e, k,
@@ -215,7 +279,10 @@ static void put_dot_sums(Emit *e, TileKey k)
                     : "v_int $sum = v_start($minus);\n");
     if (k.arithmetic == ArithmeticInt15)
         put_rows(e, k, "v_int $low = {0};\n");
-    put_dot_lines(e, k);
+    if (k.groups)
+        put_group_sums(e, k);
+    else
+        put_dot_lines(e, k);
     put_dot_end(e, k);
 }
 
@@ -274,9 +341,20 @@ static int most_sums(TileKey k)
     return k.width == 16 ? 28 : 12;
 }
 
+int tile_planes(TileKey k)
+{
+    return k.arithmetic == ArithmeticInt15 ? 2 : 1;
+}
+
+bool tile_groups(TileKey k)
+{
+    return k.dtype == DtypeInt4 && k.arithmetic != ArithmeticF32 && k.width > 1
+        && k.mr * tile_planes(k) <= FewGroupRows;
+}
+
 bool tile_parts(TileKey k, TileKey *part)
 {
-    const int planes = k.arithmetic == ArithmeticInt15 ? 2 : 1;
+    const int planes = tile_planes(k);
     const int wide = k.width == 16 ? 32 : 16;
     if (!k.prebuilt || !dtype_is_integer(k.dtype) || k.width == 1
         || k.mr * k.nr / k.width * planes <= most_sums(k))

@@ -239,10 +239,15 @@ bool target_has(const Target *t, const char *name)
     return false;
 }
 
+bool target_dots(const Target *t)
+{
+    return strncmp(t->march, "x86", 3) != 0 || t->width == 1
+        || target_has(t, "avx512vnni") || target_has(t, "avxvnni");
+}
+
 bool target_widens(const Target *t)
 {
-    return !strncmp(t->march, "x86", 3) && (t->width == 8 || t->width == 4)
-        && !target_has(t, "avx512vnni") && !target_has(t, "avxvnni");
+    return !target_dots(t) && t->width <= 8;
 }
 
 const char *target_flags(Arena *a, const Target *t)

@@ -53,9 +53,11 @@ const char *target_list(TargetNames *to);
 const char *target_name(int i); /* of the table, from 0; NULL: no more */
 /* Is a feature, "avxvnni", among what it has beside its instruction set? */
 bool target_has(const Target *t, const char *feature);
-/* Has it no products of bytes that are summed at once, but those of 16 bits, as
- * many as it has of floats? Then products of many rows of integers are worth
- * copies in 16 bits.                                                         */
+/* Has it instructions that sum four products of bytes at once, or none of any
+ * kind? Others have halves of them: of x86, two products in 16 bits.         */
+bool target_dots(const Target *t);
+/* Has it no such ones, but of 16 bits, as many as of floats? Then products of
+ * many rows of integers are worth copies in 16 bits.                         */
 bool target_widens(const Target *t);
 /* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
 const char *target_flags(Arena *a, const Target *t);

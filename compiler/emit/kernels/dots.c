@@ -301,6 +301,68 @@ INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
 #define v_dot(sum, x, w) v_dot_low(sum, (x) ^ (int32_t)0x80808080, w)
 #define v_start(p) ((v_int){0})
 
+//: v_nibbles needs: v_words
+/* Numbers i .. i + 3 of eight of int4 as they are stored, i = 0 or 4. */
+INLINE v_int v_nibbles(const uint8_t *p, int64_t i)
+{
+    return v_load_words(p) >> i & 0xf0f0f0f;
+}
+
+//: v_dot_group when: w16 maddubs needs: intrinsics v_words
+/* part + the four products of each column: of bytes of a row and nibbles, in
+ * two halves of 16 bits, of a group at most; and times what both have. */
+INLINE v_int v_dot_group_low(v_int part, v_int x, v_int n)
+{
+    const __m512i two = _mm512_maddubs_epi16((__m512i)n, (__m512i)x);
+    return (v_int)_mm512_add_epi16((__m512i)part, two);
+}
+INLINE v_int v_times_group(v_int part, v_int factor)
+{
+    return (v_int)_mm512_madd_epi16((__m512i)part, (__m512i)factor);
+}
+
+//: v_dot_group when: w8 maddubs needs: intrinsics v_words
+/* part + the four products of each column: of bytes of a row and nibbles, in
+ * two halves of 16 bits, of a group at most; and times what both have. */
+INLINE v_int v_dot_group_low(v_int part, v_int x, v_int n)
+{
+    const __m256i two = _mm256_maddubs_epi16((__m256i)n, (__m256i)x);
+    return (v_int)_mm256_add_epi16((__m256i)part, two);
+}
+INLINE v_int v_times_group(v_int part, v_int factor)
+{
+    return (v_int)_mm256_madd_epi16((__m256i)part, (__m256i)factor);
+}
+
+//: v_dot_group when: w4 maddubs needs: intrinsics v_words
+/* part + the four products of each column: of bytes of a row and nibbles, in
+ * two halves of 16 bits, of a group at most; and times what both have. */
+INLINE v_int v_dot_group_low(v_int part, v_int x, v_int n)
+{
+    const __m128i two = _mm_maddubs_epi16((__m128i)n, (__m128i)x);
+    return (v_int)_mm_add_epi16((__m128i)part, two);
+}
+INLINE v_int v_times_group(v_int part, v_int factor)
+{
+    return (v_int)_mm_madd_epi16((__m128i)part, (__m128i)factor);
+}
+
+//: v_group when: maddubs needs: v_dot_group v_columns_at
+/* The same of bytes of a row that are q + 128; and step, offset - 8 step, in
+ * both halves. */
+#define v_dot_group(part, x, n) \
+    v_dot_group_low(part, (x) ^ (int32_t)0x80808080, n)
+INLINE v_int v_group_step(const uint8_t *p)
+{
+    return (v_int)(v_columns_at(p) * 0x10001);
+}
+
+INLINE v_int v_group_base(const uint8_t *p)
+{
+    const v_bits offset = (v_bits)((v_int)(v_columns_at(p + 16) << 24) >> 24);
+    return (v_int)(((offset - v_columns_at(p) * 8) & 0xffff) * 0x10001);
+}
+
 //: row_peak needs: v_load load_some
 /* The largest |x| by its bits, of which those of NaN are the largest. */
 static int32_t row_peak(const float *x, int64_t k)
