@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 3661060c4ac7af53 by
+ * from the spec of hash 354fffe91986d0a7 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (model.c, say), or to make it a program:
@@ -3455,7 +3455,8 @@ struct attn_model {
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
     int64_t input_width;    /* numbers in a row; 0: token ids are read */
-    int64_t class_token;    /* 1: inner encode() skips the first row */
+    int64_t class_token;    /* rows that inner encode() skips: of the class
+                               token, of one of distillation */
     int64_t types;          /* of tokens; 0: it reads none */
     int64_t output_columns; /* numbers in a row of the result */
     int64_t output_pooled;  /* 1: it has a row for each sequence */
@@ -4476,7 +4477,7 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ------------------------------------------------------------- entries --- */
 
-/* The inner encode() reads a row for the class token before those of each
+/* The inner encode() reads a row for each learned one before those of each
  * sequence that has any: so they are copied apart.                          */
 struct batch_room {
     int32_t *start, *types;
@@ -4492,7 +4493,7 @@ static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
     if (m->kind == ATTN_ATTENTION)
         rows = attn_max(rows, b->key_rows);
     if (m->class_token) {
-        rows += sequences;
+        rows += sequences * m->class_token;
         r->start = attn_take(at, sequences + 1, sizeof *r->start);
         r->types = attn_take(at, rows, sizeof *r->types);
         r->input = attn_take(at, rows, m->input_width * 4);
@@ -4521,23 +4522,23 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Of one sequence: its rows, behind one of zeros. */
+/* Of one sequence: its rows, behind those of zeros. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
                            const struct attn_batch *b, int64_t s)
 {
     int64_t width = m->input_width, from = b->start[s], to = r->start[s];
-    int64_t n = b->start[s + 1] - from;
+    int64_t n = b->start[s + 1] - from, first = to + m->class_token;
     r->start[s + 1] = (int32_t)to;
     if (n == 0)
         return;
-    r->start[s + 1] = (int32_t)(to + 1 + n);
-    r->types[to] = 0;
-    memset(r->input + to * width, 0, (size_t)width * 4);
-    memcpy(r->input + (to + 1) * width, b->input + from * width,
+    r->start[s + 1] = (int32_t)(first + n);
+    memset(r->types + to, 0, (size_t)(first - to) * sizeof *r->types);
+    memset(r->input + to * width, 0, (size_t)((first - to) * width) * 4);
+    memcpy(r->input + first * width, b->input + from * width,
            (size_t)(n * width) * 4);
     for (int64_t i = 0; i < n && b->types; i++)
-        r->types[to + 1 + i] = b->types[from + i];
+        r->types[first + i] = b->types[from + i];
 }
 
 static void batch_with_class(struct attn_batch *to, const struct batch_room *r,
@@ -7860,7 +7861,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .weight_bits = 32,
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x3661060c4ac7af53ull,
+    .spec_hash = 0x354fffe91986d0a7ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,

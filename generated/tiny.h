@@ -192,7 +192,8 @@ struct attn_model {
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
     int64_t input_width;    /* numbers in a row; 0: token ids are read */
-    int64_t class_token;    /* 1: inner encode() skips the first row */
+    int64_t class_token;    /* rows that inner encode() skips: of the class
+                               token, of one of distillation */
     int64_t types;          /* of tokens; 0: it reads none */
     int64_t output_columns; /* numbers in a row of the result */
     int64_t output_pooled;  /* 1: it has a row for each sequence */
