@@ -86,7 +86,7 @@ static const struct {
     { "bart", "{\"model_type\": \"prophetnet\"}", "several next tokens" },
     { "bart", "{\"model_type\": \"blenderbot-small\"}", "before positions" },
     { "bart", "{\"model_type\": \"wav2vec2\"}", "over sound" },
-    { "bert", "{\"model_type\": \"deit\"}", "images" },
+    { "bert", "{\"model_type\": \"beit\"}", "images" },
     { "bert", "{\"model_type\": \"layoutlm\"}", "places on a page" },
     { "bert", "{\"model_type\": \"funnel\"}", "pooled between layers" },
     { "bert", "{\"model_type\": \"xlnet\"}", "two streams" },
