@@ -308,12 +308,71 @@ static void test_unreadable(void **state)
     arena_free(a);
 }
 
+/* What `attnc run -v` says of one line, with records for a C compiler. */
+static const char *said(Arena *a, const char *file)
+{
+    const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
+    const char *argv[] = { find_program(a, program),
+                           "run",
+                           "models/tiny.yaml",
+                           "--ids",
+                           "--seed=1",
+                           "-O1",
+                           "-v",
+                           "--threads=1",
+                           arena_printf(a, "--records=%s", file),
+                           NULL };
+    SpawnJob job = { .argv = argv, .input = "5 6 7\n", .input_bytes = 6 };
+    const SpawnLimits limits = {
+        .at_once = 1, .seconds = 60, .out_fd = -1, .as_user = true
+    };
+    spawn_all(&job, 1, &limits);
+    if (!job.ok)
+        fail_msg("%s\n%s", job.why.text, job.said.tail);
+    return arena_strdup(a, job.said.tail);
+}
+
+/* Of two tiers each has its own records: libtcc's code none of the C
+ * compiler's, whose object has them. A run that ends leaves the compiler at
+ * work.                                                                     */
+static void test_tiers(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const char *file = scratch_path("tiers.txt"),
+               *cache = scratch_path("cache");
+    const char *argv[] = { "/bin/rm", "-rf", cache, NULL }, *text;
+    EngineOptions o = tuned(file);
+    Spawned s;
+    Fault why;
+    o.backend = "clang";
+    o.level = "1";
+    const Record r = found(a, &o);
+    add(a, file, &r, 1);
+    assert_int_equal(mkdir(cache, 0700), 0);
+    assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+    unsetenv("ATTNC_BACKEND");
+    for (int i = 0; i < 900; i++) {
+        text = said(a, file);
+        assert_null(strstr(text, "tuned for"));
+        assert_non_null(strstr(text, "libtcc: 0 of "));
+        if (strstr(text, "was in the cache"))
+            break;
+        usleep(100000);
+    }
+    assert_non_null(strstr(text, "was in the cache; 1 of "));
+    assert_int_equal(setenv("XDG_CACHE_HOME", scratch_path("own"), 1), 0);
+    assert_true(spawn(&s, argv, "", 0, 20, &why));
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_used),     cmocka_unit_test(test_others),
         cmocka_unit_test(test_compiler), cmocka_unit_test(test_hints),
         cmocka_unit_test(test_no_hints), cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_tiers),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
