@@ -228,7 +228,7 @@ bench: $(B)/attnc ## speed, beside the machine's own limit
 # ONLY='encoder llama-step': workloads whose names begin so
 bench-peers: $(B)/attnc build/peers/ready ## speed, beside other programs
 	build/peers/bin/python bench/peers/compare.py --attnc $(B)/attnc \
-	    --json bench/peers/results.json $(if $(ONLY),--only $(ONLY))
+	    --history bench/history $(if $(ONLY),--only $(ONLY))
 	build/peers/bin/python bench/peers/report.py
 build/peers/ready: bench/peers/requirements.txt bench/peers/setup.sh
 	sh bench/peers/setup.sh

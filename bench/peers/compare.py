@@ -8,10 +8,11 @@ workload says that it computes another model. What has fewer bits than f32 is
 compared with itself in f32 instead, and what it loses is told beside its speed;
 it is without AMX, and, where the CPU has that, measured with it too. All run in
 turn, round after round; medians and bests of all rounds are printed, and
-written to --json for report.py. What a machine does not have is told in the
-table, not left out."""
+written into --history for report.py. What a machine does not have is told in
+the table, not left out."""
 import argparse
 import contextlib
+import datetime
 import json
 import os
 import select
@@ -24,6 +25,7 @@ import time
 import numpy as np
 
 import accuracy
+import history
 import instructions
 import workloads
 from programs import PROGRAMS, measured
@@ -186,6 +188,19 @@ def compare(work, names, options):
                 rows=[peer.row(work.get("per", 1)) for peer in peers])
 
 
+def revision():
+    """Of this repository; with a + where files differ from it."""
+    git = ["git", "-C", workloads.ROOT]
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        found = subprocess.run([*git, "rev-parse", "--short=10", "HEAD"],
+                               check=True, stdout=subprocess.PIPE,
+                               encoding="utf-8").stdout.strip()
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--",
+                                  "compiler", "runtime"]).returncode
+        return found + "+" * bool(changed)
+    return None
+
+
 def machine(attnc):
     """What the table was measured on."""
     done = subprocess.run(
@@ -196,7 +211,8 @@ def machine(attnc):
     compiler = subprocess.run(
         [os.environ.get("CC", "clang-19"), "--version"], check=True,
         stdout=subprocess.PIPE, encoding="utf-8").stdout.split("\n")[0]
-    return {"cpu": found["cpu"], "cores": len(os.sched_getaffinity(0)),
+    return {"cpu": found["cpu"], "march": found["march"],
+            "attnc": revision(), "cores": len(os.sched_getaffinity(0)),
             "fma_gflop_per_s": found["fma_gflop_per_s"],
             "dot_products": instructions.of_cpu(), "compiler": compiler}
 
@@ -230,32 +246,29 @@ def print_rows(report):
     sys.stdout.flush()
 
 
-def kept(path, here):
-    """Workloads of an older report of this machine."""
-    if not path or not os.path.exists(path):
-        return {}
-    with open(path, encoding="utf-8") as file:
-        old = json.load(file)
-    return ({w["name"]: w for w in old["workloads"]}
-            if old["machine"]["cpu"] == here["cpu"] else {})
+def today(folder, here):
+    """The path of today's report of this machine; the workloads it has."""
+    if not folder:
+        return None, {}
+    path = history.path_of(folder, datetime.date.today().isoformat(),
+                           here["march"])
+    old = history.load(path)["workloads"] if os.path.exists(path) else []
+    return path, {work["name"]: work for work in old}
 
 
 def save(path, here, found):
     order = [w["name"] for w in workloads.WORKLOADS]
-    report = {"machine": here, "workloads": sorted(
-        found.values(), key=lambda w: order.index(w["name"]))}
-    with open(path + ".part", "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
-        file.write("\n")
-    os.replace(path + ".part", path)
+    history.save(path, {"machine": here, "workloads": sorted(
+        found.values(), key=lambda w: order.index(w["name"]))})
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--attnc", default="build/attnc")
-    parser.add_argument("--json", metavar="FILE",
-                        help="the report; workloads that are not measured now"
-                             " stay as they are in it")
+    parser.add_argument("--history", metavar="FOLDER",
+                        help="where a file has the reports of this machine and"
+                             " day; workloads that are not measured now stay as"
+                             " they are in it")
     parser.add_argument("--only", nargs="+", default=[""], metavar="NAME",
                         help="workloads whose names begin so")
     parser.add_argument("--peers", nargs="+", metavar="PEER",
@@ -277,7 +290,7 @@ def main():
         return
     begin = time.perf_counter()
     here = machine(options.attnc)
-    found = kept(options.json, here)
+    path, found = today(options.history, here)
     print(f"{here['cpu']}, {here['cores']} cores, {here['fma_gflop_per_s']}"
           f" GFLOP/s of multiply-adds a core; {here['compiler']}\n")
     print("| workload | program | median ms | best ms | / attnc | difference"
@@ -288,8 +301,8 @@ def main():
         report = compare(work, names, options)
         print_rows(report)
         found[work["name"]] = report
-        if options.json:
-            save(options.json, here, found)
+        if path:
+            save(path, here, found)
     print(f"\n{time.perf_counter() - begin:.0f} seconds")
 
 

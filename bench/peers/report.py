@@ -1,18 +1,17 @@
-"""The tables of the peers in docs/performance.md and README.md, between their
-markers, and the charts docs/peers-*.svg, all from results.json, which
-compare.py writes.
+"""The tables of the peers in docs/peers.md and README.md, between their markers,
+and the charts docs/peers-MARCH-*.svg, a set for each machine, all from
+bench/history, which compare.py writes.
 
-usage: build/peers/bin/python bench/peers/report.py [results.json]"""
-import json
+usage: build/peers/bin/python bench/peers/report.py"""
 import os
-import sys
 import textwrap
 
 import accuracy
+import history
 from programs import PROGRAMS
+from table import WORKLOADS
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-DOCS = os.path.join(HERE, "../../docs")
+DOCS = os.path.join(history.HERE, "../../docs")
 BEGIN, END = "<!-- peers: begin -->\n", "<!-- peers: end -->\n"
 
 CHARTS = [
@@ -122,20 +121,55 @@ def versions(report):
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
-def text(report):
+def days(report):
+    found = sorted({work["day"] for work in report["workloads"]})
+    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def text(march, name, report):
+    """The section of a machine."""
     machine = report["machine"]
-    about = (f"{machine['cpu']}, {machine['cores']} cores, "
+    about = (f"Measured {days(report)}: {machine['cores']} cores, "
              f"{machine['fma_gflop_per_s']} GFLOP/s of multiply-adds in f32 "
              f"by one core; {machine['compiler']}. {versions(report)}. "
              "Medians of runs in turn, in ms, and how many times attnc's that "
              "is; one thread where nothing else is said.")
-    lines = [*textwrap.wrap(about, 80), ""]
-    for name, title, kinds in CHARTS:
+    lines = [f"## {name}", "", *textwrap.wrap(about, 80), ""]
+    for chart, title, kinds in CHARTS:
         works = [w for w in report["workloads"] if w["kind"] in kinds]
         if works:
-            lines += [f"### {title}", "", f"![{title}](peers-{name}.svg)", "",
+            lines += [f"### {title}", "",
+                      f"![{title}](peers-{march}-{chart}.svg)", "",
                       *table(works), ""]
     return "\n".join(lines + fewer_table(report))
+
+
+def best_other(work):
+    """How many times attnc's the fastest other program takes."""
+    others = [ratio(work, row) for row in measured(work)[1:]]
+    return f", {min(others):.2f}" if others else ""
+
+
+def past(reports):
+    """attnc's medians day by day, where there is more than one."""
+    if len(reports) < 2:
+        return []
+    cells = {}
+    for report in reports:
+        for work in report["workloads"]:
+            if measured(work):
+                own = number(work["rows"][0]["p50_ms"])
+                cells.setdefault(work["title"], {})[report["day"]] = (
+                    own + best_other(work))
+    seen = [report["day"] for report in reports]
+    return ["### Day by day", "",
+            "attnc's median in ms, and how many times that the fastest other"
+            " program took.", "",
+            "| workload | " + " | ".join(seen) + " |",
+            "|---" * (1 + len(seen)) + "|",
+            *[f"| {title} | " + " | ".join(
+                by_day.get(day, "") for day in seen) + " |"
+              for title, by_day in cells.items()], ""]
 
 
 def summary_row(report, work, title):
@@ -151,12 +185,23 @@ def summary_row(report, work, title):
     return f"| {title} | {own} | {beside} |"
 
 
-def summary(report):
+def summary(name, report):
     works = {work["name"]: work for work in report["workloads"]}
-    lines = ["| work | attnc | the fastest others |", "|---|---|---|"]
-    lines += [summary_row(report, works[name], title)
-              for name, title in SUMMARY.items()]
+    about = (f"One thread in f32 on one core of an {name}, each program with"
+             " the settings that are best for it; by `make bench-peers`"
+             " ([docs/peers.md](docs/peers.md) says how, and has the others):")
+    lines = [*textwrap.wrap(about, 80, break_long_words=False,
+                            break_on_hyphens=False), "",
+             "| work | attnc | the fastest others |", "|---|---|---|"]
+    lines += [summary_row(report, works[work], title)
+              for work, title in SUMMARY.items()]
     return "\n".join(lines) + "\n"
+
+
+def is_whole(report):
+    """Has it all that README shows?"""
+    return set(SUMMARY) <= {work["name"] for work in report["workloads"]
+                            if measured(work)}
 
 
 def write_between(path, text):
@@ -199,7 +244,7 @@ def bars(axes, works):
     return y
 
 
-def draw(report, name, title, works):
+def draw(march, machine, chart, title, works):
     from matplotlib import pyplot
     height = sum(len(measured(w)) + 0.8 for w in works)
     figure, axes = pyplot.subplots(figsize=(8.4, 0.17 * height + 0.9))
@@ -213,31 +258,35 @@ def draw(report, name, title, works):
         axes.spines[side].set_visible(False)
     axes.set_title(f"{title}: time, attnc's is 1 (a bar with a "
                    f"break is longer than {LONGEST:.0f}); "
-                   f"{report['machine']['cpu']}",
+                   f"{machine}",
                    fontsize=9, loc="left")
     figure.tight_layout()
-    figure.savefig(os.path.join(DOCS, f"peers-{name}.svg"),
+    figure.savefig(os.path.join(DOCS, f"peers-{march}-{chart}.svg"),
                    metadata={"Date": None, "Creator": None})
     pyplot.close(figure)
 
 
 def main():
-    path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(
-        HERE, "results.json")
-    with open(path, encoding="utf-8") as file:
-        report = json.load(file)
     import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "attnc",
                                 "svg.fonttype": "none",
                                 "font.family": "sans-serif"})
-    for name, title, kinds in CHARTS:
-        works = [w for w in report["workloads"]
-                 if w["kind"] in kinds and measured(w)]
-        if works:
-            draw(report, name, title, works)
-    write_between(os.path.join(DOCS, "performance.md"), text(report))
-    write_between(os.path.join(DOCS, "../README.md"), summary(report))
+    order, sections, shown = [w["name"] for w in WORKLOADS], [], None
+    for march, reports in history.load_all().items():
+        name = history.name_of(march, reports)
+        report = history.newest(reports, order)
+        for chart, title, kinds in CHARTS:
+            works = [w for w in report["workloads"]
+                     if w["kind"] in kinds and measured(w)]
+            if works:
+                draw(march, name, chart, title, works)
+        sections.append("\n".join([text(march, name, report),
+                                   *past(reports)]))
+        if not shown and is_whole(report):
+            shown = summary(name, report)
+    write_between(os.path.join(DOCS, "peers.md"), "\n".join(sections))
+    write_between(os.path.join(DOCS, "../README.md"), shown)
 
 
 if __name__ == "__main__":

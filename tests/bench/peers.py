@@ -10,6 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(HERE, "../../bench/peers")
 sys.path.insert(0, PEERS)
 import accuracy  # noqa: E402
+import history  # noqa: E402
 import instructions  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
@@ -119,6 +120,41 @@ def table_of_fewer_bits():
     assert report.fewer_table(made) == []
 
 
+def reports_by_machine_and_day():
+    """Each workload as it was measured last; what has no name has its CPU's."""
+    def row(ms):
+        return [{"peer": "attnc", "version": "1", "p50_ms": ms},
+                {"peer": "openvino", "version": "2", "p50_ms": 3.0}]
+
+    def work(name, ms):
+        return {"name": name, "title": name.upper(), "kind": "encoder",
+                "rows": row(ms)}
+    here = {"cpu": "Some CPU", "cores": 2}
+    with tempfile.TemporaryDirectory() as folder:
+        for day, march, works in (
+                ("2001-02-03", "zoo1", [work("b", 2.0), work("a", 8.0)]),
+                ("2001-02-04", "zoo1", [work("b", 1.0)]),
+                ("2001-02-04", "znver4", [])):
+            history.save(history.path_of(folder, day, march),
+                         {"machine": here, "workloads": works})
+        found = history.load_all(folder)
+        assert sorted(os.listdir(folder)) == [
+            "2001-02-03-zoo1.json", "2001-02-04-znver4.json",
+            "2001-02-04-zoo1.json"]
+    assert list(found) == ["znver4", "zoo1"], found
+    assert history.name_of("zoo1", found["zoo1"]) == "Some CPU (zoo1)"
+    assert history.name_of("znver4", found["znver4"]) == "AMD EPYC (Zen 4)"
+    newest = history.newest(found["zoo1"], ["a", "b"])
+    assert [(w["name"], w["day"], w["rows"][0]["p50_ms"])
+            for w in newest["workloads"]] == [
+        ("a", "2001-02-03", 8.0), ("b", "2001-02-04", 1.0)], newest
+    assert report.days(newest) == "2001-02-03 to 2001-02-04"
+    assert report.past(found["zoo1"])[6:8] == [
+        "| B | 2.00, 1.50 | 1.00, 3.00 |", "| A | 8.00, 0.38 |  |"]
+    assert report.past(found["znver4"]) == []
+    assert not report.is_whole(newest)
+
+
 def compared(folder, work):
     """{program: its row}, by workers that are FAKE."""
     import compare
@@ -171,6 +207,7 @@ NUMPY = skips_without("numpy")
 TESTS = [(every_program_has_its_f32, None),
          (every_workload_names_programs, None), (what_is_measured, None),
          (losses, None), (amx_is_denied, None), (table_of_fewer_bits, None),
+         (reports_by_machine_and_day, None),
          (whole_comparison, NUMPY), (comparison_of_tokens, NUMPY)]
 print(f"1..{len(TESTS)}")
 wrong = 0
