@@ -1,5 +1,5 @@
-"""The tables of the peers in docs/peers.md and README.md, between their markers,
-and the charts docs/peers-MARCH-*.svg, a set for each machine, all from
+"""The tables of the peers in docs/peers.md and README.md, between their
+markers, and the charts docs/peers-MARCH-*.svg, a set for each machine, all from
 bench/history, which compare.py writes.
 
 usage: build/peers/bin/python bench/peers/report.py"""
