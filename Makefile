@@ -76,7 +76,7 @@ MACHINES_aarch64 := armv8-a
 MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile emit/tile_int \
-              emit/lanes emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
+              emit/tile_parts emit/lanes emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
               plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
               base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,files formats words) $(B)/embedded.o
 

@@ -24,6 +24,7 @@ typedef struct {
     int width;
     bool prebuilt; /* one of attnc's own, for code of libtcc: of whatever width,
                       it has all parameters */
+    int registers; /* prebuilt: of that width */
 } TileKey;
 
 /*  void NAME(const R *a, int64_t lda,          mr rows of A, k long

@@ -23,7 +23,8 @@ static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
                       .epilogue = adds ? EpAccumulate | EpPrefetch : EpAny,
                       .wide = wide,
                       .width = t->width,
-                      .prebuilt = true };
+                      .prebuilt = true,
+                      .registers = t->registers };
 }
 
 /* Numbers of prebuilt_kind(): integers have each arithmetic, and no sums that

@@ -31,8 +31,11 @@ void put_integer_tile(Emit *e, TileKey k);
 int tile_planes(TileKey k); /* of rows of bytes: 2 of int15 */
 /* Are its rows so few that unpacked numbers are not worth it? */
 bool tile_groups(TileKey k);
+
+/* -------------------------------------------------------- tile_parts.c --- */
 /* Is it one of the JIT's with more sums than registers hold? Then it calls
  * others, none larger than this one.                                        */
 bool tile_parts(TileKey k, TileKey *part);
+void put_parts(Emit *e, TileKey k, TileKey part); /* the calls */
 
 #endif

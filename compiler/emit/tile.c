@@ -99,7 +99,10 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     put_signature(e, k, is_static ? "static void" : "void");
     if (k.epilogue & EpAct)
         let_act(e, k);
-    if (dtype_is_integer(k.dtype)) {
+    TileKey part;
+    if (tile_parts(k, &part)) {
+        put_parts(e, k, part);
+    } else if (dtype_is_integer(k.dtype)) {
         put_integer_tile(e, k);
     } else if (k.width == 1) {
         let(e, "b",

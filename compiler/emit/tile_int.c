@@ -333,14 +333,6 @@ static void put_scalar_tile(Emit *e, TileKey k)
            "}\n");
 }
 
-/* ---- more sums than registers ---- */
-
-/* Sums that registers hold beside what they are made of. */
-static int most_sums(TileKey k)
-{
-    return k.width == 16 ? 28 : 12;
-}
-
 int tile_planes(TileKey k)
 {
     return k.arithmetic == ArithmeticInt15 ? 2 : 1;
@@ -352,81 +344,8 @@ bool tile_groups(TileKey k)
         && k.mr * tile_planes(k) <= FewGroupRows;
 }
 
-bool tile_parts(TileKey k, TileKey *part)
-{
-    const int planes = tile_planes(k);
-    const int wide = k.width == 16 ? 32 : 16;
-    if (!k.prebuilt || !dtype_is_integer(k.dtype) || k.width == 1
-        || k.mr * k.nr / k.width * planes <= most_sums(k))
-        return false;
-    *part = k;
-    part->nr = k.nr < wide ? k.nr : wide;
-    part->mr = most_sums(k) * k.width / (part->nr * planes);
-    if (part->mr > k.mr)
-        part->mr = k.mr;
-    return true;
-}
-
-/* The part at row i, column j, of a tile of all parameters. */
-static void put_part(Emit *e, TileKey part)
-{
-    static const char *const text[TileParameters] = {
-        "a + i * lda",
-        "lda",
-        "b + j / 16 * ldb",
-        "ldb",
-        "k",
-        "c + i * ldc + j / 16 * ldp",
-        "ldc",
-        "bias ? bias + j / 16 * ldp : bias",
-        "residual ? residual + i * ldr + j / 16 * ldp : residual",
-        "ldr",
-        "act",
-        "next + j / 16 * ldb",
-        "ldp",
-    };
-    Arena *a = emit_arena(e);
-    put_call(e, tile_name(a, part), tile_arguments(a, part, text), ";");
-}
-
-/* All rows of some columns. */
-static void put_part_rows(Emit *e, TileKey k, TileKey part, int columns)
-{
-    part.nr = columns;
-    let(e, "rows", "%d", part.mr);
-    put(e, "int64_t i = 0;\n"
-           "\n"
-           "ROLLED\n"
-           "for (; i + $rows <= $mr; i += $rows) {\n");
-    put_part(e, part);
-    put(e, "}\n");
-    part.mr = k.mr % part.mr;
-    if (part.mr)
-        put_part(e, part);
-}
-
-static void put_parts(Emit *e, TileKey k, TileKey part)
-{
-    const int rest = k.nr % part.nr;
-    let(e, "whole", "%d", k.nr - rest);
-    let(e, "columns", "%d", part.nr);
-    put(e, "ROLLED\n"
-           "for (int64_t j = 0; j < $whole; j += $columns) {\n");
-    put_part_rows(e, k, part, part.nr);
-    put(e, "}\n");
-    if (rest) {
-        put(e, "const int64_t j = $whole;\n");
-        put_part_rows(e, k, part, rest);
-    }
-}
-
 void put_integer_tile(Emit *e, TileKey k)
 {
-    TileKey part;
-    if (tile_parts(k, &part)) {
-        put_parts(e, k, part);
-        return;
-    }
     put_places(e, k);
     if (k.width == 1) {
         put_scalar_tile(e, k);
