@@ -3461,7 +3461,7 @@ struct attn_model {
     int64_t output_columns; /* numbers in a row of the result */
     int64_t output_pooled;  /* 1: it has a row for each sequence */
     int64_t weights_bytes;  /* of the packed weights */
-    int64_t weight_bits;    /* of a number in most matrices: 32, 16 .. */
+    const char *dtype;      /* of most matrices: "f32", "int8" .. */
     uint64_t weights_hash;  /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;     /* of all that decides what is computed */
     const char *command;    /* that packs its weights */
@@ -3946,14 +3946,14 @@ ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
 /* The head of model.weights: one page, then the packed weights, then the
  * vocabularies, each at a multiple of 64 bytes.                             */
 struct attn_packed_header {
-    char magic[8];     /* "ATTNCW02" */
+    char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of all that follows in this page */
     uint64_t contents; /* of all behind the page; 0: of a file that
                           is inside a program, which has no hash */
     uint64_t hash;     /* weights_hash of the model it is for */
     int64_t bytes;     /* of the whole file */
     int64_t weights_at, weights_bytes;
-    int64_t weight_bits;                         /* as the model's */
+    char dtype[8];                               /* of most matrices: "f32" */
     int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
     char name[136];  /* of the model */
@@ -7221,7 +7221,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* --------------------------------------------------------------- checks --- */
 
-static const char packed_magic[] = "ATTNCW02"; /* the digits: the format */
+static const char packed_magic[] = "ATTNCW03"; /* the digits: the format */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -7271,12 +7271,9 @@ static const char *packed_wrong_page(struct packed *p)
     return p->why;
 }
 
-static const char *packed_format(int64_t bits)
+static int packed_same_dtype(const struct packed *p)
 {
-    return bits == 4  ? "int4"
-         : bits == 8  ? "int8"
-         : bits == 16 ? "bf16"
-                      : "f32";
+    return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
 }
 
 /* Of a model with the same weights in the same places, whatever its name. */
@@ -7284,7 +7281,7 @@ static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
     const struct attn_model *m = p->m;
-    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits
+    if (h->hash == m->weights_hash && packed_same_dtype(p)
         && h->weights_bytes == m->weights_bytes)
         return NULL;
     if (strncmp(h->name, m->name, sizeof h->name) != 0) {
@@ -7294,11 +7291,11 @@ static const char *packed_wrong_layout(struct packed *p)
         packed_say(p, m->name);
         return packed_again(p, "'");
     }
-    if (h->weight_bits != m->weight_bits) {
+    if (!packed_same_dtype(p)) {
         packed_say(p, "its weights are ");
-        packed_say(p, packed_format(h->weight_bits));
+        packed_bytes(p, h->dtype, (int64_t)sizeof h->dtype);
         packed_say(p, ", this program's ");
-        return packed_again(p, packed_format(m->weight_bits));
+        return packed_again(p, m->dtype);
     }
     packed_say(p, "made for another form of '");
     packed_say(p, m->name);
@@ -7859,7 +7856,7 @@ static const struct attn_model model = {
     .output_columns = 48,
     .output_pooled = 0,
     .weights_bytes = 181248,
-    .weight_bits = 32,
+    .dtype = "f32",
     .weights_hash = 0x445517bff4db0c16ull,
     .spec_hash = 0x354fffe91986d0a7ull,
     .command =

@@ -198,7 +198,7 @@ struct attn_model {
     int64_t output_columns; /* numbers in a row of the result */
     int64_t output_pooled;  /* 1: it has a row for each sequence */
     int64_t weights_bytes;  /* of the packed weights */
-    int64_t weight_bits;    /* of a number in most matrices: 32, 16 .. */
+    const char *dtype;      /* of most matrices: "f32", "int8" .. */
     uint64_t weights_hash;  /* of names, shapes, layout: as in the file */
     uint64_t spec_hash;     /* of all that decides what is computed */
     const char *command;    /* that packs its weights */

@@ -4,15 +4,16 @@
 #include <stddef.h>
 
 static const struct {
-    int64_t group, line, ending;
+    int64_t group, line, ending, shared;
 } formats[] = {
-#define FORMAT(name, word, group, line, ending) { group, line, ending },
+#define FORMAT(name, word, group, line, ending, shared) \
+    { group, line, ending, shared },
     FORMATS(FORMAT)
 #undef FORMAT
 };
 
 const char *const dtype_word[] = {
-#define FORMAT(name, word, group, line, ending) word,
+#define FORMAT(name, word, group, line, ending, shared) word,
     FORMATS(FORMAT)
 #undef FORMAT
         NULL,
@@ -21,6 +22,11 @@ const char *const dtype_word[] = {
 bool dtype_is_integer(Dtype d)
 {
     return formats[d].ending > 0;
+}
+
+int64_t dtype_shared(Dtype d)
+{
+    return formats[d].shared;
 }
 
 int64_t dtype_stored(Dtype d, int64_t k)

@@ -227,13 +227,14 @@ EACH void store_bytes(const Lanes *x, unsigned char *at)
 }
 
 /* The numbers of a group as nibbles: two lines of four numbers in one. */
-EACH void int4_lines(const Lanes *u, int n, const Group *g, const Lanes *step,
-                     unsigned char *lines, VectorSums *sums, Bits *total)
+EACH void int4_lines(const Lanes *u, int n, int shared, const Group *g,
+                     const Lanes *step, unsigned char *lines, VectorSums *sums,
+                     Bits *total)
 {
     const Lanes zero = { 0 }, low = zero - 8.0f, high = zero + 7.0f;
     const Lanes inverse = 1.0f / g->step;
     Bits line = { 0 };
-    for (int k = 0; k < ATTN_GROUP / 2; k++) {
+    for (int k = 0; k < shared; k++) {
         Lanes q = zero, left = zero, w;
         if (k < n) {
             q = (u[k] - g->offset) * inverse;
@@ -256,27 +257,26 @@ EACH void int4_lines(const Lanes *u, int n, const Group *g, const Lanes *step,
 }
 
 EACH void int4_any(const float *x, int64_t stride, int64_t n, const Step *step,
-                   unsigned char *lines, LaneSums *sums)
+                   int shared, unsigned char *lines, LaneSums *sums)
 {
-    enum { Half = ATTN_GROUP / 2 };
-    unsigned char *ends = lines + Half * ATTN_PANEL;
+    unsigned char *ends = lines + ATTN_GROUP / 2 * ATTN_PANEL;
     VectorSums all = { 0 };
     Bits total = { 0 };
-    Lanes s, per_step, u[Half];
+    Lanes s, per_step, u[ATTN_GROUP];
     load(&s, step->step);
     load(&per_step, step->per_step);
-    for (int first = 0; first < ATTN_GROUP; first += Half) {
+    for (int first = 0; first < ATTN_GROUP; first += shared) {
         int count = 0;
         Group g;
-        for (; count < Half && first + count < n; count++) {
+        for (; count < shared && first + count < n; count++) {
             load(&u[count], x + (first + count) * stride);
             u[count] *= per_step;
         }
         int4_search(u, count, &g);
-        int4_lines(u, count, &g, &s, lines, &all, &total);
+        int4_lines(u, count, shared, &g, &s, lines, &all, &total);
         store_bytes(&g.step, ends);
         store_bytes(&g.offset, ends + ATTN_PANEL);
-        lines += Half / 2 * ATTN_PANEL;
+        lines += shared / 2 * ATTN_PANEL;
         ends += 2 * ATTN_PANEL;
     }
     store_sums(&all, sums);

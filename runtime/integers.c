@@ -31,6 +31,7 @@ static const struct {
 } steps_of[Dtypes] = {
     [DtypeInt8] = { 5, { 127, 126, 128, 130, 133 } },
     [DtypeInt4] = { 1, { 127 } },
+    [DtypeInt4g64] = { 1, { 127 } },
 };
 
 typedef struct {
@@ -112,11 +113,12 @@ typedef struct {
 
 typedef void Use(Columns *c, const Group *g, void *with);
 
+/* All of n numbers; of none one group. */
 static void use_groups(Columns *c, int64_t k, int64_t n, const float *x,
                        Use *use, void *with)
 {
     for (int64_t lane = 0; lane < c->width; lane += ATTN_PANEL)
-        for (int64_t i = 0; i < n; i += ATTN_GROUP) {
+        for (int64_t i = 0; i == 0 || i < n; i += ATTN_GROUP) {
             const Group g = { x + i * c->width + lane, lane, k + i,
                               min(n - i, ATTN_GROUP) };
             use(c, &g, with);
@@ -237,16 +239,27 @@ static void make_group(Columns *c, const Group *g, void *maker)
     _Alignas(64) unsigned char lines[ATTN_GROUP * ATTN_PANEL];
     const Loops *l = c->e->loops;
     const LaneRange lanes = lanes_of(c, g->lane);
+    const Step *step = &c->step[g->lane / ATTN_PANEL];
+    const int shared = (int)dtype_shared(c->e->item->dtype);
     Maker *m = maker;
     LaneSums sums;
-    (c->e->item->dtype == DtypeInt4 ? l->int4
-                                    : l->int8)(g->x, c->width, g->n,
-                                               &c->step[g->lane / ATTN_PANEL],
-                                               lines, &sums);
+    if (shared)
+        l->int4(g->x, c->width, g->n, step, shared, lines, &sums);
+    else
+        l->int8(g->x, c->width, g->n, step, lines, &sums);
     add_sums(&m->sums[g->lane], &sums);
     for (int i = 0; i < ATTN_PANEL; i++)
         m->total[g->lane + i] += sums.total[i];
     m->taker->lines(m->taker->to, &lanes, g->k, lines);
+}
+
+/* Behind all numbers: zeros, up to what is stored. */
+static void make_rest(Columns *c, Maker *m)
+{
+    const int64_t k = c->e->item->k;
+    int64_t at = (k + ATTN_GROUP - 1) / ATTN_GROUP * ATTN_GROUP;
+    for (; at < dtype_stored(c->e->item->dtype, k); at += ATTN_GROUP)
+        use_groups(c, at, 0, c->x, make_group, m);
 }
 
 static void make_scales(const Columns *c, const Maker *m, int64_t lane)
@@ -278,6 +291,7 @@ static void make_columns(Elements *e, int64_t row, int64_t rows,
     find_largest(&c);
     choose_steps(&c);
     pass(&c, make_group, &m);
+    make_rest(&c, &m);
     for (int64_t lane = 0; lane < c.width; lane += ATTN_PANEL)
         make_scales(&c, &m, lane);
 }
@@ -293,21 +307,21 @@ void integers_make(Elements *e, int64_t row, int64_t rows, const Taker *taker)
 }
 
 /* ------------------------------------------------------------- reading --- */
-int64_t group_bytes(Dtype d)
+GroupBytes group_bytes(Dtype d)
 {
-    return ATTN_PANEL
-         * (dtype_column_bytes(d, ATTN_GROUP) - dtype_column_bytes(d, 0));
+    const int64_t shared = dtype_shared(d), numbers = ATTN_GROUP * ATTN_PANEL;
+    return shared ? (GroupBytes){ numbers / 2, 2 * numbers / shared }
+                  : (GroupBytes){ numbers, 0 };
 }
 
-/* Two groups of 32: their nibbles, then steps and offsets of each. */
-static void int4_integers(const unsigned char *lines, int64_t lane,
-                          int8_t out[ATTN_GROUP])
+/* Nibbles, then steps and offsets of each `shared`. */
+static void int4_integers(const unsigned char *lines, int64_t shared,
+                          int64_t lane, int8_t out[ATTN_GROUP])
 {
-    const int64_t half = ATTN_GROUP / 2;
     for (int64_t k = 0; k < ATTN_GROUP; k++) {
         const int64_t at = k / 8 * 64 + lane * 4 + k % 4;
-        const unsigned char *end = lines + half * ATTN_PANEL
-                                 + k / half * 2 * ATTN_PANEL + lane;
+        const unsigned char *end = lines + ATTN_GROUP / 2 * ATTN_PANEL
+                                 + k / shared * 2 * ATTN_PANEL + lane;
         const int q = lines[at] >> (k / 4 % 2 * 4) & 15;
         const int offset = end[ATTN_PANEL] < 128 ? end[ATTN_PANEL]
                                                  : end[ATTN_PANEL] - 256;
@@ -318,8 +332,9 @@ static void int4_integers(const unsigned char *lines, int64_t lane,
 void lane_integers(Dtype d, const unsigned char *lines, int64_t lane,
                    int8_t out[ATTN_GROUP])
 {
-    if (d == DtypeInt4) {
-        int4_integers(lines, lane, out);
+    const int64_t shared = dtype_shared(d);
+    if (shared) {
+        int4_integers(lines, shared, lane, out);
         return;
     }
     for (int64_t k = 0; k < ATTN_GROUP; k++)

@@ -11,8 +11,8 @@ typedef struct {             /* a panel's columns that are an item's */
 
 typedef struct { /* who takes the integers */
     void *to;
-    /* Numbers k .. k + ATTN_GROUP - 1 of a panel's columns, as they are packed:
-     * what the other lanes have is nothing. */
+    /* Numbers k .. k + ATTN_GROUP - 1 of a panel's columns, as they are packed,
+     * up to all that is stored: what the other lanes have is nothing. */
     void (*lines)(void *to, const LaneRange *, int64_t k,
                   const unsigned char *lines);
     /* Behind all of them: their scales, and sums of all that is stored. */
@@ -24,8 +24,12 @@ typedef struct { /* who takes the integers */
  * any lane of a panel on. What is not finite becomes some integer.          */
 void integers_make(Elements *e, int64_t row, int64_t rows, const Taker *taker);
 
-/* Bytes of these lines. */
-int64_t group_bytes(Dtype d);
+/* Of these lines: bytes in fours for each column, and behind them single ones.
+ */
+typedef struct {
+    int64_t fours, ones;
+} GroupBytes;
+GroupBytes group_bytes(Dtype d);
 /* The integers of a lane of what a Taker gets. */
 void lane_integers(Dtype d, const unsigned char *lines, int64_t lane,
                    int8_t out[ATTN_GROUP]);

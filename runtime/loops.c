@@ -324,10 +324,10 @@ EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
         int8_any(x, stride, n, s, lines, sums);                               \
     }                                                                         \
     target static void name##_int4(const float *x, int64_t stride, int64_t n, \
-                                   const Step *s, unsigned char *lines,       \
-                                   LaneSums *sums)                            \
+                                   const Step *s, int shared,                 \
+                                   unsigned char *lines, LaneSums *sums)      \
     {                                                                         \
-        int4_any(x, stride, n, s, lines, sums);                               \
+        int4_any(x, stride, n, s, shared, lines, sums);                       \
     }                                                                         \
     static const Loops name = { .floats = name##_floats,                      \
                                 .not_finite = name##_not_finite,              \

@@ -5,7 +5,10 @@
 
 #include "rt.h"
 
-enum { ATTN_GROUP = 64 }; /* numbers of a column of integers, as formats.h */
+enum {
+    ATTN_GROUP = 64
+}; /* numbers of a column of integers, as they are made
+    */
 
 typedef struct { /* of a panel's columns: a number is about `step` times its */
     float step[ATTN_PANEL], per_step[ATTN_PANEL]; /* integer; 1 / step */
@@ -39,11 +42,12 @@ typedef struct {
     void (*int8_sums)(const float *x, int64_t stride, int64_t n, const Step *s,
                       LaneSums *sums);
     /* An ATTN_GROUP of them as they are packed (formats.h), n of which are
-     * there. int4's steps and offsets are those of the least error.         */
+     * there: of int4 its lines, then the steps and offsets of each `shared`,
+     * those of the least error.                                             */
     void (*int8)(const float *x, int64_t stride, int64_t n, const Step *s,
                  unsigned char *lines, LaneSums *sums);
     void (*int4)(const float *x, int64_t stride, int64_t n, const Step *s,
-                 unsigned char *lines, LaneSums *sums);
+                 int shared, unsigned char *lines, LaneSums *sums);
 } Loops;
 
 const Loops *loops_of(int vectors); /* NULL: not of this machine; from 0 on */

@@ -83,7 +83,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* --------------------------------------------------------------- checks --- */
 
-static const char packed_magic[] = "ATTNCW02"; /* the digits: the format */
+static const char packed_magic[] = "ATTNCW03"; /* the digits: the format */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -133,12 +133,9 @@ static const char *packed_wrong_page(struct packed *p)
     return p->why;
 }
 
-static const char *packed_format(int64_t bits)
+static int packed_same_dtype(const struct packed *p)
 {
-    return bits == 4  ? "int4"
-         : bits == 8  ? "int8"
-         : bits == 16 ? "bf16"
-                      : "f32";
+    return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
 }
 
 /* Of a model with the same weights in the same places, whatever its name. */
@@ -146,7 +143,7 @@ static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
     const struct attn_model *m = p->m;
-    if (h->hash == m->weights_hash && h->weight_bits == m->weight_bits
+    if (h->hash == m->weights_hash && packed_same_dtype(p)
         && h->weights_bytes == m->weights_bytes)
         return NULL;
     if (strncmp(h->name, m->name, sizeof h->name) != 0) {
@@ -156,11 +153,11 @@ static const char *packed_wrong_layout(struct packed *p)
         packed_say(p, m->name);
         return packed_again(p, "'");
     }
-    if (h->weight_bits != m->weight_bits) {
+    if (!packed_same_dtype(p)) {
         packed_say(p, "its weights are ");
-        packed_say(p, packed_format(h->weight_bits));
+        packed_bytes(p, h->dtype, (int64_t)sizeof h->dtype);
         packed_say(p, ", this program's ");
-        return packed_again(p, packed_format(m->weight_bits));
+        return packed_again(p, m->dtype);
     }
     packed_say(p, "made for another form of '");
     packed_say(p, m->name);

@@ -7,14 +7,14 @@
 /* The head of model.weights: one page, then the packed weights, then the
  * vocabularies, each at a multiple of 64 bytes.                             */
 struct attn_packed_header {
-    char magic[8];     /* "ATTNCW02" */
+    char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of all that follows in this page */
     uint64_t contents; /* of all behind the page; 0: of a file that
                           is inside a program, which has no hash */
     uint64_t hash;     /* weights_hash of the model it is for */
     int64_t bytes;     /* of the whole file */
     int64_t weights_at, weights_bytes;
-    int64_t weight_bits;                         /* as the model's */
+    char dtype[8];                               /* of most matrices: "f32" */
     int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
     char name[136];  /* of the model */

@@ -25,9 +25,8 @@ static struct attn_packed_header head_of(const PackedModel *m, const Section *s)
 {
     const PackList *p = m->list;
     struct attn_packed_header head = {
-        .magic = { 'A', 'T', 'T', 'N', 'C', 'W', '0', '2' },
+        .magic = { 'A', 'T', 'T', 'N', 'C', 'W', '0', '3' },
         .hash = p->hash,
-        .weight_bits = p->weight_bits,
         .weights_at = ATTN_PACKED_PAGE,
         .weights_bytes = p->bytes,
         .source_vocab_bytes = s[1].bytes,
@@ -39,6 +38,7 @@ static struct attn_packed_header head_of(const PackedModel *m, const Section *s)
     end += aligned(s[1].bytes);
     head.target_vocab_at = s[2].bytes ? end : 0;
     head.bytes = end + aligned(s[2].bytes);
+    snprintf(head.dtype, sizeof head.dtype, "%s", p->dtype ? p->dtype : "");
     snprintf(head.name, sizeof head.name, "%s", p->name ? p->name : "");
     return head;
 }

@@ -174,17 +174,20 @@ static unsigned char *panel_of(const Way *w, const LaneRange *lanes)
          + column * dtype_column_bytes(item->dtype, item->k);
 }
 
-/* Lines of a column's 4 bytes, then those of a byte: int4's steps, offsets. */
+/* Lines of a column's 4 bytes; behind those of all that is packed together
+ * those of a byte: int4's steps, offsets.                                   */
 static void put_lines(void *way, const LaneRange *lanes, int64_t k,
-                      const unsigned char *lines)
+                      const unsigned char *from)
 {
     const Way *w = way;
     const Dtype dtype = w->from.item->dtype;
-    const int64_t bytes = group_bytes(dtype);
-    const int64_t fours = bytes / (4 * ATTN_GROUP) * (4 * ATTN_GROUP);
-    unsigned char *to = panel_of(w, lanes) + k / ATTN_GROUP * bytes;
-    put_lanes(to, lines, lanes, fours, 4);
-    put_lanes(to + fours, lines + fours, lanes, bytes - fours, 1);
+    const GroupBytes bytes = group_bytes(dtype);
+    const int64_t all = dtype_stored(dtype, 1), in = k % all / ATTN_GROUP;
+    unsigned char *to = panel_of(w, lanes)
+                      + k / all * all / ATTN_GROUP * (bytes.fours + bytes.ones);
+    put_lanes(to + in * bytes.fours, from, lanes, bytes.fours, 4);
+    put_lanes(to + all / ATTN_GROUP * bytes.fours + in * bytes.ones,
+              from + bytes.fours, lanes, bytes.ones, 1);
 }
 
 static void put_scales(void *way, const LaneRange *lanes, const float *scale,
@@ -195,8 +198,9 @@ static void put_scales(void *way, const LaneRange *lanes, const float *scale,
     float scales[ATTN_PANEL];
     int32_t sums[ATTN_PANEL];
     unsigned char *to = panel_of(w, lanes)
-                      + dtype_stored(item->dtype, item->k) / ATTN_GROUP
-                            * group_bytes(item->dtype);
+                      + ATTN_PANEL
+                            * (dtype_column_bytes(item->dtype, item->k)
+                               - dtype_column_bytes(item->dtype, 0));
     for (int i = 0; i < ATTN_PANEL; i++) {
         scales[i] = item->scaled ? scale[i] * item->scale : scale[i];
         sums[i] = -128 * total[i];

@@ -233,8 +233,8 @@ typedef struct {
     const char *name; /* of the model; NULL: it has none */
     PackItem *item;
     int64_t count;
-    int64_t bytes;       /* of the packed weights */
-    int64_t weight_bits; /* of a number in most matrices: 32 .. */
+    int64_t bytes;     /* of the packed weights */
+    const char *dtype; /* of most matrices, in 7 letters at most: "f32" .. */
     uint64_t hash;
 } PackList;
 

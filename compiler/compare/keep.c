@@ -9,10 +9,8 @@
 
 /* What has more bits, and loses less. */
 static const Dtype more_bits[Dtypes] = {
-    [DtypeF32] = DtypeF32,
-    [DtypeBf16] = DtypeF32,
-    [DtypeInt8] = DtypeF32,
-    [DtypeInt4] = DtypeInt8,
+    [DtypeF32] = DtypeF32,   [DtypeBf16] = DtypeF32,     [DtypeInt8] = DtypeF32,
+    [DtypeInt4] = DtypeInt8, [DtypeInt4g64] = DtypeInt4,
 };
 
 typedef struct { /* a matrix in more bits */

@@ -49,14 +49,14 @@ bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t)
         return true;
     while (t->nr * column > CopyBytes)
         t->nr -= ATTN_PANEL;
-    return p->ep.dtype == DtypeInt4;
+    return dtype_shared(p->ep.dtype) > 0;
 }
 
-const char *copies_kernel(const Product *p)
+const char *copies_kernel(Gen *g, const Product *p)
 {
-    return !p->ep.wide          ? "unpack_int4"
-         : p->from == DtypeInt4 ? "widen_int4"
-                                : "widen_int8";
+    return use_kernel(g->kernels, arena_printf(g->a, "%s_%s",
+                                               p->ep.wide ? "widen" : "unpack",
+                                               dtype_word[p->from]));
 }
 
 void put_copies(Gen *g, const Product *p, int nr)
@@ -68,7 +68,7 @@ void put_copies(Gen *g, const Product *p, int nr)
     put(e, "_Alignas(64) int8_t copy[$bytes];\n"
            "\n"
            "for (int64_t i = 0; i < $wide; i += 16) {\n");
-    put_call(e, use_kernel(g->kernels, copies_kernel(p)),
+    put_call(e, copies_kernel(g, p),
              arena_printf(g->a, "copy + i * %lld, w + (j + i) * %lld, %lld",
                           (long long)p->column, (long long)p->packed,
                           (long long)p->k),

@@ -101,7 +101,7 @@ static void need_of_sums(Kernels *k, TileKey key)
     static const char *const dots[] = { "v_dot", "v_spread", NULL };
     static const char *const wide[] = { "v_dot_wide", "v_spread", NULL };
     const bool vectors = key.width > 1;
-    bool four = key.dtype == DtypeInt4;
+    bool four = dtype_shared(key.dtype) > 0;
     const bool bytes = key.arithmetic != ArithmeticF32;
     if (vectors)
         need_all(k, vector);
@@ -115,7 +115,7 @@ static void need_of_sums(Kernels *k, TileKey key)
     }
     need(k, "float_at");
     if (!vectors) {
-        need(k, four ? "int4_at" : "int8_at");
+        need(k, arena_printf(k->arena, "%s_at", dtype_word[key.dtype]));
         return;
     }
     need_all(k, words);

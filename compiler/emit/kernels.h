@@ -19,7 +19,7 @@ typedef struct {
     int epilogue;   /* EpBias .. */
     Activation act; /* EpAct: which one */
     bool wide;      /* int8 in 16 bits: copies */
-    bool groups;    /* int4: sums of a group, then times its step; see
+    bool groups;    /* int4: sums of 32 k, then times their step; see
                        use_tile(), which decides */
     int width;
     bool prebuilt; /* one of attnc's own, for code of libtcc: of whatever width,
@@ -47,14 +47,14 @@ typedef struct {
  * order, one FMA each, for every output on its own lane: the same bits for
  * every mr, nr, width and compiler.
  *
- * Of integers (int8, int4) b is panels of bytes with all that is in them, ldb
- * bytes apart (formats.h; -128 times the sum of a column is of all that is
- * stored, also behind k). R is float, and each output the sum over k of FMAs
- * with the integers, times its column's scale; or, in arithmetic of integers, R
- * is uint8_t, rows as quantize_rows_int8 or _int15 make them, lda bytes apart
- * (64-byte aligned), and an output is float(sum) * (row's scale * column's), of
- * int15 fma(128, float(sum of the high ones), float(sum of the low ones)) for
- * float(sum). They never start from C, and have the whole sum.
+ * Of integers (int8, int4, int4g64) b is panels of bytes with all that is in
+ * them, ldb bytes apart (formats.h; -128 times the sum of a column is of all
+ * that is stored, also behind k). R is float, and each output the sum over k of
+ * FMAs with the integers, times its column's scale; or, in arithmetic of
+ * integers, R is uint8_t, rows as quantize_rows_int8 or _int15 make them, lda
+ * bytes apart (64-byte aligned), and an output is float(sum) * (row's scale *
+ * column's), of int15 fma(128, float(sum of the high ones), float(sum of the
+ * low ones)) for float(sum). They never start from C, and have the whole sum.
  *
  * Wide ones have copies of int8 and of such rows, in which each four bytes are
  * the even two in 16 bits, then the odd two: dtype is int8, R uint8_t.       */

@@ -7,7 +7,7 @@
 
 enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
 
-_Static_assert(PrebuiltKinds == 14,
+_Static_assert(PrebuiltKinds == 17,
                "kernels/products.c has `tiles` of so many");
 
 static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
@@ -62,7 +62,7 @@ static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
 /* The table that kernels/products.c reads. */
 static void emit_tiles(Arena *a, Emit *e, const Target *t)
 {
-    put(e, "static tile *const tiles[14][2][16][4] = {\n");
+    put(e, "static tile *const tiles[17][2][16][4] = {\n");
     for (int kind = 0; kind < PrebuiltKinds; kind++)
         for (int adds = 0; adds < 2; adds++)
             if (is_tile(t, kind, adds))

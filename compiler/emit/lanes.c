@@ -6,10 +6,10 @@ enum { MostRegisters = 32 }; /* of any machine: more sums are in memory */
 
 const char *number_type(Dtype d)
 {
-    return d == DtypeInt8 ? "int8_t"
-         : d == DtypeInt4 ? "uint8_t"
-         : d == DtypeBf16 ? "uint16_t"
-                          : "float";
+    return d == DtypeInt8  ? "int8_t"
+         : dtype_shared(d) ? "uint8_t"
+         : d == DtypeBf16  ? "uint16_t"
+                           : "float";
 }
 
 const char *rows_type(Arithmetic a)
@@ -118,15 +118,17 @@ void put_lanes(Emit *e, TileKey k, int i, const char *block)
 
 const char *tile_prefetch(TileKey k)
 {
-    return k.dtype == DtypeInt4 && k.mr < FewIntegerRows ? "v_prefetch_near"
-                                                         : "v_prefetch";
+    return dtype_shared(k.dtype) && k.mr < FewIntegerRows ? "v_prefetch_near"
+                                                          : "v_prefetch";
 }
 
-/* In number_type(), from a line to the next: lines of int4 have steps behind
- * every eight of them.                                                      */
+/* In number_type(), from a line to the next: of int4 one in eight or sixteen is
+ * of steps.                                                                 */
 static int prefetched_step(Dtype d)
 {
-    return d == DtypeInt4 ? 72 : d == DtypeInt8 ? 64 : 16;
+    if (dtype_shared(d))
+        return 64 + 256 / (int)dtype_shared(d);
+    return d == DtypeInt8 ? 64 : 16;
 }
 
 /* One line each of two panels: more would be in the way of what is computed.

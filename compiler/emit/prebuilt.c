@@ -9,10 +9,11 @@ static void put_copied(Gen *g, const Product *p)
         prebuilt_kind(p->ep.dtype, p->ep.arithmetic, p->ep.wide));
     let(e, "rows", "%d", p->rows);
     let(e, "line", "%lld", (long long)p->line);
+    let(e, "shared", "%lld", (long long)dtype_shared(p->from));
     let(e, "nr", "%d", p->t->nr);
     let(e, "panel", "%lld", (long long)(ATTN_PANEL * p->column));
     put(e, "    .copied_kind = $kind, .copied_nr = $nr,\n"
-           "    .copied_panel = $panel,\n"
+           "    .copied_panel = $panel, .copied_shared = $shared,\n"
            "    .copied_rows = $rows, .copied_line = $line,\n");
 }
 

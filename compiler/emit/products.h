@@ -90,7 +90,7 @@ const char *need_matmul(Gen *g, int node);
  * False: it is multiplied as it is, or has columns that are too long. *t: its
  * tiling.                                                                    */
 bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t);
-const char *copies_kernel(const Product *p); /* what makes a panel's */
+const char *copies_kernel(Gen *g, const Product *p); /* what makes a panel's */
 /* Makes copies of columns j .. j + nr - 1, at `copy`. */
 void put_copies(Gen *g, const Product *p, int nr);
 /* Calls `product`, a function for wide rows, with some of them at a time. ep:

@@ -27,7 +27,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "output_columns", "%lld", (long long)out.dim[1].c);
     let(e, "output_pooled", "%d", out.dim[0].sym == SymS);
     let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
-    let(e, "weight_bits", "%lld", (long long)p->pack.weight_bits);
+    let(e, "dtype", "%s", p->pack.dtype);
     let(e, "model", "%s_model", p->prefix);
     let(e, "options", "%s_options", p->prefix);
     let(e, "hash", "0x%016llxull", (unsigned long long)p->pack.hash);
@@ -80,7 +80,7 @@ static void emit_model_struct(Gen *g, Emit *e)
            "    .output_columns = $output_columns,\n"
            "    .output_pooled = $output_pooled,\n"
            "    .weights_bytes = $weights_bytes,\n"
-           "    .weight_bits = $weight_bits,\n"
+           "    .dtype = \"$dtype\",\n"
            "    .weights_hash = $hash,\n"
            "    .spec_hash = $spec_hash,\n"
            "    .command =\n"

@@ -21,10 +21,11 @@ static const char *prefetched(Gen *g, Dtype d, int rows)
         return small_m_ahead(d) ? arena_printf(g->a, "b + %d", small_m_ahead(d))
                                 : "b";
     const long long line = panel_column(d, 1), ending = panel_column(d, 0);
+    const long long group = dtype_stored(d, 1);
     return !ending
              ? "b + 16 * k"
-             : arena_printf(g->a, "b + 16 * ((k + 63) / 64 * %lld + %lld)",
-                            line - ending, ending);
+             : arena_printf(g->a, "b + 16 * ((k + %lld) / %lld * %lld + %lld)",
+                            group - 1, group, line - ending, ending);
 }
 
 /* The tile for each number of rows. */

@@ -1,19 +1,25 @@
 /* tile_int.c: the text of tiles of integers. A line of a panel, 64 bytes, is
- * four numbers of each of 16 columns (int8) or eight (int4), a 32-bit lane a
- * column. Rows of floats are multiplied by the numbers as floats, one k after
+ * four numbers of each of 16 columns (int8) or eight (of 4 bits), a 32-bit lane
+ * a column. Rows of floats are multiplied by the numbers as floats, one k after
  * the other; quantised ones by four numbers of a column at once.            */
 #include "emit/lanes.h"
+
+#include <string.h>
 
 enum { FewGroupRows = 2 }; /* planes of rows: more need more registers */
 
 typedef struct {        /* what differs by dtype */
     int numbers;        /* of a column, in a line */
+    const char *groups; /* of 4 bits: where the lines of number g are, .. */
+    const char *steps;  /* .. and steps and offsets */
     const char *scales; /* how far behind b the scales of the columns are */
     const char *number; /* number j of a line, as floats */
     const char *four;   /* numbers j .. j + 3 as bytes */
     const char *one;    /* number i of column l */
 } Line;
 
+#define NUMBER4 "const v $bj = v_number4($line, j, $step, $base);\n"
+#define FOUR4   "const v_int $bj = v_unpack4($line, j, $step, $base);\n"
 static const Line lines[Dtypes] = {
     [DtypeInt8] = { .numbers = 4,
                     .scales = "stored * 16",
@@ -21,12 +27,19 @@ static const Line lines[Dtypes] = {
                     .four = "const v_int $bj = v_load_words($line);\n",
                     .one = "int8_at(b, i, l)" },
     [DtypeInt4] = { .numbers = 8,
+                    .groups = "b + g / 64 * 576 + g % 64 * 8",
+                    .steps = "b + g / 64 * 576 + 512 + g % 64",
                     .scales = "stored * 9",
-                    .number = "const v $bj = v_number4($line, j, $step, "
-                              "$base);\n",
-                    .four = "const v_int $bj = v_unpack4($line, j, $step, "
-                            "$base);\n",
+                    .number = NUMBER4,
+                    .four = FOUR4,
                     .one = "int4_at(b, i, l)" },
+    [DtypeInt4g64] = { .numbers = 8,
+                       .groups = "b + g / 128 * 1088 + g % 128 * 8",
+                       .steps = "b + g / 128 * 1088 + 1024 + g % 128 / 64 * 32",
+                       .scales = "(k + 127) / 128 * 1088",
+                       .number = NUMBER4,
+                       .four = FOUR4,
+                       .one = "int4g64_at(b, i, l)" },
 };
 
 /* A block of text for each accumulator of row i, as put_lanes(), with names of
@@ -61,19 +74,25 @@ static void put_rows(Emit *e, TileKey k, const char *block)
 static void put_places(Emit *e, TileKey k)
 {
     let(e, "scales_at", "%s", lines[k.dtype].scales);
-    put(e, k.wide ? "const int64_t stored = (k + 63) / 64 * 128;\n"
-                  : "const int64_t stored = (k + 63) / 64 * 64;\n");
+    if (k.arithmetic != ArithmeticF32
+        || strstr(lines[k.dtype].scales, "stored"))
+        put(e, k.wide ? "const int64_t stored = (k + 63) / 64 * 128;\n"
+                      : "const int64_t stored = (k + 63) / 64 * 64;\n");
     put(e, "const $number *scales = b + $scales_at;\n"
            "\n");
 }
 
-/* Begins the loop over groups of 32, with their steps and offsets. */
-static void put_groups(Emit *e, TileKey k, const char *end, const char *begin)
+/* Begins the loop over groups of `numbers`, with their steps and offsets. */
+static void put_groups(Emit *e, TileKey k, const char *end, int64_t numbers,
+                       const char *begin)
 {
     let(e, "end", "%s", end);
-    put(e, "for (int64_t g = 0; g < $end; g += 32) {\n"
-           "    const uint8_t *line = b + g / 64 * 576 + g % 64 * 8;\n"
-           "    const uint8_t *steps = b + g / 64 * 576 + 512 + g % 64;\n");
+    let(e, "group", "%lld", (long long)numbers);
+    let(e, "line_at", "%s", lines[k.dtype].groups);
+    let(e, "steps_at", "%s", lines[k.dtype].steps);
+    put(e, "for (int64_t g = 0; g < $end; g += $group) {\n"
+           "    const uint8_t *line = $line_at;\n"
+           "    const uint8_t *steps = $steps_at;\n");
     put_columns(e, k, 0, begin);
 }
 
@@ -114,11 +133,12 @@ static void put_float_lines(Emit *e, TileKey k)
 static void put_float_sums(Emit *e, TileKey k)
 {
     put_rows(e, k, "v $acc = v_splat(0.0f);\n");
-    if (k.dtype == DtypeInt4) {
-        put_groups(e, k, "k",
+    const int64_t shared = dtype_shared(k.dtype);
+    if (shared) {
+        put_groups(e, k, "k", shared,
                    "const v $step = v_step4($steps);\n"
                    "const v $base = v_base4($steps);\n");
-        put(e, "const int64_t end = k - g < 32 ? k : g + 32;\n"
+        put(e, "const int64_t end = k - g < $group ? k : g + $group;\n"
                "int64_t i = g;\n"
                "\n");
         put_float_lines(e, k);
@@ -153,13 +173,13 @@ static void put_dot_step(Emit *e, TileKey k)
     put(e, "v_int x;\n"
            "\n");
     for (int i = 0; i < k.mr; i++) {
-        put_dots(e, k, i, k.dtype == DtypeInt4 ? "a + i + j" : "a + i",
+        put_dots(e, k, i, dtype_shared(k.dtype) ? "a + i + j" : "a + i",
                  k.wide ? "$sum = v_dot_wide($sum, x, $bj);\n"
                         : "$sum = v_dot($sum, x, $bj);\n");
         if (k.arithmetic == ArithmeticInt15)
             put_dots(e, k, i,
-                     k.dtype == DtypeInt4 ? "a + stored + i + j"
-                                          : "a + stored + i",
+                     dtype_shared(k.dtype) ? "a + stored + i + j"
+                                           : "a + stored + i",
                      k.wide ? "$low = v_dot_wide($low, x, $bj);\n"
                             : "$low = v_dot_low($low, x, $bj);\n");
     }
@@ -167,12 +187,13 @@ static void put_dot_step(Emit *e, TileKey k)
 
 static void put_dot_lines(Emit *e, TileKey k)
 {
-    if (k.dtype == DtypeInt4) {
-        put_groups(e, k, "stored",
+    const int64_t shared = dtype_shared(k.dtype);
+    if (shared) {
+        put_groups(e, k, "stored", shared,
                    "const v_int $step = v_steps($steps);\n"
                    "const v_int $base = v_bases($steps);\n");
         put(e, "ROLLED\n"
-               "for (int64_t i = g; i < g + 32; i += 8) {\n");
+               "for (int64_t i = g; i < g + $group; i += 8) {\n");
     } else {
         put(e, "const $number *line = b;\n"
                "\n"
@@ -181,15 +202,15 @@ static void put_dot_lines(Emit *e, TileKey k)
     }
     if (tile_prefetches(k))
         put_prefetch(e, k);
-    if (k.dtype == DtypeInt4)
+    if (shared)
         put(e, "UNROLLED\n"
                "for (int64_t j = 0; j < 8; j += 4) {\n");
     put_dot_step(e, k);
-    if (k.dtype == DtypeInt4)
+    if (shared)
         put(e, "}\n");
     put(e, "line += 64;\n"
            "}\n");
-    if (k.dtype == DtypeInt4)
+    if (shared)
         put(e, "}\n");
 }
 
@@ -245,7 +266,7 @@ static void put_group_sums(Emit *e, TileKey k)
 {
     put(e, "const v_int ones = (v_int){0} + 0x1010101;\n"
            "\n");
-    put_groups(e, k, "stored",
+    put_groups(e, k, "stored", 32, /* more do not fit 16 bits */
                "const v_int $step = v_group_step($steps);\n"
                "const v_int $base = v_group_base($steps);\n");
     put_planes(e, k, "v_int $all = {0};\n", "v_int $part = {0};\n");
@@ -340,7 +361,7 @@ int tile_planes(TileKey k)
 
 bool tile_groups(TileKey k)
 {
-    return k.dtype == DtypeInt4 && k.arithmetic != ArithmeticF32 && k.width > 1
+    return dtype_shared(k.dtype) && k.arithmetic != ArithmeticF32 && k.width > 1
         && k.mr * tile_planes(k) <= FewGroupRows;
 }
 

@@ -140,6 +140,11 @@ static const char *const format_text[Dtypes] = {
         " * each has the four k of one line in its lower halves and those of the\n"
         " * next in its upper ones; a step and an offset of each row for the first\n"
         " * 32 k, then for the others. An integer is (half - 8) step + offset. */\n",
+    [DtypeInt4g64] =
+        "/* int4g64: of 128 k after the other: 16 lines of 64 bytes, of which each\n"
+        " * has the first four of eight k in its lower halves and the others in its\n"
+        " * upper ones; a step and an offset of each row for the first 64 k, then for\n"
+        " * the others. An integer is (half - 8) step + offset. */\n",
 };
 
 /* Is a block of this format among the weights? */

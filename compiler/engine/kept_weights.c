@@ -114,7 +114,6 @@ static CacheKey key_of(const Engine *e)
     buffer_printf(&b, "attnc " ATTNC_VERSION " weights");
     add_number(&b, "format", Format);
     add_number(&b, "plan", (long long)p->hash);
-    add_number(&b, "bits", p->weight_bits);
     add_number(&b, "bytes", p->bytes);
     for (int i = 0; safetensors_file_at(e->file, i); i++)
         add_file(&b, safetensors_file_at(e->file, i));

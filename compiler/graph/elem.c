@@ -3,10 +3,9 @@
 #include "graph/graph.h"
 
 static const Elem elem_of[Dtypes] = {
-    [DtypeF32] = ElemF32,
-    [DtypeBf16] = ElemBf16,
-    [DtypeInt8] = ElemInt8,
-    [DtypeInt4] = ElemInt4,
+    [DtypeF32] = ElemF32,         [DtypeBf16] = ElemBf16,
+    [DtypeInt8] = ElemInt8,       [DtypeInt4] = ElemInt4,
+    [DtypeInt4g64] = ElemInt4g64,
 };
 
 Elem dtype_elem(Dtype d)

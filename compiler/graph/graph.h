@@ -102,9 +102,10 @@ typedef struct {                         /* c: constant, or the bound */
 typedef enum {
     ElemF32,
     ElemI32,
-    ElemBf16, /* weights: this, and the next two */
+    ElemBf16, /* weights: this, and the next three */
     ElemInt8,
     ElemInt4,
+    ElemInt4g64,
     ElemQ8, /* activations of a row as integers, with its scale */
     ElemQ15
 } Elem;

@@ -12,8 +12,8 @@ const char *const sym_name[Syms] = {
 };
 static const char *const elem_name[] = {
     [ElemF32] = "f32",   [ElemI32] = "i32",   [ElemBf16] = "bf16",
-    [ElemInt8] = "int8", [ElemInt4] = "int4", [ElemQ8] = "q8",
-    [ElemQ15] = "q15",
+    [ElemInt8] = "int8", [ElemInt4] = "int4", [ElemInt4g64] = "int4g64",
+    [ElemQ8] = "q8",     [ElemQ15] = "q15",
 };
 static const char *const entry_name[] = {
     [EntryNone] = "constants",

@@ -451,10 +451,9 @@ const ModelGate arithmetic_gates[Arithmetics] = {
     [ArithmeticInt15] = { 0.02, 1e-6, 1e-5 },
 };
 const ModelGate rounding_gates[Dtypes] = {
-    [DtypeF32] = { 1e-4, 1e-10, 1e-9 },
-    [DtypeBf16] = { 0.5, 1e-2, 1e-2 },
-    [DtypeInt8] = { 2, 0.02, 0.5 },
-    [DtypeInt4] = { 8, 1, 4 },
+    [DtypeF32] = { 1e-4, 1e-10, 1e-9 }, [DtypeBf16] = { 0.5, 1e-2, 1e-2 },
+    [DtypeInt8] = { 2, 0.02, 0.5 },     [DtypeInt4] = { 8, 1, 4 },
+    [DtypeInt4g64] = { 8, 1, 4 },
 };
 
 void hold_to(ModelComparison *c, const ModelGate *gate)

@@ -190,10 +190,11 @@ static const struct {
 /* No tile of two origins: nothing, where one of its sizes is given. */
 static void settle_integers(const Target *m, const TaskKey *key, Tiling *by)
 {
+    const Dtype like = dtype_shared(key->dtype) ? DtypeInt4 : key->dtype;
     for (size_t i = 0; i < sizeof integer_tiles / sizeof *integer_tiles; i++)
         if (integer_tiles[i].width == m->width
             && integer_tiles[i].wide == target_widens(m)
-            && integer_tiles[i].dtype == key->dtype
+            && integer_tiles[i].dtype == like
             && integer_tiles[i].arithmetic == key->arithmetic && by->mr == 0
             && by->nr == 0 && m->tile_from != FromOption) {
             by->mr = integer_tiles[i].mr;

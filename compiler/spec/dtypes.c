@@ -110,7 +110,7 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 {
     const SaidDtypes said = said_dtypes(&s->dtype, canonical, readers);
     const SpecDtype *row = said.here ? said.here : said.logits;
-    const bool coarse = s->dtype.usual == DtypeInt4
+    const bool coarse = dtype_shared(s->dtype.usual) > 0
                      && readers & (ReadByLookUp | ReadByLogits);
 
     if (!readers)

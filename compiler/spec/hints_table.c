@@ -144,7 +144,7 @@ const Hint hints[] = {
       "weights in fewer bits are dtype: int8, or int4; by names of weights, "
       "as dtype: {default: int4, encoder.0: int8}" },
     { "group_size q_group_size", NULL, HintNone,
-      "each format has its own groups" },
+      "the groups of dtype: int4 are of 32, those of int4g64 of 64" },
     { "compute_type compute_dtype activation_dtype", "arithmetic", HintValue,
       NULL },
     { "checkpoint weights_file weights_path safetensors", "weights",

@@ -29,8 +29,12 @@ static const char *const specs[] = {
     "d_ff: 70\ndtype: int4\narithmetic: int15\nN: 1\nmax_len: 12\n"
     "vocab: {size: 77}\nnorm: {type: layer, place: pre}\nactivation: relu\n",
     "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 50\n"
-    "dtype: int4\nN: 2\nmax_len: 12\nvocab: {size: 40}\n"
+    "dtype: int4g64\nN: 2\nmax_len: 12\nvocab: {size: 40}\n"
     "norm: {type: layer, place: post}\nactivation: relu\n",
+    "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 130\n"
+    "dtype: {default: int4g64, embedding: int4g64}\narithmetic: int8\nN: 2\n"
+    "max_len: 12\nvocab: {size: 40}\nnorm: {type: rms, place: pre}\n"
+    "activation: gelu\n",
     /* more rows than are copied at once, where they are */
     "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\n"
     "d_ff: 2900\ndtype: int8\narithmetic: int8\nN: 1\nmax_len: 12\n"

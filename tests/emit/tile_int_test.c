@@ -35,7 +35,7 @@ static const TileKey forms[] = {
     { .mr = 3, .nr = 16, .epilogue = EpAny },
     { .mr = 5, .nr = 32, .epilogue = EpBias | EpResidual },
 };
-enum { Forms = sizeof forms / sizeof *forms, Tiles = Forms * 8 };
+enum { Forms = sizeof forms / sizeof *forms, Tiles = Forms * 11 };
 static TileKey tiles[Tiles];
 
 static const LabWay ways[] = {
@@ -65,16 +65,16 @@ static const LabWay ways[] = {
     { NULL, NULL, 0, NULL },
 };
 
-static const char *const kernels[] = { "activate_rows_relu",
-                                       "activate_rows_gelu",
-                                       "activate_rows_gelu_tanh",
-                                       "activate_rows_silu",
-                                       "embed_row_int8",
-                                       "embed_row_int4",
-                                       "unpack_int4",
-                                       NULL };
+static const char *const kernels[] = {
+    "activate_rows_relu",      "activate_rows_gelu",
+    "activate_rows_gelu_tanh", "activate_rows_silu",
+    "embed_row_int8",          "embed_row_int4",
+    "embed_row_int4g64",       "unpack_int4",
+    "unpack_int4g64",          NULL
+};
 static const char *const wide_kernels[] = { "widen_int8", "widen_int4",
-                                            "widen_rows", NULL };
+                                            "widen_int4g64", "widen_rows",
+                                            NULL };
 typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
                       int64_t);
 
@@ -94,7 +94,10 @@ static int64_t stored_of(int64_t k)
 
 static int64_t panel_bytes(Dtype d, int64_t k)
 {
-    return stored_of(k) / 64 * (d == DtypeInt4 ? 576 : 1024) + 128;
+    return 128
+         + (d == DtypeInt4      ? stored_of(k) / 64 * 576
+            : d == DtypeInt4g64 ? (k + 127) / 128 * 1088
+                                : stored_of(k) * 16);
 }
 
 static int random_in(int from, int to)
@@ -127,18 +130,20 @@ static void fill_int8(int64_t k, Fullness full)
         }
 }
 
-/* Group g of column n; what is behind k is anything. */
-static void fill_group(int64_t k, int64_t n, int64_t g, Fullness full)
+/* Group g of column n, of `shared` numbers; what is behind k is anything. */
+static void fill_group(Dtype d, int64_t k, int64_t n, int64_t g, Fullness full)
 {
-    uint8_t *pair = panels + n / 16 * panel_bytes(DtypeInt4, k) + g / 2 * 576;
+    const int64_t shared = d == DtypeInt4 ? 32 : 64, lines = 16 * shared;
+    uint8_t *pair = panels + n / 16 * panel_bytes(d, k) + g / 2 * (lines + 64);
     const int step = number(full, 1, 16);
     const int offset = random_in(8 * step - 127, 127 - 7 * step);
-    pair[512 + g % 2 * 32 + n % 16] = (uint8_t)step;
-    pair[512 + g % 2 * 32 + 16 + n % 16] = (uint8_t)offset;
-    for (int64_t i = 0; i < 32; i++) {
+    pair[lines + g % 2 * 32 + n % 16] = (uint8_t)step;
+    pair[lines + g % 2 * 32 + 16 + n % 16] = (uint8_t)offset;
+    for (int64_t i = 0; i < shared; i++) {
         const int four = number(full, 0, 15);
-        uint8_t *at = pair + g % 2 * 256 + i / 8 * 64 + n % 16 * 4 + i % 4;
-        weight[n][g * 32 + i] = (four - 8) * step + offset;
+        uint8_t *at = pair + g % 2 * lines / 2 + i / 8 * 64 + n % 16 * 4
+                    + i % 4;
+        weight[n][g * shared + i] = (four - 8) * step + offset;
         *at = (uint8_t)(i / 4 % 2 ? *at | four << 4 : four);
     }
 }
@@ -147,9 +152,9 @@ static void fill_panels(Dtype d, int64_t k, Fullness full)
 {
     if (d == DtypeInt8)
         fill_int8(k, full);
-    for (int64_t n = 0; n < Wide && d == DtypeInt4; n++)
-        for (int64_t g = 0; g < stored_of(k) / 32; g++)
-            fill_group(k, n, g, full);
+    for (int64_t n = 0; n < Wide && d != DtypeInt8; n++)
+        for (int64_t g = 0; g < stored_of(k) / (d == DtypeInt4 ? 32 : 64); g++)
+            fill_group(d, k, n, g, full);
     for (int64_t n = 0; n < Wide; n++) {
         uint8_t *end = panels + (n / 16 + 1) * panel_bytes(d, k) - 128;
         int32_t minus = 0;
@@ -388,7 +393,7 @@ static void run_prebuilt(TileKey key)
 
 static void each_pair(void (*run)(TileKey))
 {
-    for (int d = DtypeInt8; d <= DtypeInt4; d++)
+    for (int d = DtypeInt8; d < Dtypes; d++)
         for (int a = ArithmeticF32; a <= ArithmeticInt15; a++)
             run((TileKey){ .dtype = (Dtype)d, .arithmetic = (Arithmetic)a });
     for (int a = ArithmeticInt8; a <= ArithmeticInt15; a++)
@@ -408,8 +413,9 @@ static void look_up(const Lab *l, Dtype d, int64_t k)
 {
     typedef void LookUp(float *, const uint8_t *, int64_t, int64_t, float,
                         const float *);
-    LookUp *f = (LookUp *)lab_function(l, d == DtypeInt8 ? "embed_row_int8"
-                                                         : "embed_row_int4");
+    LookUp *f = (LookUp *)lab_function(l,
+                                       arena_printf(lab_arena, "embed_row_%s",
+                                                    dtype_word[d]));
     const float *position = floats;
     for (int64_t n = 0; n < Wide; n++) {
         const uint8_t *panel = panels + n / 16 * panel_bytes(d, k);
@@ -429,7 +435,7 @@ static void look_up(const Lab *l, Dtype d, int64_t k)
 static void test_look_up(void **state)
 {
     (void)state;
-    for (int d = DtypeInt8; d <= DtypeInt4; d++)
+    for (int d = DtypeInt8; d < Dtypes; d++)
         for (int at = 0; at < Depths; at++) {
             fill_panels((Dtype)d, depths[at], NumbersAny);
             fill_rows(ArithmeticF32, depths[at], NumbersAny);
@@ -441,21 +447,23 @@ static void test_look_up(void **state)
 /* ------------------------------------------------------------ unpacked --- */
 
 /* int4 as int8: what k does not use is anything. */
-static void unpack(const Lab *l, int64_t k)
+static void unpack(const Lab *l, Dtype d, int64_t k)
 {
     typedef void Unpack(int8_t *, const uint8_t *, int64_t);
     static _Alignas(64) int8_t copy[PanelBytes + 1];
     const int64_t stored = stored_of(k);
-    Unpack *f = (Unpack *)lab_function(l, "unpack_int4");
+    Unpack *f = (Unpack *)lab_function(l, arena_printf(lab_arena, "unpack_%s",
+                                                       dtype_word[d]));
     for (int64_t p = 0; p < Wide / 16; p++) {
-        const uint8_t *panel = panels + p * panel_bytes(DtypeInt4, k);
+        const uint8_t *panel = panels + p * panel_bytes(d, k);
         copy[16 * stored + 128] = 77;
         f(copy, panel, k);
         for (int64_t i = 0; i < stored; i++)
             for (int64_t n = 0; n < 16; n++)
                 assert_int_equal(copy[i / 4 * 64 + n * 4 + i % 4],
                                  weight[p * 16 + n][i]);
-        assert_memory_equal(copy + 16 * stored, panel + 9 * stored, 128);
+        assert_memory_equal(copy + 16 * stored, panel + panel_bytes(d, k) - 128,
+                            128);
         assert_int_equal(copy[16 * stored + 128], 77);
     }
 }
@@ -463,11 +471,12 @@ static void unpack(const Lab *l, int64_t k)
 static void test_unpack(void **state)
 {
     (void)state;
-    for (int at = 0; at < Depths; at++) {
-        fill_panels(DtypeInt4, depths[at], (Fullness)(at % Numbers));
-        for (int i = 0; i < n_labs; i++)
-            unpack(&lab[i], depths[at]);
-    }
+    for (int d = DtypeInt4; d <= DtypeInt4g64; d++)
+        for (int at = 0; at < Depths; at++) {
+            fill_panels((Dtype)d, depths[at], (Fullness)(at % Numbers));
+            for (int i = 0; i < n_labs; i++)
+                unpack(&lab[i], (Dtype)d, depths[at]);
+        }
 }
 
 /* Into 16 bits: what the tests above have. */
@@ -479,7 +488,7 @@ static void widen(const Lab *l, Dtype d, Arithmetic a, int64_t k)
     static _Alignas(64) uint8_t panel[WidePanel + 1], rows[High * WideRow];
     const int64_t all = wide_panel_bytes(k);
     const int64_t n = stored_of(k) * (a == ArithmeticInt15 ? 2 : 1);
-    Panel *f = (Panel *)lab_function(l, wide_kernels[d == DtypeInt4]);
+    Panel *f = (Panel *)lab_function(l, wide_kernels[d - DtypeInt8]);
     for (int64_t p = 0; p < Wide / 16; p++) {
         panel[all] = 77;
         f(panel, panels + p * panel_bytes(d, k), k);
@@ -501,9 +510,9 @@ static void test_widen(void **state)
     (void)state;
     int widened = 0;
     for (int at = 0; at < Depths; at++)
-        for (int way = 0; way < 4; way++) {
-            const TileKey key = { .dtype = way % 2 ? DtypeInt4 : DtypeInt8,
-                                  .arithmetic = way / 2 ? ArithmeticInt15
+        for (int way = 0; way < 6; way++) {
+            const TileKey key = { .dtype = (Dtype)(DtypeInt8 + way % 3),
+                                  .arithmetic = way / 3 ? ArithmeticInt15
                                                         : ArithmeticInt8,
                                   .wide = true };
             fill_both(key, depths[at], (Fullness)(at % Numbers), NumbersAny);

@@ -25,7 +25,7 @@ static const struct attn_model model = {
     .bind = bind,
     .bound_bytes = ATTN_PACKED_TEXT,
     .weights_bytes = 192,
-    .weight_bits = 32,
+    .dtype = "f32",
     .weights_hash = 0x1234567890abcdefu,
     .source_vocab = 3,
     .target_vocab = 4,
@@ -36,12 +36,12 @@ static void seal(char *file, size_t n, bool other)
 {
     struct attn_packed_header h;
     memcpy(&h, file, sizeof h);
-    memcpy(h.magic, "ATTNCW02", sizeof h.magic);
+    memcpy(h.magic, "ATTNCW03", sizeof h.magic);
     h.bytes = (int64_t)n;
     if (!other) {
         h.hash = model.weights_hash;
         h.weights_bytes = model.weights_bytes;
-        h.weight_bits = model.weight_bits;
+        memcpy(h.dtype, "f32", sizeof "f32");
     }
     if (n >= ATTN_PACKED_PAGE)
         h.contents = attn_hash(file + ATTN_PACKED_PAGE,

@@ -40,7 +40,7 @@ static void quantize_tensor(const Safetensors *s, const Tensor *t)
         return;
     item.rows = t->dim[0];
     item.k = t->dim[1];
-    for (int d = DtypeInt8; d <= DtypeInt4; d++) {
+    for (int d = DtypeInt8; d < Dtypes; d++) {
         item.dtype = (Dtype)d;
         weights_integers(&item, s, 0, w, scale);
         for (int64_t i = 0; i < t->elements; i++)

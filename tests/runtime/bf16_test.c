@@ -207,22 +207,19 @@ static void the_oracle_has_the_rounded(void **state)
 static void another_format_is_refused(void **state)
 {
     static const char page[ATTN_PACKED_PAGE + 64];
-    static const int64_t bits[Dtypes] = { 32, 16, 8, 4 };
     static _Alignas(64) char image[sizeof page];
     char text[ATTN_PACKED_TEXT], expected[ATTN_PACKED_TEXT];
     (void)state;
     for (int i = 0; i < Dtypes * Dtypes; i++) {
         const int has = i % Dtypes, wants = i / Dtypes;
         PackList list = {
-            .name = "m", .bytes = 64, .hash = 7, .weight_bits = bits[has]
+            .name = "m", .bytes = 64, .hash = 7, .dtype = dtype_word[has]
         };
         const struct attn_model m = { .name = "m",
                                       .weights_bytes = 64,
                                       .command = "attnc compile m.yaml",
                                       .weights_hash = 7,
-                                      .weight_bits = bits[wants] };
-        assert_int_equal((int64_t)(8 * dtype_number_bytes((Dtype)has)),
-                         bits[has]);
+                                      .dtype = dtype_word[wants] };
         assert_int_equal(weights_image(image, &(PackedModel){ .list = &list,
                                                               .packed = page }),
                          sizeof image);

@@ -142,14 +142,14 @@ static void test_other_files(void **state)
     } other[] = {
         { "ATTNCW01",
           "made by another version of attnc: its format is "
-          "ATTNCW01, this program's is ATTNCW02; pack it again: attnc compile "
+          "ATTNCW01, this program's is ATTNCW03; pack it again: attnc compile "
           "g2p-en.yaml" },
-        { "ATTNCW03", "its format is ATTNCW03, this program's is ATTNCW02" },
+        { "ATTNCW04", "its format is ATTNCW04, this program's is ATTNCW03" },
         { "ATTNST02", "not a weights file of attnc: a saved state; pack it" },
         { "\x10\0\0\0\0\0\0\0{",
           "a .safetensors file, which attnc compile "
           "packs; pack it again: attnc compile g2p-en.yaml" },
-        { "attnc: 1", "its first bytes are 'attnc: 1', not 'ATTNCW02'; pack" },
+        { "attnc: 1", "its first bytes are 'attnc: 1', not 'ATTNCW03'; pack" },
         { "\x7f\x45LF\x1b[31m", "its first bytes are '?ELF?[31', not " },
     };
     char was[9];
@@ -181,7 +181,7 @@ static void test_other_models(void **state)
                              "abcdef); pack it again: attnc compile g2p-en."
                              "yaml",
                              (unsigned long long)head()->hash));
-    m.weight_bits = 16;
+    m.dtype = "bf16";
     assert_said(attn_packed_check(&m, file, bytes, 1, said),
                 "its weights are f32, this program's bf16; pack it again");
     m = fits;
@@ -311,7 +311,7 @@ static void test_files_of_others(void)
               "attnc: too short");
     assert_sh(3, "x\n", "head -c 9999 m.weights > x; ./m x", "x: cut short: ");
     assert_sh(3, "x\n", "{ printf ATTNCW01; tail -c +9 m.weights; } > x; ./m x",
-              "its format is ATTNCW01, this program's is ATTNCW02; pack it");
+              "its format is ATTNCW01, this program's is ATTNCW03; pack it");
 }
 
 /* When it is opened, behind 32 answers, and of a state: the program says it

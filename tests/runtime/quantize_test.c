@@ -13,6 +13,7 @@
 
 #include "runtime/loops.h"
 #include "runtime/pool.h"
+#include "support/deviates.h"
 #include "support/scratch.h"
 
 enum { Most = 1 << 18, Bytes = 1 << 20 };
@@ -20,36 +21,6 @@ static float given[Most], turned[Most], read_back[Most];
 static int8_t integer[Most];
 static float scale[Most];
 static _Alignas(64) unsigned char block[Bytes], other[Bytes];
-static uint64_t random_ = 1;
-
-static double uniform(void) /* 0 to 1, xorshift */
-{
-    random_ ^= random_ << 13;
-    random_ ^= random_ >> 7;
-    random_ ^= random_ << 17;
-    return (double)(random_ >> 11) * 0x1p-53;
-}
-
-static int64_t below(int64_t n)
-{
-    return (int64_t)(uniform() * (double)n);
-}
-
-static double gaussian(void)
-{
-    const double u = uniform() + 0x1p-60;
-    return sqrt(-2 * log(u)) * cos(6.283185307179586 * uniform());
-}
-
-static double student(void) /* of 5 degrees of freedom */
-{
-    double squares = 0;
-    for (int i = 0; i < 5; i++) {
-        const double g = gaussian();
-        squares += g * g;
-    }
-    return gaussian() / sqrt(squares / 5);
-}
 
 static void fill(int64_t n, double (*deviate)(void))
 {
@@ -58,15 +29,26 @@ static void fill(int64_t n, double (*deviate)(void))
 }
 
 /* ------------------------------------------------------- the definition --- */
+/* Numbers that share a step: two such groups are packed together. */
+static int64_t shared(const PackItem *item)
+{
+    return item->dtype == DtypeInt4g64 ? 64 : 32;
+}
+
 static int64_t stored(const PackItem *item)
 {
-    return (item->k + 63) / 64 * 64;
+    const int64_t pair = 2 * shared(item);
+    return (item->k + pair - 1) / pair * pair;
+}
+
+static int64_t pair_bytes(const PackItem *item)
+{
+    return item->dtype == DtypeInt8 ? 1024 : 16 * shared(item) + 64;
 }
 
 static int64_t panel_bytes(const PackItem *item)
 {
-    const int64_t groups = stored(item) / 64;
-    return groups * (item->dtype == DtypeInt8 ? 1024 : 576) + 128;
+    return stored(item) / (2 * shared(item)) * pair_bytes(item) + 128;
 }
 
 static int64_t block_bytes(const PackItem *item)
@@ -83,11 +65,11 @@ static int integer_at(const PackItem *item, int64_t column, int64_t k)
         const unsigned byte = panel[k / 4 * 64 + lane * 4 + k % 4];
         return byte < 128 ? (int)byte : (int)byte - 256;
     }
-    const unsigned char *pair = panel + k / 64 * 576;
-    const int64_t half = k % 64 / 32, four = k % 32 / 4;
+    const int64_t n = shared(item), half = k / n % 2, four = k % n / 4;
+    const unsigned char *pair = panel + k / (2 * n) * pair_bytes(item);
     const unsigned char both =
-        pair[half * 256 + four / 2 * 64 + lane * 4 + k % 4];
-    const unsigned char *end = pair + 512 + half * 32;
+        pair[half * 8 * n + four / 2 * 64 + lane * 4 + k % 4];
+    const unsigned char *end = pair + 16 * n + half * 32;
     const unsigned offset = end[16 + lane];
     const int nibble = four % 2 ? both >> 4 : both & 15;
     return (nibble - 8) * end[lane]
@@ -101,18 +83,20 @@ static void end_at(const PackItem *item, int64_t column, int64_t at, void *x)
     memcpy(x, block + panel - 128 + at + column % 16 * 4, 4);
 }
 
-/* Steps and offsets of int4's groups are such that every nibble is good. */
+/* Steps and offsets of groups are such that every nibble is good. */
 static void assert_group(const PackItem *item, int64_t column, int64_t k)
 {
+    const int64_t n = shared(item);
     const unsigned char *end = block + column / 16 * panel_bytes(item)
-                             + k / 64 * 576 + 512 + k % 64 / 32 * 32
-                             + column % 16;
+                             + k / (2 * n) * pair_bytes(item) + 16 * n
+                             + k / n % 2 * 32 + column % 16;
     const int step = end[0], offset = end[16] < 128 ? end[16] : end[16] - 256;
     assert_in_range(step, 1, 16);
     assert_true(offset - 8 * step >= -127 && offset + 7 * step <= 127);
 }
 
-static const Dtype formats[] = { DtypeInt8, DtypeInt4 };
+static const Dtype formats[] = { DtypeInt8, DtypeInt4, DtypeInt4g64 };
+enum { Formats = sizeof formats / sizeof *formats };
 
 static Safetensors *file_of(const float *x, int64_t rows, int64_t k)
 {
@@ -165,7 +149,7 @@ static void assert_block(const PackItem *item, const Safetensors *s)
             const int w = integer_at(item, column, k);
             sum += w;
             assert_true(w >= -127 && w <= 127);
-            if (is_item && item->dtype == DtypeInt4)
+            if (is_item && item->dtype != DtypeInt8)
                 assert_group(item, column, k);
             if (!is_item || (k >= item->k && item->dtype == DtypeInt8))
                 assert_int_equal(w, 0);
@@ -254,7 +238,7 @@ static void int4_group(const double *u, int64_t n, double *w)
     double best = INFINITY;
     for (int step = 1; step <= 16; step++)
         for (int offset = 8 * step - 127; offset <= 127 - 7 * step; offset++) {
-            double v[32], error = 0;
+            double v[64], error = 0;
             for (int64_t k = 0; k < n; k++) {
                 const double q = nearbyint((u[k] - offset) / step);
                 v[k] = fmin(fmax(q, -8), 7) * step + offset;
@@ -266,13 +250,13 @@ static void int4_group(const double *u, int64_t n, double *w)
         }
 }
 
-static double int4_error(const float *x, int64_t n)
+static double int4_error(const float *x, int64_t n, int64_t group)
 {
     static double u[Most], w[Most];
     for (int64_t k = 0; k < n; k++)
         u[k] = (double)x[k] * 127 / largest(x, n);
-    for (int64_t k = 0; k < n; k += 32)
-        int4_group(u + k, n - k < 32 ? n - k : 32, w + k);
+    for (int64_t k = 0; k < n; k += group)
+        int4_group(u + k, n - k < group ? n - k : group, w + k);
     return least_error(x, w, n);
 }
 
@@ -300,16 +284,16 @@ static void errors_are_least(void **state)
                         <= 1.0001 * int8_error(x, k) + 1e-12 * squares(x, k));
         }
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 10; i++) {
         const int64_t k = 1 + below(300), rows = 3;
         double found = 0, best = 0;
         fill(rows * k, i % 2 ? student : gaussian);
-        quantize_given(DtypeInt4, rows, k);
+        quantize_given(i < 6 ? DtypeInt4 : DtypeInt4g64, rows, k);
         for (int64_t r = 0; r < rows; r++) {
             const float *x = given + r * k, *y = read_back + r * k;
             assert_best_scale(x, y, k);
             found += squared_error(x, y, k);
-            best += int4_error(x, k);
+            best += int4_error(x, k, i < 6 ? 32 : 64);
         }
         assert_true(found >= best * 0.9 && found <= best * 1.15);
     }
@@ -319,12 +303,13 @@ static void errors_are_least(void **state)
 static void noise_is_low(void **state)
 {
     enum { Rows = 64, K = 2048 };
-    static const double least[2][2] = { { 41.3, 22.4 }, { 33.0, 21.0 } };
+    static const double least[2][Formats] = { { 41.3, 22.4, 21.3 },
+                                              { 33.0, 21.0, 19.5 } };
     (void)state;
     for (int heavy = 0; heavy < 2; heavy++) {
         random_ = 11;
         fill(Rows * K, heavy ? student : gaussian);
-        for (int f = 0; f < 2; f++) {
+        for (int f = 0; f < Formats; f++) {
             quantize_given(formats[f], Rows, K);
             const double noise = squared_error(given, read_back, Rows * K);
             const double db = 10 * log10(squares(given, Rows * K) / noise);
@@ -391,7 +376,7 @@ static void small_matrices(void **state)
     random_ = 7;
     for (int a = 0; a < Sizes; a++)
         for (int b = 0; b < Sizes; b++)
-            for (int f = 0; f < 2; f++) {
+            for (int f = 0; f < Formats; f++) {
                 const int64_t rows = sizes[a], k = sizes[b];
                 fill(rows * k, gaussian);
                 quantize_given(formats[f], rows, k);
@@ -413,7 +398,7 @@ static void hard_columns(void **state)
     enum { Sizes = sizeof sizes / sizeof *sizes };
     (void)state;
     random_ = 8;
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < Formats; f++) {
         const double steps = f ? 7.5 : 127;
         for (int64_t r = 0; r < Sizes; r++)
             for (int64_t k = 0; k < K; k++)
@@ -444,7 +429,7 @@ static void bad_numbers_stay_alone(void **state)
     static const float bad[] = { NAN, INFINITY, -INFINITY };
     (void)state;
     random_ = 9;
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < Formats; f++) {
         fill(Rows * K, gaussian);
         const PackItem item = item_of(formats[f], Rows, K);
         Safetensors *s = file_of(given, Rows, K);
@@ -477,7 +462,7 @@ static void ways_are_alike(void **state)
     random_ = 10;
     for (int i = 0; i < 60; i++) {
         const int64_t rows = 1 + below(200), k = 1 + below(i % 4 ? 300 : 1200);
-        PackItem item = item_of(formats[i % 2], rows, k);
+        PackItem item = item_of(formats[i % Formats], rows, k);
         item.first = below(2) * below(40);
         item.scaled = below(2);
         item.scale = 0.3f;
@@ -511,7 +496,7 @@ static void items_share_a_block(void **state)
     enum { K = 130, Items = 3 };
     static const int64_t rows[Items] = { 21, 5, 40 };
     (void)state;
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < Formats; f++) {
         PackItem item[Items];
         static const char *const names[] = { "a", "b", "c" };
         int64_t first = 0;
@@ -562,15 +547,17 @@ static void loops_are_alike(void **state)
             memset(most[1], 0, sizeof most[1]);
             l[1]->largest(given, Stride, n, most[1]);
             assert_memory_equal(most[0], most[1], sizeof most[0]);
-            for (int f = 0; f < 3; f++) {
+            for (int f = 0; f < 4; f++) {
                 memset(lines, 0, sizeof lines);
                 memset(sums, 0, sizeof sums);
                 for (int k = 0; k < 2; k++)
-                    if (f == 2)
+                    if (f == 0)
                         l[k]->int8_sums(given, Stride, n, &step, &sums[k]);
+                    else if (f == 1)
+                        l[k]->int8(given, Stride, n, &step, lines[k], &sums[k]);
                     else
-                        (f ? l[k]->int4 : l[k]->int8)(given, Stride, n, &step,
-                                                      lines[k], &sums[k]);
+                        l[k]->int4(given, Stride, n, &step, f == 2 ? 32 : 64,
+                                   lines[k], &sums[k]);
                 assert_memory_equal(lines[0], lines[1], sizeof lines[0]);
                 if (i % 10) /* NaNs have bits of their own */
                     assert_memory_equal(&sums[0], &sums[1], sizeof *sums);

@@ -306,7 +306,7 @@ static void saves_packed_weights(void **state)
     assert_true(file_map(&f, path, &why));
     struct attn_packed_header h;
     memcpy(&h, f.at, sizeof h);
-    assert_memory_equal(h.magic, "ATTNCW02", 8);
+    assert_memory_equal(h.magic, "ATTNCW03", 8);
     assert_string_equal(h.name, "tiny");
     assert_true(h.hash == list.hash);
     assert_true(h.page == XXH64(f.at + 16, 4096 - 16, 0));
@@ -339,11 +339,13 @@ static void saves_packed_weights(void **state)
 static void saves_without_vocabularies(void **state)
 {
     (void)state;
-    PackList list = { .bytes = 64, .hash = 7 };
+    PackList list = { .bytes = 64, .dtype = "f32", .hash = 7 };
     const float packed[16] = { 1, 2, 3 };
-    struct attn_model m = {
-        .name = "tiny", .command = "", .weights_bytes = 64, .weights_hash = 7
-    };
+    struct attn_model m = { .name = "tiny",
+                            .command = "",
+                            .weights_bytes = 64,
+                            .dtype = "f32",
+                            .weights_hash = 7 };
     char text[ATTN_PACKED_TEXT];
     Fault why;
     const char *path = scratch_path("model.weights");

@@ -45,7 +45,7 @@ static void a_word_is_for_all(void **state)
         snprintf(set, sizeof set, "dtype=%s,positions=learned", dtype_word[d]);
         for (int i = 0; i < 7; i++)
             expect(good, set, matrices[i],
-                   d == DtypeInt4 && i > 3 ? "int8" : dtype_word[d]);
+                   d >= DtypeInt4 && i > 3 ? "int8" : dtype_word[d]);
         for (int i = 0; i < 4; i++)
             expect(good, set, others[i], "f32");
     }
@@ -91,6 +91,7 @@ static void tied_tables(void **state)
 #define TIED "embedding.tie=[source,target,logits],"
     (void)state;
     expect(good, TIED "dtype=int4", "target.weight", "int8");
+    expect(good, TIED "dtype=int4g64", "target.weight", "int8");
     expect(good, TIED "dtype=int4,dtype.logits=f32", "target.weight", "f32");
     expect(good, TIED "dtype=int8,dtype.embedding=int4", "target.weight",
            "int4");
@@ -203,6 +204,9 @@ static const struct {
     { DtypeInt4, "f32", NULL },
     { DtypeInt4, "int8", NULL },
     { DtypeInt4, "int15", NULL },
+    { DtypeInt4g64, "f32", NULL },
+    { DtypeInt4g64, "int8", NULL },
+    { DtypeInt4g64, "int15", NULL },
 };
 
 static void every_pair(void **state)

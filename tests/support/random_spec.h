@@ -75,9 +75,10 @@ static inline bool has_target(const RandomSpec *r)
  * in six has other bits for what would be merged with its neighbours.       */
 static inline void random_dtype(RandomSpec *r)
 {
-    static const char *const few[] = { "bf16", "int8", "bf16", "int4" };
+    static const char *const few[] = { "bf16", "int8", "bf16", "int4",
+                                       "int4g64" };
     static const char *const arithmetic[] = { "f32", "int8", "int15" };
-    const char *word = pick(r, 3) ? "f32" : few[pick(r, 4)];
+    const char *word = pick(r, 3) ? "f32" : few[pick(r, 5)];
     const char *key = arena_printf(r->arena, "%s.0.%s",
                                    r->kind == KindDecoder ? "decoder"
                                                           : "encoder",

@@ -119,24 +119,44 @@ INLINE void v_store_words(void *p, v_int x)
     *(v_words *)p = x;
 }
 
-//: kernel unpack_int4 needs: v_unpack4 v_store_words copy_bytes
+//: unpack_lines needs: v_unpack4 v_store_words
+/* 32 k of a panel of int4, from a line on, as int8. */
+static void unpack_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
+{
+    for (int64_t c = 0; c < 16; c += W) {
+        const v_int steps = v_steps(step + c), bases = v_bases(step + c);
+        for (int64_t i = 0; i < 4; i++) {
+            const uint8_t *four = line + i * 64 + c * 4;
+            int8_t *two = to + i * 128 + c * 4;
+            v_store_words(two, v_unpack4(four, 0, steps, bases));
+            v_store_words(two + 64, v_unpack4(four, 4, steps, bases));
+        }
+    }
+}
+
+//: kernel unpack_int4 needs: unpack_lines copy_bytes
 /* A panel of int4 as one of int8. */
 static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
 {
     const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t g = 0; g < stored; g += 32)
-        for (int64_t c = 0; c < 16; c += W) {
-            const uint8_t *line = panel + g / 64 * 576 + g % 64 * 8 + c * 4;
-            const uint8_t *step = panel + g / 64 * 576 + 512 + g % 64 + c;
-            const v_int steps = v_steps(step), bases = v_bases(step);
-            for (int64_t i = 0; i < 32; i += 8) {
-                int8_t *two = to + (g + i) * 16 + c * 4;
-                v_store_words(two, v_unpack4(line, 0, steps, bases));
-                v_store_words(two + 64, v_unpack4(line, 4, steps, bases));
-                line += 64;
-            }
-        }
+    for (int64_t g = 0; g < stored; g += 32) {
+        const uint8_t *pair = panel + g / 64 * 576;
+        unpack_lines(to + g * 16, pair + g % 64 * 8, pair + 512 + g % 64);
+    }
     copy_bytes(to + stored * 16, panel + stored * 9, 128);
+}
+
+//: kernel unpack_int4g64 needs: unpack_lines copy_bytes
+/* The same of int4 with a step for 64 k. */
+static void unpack_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t g = 0; g < stored; g += 32) {
+        const uint8_t *pair = panel + g / 128 * 1088;
+        unpack_lines(to + g * 16, pair + g % 128 * 8,
+                     pair + 1024 + g % 128 / 64 * 32);
+    }
+    copy_bytes(to + stored * 16, panel + (k + 127) / 128 * 1088, 128);
 }
 
 //: v_put_wide when: wide needs: v_store_words v_halves
@@ -160,24 +180,44 @@ static void widen_int8(int8_t *to, const int8_t *panel, int64_t k)
     copy_bytes(to + stored * 32, panel + stored * 16, 128);
 }
 
-//: kernel widen_int4 when: wide needs: v_unpack4 v_put_wide copy_bytes
+//: widen_lines when: wide needs: v_unpack4 v_put_wide
+/* 32 k of a panel of int4, from a line on, as int8 in 16 bits. */
+static void widen_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
+{
+    for (int64_t c = 0; c < 16; c += W) {
+        const v_int steps = v_steps(step + c), bases = v_bases(step + c);
+        for (int64_t i = 0; i < 4; i++) {
+            const uint8_t *four = line + i * 64 + c * 4;
+            int8_t *two = to + i * 256 + c * 4;
+            v_put_wide(two, v_unpack4(four, 0, steps, bases));
+            v_put_wide(two + 128, v_unpack4(four, 4, steps, bases));
+        }
+    }
+}
+
+//: kernel widen_int4 when: wide needs: widen_lines copy_bytes
 /* A panel of int4 as one of int8 in 16 bits. */
 static void widen_int4(int8_t *to, const uint8_t *panel, int64_t k)
 {
     const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t g = 0; g < stored; g += 32)
-        for (int64_t c = 0; c < 16; c += W) {
-            const uint8_t *line = panel + g / 64 * 576 + g % 64 * 8 + c * 4;
-            const uint8_t *step = panel + g / 64 * 576 + 512 + g % 64 + c;
-            const v_int steps = v_steps(step), bases = v_bases(step);
-            for (int64_t i = 0; i < 32; i += 8) {
-                int8_t *two = to + (g + i) * 32 + c * 4;
-                v_put_wide(two, v_unpack4(line, 0, steps, bases));
-                v_put_wide(two + 128, v_unpack4(line, 4, steps, bases));
-                line += 64;
-            }
-        }
+    for (int64_t g = 0; g < stored; g += 32) {
+        const uint8_t *pair = panel + g / 64 * 576;
+        widen_lines(to + g * 32, pair + g % 64 * 8, pair + 512 + g % 64);
+    }
     copy_bytes(to + stored * 32, panel + stored * 9, 128);
+}
+
+//: kernel widen_int4g64 when: wide needs: widen_lines copy_bytes
+/* The same of int4 with a step for 64 k. */
+static void widen_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t g = 0; g < stored; g += 32) {
+        const uint8_t *pair = panel + g / 128 * 1088;
+        widen_lines(to + g * 32, pair + g % 128 * 8,
+                    pair + 1024 + g % 128 / 64 * 32);
+    }
+    copy_bytes(to + stored * 32, panel + (k + 127) / 128 * 1088, 128);
 }
 
 //: v_dot_wide when: wide w8 needs: intrinsics v_words

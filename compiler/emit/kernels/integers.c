@@ -29,15 +29,30 @@ static inline int32_t int8_at(const int8_t *panel, int64_t k, int64_t column)
     return panel[k / 4 * 64 + column * 4 + k % 4];
 }
 
-//: int4_at
+//: int4_of
+/* The number of 4 bits that a line has for k, times its step and offset. */
+static inline int32_t int4_of(const uint8_t *line, int64_t k,
+                              const uint8_t *step)
+{
+    const int32_t one = line[k % 4] >> (k % 8 / 4 * 4) & 15;
+    return (one - 8) * step[0] + (int8_t)step[16];
+}
+
+//: int4_at needs: int4_of
 static inline int32_t int4_at(const uint8_t *panel, int64_t k, int64_t column)
 {
     const uint8_t *pair = panel + k / 64 * 576;
-    const uint8_t *group = pair + k / 32 % 2 * 256;
-    const uint8_t *step = pair + 512 + k / 32 % 2 * 32 + column;
-    const int32_t two = group[k % 32 / 8 * 64 + column * 4 + k % 4];
-    const int32_t one = two >> (k % 8 / 4 * 4) & 15;
-    return (one - 8) * step[0] + (int8_t)step[16];
+    const uint8_t *steps = pair + 512 + k / 32 % 2 * 32;
+    return int4_of(pair + k % 64 / 8 * 64 + column * 4, k, steps + column);
+}
+
+//: int4g64_at needs: int4_of
+static inline int32_t int4g64_at(const uint8_t *panel, int64_t k,
+                                 int64_t column)
+{
+    const uint8_t *pair = panel + k / 128 * 1088;
+    const uint8_t *steps = pair + 1024 + k / 64 % 2 * 32;
+    return int4_of(pair + k % 128 / 8 * 64 + column * 4, k, steps + column);
 }
 
 //: kernel embed_row_int8 needs: fma1 float_at int8_at
@@ -63,6 +78,17 @@ static void embed_row_int4(float *y, const uint8_t *panel, int64_t column,
     }
 }
 
+//: kernel embed_row_int4g64 needs: fma1 float_at int4g64_at
+static void embed_row_int4g64(float *y, const uint8_t *panel, int64_t column,
+                              int64_t d, float scale, const float *position)
+{
+    const float unit = float_at(panel + (d + 127) / 128 * 1088 + column * 4);
+    for (int64_t k = 0; k < d; k++) {
+        const float w = (float)int4g64_at(panel, k, column) * unit;
+        y[k] = position ? fma1(scale, w, position[k]) : scale * w;
+    }
+}
+
 //: kernel unpack_int4 when: w1 needs: int4_at copy_bytes
 /* A panel of int4 as one of int8. */
 static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
@@ -72,6 +98,17 @@ static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
         for (int64_t c = 0; c < 16; c++)
             to[i / 4 * 64 + c * 4 + i % 4] = (int8_t)int4_at(panel, i, c);
     copy_bytes(to + stored * 16, panel + stored * 9, 128);
+}
+
+//: kernel unpack_int4g64 when: w1 needs: int4g64_at copy_bytes
+/* The same of int4 with a step for 64 k. */
+static void unpack_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t i = 0; i < stored; i++)
+        for (int64_t c = 0; c < 16; c++)
+            to[i / 4 * 64 + c * 4 + i % 4] = (int8_t)int4g64_at(panel, i, c);
+    copy_bytes(to + stored * 16, panel + (k + 127) / 128 * 1088, 128);
 }
 
 //: row_peak when: w1

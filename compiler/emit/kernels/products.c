@@ -20,6 +20,7 @@ struct shape {                 /* of a product */
     int64_t copied_kind;       /* more rows than mr: tiles of copies of .. */
     int64_t copied_nr;         /* .. so many columns, 0: as it is; .. */
     int64_t copied_panel;      /* .. a panel of these has so many bytes; .. */
+    int64_t copied_shared;     /* .. of int4: k that share a step; .. */
     int64_t copied_rows;       /* .. 0, or rows that are copied at once, .. */
     int64_t copied_line;       /* .. each of so many bytes */
 };
@@ -31,7 +32,7 @@ typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
                   int64_t k, float *c, int64_t ldc, const float *bias,
                   const float *residual, int64_t ldr, int64_t act,
                   const void *next, int64_t ldp);
-static tile *const tiles[14][2][16][4];
+static tile *const tiles[17][2][16][4];
 
 //: rows_of_tiles needs: v shape tile
 /* All rows of a times nr columns, in tiles whose heights differ by one at most.
@@ -108,20 +109,27 @@ static void product_small_m(const struct shape *s, int64_t rows, int64_t from,
     }
 }
 
-//: copy_panel when: narrow needs: shape unpack_int4
-static inline void copy_panel(const struct shape *s, void *to, const void *w)
+//: unpack_any needs: shape unpack_int4 unpack_int4g64
+static inline void unpack_any(const struct shape *s, void *to, const void *w)
 {
-    unpack_int4(to, w, s->k);
+    if (s->copied_shared == 32)
+        unpack_int4(to, w, s->k);
+    else
+        unpack_int4g64(to, w, s->k);
 }
 
-//: copy_panel when: wide needs: shape unpack_int4 widen_int4 widen_int8
+//: copy_panel when: narrow needs: unpack_any
+#define copy_panel(s, to, w) unpack_any(s, to, w)
+
+//: copy_panel when: wide needs: unpack_any widen_int4 widen_int4g64 widen_int8
 static inline void copy_panel(const struct shape *s, void *to, const void *w)
 {
-    const int64_t stored = (s->k + 63) / 64 * 64;
     if (s->copied_rows == 0)
-        unpack_int4(to, w, s->k);
-    else if (s->column < stored)
+        unpack_any(s, to, w);
+    else if (s->copied_shared == 32)
         widen_int4(to, w, s->k);
+    else if (s->copied_shared == 64)
+        widen_int4g64(to, w, s->k);
     else
         widen_int8(to, w, s->k);
 }
