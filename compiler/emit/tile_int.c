@@ -4,8 +4,6 @@
  * the other; quantised ones by four numbers of a column at once.            */
 #include "emit/lanes.h"
 
-#include <string.h>
-
 enum { FewGroupRows = 2 }; /* planes of rows: more need more registers */
 
 typedef struct {        /* what differs by dtype */
@@ -70,12 +68,12 @@ static void put_rows(Emit *e, TileKey k, const char *block)
         put_columns(e, k, i, block);
 }
 
-/* Where things are in the panels; $number is the type of b. */
+/* Where things are in the panels; $number is the type of b. stored: of rows,
+ * and of panels where these have groups of as many k. */
 static void put_places(Emit *e, TileKey k)
 {
     let(e, "scales_at", "%s", lines[k.dtype].scales);
-    if (k.arithmetic != ArithmeticF32
-        || strstr(lines[k.dtype].scales, "stored"))
+    if (k.arithmetic != ArithmeticF32 || dtype_stored(k.dtype, 1) == 64)
         put(e, k.wide ? "const int64_t stored = (k + 63) / 64 * 128;\n"
                       : "const int64_t stored = (k + 63) / 64 * 64;\n");
     put(e, "const $number *scales = b + $scales_at;\n"
