@@ -34,6 +34,7 @@ static void let_scan(Gen *g, Emit *e, int node)
     let(e, "ld", "%lld", (long long)s.state);
     let(e, "sum", "%lld", (long long)s.sums);
     let(e, "cell", "%lld", (long long)s.cell);
+    let(e, "after", n->reversed ? "row - 1" : "row + 1");
     let(e, "start", "%s",
         n->reversed ? "b->start[s + 1] - 1 - t" : "b->start[s] + t");
 }
@@ -157,16 +158,17 @@ static void put_cells(Gen *g, Emit *e, int node)
     put(e, "for (int64_t i = first; i < last; i++) {\n"
            "    const int64_t s = order[i];\n"
            "    const int64_t row = $start;\n"
+           "    const int64_t soon = t + 1 < length_of(b, s) ? $after : row;\n"
            "\n");
     put_call(e, use_kernel(g->kernels, kernel),
-             arena_printf(g->a,
-                          "%s, next + i * %lld, %s%s, sums + i * %lld, "
-                          "%s, %sfrom, to",
-                          value_at(g, node, "row"), (long long)s.state, last,
-                          value_at(g, n->in[0], "row"), (long long)s.sums, bias,
-                          n->cell == CellSimple
-                              ? ""
-                              : arena_printf(g->a, "%lld, ", d)),
+             arena_printf(
+                 g->a,
+                 "%s, next + i * %lld, %s%s, %s, sums + i * %lld, "
+                 "%s, %sfrom, to",
+                 value_at(g, node, "row"), (long long)s.state, last,
+                 value_at(g, n->in[0], "row"), value_at(g, n->in[0], "soon"),
+                 (long long)s.sums, bias,
+                 n->cell == CellSimple ? "" : arena_printf(g->a, "%lld, ", d)),
              ";");
     put_last_states(g, e, node);
     put(e, "}\n");

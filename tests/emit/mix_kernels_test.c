@@ -58,11 +58,12 @@ typedef struct {
 } Cells;
 
 typedef void SimpleRow(float *, float *, const float *, const float *,
-                       const float *, int64_t, int64_t);
+                       const float *, const float *, int64_t, int64_t);
 typedef void GruRow(float *, float *, const float *, const float *,
-                    const float *, const float *, int64_t, int64_t, int64_t);
+                    const float *, const float *, const float *, int64_t,
+                    int64_t, int64_t);
 typedef void LstmRow(float *, float *, float *, const float *, const float *,
-                     const float *, int64_t, int64_t, int64_t);
+                     const float *, const float *, int64_t, int64_t, int64_t);
 
 typedef void RunCell(Cells *c, const float *b, int64_t d, int64_t from,
                      int64_t to);
@@ -90,7 +91,7 @@ static void run_tanh(Cells *c, const float *b, int64_t d, int64_t from,
                      int64_t to)
 {
     (void)d;
-    ((SimpleRow *)kernel("simple_row_tanh"))(c->y, c->next, x, sums, b, from,
+    ((SimpleRow *)kernel("simple_row_tanh"))(c->y, c->next, x, x, sums, b, from,
                                              to);
 }
 
@@ -107,7 +108,7 @@ static void run_relu(Cells *c, const float *b, int64_t d, int64_t from,
                      int64_t to)
 {
     (void)d;
-    ((SimpleRow *)kernel("simple_row_relu"))(c->y, c->next, x, sums, b, from,
+    ((SimpleRow *)kernel("simple_row_relu"))(c->y, c->next, x, x, sums, b, from,
                                              to);
 }
 
@@ -123,7 +124,7 @@ static double next_relu(const float *b, int64_t d, int64_t j, double *c,
 static void run_gru(Cells *c, const float *b, int64_t d, int64_t from,
                     int64_t to)
 {
-    ((GruRow *)kernel("gru_row"))(c->y, c->next, h, x, sums, b, d, from, to);
+    ((GruRow *)kernel("gru_row"))(c->y, c->next, h, x, x, sums, b, d, from, to);
 }
 
 static double next_gru(const float *b, int64_t d, int64_t j, double *c,
@@ -142,8 +143,8 @@ static double next_gru(const float *b, int64_t d, int64_t j, double *c,
 static void run_lstm(Cells *c, const float *b, int64_t d, int64_t from,
                      int64_t to)
 {
-    ((LstmRow *)kernel("lstm_row"))(c->y, c->next, c->cell, x, sums, b, d, from,
-                                    to);
+    ((LstmRow *)kernel("lstm_row"))(c->y, c->next, c->cell, x, x, sums, b, d,
+                                    from, to);
 }
 
 static double next_lstm(const float *b, int64_t d, int64_t j, double *c,
