@@ -52,10 +52,10 @@ static void gru_row(float *y, float *next, const float *h, const float *x,
     }
 }
 
-//: v_sigmoid_tanh needs: v_splat v_fma v_max v_clamp v_exp v_exp_rest
+//: v_tanh_gated needs: v_splat v_fma v_max v_clamp v_exp v_exp_rest
 /* tanh(x) / (1 + e^-u), by one division: m / ((m + 2) (1 + e^-u)), m as v_tanh
  * has it. */
-INLINE v v_sigmoid_tanh(v u, v x)
+INLINE v v_tanh_gated(v u, v x)
 {
     v scale;
     x = v_clamp(x, 10.0f);
@@ -65,7 +65,7 @@ INLINE v v_sigmoid_tanh(v u, v x)
     return m / v_fma(below, v_exp(-v_max(v_splat(-88.0f), u)), below);
 }
 
-//: kernel lstm_row needs: v_sigmoid v_sigmoid_tanh v_prefetch gate_of store_some
+//: kernel lstm_row needs: v_sigmoid v_tanh_gated gate_of v_prefetch store_some
 /* Gates i, f, g, o [Hochreiter and Schmidhuber 1997; Gers et al. 2000]; the
  * cell's own numbers become those of the next state. */
 static void lstm_row(float *y, float *next, float *cell, const float *x,
@@ -84,8 +84,8 @@ static void lstm_row(float *y, float *next, float *cell, const float *x,
         const v g = load_some(x + l, n) + gate_of(sums, bias, l, n);
         const v o = load_some(x + m, n) + gate_of(sums, bias, m, n);
         const v c = v_fma(v_sigmoid(f), load_some(cell + j, n),
-                          v_sigmoid_tanh(i, g));
-        const v now = v_sigmoid_tanh(o, c);
+                          v_tanh_gated(i, g));
+        const v now = v_tanh_gated(o, c);
         store_some(cell + j, c, n);
         store_some(next + j, now, n);
         store_some(y + j, now, n);
