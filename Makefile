@@ -267,6 +267,11 @@ check-imports: $(B)/attnc build/families/ready ## tests/families by attnc and by
 	sh tests/families/check.sh build/families/bin/python $(B)/attnc $(ONLY)
 build/families/ready: tests/families/setup.sh
 	sh tests/families/setup.sh
+check-gru: $(B)/attnc build/g2p_gru/ready ## the GRU of g2p-en 2.1.0 by attnc and by that package
+	build/g2p_gru/bin/python tests/g2p_gru/make_g2p.py \
+	    build/g2p_gru/g2p_en-2.1.0-py3-none-any.whl build/g2p_gru/model --attnc=$(B)/attnc
+build/g2p_gru/ready: tests/g2p_gru/setup.sh
+	sh tests/g2p_gru/setup.sh
 check-tokenizers: $(B)/attnc $(B)/tokens build/tokenizers/ready ## ids, places, speed against Python's packages
 	build/tokenizers/bin/python tests/tokenizers/compare.py --attnc=$(B)/attnc \
 	    --bench=$(B)/tokens $(if $(ONLY),--only $(ONLY))
@@ -313,7 +318,7 @@ help: ## this list
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-imports check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
+        families-golden check-imports check-gru check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
         pictures format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

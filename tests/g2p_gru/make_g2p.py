@@ -1,10 +1,8 @@
 """The trained GRU encoder-decoder of the package g2p-en 2.1.0, as a spec and
 weights of attnc, and its answers on 2,000 words beside the package's own.
 
-    pip install numpy safetensors
-    pip download g2p-en==2.1.0 --no-deps
+    make check-gru
     python tests/g2p_gru/make_g2p.py g2p_en-2.1.0-py3-none-any.whl FOLDER
-    python tests/g2p_gru/make_g2p.py WHEEL FOLDER --attnc=build/attnc
 
 FOLDER gets g2p.yaml, g2p.safetensors, two vocabularies, words.txt and
 answers.txt, what the package's own code says of the words. --attnc: attnc says
