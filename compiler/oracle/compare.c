@@ -62,16 +62,12 @@ typedef struct {
 } GateRow;
 
 static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
-    gate_rotate, gate_bias, gate_linear, gate_scores, gate_attention,
-    gate_recurrent;
+    gate_rotate, gate_bias, gate_linear, gate_scores, gate_attention;
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
 /* Below the normal numbers f32 has no relative precision to ask for. */
 #define TINY 0x1p-126
-
-/* A function of one number: |err| <= 4e-7 (1 + |ref|). */
-#define FUNCTION (4e-7 / F32_EPS)
 
 /* The words of the column `gate` of graph/ops.h: no rounding, where values are
  * moved or selected; roundings of the result; those of inputs, by size, one by
@@ -354,26 +350,6 @@ static void gate_attention(const Interp *in, const Node *n, double *out)
                 *out = eps * fabs(*sum);
         }
     arena_free(a);
-}
-
-/* What a state is made of is rounded, and the state goes on: 64 eps of the
- * largest so far, and what a sum of d terms rounds, through functions with
- * slopes of 1 at most.                                                      */
-static void gate_recurrent(const Interp *in, const Node *n, double *out)
-{
-    const Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
-    const int node = (int)(n - in->g->nodes.at);
-    Interp copy = *in;
-    double most = 1;
-    interp_node(&copy, node);
-    for (int64_t t = 0; t < x.rows; t++) {
-        const int64_t row = n->reversed ? x.rows - 1 - t : t;
-        const double *h = copy.value[node] + row * w.cols;
-        for (int64_t j = 0; j < w.cols; j++)
-            most = fmax(most, fabs(h[j]));
-        for (int64_t j = 0; j < w.cols; j++)
-            out[row * w.cols + j] = (64 + 8 * sqrt((double)w.cols)) * most;
-    }
 }
 
 /* Terms of the sum that makes one element, bias and residual included. */

@@ -6,8 +6,6 @@
 
 #include "oracle/oracle.h"
 
-#define F32_EPS 0x1p-23
-
 typedef struct { /* {0} before the first values */
     int64_t count, failed;
     int64_t zeros; /* expected values that are 0 */

@@ -35,8 +35,14 @@ double activation(Activation act, double x);
 /* Of a row: what its integers are multiplied by; 0: they all are 0. */
 double quantize_step(const double *x, int64_t n, Arithmetic a);
 
+/* A function of one number: |err| <= 4e-7 (1 + |ref|). */
+#define FUNCTION (4e-7 / F32_EPS)
+
 /* Evaluates `n` from the values of its inputs into `out`. */
 typedef void InterpOp(const Interp *in, const Node *n, double *out);
+
+/* How far off its value may be, in roundings of f32. */
+InterpOp gate_recurrent;
 
 /* interp.c: what enters and what moves; interp_ops.c: rows; interp_attention.c:
  * sequences. A weight is the caller's: Interp.weight.                       */

@@ -1,69 +1,139 @@
 /* interp_recurrent.c: recurrent cells of the oracle, in double, with the
- * formulas and the order of gates of torch.nn's RNN, GRU and LSTM.           */
+ * formulas and the order of gates of torch.nn's RNN, GRU and LSTM; and how far
+ * off they may be in f32. Each number has the square of that beside it: what
+ * its ops may be off by their own gates, and what its terms are off, times the
+ * slope. Roundings know nothing of each other, so their squares add.         */
 #include <math.h>
 #include <string.h>
 
 #include "oracle/interp.h"
 
-static double sigmoid(double x)
+typedef struct {
+    double at, off2; /* in roundings of f32 */
+} Rounded;
+
+static double square(double x)
 {
-    return 1 / (1 + exp(-x));
+    return x * x;
 }
 
-typedef struct {     /* one row: d columns, gate g of column j at g d + j */
-    const double *x; /* W x + its bias */
-    const double *u; /* U h + its bias */
+static Rounded exact(double x)
+{
+    return (Rounded){ x, 0 };
+}
+
+static Rounded plus(Rounded a, Rounded b)
+{
+    const double y = a.at + b.at;
+    return (Rounded){ y, a.off2 + b.off2 + square(y) };
+}
+
+static Rounded times(Rounded a, Rounded b)
+{
+    const double y = a.at * b.at;
+    return (Rounded){ y, square(b.at) * a.off2 + square(a.at) * b.off2
+                             + square(y) };
+}
+
+static Rounded function(double y, double slope, Rounded x)
+{
+    return (Rounded){ y, square(slope) * x.off2
+                             + square(FUNCTION * (1 + fabs(y))) };
+}
+
+static Rounded sigmoid(Rounded x)
+{
+    const double y = 1 / (1 + exp(-x.at));
+    return function(y, y * (1 - y), x);
+}
+
+static Rounded tanh_of(Rounded x)
+{
+    const double y = tanh(x.at);
+    return function(y, 1 - y * y, x);
+}
+
+/* As a product's gate has it. */
+static Rounded product(const double *w, const Rounded *h, int64_t d)
+{
+    Rounded sum = { 0, 0 };
+    double size = 0;
+    for (int64_t j = 0; j < d; j++) {
+        sum.at += w[j] * h[j].at;
+        sum.off2 += square(w[j]) * h[j].off2;
+        size += fabs(w[j] * h[j].at);
+    }
+    sum.off2 += square(fmin(8, (double)d) * size);
+    return sum;
+}
+
+typedef struct {      /* one row: d columns, gate g of column j at g d + j */
+    const double *x;  /* W x + its bias */
+    const Rounded *u; /* U h + its bias */
     int64_t d;
 } CellRow;
 
-static void simple_cell(const Node *n, const CellRow *r, double *h)
+/* The sum that gate g of column j is a function of. */
+static Rounded gate_sum(const CellRow *r, int64_t g, int64_t j)
 {
-    for (int64_t j = 0; j < r->d; j++)
-        h[j] = activation(n->act, r->x[j] + r->u[j]);
+    return plus(exact(r->x[g * r->d + j]), r->u[g * r->d + j]);
+}
+
+static void simple_cell(const Node *n, const CellRow *r, Rounded *h)
+{
+    for (int64_t j = 0; j < r->d; j++) {
+        const Rounded x = gate_sum(r, 0, j);
+        h[j] = n->act == ActRelu ? (Rounded){ fmax(x.at, 0), x.off2 }
+                                 : tanh_of(x);
+    }
 }
 
 /* r, z, n */
-static void gru_cell(const CellRow *r, double *h)
+static void gru_cell(const CellRow *r, Rounded *h)
 {
     const int64_t d = r->d;
     for (int64_t j = 0; j < d; j++) {
-        const double reset = sigmoid(r->x[j] + r->u[j]);
-        const double keep = sigmoid(r->x[d + j] + r->u[d + j]);
-        const double fresh = tanh(r->x[2 * d + j] + reset * r->u[2 * d + j]);
-        h[j] = (1 - keep) * fresh + keep * h[j];
+        const Rounded reset = sigmoid(gate_sum(r, 0, j));
+        const Rounded keep = sigmoid(gate_sum(r, 1, j));
+        const Rounded fresh = tanh_of(
+            plus(exact(r->x[2 * d + j]), times(reset, r->u[2 * d + j])));
+        const Rounded rest = { 1 - keep.at, keep.off2 };
+        h[j] = plus(times(rest, fresh), times(keep, h[j]));
     }
 }
 
 /* i, f, g, o */
-static void lstm_cell(const CellRow *r, double *h, double *c)
+static void lstm_cell(const CellRow *r, Rounded *h, Rounded *c)
 {
-    const int64_t d = r->d;
-    for (int64_t j = 0; j < d; j++) {
-        const double in = sigmoid(r->x[j] + r->u[j]);
-        const double forget = sigmoid(r->x[d + j] + r->u[d + j]);
-        const double fresh = tanh(r->x[2 * d + j] + r->u[2 * d + j]);
-        const double out = sigmoid(r->x[3 * d + j] + r->u[3 * d + j]);
-        c[j] = forget * c[j] + in * fresh;
-        h[j] = out * tanh(c[j]);
+    for (int64_t j = 0; j < r->d; j++) {
+        const Rounded in = sigmoid(gate_sum(r, 0, j));
+        const Rounded forget = sigmoid(gate_sum(r, 1, j));
+        const Rounded fresh = tanh_of(gate_sum(r, 2, j));
+        const Rounded out = sigmoid(gate_sum(r, 3, j));
+        c[j] = plus(times(forget, c[j]), times(in, fresh));
+        h[j] = times(out, tanh_of(c[j]));
     }
 }
 
 /* U h + b */
-static void of_state(Matrix w, const double *b, const double *h, double *u)
+static void of_state(Matrix w, const double *b, const Rounded *h, Rounded *u)
 {
-    for (int64_t i = 0; i < w.rows; i++)
-        u[i] = dot(w.at + i * w.cols, h, w.cols) + (b ? b[i] : 0);
+    for (int64_t i = 0; i < w.rows; i++) {
+        u[i] = product(w.at + i * w.cols, h, w.cols);
+        if (b)
+            u[i] = plus(u[i], exact(b[i]));
+    }
 }
 
 /* Row by row; h and c are the states before, and become the last ones. */
-static void scan(const Interp *in, const Node *n, double *out, double *h,
-                 double *c)
+static void scan(const Interp *in, const Node *n, Rounded *out, Rounded *h,
+                 Rounded *c)
 {
     const Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
     const double *b = n->nin - n->sourced > 2 ? interp_in(in, n, 2).at : NULL;
     const size_t bytes = (size_t)w.cols * sizeof *out;
     Arena *a = arena_new();
-    double *u = arena_alloc(a, (size_t)w.rows * sizeof *u);
+    Rounded *u = arena_alloc(a, (size_t)w.rows * sizeof *u);
     for (int64_t t = 0; t < x.rows; t++) {
         const int64_t row = n->reversed ? x.rows - 1 - t : t;
         const CellRow r = { x.at + row * x.cols, u, w.cols };
@@ -80,19 +150,40 @@ static void scan(const Interp *in, const Node *n, double *out, double *h,
 
 /* The states before the first row are 0, or the last of a scan of the source,
  * which is made again for them.                                             */
-void eval_recurrent(const Interp *in, const Node *n, double *out)
+static const Rounded *states(const Interp *in, const Node *n, Arena *a)
 {
-    const size_t d = (size_t)interp_in(in, n, 1).cols;
-    Arena *a = arena_new();
-    double *h = arena_alloc(a, d * sizeof *h);
-    double *c = arena_alloc(a, d * sizeof *c);
+    const Matrix x = interp_in(in, n, 0);
+    const int64_t d = interp_in(in, n, 1).cols;
+    Rounded *h = arena_alloc(a, (size_t)d * sizeof *h);
+    Rounded *c = arena_alloc(a, (size_t)d * sizeof *c);
+    Rounded *out = arena_alloc(a, (size_t)(x.rows * d) * sizeof *out);
     if (n->sourced) {
         const Node *source = &in->g->nodes.at[n->in[n->nin - 1]];
         const Matrix rows = interp_in(in, n, n->nin - 1);
-        double *again = arena_alloc(a, (size_t)size_of(rows) * sizeof *again);
-        scan(in, source, again, h, c);
+        scan(in, source, arena_alloc(a, (size_t)size_of(rows) * sizeof *out), h,
+             c);
     }
     scan(in, n, out, h, c);
+    return out;
+}
+
+void eval_recurrent(const Interp *in, const Node *n, double *out)
+{
+    const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
+    Arena *a = arena_new();
+    const Rounded *state = states(in, n, a);
+    for (int64_t i = 0; i < size; i++)
+        out[i] = state[i].at;
+    arena_free(a);
+}
+
+void gate_recurrent(const Interp *in, const Node *n, double *out)
+{
+    const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
+    Arena *a = arena_new();
+    const Rounded *state = states(in, n, a);
+    for (int64_t i = 0; i < size; i++)
+        out[i] = sqrt(state[i].off2);
     arena_free(a);
 }
 

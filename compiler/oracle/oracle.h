@@ -10,6 +10,9 @@
 
 #include "graph/graph.h"
 
+/* The unit of gates: a rounding of f32. */
+#define F32_EPS 0x1p-23
+
 /* ------------------------------------------------------------- interp.c --- */
 /* The oracle: evaluates a graph of any stage on one sequence in double.     */
 typedef struct {

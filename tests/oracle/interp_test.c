@@ -1,7 +1,9 @@
 /* interp_test.c: the oracle: ops on graphs that are made by hand, and whole
  * models against what PyTorch and NumPy computed in double.                 */
+#include "oracle/compare.h"
 #include "oracle/trial.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
@@ -502,6 +504,27 @@ static void test_experts(void **state)
     assert_value(sum, twice, 4);
 }
 
+/* h[t] = relu(x[t] + h[t-1] / 2): of each state the squares of x + u, of u, and
+ * of what the state before is off, halved.                                  */
+static void test_recurrent(void **state)
+{
+    (void)state;
+    static const double x[] = { 1, 1, -4 }, half[] = { 0.5 };
+    static const double states[] = { 1, 1.5, 0 };
+    static const double off2[] = { 1, 0.25 + 0.25 + 2.25,
+                                   0.75 * 0.75 + 2.75 / 4 + 3.25 * 3.25 };
+    const int rows = input(3, 1, x);
+    Node scan = { .op = OpRecurrent, .nin = 2, .act = ActRelu };
+    double gate[3];
+    scan.in[0] = rows;
+    scan.in[1] = weight(1, 1, half);
+    const int h = add(scan);
+    assert_value(h, states, 3);
+    gate_node(&in, h, states, gate);
+    for (int t = 0; t < 3; t++)
+        assert_true(fabs(gate[t] / F32_EPS - sqrt(off2[t])) < 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,7 +535,8 @@ int main(void)
         BY_HAND(test_softmax),       BY_HAND(test_causal),
         BY_HAND(test_masked_values), BY_HAND(test_attention),
         BY_HAND(test_choose),        BY_HAND(test_experts),
-        cmocka_unit_test(test_g2p),  cmocka_unit_test(test_aren),
+        BY_HAND(test_recurrent),     cmocka_unit_test(test_g2p),
+        cmocka_unit_test(test_aren),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
