@@ -33,6 +33,7 @@ OPT     ?= -O2
 CFLAGS  ?= -g
 LDLIBS  := -lyaml -ltcc -ljansson -lxxhash -lutf8proc -lm -ldl -lpthread
 B       ?= build
+EMULATOR ?=# what runs programs of the build: an emulator of CC's machine
 Q       := $(if $(V),,@)# V=1 shows whole commands
 say      = $(if $(V),,@echo '$1')
 COMPILE = $(CC) $(OPT) -std=c11 -I. -Icompiler -Itests $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
@@ -72,13 +73,18 @@ EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is
 # worth vectors is written in them; a rest of a row is not.
 MACHINES_x86_64  := x86-64-v4 x86-64-v4+avx512vnni x86-64-v3 x86-64-v3+avxvnni x86-64-v2
-MACHINES_aarch64 := armv8-a
-MACHINES := $(or $(MACHINES_$(shell uname -m)),generic)
+MACHINES_aarch64 := armv8.2-a+dotprod armv8-a
+ARCH     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+MACHINES := $(or $(MACHINES_$(ARCH)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile emit/tile_int \
               emit/tile_parts emit/lanes emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
               plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
               base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,files formats words) $(B)/embedded.o
+# What tests of kernels are linked with: what makes them, and runs compilers.
+KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) $(patsubst %,$(B)/%.o,runtime/convert runtime/loops \
+                runtime/math runtime/memory runtime/output compiler/base/progress \
+                $(addprefix compiler/backend/,interrupt kernel_table spawn temp))
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 
@@ -103,7 +109,7 @@ $(B)/embed: compiler/base/embed.c
 	$(Q)$(LINK) -o $@ $<
 $(B)/embedded.c: $(B)/embed $(EMBEDDED)
 	$(call say,EMBED $@)
-	$(Q)$(B)/embed $(EMBEDDED) > $@
+	$(Q)$(EMULATOR) $(B)/embed $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c
 	$(call say,CC $<)
 	$(Q)$(CC) -std=c11 -fno-pie -c -o $@ $<
@@ -114,10 +120,10 @@ $(B)/kernelset: $(STAGE1)
 $(B)/kernels/%.c: $(B)/kernelset
 	$(call say,EMIT $@)
 	@mkdir -p $(@D)
-	$(Q)$(B)/kernelset $* > $@
+	$(Q)$(EMULATOR) $(B)/kernelset $* > $@
 $(B)/kernels/%.o: $(B)/kernels/%.c
 	$(call say,CC $<)
-	$(Q)$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$(subst +, -m,$*)) \
+	$(Q)$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$(if $(filter x86%,$*),$(subst +, -m,$*),$*)) \
 	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-pie \
 	    -fno-tree-vectorize -c -o $@ $<
 
@@ -194,6 +200,14 @@ check-tsan: ## the pool's tests under ThreadSanitizer, in build/tsan
 	@$(MAKE) B=build/tsan OPT=-O1 CFLAGS='-g -fsanitize=thread' \
 	    build/tsan/tests/runtime/pool_test
 	build/tsan/tests/runtime/pool_test
+ARM := B=build/aarch64 EMULATOR=qemu-aarch64 LDLIBS='-lxxhash -lm -ldl' \
+    OBJECTS='$$(KERNEL_LAB)' \
+    CC='$(firstword $(foreach c,$(CLANGS),$(shell command -v $(c)))) --target=aarch64-linux-gnu'
+KERNEL_TESTS := activations exp kernels mix_kernels quantize_rows row_kernels softmax tile tile_int
+check-arm: ## tests of kernels in NEON, emulated by qemu, in build/aarch64
+	@sh tests/install.sh arm
+	@$(MAKE) $(ARM) $(KERNEL_TESTS:%=build/aarch64/tests/emit/%_test)
+	@B=build/aarch64 EMULATOR=qemu-aarch64 sh tests/run.sh build/aarch64/
 check-gcc: ## all sources without a warning by gcc, in build/gcc
 	@$(MAKE) B=build/gcc CC=gcc all
 # N=500: so many kills; SEED=2: others
@@ -315,7 +329,7 @@ help: ## this list
 # A header that is gone: what included it is made again.
 %.h: ;
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
-.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc \
+.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc check-arm \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         families-golden check-imports check-gru check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# install.sh [fuzz|format]: installs what attnc needs, or what `make fuzz` or
-# `make format` need too, where apt-get is; else says what that is. Quick and
-# silent when nothing is missing.
+# install.sh [fuzz|format|arm]: installs what attnc needs, or what `make fuzz`,
+# `make format` or `make check-arm` need too, where apt-get is; else says what
+# that is. Quick and silent when nothing is missing.
 need=$1
 headers='yaml.h libtcc.h jansson.h xxhash.h utf8proc.h setjmp.h'
 packages='libyaml-dev libtcc-dev libjansson-dev libxxhash-dev libutf8proc-dev
@@ -26,6 +26,7 @@ complete() {
     case $need in
     fuzz)   can_fuzz ;;
     format) can_format ;;
+    arm)    can_arm ;;
     esac
 }
 
@@ -45,12 +46,29 @@ can_format() {
     sh "$(dirname "$0")/format.sh" have > /dev/null
 }
 
+# Compilers, libraries and an emulator of arm64.
+can_arm() {
+    packages="$packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+        libcmocka-dev:arm64 libxxhash-dev:arm64"
+    probe=$(mktemp) || return 1
+    { echo '#include <xxhash.h>'
+      echo 'int main(void) { return XXH3_64bits("", 0) == 0; }'
+    } | "$cc" --target=aarch64-linux-gnu -x c - -Wl,--no-as-needed -lcmocka \
+        -lxxhash -o "$probe" 2> /dev/null &&
+        command -v aarch64-linux-gnu-gcc > /dev/null &&
+        qemu-aarch64 "$probe" 2> /dev/null
+    rc=$?
+    rm -f "$probe"
+    return $rc
+}
+
 complete && exit 0
 clang=clang
 if command -v apt-get > /dev/null; then
     sudo=
     [ "$(id -u)" -eq 0 ] || sudo=sudo
     if [ -z "$sudo" ] || command -v sudo > /dev/null; then
+        [ "$need" != arm ] || $sudo dpkg --add-architecture arm64
         $sudo apt-get update -q >&2
         compiler > /dev/null && clang= ||
             { known clang-19 && clang=clang-19; }

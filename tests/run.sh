@@ -19,6 +19,7 @@
 #                      the files left in TMP
 # Lines of stderr that tell a speed are left out, sizes of files written masked.
 # --rewrite writes the golden files: read the difference before a commit.
+# EMULATOR=qemu-aarch64: programs of $B are run by it.
 # JOBS=2: so many at once (else one more than there are cores, since some wait
 # at times); LIMIT=900: seconds for a program or a call.
 set -f
@@ -166,6 +167,7 @@ run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
     exec 3< /dev/null
     case $2 in
     */readme_test) run_program "$2" $rewrite ;;
+    "$B"/*_test)   run_program $EMULATOR "$2" ;;
     *_test)        run_program "$2" ;;
     *.cmd)         run_cli ;;
     */fragments/*) run_fragments ;;

@@ -14,7 +14,7 @@ struct Kernel {
 extern const struct Kernel kernels_x86_64_v4[], kernels_x86_64_v4_avx512vnni[],
     kernels_x86_64_v3[], kernels_x86_64_v3_avxvnni[], kernels_x86_64_v2[];
 #elif defined __aarch64__
-extern const struct Kernel kernels_armv8_a[];
+extern const struct Kernel kernels_armv8_2_a_dotprod[], kernels_armv8_a[];
 #else
 extern const struct Kernel kernels_generic[];
 #endif
@@ -31,6 +31,7 @@ static const struct { /* those of more features first */
     { "x86-64-v3", NULL, kernels_x86_64_v3 },
     { "x86-64-v2", NULL, kernels_x86_64_v2 },
 #elif defined __aarch64__
+    { "armv8.2-a+dotprod", NULL, kernels_armv8_2_a_dotprod },
     { "armv8-a", NULL, kernels_armv8_a },
 #else
     { "generic", NULL, kernels_generic },

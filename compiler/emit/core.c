@@ -60,9 +60,11 @@ static const struct {
  * bring a header of their own.                                              */
 static bool is_at_top(const char *line)
 {
-    static const char include[] = "#include", own[] = "#include <immintrin.h>";
+    static const char include[] = "#include", x86[] = "#include <immintrin.h>",
+                      arm[] = "#include <arm_neon.h>";
     return !strncmp(line, include, sizeof include - 1)
-        && strncmp(line, own, sizeof own - 1) != 0;
+        && strncmp(line, x86, sizeof x86 - 1) != 0
+        && strncmp(line, arm, sizeof arm - 1) != 0;
 }
 
 /* Text without its #include lines, and without the second of two empty lines

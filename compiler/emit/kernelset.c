@@ -75,7 +75,7 @@ static const char *table_name(Arena *a, const char *machine)
 {
     char *name = arena_printf(a, "kernels_%s", machine);
     for (char *c = name; *c; c++)
-        if (*c == '-' || *c == '+')
+        if (*c == '-' || *c == '+' || *c == '.')
             *c = '_';
     return name;
 }
@@ -97,10 +97,13 @@ static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *machine)
            "};\n");
 }
 
-/* "x86-64-v4+avx512vnni": an instruction set, and beside it a feature. */
+/* "armv8.2-a+dotprod" is an instruction set; "x86-64-v4+avx512vnni" is one, and
+ * beside it a feature. */
 static bool find_machine(Arena *a, Target *t, const char *name)
 {
     Fault why;
+    if (target_find(t, name, 0, NULL, &why))
+        return true;
     const char *plus = strchr(name, '+');
     const size_t n = plus ? (size_t)(plus - name) : strlen(name);
     const char **features = arena_alloc(a, 2 * sizeof *features);

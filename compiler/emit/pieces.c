@@ -8,26 +8,26 @@
 #include <string.h>
 
 /* By what its vectors multiply bytes. */
-static const char *dot_word(const Target *t, bool x86)
+static const char *dot_word(const Target *t)
 {
-    return !x86                        ? "plain"
-         : target_has(t, "avx512vnni") ? "vnni"
+    return target_has(t, "avx512vnni") ? "vnni"
          : target_has(t, "avxvnni")    ? "avxvnni"
-                                       : "maddubs";
+                                       : t->dot;
 }
 
 /* Is it for the target: `w8`, `fma`, `nofma`, `x86` ..? */
 static bool fits(const Target *t, const char *when)
 {
     const bool x86 = !strncmp(t->march, "x86", 3);
-    const char *const dot = dot_word(t, x86);
+    const char *const dot = dot_word(t);
     char width[8];
     snprintf(width, sizeof width, "w%d", t->width);
     return !strcmp(when, width) || !strcmp(when, t->fma ? "fma" : "nofma")
         || !strcmp(when, x86 ? "x86" : "other") || !strcmp(when, dot)
         || !strcmp(when, target_widens(t) ? "wide" : "narrow")
         || (!strcmp(when, "signed")
-            && (!strcmp(dot, "maddubs") || !strcmp(dot, "plain")));
+            && (!strcmp(dot, "maddubs") || !strcmp(dot, "dotprod")
+                || !strcmp(dot, "plain")));
 }
 
 /* The next word of a line, which it takes; "": there are no more. */

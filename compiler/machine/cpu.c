@@ -70,11 +70,31 @@ void cpu_find(Cpu *c)
     find_model(c);
 }
 #elif defined __aarch64__
+#include <sys/auxv.h>
+
 const char *const cpu_triple = "aarch64-linux-gnu";
+
+/* Bits of AT_HWCAP, of which C libraries differ in what they name. */
+enum { HasIdentity = 1 << 11, HasDotprod = 1 << 20 };
+enum { MadeByArm = 0x41 }; /* in MIDR */
+
+/* The system answers for this register, where it says so. */
+static void find_model(Cpu *c)
+{
+    uint64_t identity;
+    __asm__("mrs %0, midr_el1" : "=r"(identity));
+    c->family = (int)(identity >> 24 & 255);
+    c->model = (int)(identity >> 4 & 4095);
+    c->maker = c->family == MadeByArm ? CpuArm : CpuOther;
+}
 
 void cpu_find(Cpu *c)
 {
-    *c = (Cpu){ .maker = CpuOther, .has = CpuArmv8 };
+    const unsigned long has = getauxval(AT_HWCAP);
+    *c = (Cpu){ .maker = CpuOther,
+                .has = CpuArmv8 | (has & HasDotprod ? CpuDotprod : 0) };
+    if (has & HasIdentity)
+        find_model(c);
 }
 #else
 const char *const cpu_triple = "";

@@ -27,6 +27,7 @@ typedef struct { /* an instruction set, as compilers name it */
     int width; /* widest vector */
     bool fma;
     int registers;               /* of that width */
+    const char *dot;             /* how it multiplies bytes, as Target's */
     const char *guard;           /* true where the compiler makes less */
     int has;                     /* what a processor needs for it */
     const char *const *features; /* the same, by the names of compilers */
@@ -34,20 +35,23 @@ typedef struct { /* an instruction set, as compilers name it */
 
 #define NAMES(...) (const char *const[]){ __VA_ARGS__ }
 
-enum { V4, V3, V2, Armv8, Generic };
+enum { V4, V3, V2, Dotprod, Armv8, Generic };
 static const Isa isas[] = {
-    [V4] = { &x86_64, "x86-64-v4", 16, true, 32, "!defined __AVX512F__",
-             CpuV2 | CpuV3 | CpuV4,
+    [V4] = { &x86_64, "x86-64-v4", 16, true, 32, "maddubs",
+             "!defined __AVX512F__", CpuV2 | CpuV3 | CpuV4,
              NAMES("avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512cd",
                    "avx512dq", "avx512vl", NULL) },
-    [V3] = { &x86_64, "x86-64-v3", 8, true, 16,
+    [V3] = { &x86_64, "x86-64-v3", 8, true, 16, "maddubs",
              "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3,
              NAMES("avx2", "fma", "bmi", "bmi2", NULL) },
-    [V2] = { &x86_64, "x86-64-v2", 4, false, 16, "!defined __SSE4_2__", CpuV2,
-             NAMES("sse4.2", "popcnt", NULL) },
-    [Armv8] = { &aarch64, "armv8-a", 4, true, 32, "!defined __ARM_NEON",
-                CpuArmv8, NAMES(NULL) },
-    [Generic] = { &any, "generic", 1, true, 16, NULL, 0, NAMES(NULL) },
+    [V2] = { &x86_64, "x86-64-v2", 4, false, 16, "maddubs",
+             "!defined __SSE4_2__", CpuV2, NAMES("sse4.2", "popcnt", NULL) },
+    [Dotprod] = { &aarch64, "armv8.2-a+dotprod", 4, true, 32, "dotprod",
+                  "!defined __ARM_FEATURE_DOTPROD", CpuArmv8 | CpuDotprod,
+                  NAMES(NULL) },
+    [Armv8] = { &aarch64, "armv8-a", 4, true, 32, "plain",
+                "!defined __ARM_NEON", CpuArmv8, NAMES(NULL) },
+    [Generic] = { &any, "generic", 1, true, 16, "plain", NULL, 0, NAMES(NULL) },
 };
 
 enum { MostFeatures = 2 };
@@ -91,6 +95,8 @@ static const Row rows[] = {
       "as of Zen 4" },
     { "x86-64-v2", V2, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
       "as of Zen 4" },
+    { "armv8.2-a+dotprod", Dotprod, { NULL }, CpuOther, 0, "", 2, 64, 1024,
+      32768, 8, 5, NULL },
     { "armv8-a", Armv8, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
       NULL },
     { "generic", Generic, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
@@ -121,6 +127,18 @@ static const Row rows[] = {
       2, 32, 256, 8192, 10, 5, NULL },
     { "haswell", V3, { NULL }, CpuIntel, 6, "3c 3f 45-46",
       2, 32, 256, 8192, 10, 5, NULL },
+    { "neoverse-v2", Dotprod, { NULL }, CpuArm, 0x41, "d4f",
+      4, 64, 2048, 36864, 12, 8, NULL },
+    { "neoverse-v1", Dotprod, { NULL }, CpuArm, 0x41, "d40",
+      4, 64, 1024, 32768, 12, 7, NULL },
+    { "neoverse-n2", Dotprod, { NULL }, CpuArm, 0x41, "d49",
+      2, 64, 1024, 32768, 10, 6, NULL },
+    { "neoverse-n1", Dotprod, { NULL }, CpuArm, 0x41, "d0c",
+      2, 64, 1024, 32768, 8, 5, NULL },
+    { "cortex-a76", Dotprod, { NULL }, CpuArm, 0x41, "d0b",
+      2, 64, 512, 2048, 8, 5, NULL },
+    { "cortex-a72", Armv8, { NULL }, CpuArm, 0x41, "d08",
+      1, 32, 1024, 1024, 4, 3, NULL },
 };
 /* clang-format on */
 enum { Rows = sizeof rows / sizeof *rows };
@@ -397,6 +415,7 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                    .features = r->features,
                    .width = width,
                    .registers = isa->registers,
+                   .dot = isa->dot,
                    .fma = isa->fma,
                    .guard = isa->guard,
                    .needs = isa->features,

@@ -19,22 +19,24 @@ typedef struct {                 /* what code is made for */
     int width;                   /* floats in a vector: 16, 8, 4, 1 */
     int registers;               /* vectors that it holds */
     bool fma;                    /* the machine multiplies and adds at once */
-    const char *guard;           /* preprocessor condition; NULL: none */
-    const char *const *needs;    /* of the instruction set: "avx2", "fma" */
-    int fmas;                    /* of the widest vectors, in a cycle */
-    int64_t cache[3];            /* bytes of L1, L2, L3 */
-    const char *met;             /* where its figures come from; NULL: no such
-                                    machine was met */
-    int near, far;               /* bytes in a cycle that a core reads from L3,
-                                    from memory */
-    int mr, nr;                  /* usual tile: rows x columns */
-    int tall_mr, tall_nr;        /* the same, of panels that L1 does not hold */
-    int small_m_mr, small_m_nr;  /* tile of products of a small M; 0: none */
-    int64_t small_m_bytes;       /* weights that stay in a cache */
-    int near_small_m;            /* the largest small M where they do */
-    TilingFrom tile_from;        /* never FromTuned */
-    int64_t row_block;           /* usual rows of a row-block region */
-    int64_t part_work;           /* usual FLOPs that are worth a thread */
+    const char *dot;            /* how it multiplies bytes where no feature says
+                                   that: "maddubs", "dotprod", "plain" */
+    const char *guard;          /* preprocessor condition; NULL: none */
+    const char *const *needs;   /* of the instruction set: "avx2", "fma" */
+    int fmas;                   /* of the widest vectors, in a cycle */
+    int64_t cache[3];           /* bytes of L1, L2, L3 */
+    const char *met;            /* where its figures come from; NULL: no such
+                                   machine was met */
+    int near, far;              /* bytes in a cycle that a core reads from L3,
+                                   from memory */
+    int mr, nr;                 /* usual tile: rows x columns */
+    int tall_mr, tall_nr;       /* the same, of panels that L1 does not hold */
+    int small_m_mr, small_m_nr; /* tile of products of a small M; 0: none */
+    int64_t small_m_bytes;      /* weights that stay in a cache */
+    int near_small_m;           /* the largest small M where they do */
+    TilingFrom tile_from;       /* never FromTuned */
+    int64_t row_block;          /* usual rows of a row-block region */
+    int64_t part_work;          /* usual FLOPs that are worth a thread */
 } Target;
 enum {
     RowBlock = 48,     /* default rows of a row-block region */
@@ -85,12 +87,14 @@ enum {
     CpuVnni = 8,
     CpuBf16 = 16, /* avx512vnni, avx512bf16 */
     CpuAvxVnni = 32,
-    CpuArmv8 = 64
+    CpuArmv8 = 64,
+    CpuDotprod = 128 /* beside it */
 };
-typedef enum { CpuOther, CpuIntel, CpuAmd } CpuMaker;
+typedef enum { CpuOther, CpuIntel, CpuAmd, CpuArm } CpuMaker;
 typedef struct {
     CpuMaker maker;
-    int family, model; /* as CPUID has them */
+    int family, model; /* as CPUID has them; of Arm, who makes it and which
+                          part it is, as MIDR has them */
     int has;
 } Cpu;
 void cpu_find(Cpu *c); /* this one */

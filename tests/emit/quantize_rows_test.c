@@ -28,6 +28,7 @@ static const LabWay ways[] = {
     { "gcc", "x86-64-v3", 8, NULL },
     { "gcc", "x86-64-v2", 4, NULL },
     { "clang-19", "armv8-a", 4, NULL },
+    { "aarch64-linux-gnu-gcc", "armv8-a", 4, NULL },
     { "clang-19", "x86-64-v3", 1, NULL },
     { "tcc", "generic", 1, NULL },
     { NULL, NULL, 0, NULL },

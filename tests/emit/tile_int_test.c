@@ -12,6 +12,7 @@
 
 #include "support/scratch.h"
 #include "support/kernel_lab.h"
+#include "support/skip.h"
 
 enum {
     MostK = 200,
@@ -44,6 +45,7 @@ static const LabWay ways[] = {
     { NULL, "alderlake", 8, NULL },
     { NULL, "x86-64-v3", 8, NULL },
     { NULL, "x86-64-v2", 4, NULL },
+    { NULL, "armv8.2-a+dotprod", 4, NULL },
     { NULL, "armv8-a", 4, NULL },
     { "clang-19", "icelake-server", 16, NULL },
     { "gcc", "icelake-server", 16, NULL },
@@ -57,6 +59,8 @@ static const LabWay ways[] = {
     { "gcc", "x86-64-v3", 8, NULL },
     { "clang-19", "x86-64-v3", 4, NULL },
     { "gcc", "x86-64-v2", 4, NULL },
+    { "clang-19", "armv8.2-a+dotprod", 4, NULL },
+    { "aarch64-linux-gnu-gcc", "armv8.2-a+dotprod", 4, NULL },
     { "clang-19", "armv8-a", 4, NULL },
     { "clang-19", "armv8-a", 4, "x86-64-v3" },
     { "gcc", "armv8-a", 4, "x86-64-v3" },
@@ -509,6 +513,8 @@ static void test_widen(void **state)
 {
     (void)state;
     int widened = 0;
+    if (!lab_can_run("x86-64-v2"))
+        SKIP("not an x86-64 processor");
     for (int at = 0; at < Depths; at++)
         for (int way = 0; way < 6; way++) {
             const TileKey key = { .dtype = (Dtype)(DtypeInt8 + way % 3),

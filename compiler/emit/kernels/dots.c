@@ -5,6 +5,9 @@
 //: intrinsics when: x86
 #include <immintrin.h>
 
+//: intrinsics when: dotprod
+#include <arm_neon.h>
+
 //: UNROLLED
 /* Before a short loop in which the number of the round should be a constant. */
 #if defined __clang__
@@ -317,16 +320,17 @@ INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
     return sum + (v_int)_mm_madd_epi16(two, _mm_set1_epi16(1));
 }
 
-//: v_dot_low when: plain needs: v_words
+//: v_dot_low when: dotprod w4 needs: intrinsics v_words
 /* sum + the four products of each column: of bytes of a row and weights, all in
  * -127 .. 127. */
-#if defined __ARM_FEATURE_DOTPROD
-#include <arm_neon.h>
 INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
 {
     return (v_int)vdotq_s32((int32x4_t)sum, (int8x16_t)x, (int8x16_t)w);
 }
-#else
+
+//: v_dot_low when: plain needs: v_words
+/* sum + the four products of each column: of bytes of a row and weights, all in
+ * -127 .. 127. */
 INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
 {
     const v_bits a = (v_bits)x, b = (v_bits)w;
@@ -334,7 +338,6 @@ INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
         sum += ((v_int)(a << i) >> 24) * ((v_int)(b << i) >> 24);
     return sum;
 }
-#endif
 
 //: v_dot when: signed needs: v_dot_low
 /* The same of bytes of a row that are q + 128. */
