@@ -9,22 +9,9 @@
 
 #include <cmocka.h>
 
+#include "support/cross.h"
 #include "support/aot.h"
 #include "support/skip.h"
-
-#if defined __aarch64__
-#define THERE "x86-64-v3"
-#define TRIPLE "x86_64-linux-gnu"
-#define ARCH "x86_64"
-#define HERE "armv8-a"
-enum { Machine = 62 }; /* of an ELF file */
-#else
-#define THERE "armv8-a"
-#define TRIPLE "aarch64-linux-gnu"
-#define ARCH "aarch64"
-#define HERE "x86-64-v3"
-enum { Machine = 183 };
-#endif
 
 #define CLANG                                                                  \
     "case \"$*\" in *-dumpmachine*--target=" TRIPLE "*) "                      \
