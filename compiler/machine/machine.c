@@ -334,8 +334,10 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
 }
 
 /* ----------------------------------------------------------- the whole --- */
-/* Half of a cache stays in it; four times the last one does not. Threads have
- * L1 and L2 for themselves and share the others.                             */
+/* Half of a cache stays in it. Of a block larger than the last one as much as
+ * has room may stay from pass to pass, which of sixteen times its size is too
+ * little to be seen. Threads have L1 and L2 for themselves and share the
+ * others.                                                                    */
 static size_t piece_of(const Machine *m, Level level, int threads,
                        const ReadBlock *b)
 {
@@ -379,7 +381,7 @@ void machine_measure(Machine *m, int threads, double seconds)
     add_count(m, m->cores);
     for (int n = 1; n < m->cores && n < 1 << 14; n *= 2)
         add_count(m, n);
-    const size_t bytes = m->cache[LevelL3] * 4;
+    const size_t bytes = m->cache[LevelL3] * 16;
     if (!read_block_make(&b, bytes < most ? bytes : most))
         b.at = NULL;
     const double slice = seconds / (m->counts * (2 + Levels) + 1);

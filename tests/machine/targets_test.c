@@ -307,16 +307,17 @@ static void check_vectors(const Target *t, const char *compiler)
     Size size[4];
     const int sizes = default_tiles(t, size);
     size_t n;
-    const char *tile = "";
-    for (int i = 0; i < sizes; i++) {
-        tile = use_tile(k, (TileKey){ .mr = size[i].mr,
-                                      .nr = size[i].nr,
-                                      .width = t->width });
-        use_tile(k, (TileKey){ .mr = size[i].mr,
-                               .nr = size[i].nr,
-                               .width = t->width,
-                               .dtype = DtypeBf16,
-                               .epilogue = EpBias | EpPrefetch });
+    const TileKey keys[] = {
+        { .epilogue = 0 },
+        { .epilogue = EpAccumulate | EpPrefetch },
+        { .dtype = DtypeBf16, .epilogue = EpBias | EpPrefetch },
+    };
+    for (int i = 0; i < sizes * 3; i++) {
+        TileKey key = keys[i % 3];
+        key.mr = size[i / 3].mr;
+        key.nr = size[i / 3].nr;
+        key.width = t->width;
+        use_tile(k, key);
     }
     use_tile(k, (TileKey){ .mr = 6,
                            .nr = 64,
@@ -344,7 +345,7 @@ static void check_vectors(const Target *t, const char *compiler)
     text = text_of(in_dir("k.s"), &n);
     for (int i = 0; i < kernels_count(k); i++) {
         int whole, other, mr, nr;
-        tile = kernels_nth(k, i);
+        const char *tile = kernels_nth(k, i);
         count_vectors(text, tile, &whole, &other);
         assert_int_equal(sscanf(tile, "tile_%dx%d", &mr, &nr), 2);
         if (whole != mr * nr / 16 || other != 0)

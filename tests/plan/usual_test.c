@@ -100,10 +100,13 @@ static void test_rows(void **state)
     (void)state;
     const int64_t layer = 4 << 20, large = 256 << 20;
     const Target amd = target("znver4"), intel = target("sapphirerapids");
+    const Target tall = target("znver5");
     assert_int_equal(target_row_block(&amd, layer, layer / 4), 48);
     assert_int_equal(target_row_block(&amd, large, large / 4), 96);
     assert_int_equal(target_row_block(&amd, large, large / 2), 48);
     assert_int_equal(target_row_block(&amd, 0, 0), 48);
+    assert_int_equal(target_row_block(&tall, layer, layer / 4), 96);
+    assert_int_equal(target_row_block(&tall, large, large / 4), 144);
     assert_int_equal(target_row_block(&intel, layer, layer / 4), 288);
     assert_int_equal(target_row_block(&intel, layer, layer / 2), 144);
 }
