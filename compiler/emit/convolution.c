@@ -151,8 +151,9 @@ static const char *tap_of(Gen *g, int node, const char *row)
 {
     const Node *n = node_at(g->p, node);
     return tap_text(g, node,
-                    arena_printf(g->a, "%s + t * %lld - %lld", row,
-                                 (long long)n->dilation, (long long)-n->first));
+                    arena_printf(g->a, "%s + %s - %lld", row,
+                                 times_text(g, "t", n->dilation),
+                                 (long long)-n->first));
 }
 
 void emit_taps(Gen *g, Emit *e, int node)
@@ -184,31 +185,61 @@ void emit_taps(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-void emit_depthwise(Gen *g, Emit *e, int node)
+/* The taps of a call, whose rows' addresses lie on the stack. */
+enum { MostTaps = 64 };
+
+/* Rows i .. i + n - 1: of a longer kernel some taps after the others. */
+static void put_depthwise(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
+    const bool longer = n->taps > MostTaps;
+    const char *w = weight_of(g, n->in[1], PackPanels);
+    const char *bias = n->nin > 2 ? weight_of(g, n->in[2], PackVector) : "0";
+    let(e, "tile", "%d", TileRows);
+    let(e, "most", "%d", longer ? MostTaps : (int)n->taps);
+    let(e, "taps", "%lld", (long long)n->taps);
+    let(e, "tap", "%s", tap_of(g, node, "i + min(k, n - 1)"));
+    put(e, "const float *tap[$most * $tile];\n"
+           "\n");
+    if (longer)
+        put(e, "for (int64_t first = 0; first < $taps; first += $most) {\n"
+               "    const int64_t some = min($taps - first, $most);\n"
+               "\n");
+    put(e, longer ? "for (int64_t t = first; t < first + some; t++)\n"
+                    "    for (int64_t k = 0; k < $tile; k++)\n"
+                    "        tap[(t - first) * $tile + k] =\n"
+                    "            $tap;\n"
+                  : "for (int64_t t = 0; t < $taps; t++)\n"
+                    "    for (int64_t k = 0; k < $tile; k++)\n"
+                    "        tap[t * $tile + k] =\n"
+                    "            $tap;\n");
+    put_call(
+        e, use_kernel(g->kernels, "depthwise_rows"),
+        arena_printf(g->a, "%s, %lld, n, tap, %s, %s%s, %lld, %s, %s, from, to",
+                     value_at(g, node, "(row + i)"), stride_of(g, node),
+                     longer ? "some"
+                            : arena_printf(g->a, "%lld", (long long)n->taps),
+                     w, longer ? " + first * 16" : "",
+                     (long long)n->taps * ATTN_PANEL,
+                     longer && n->nin > 2
+                         ? arena_printf(g->a, "first + some < %lld ? 0 : %s",
+                                        (long long)n->taps, bias)
+                         : bias,
+                     longer ? "first > 0" : "0"),
+        ";");
+    if (longer)
+        put(e, "}\n");
+}
+
+void emit_depthwise(Gen *g, Emit *e, int node)
+{
     need_min(g);
     begin_columns(g, e, node);
     let(e, "tile", "%d", TileRows);
-    let(e, "taps", "%lld", (long long)n->taps);
-    let(e, "tap", "%s", tap_of(g, node, "i + min(k, n - 1)"));
     put(e, "\n"
            "for (int64_t i = 0; i < rows; i += $tile) {\n"
-           "    const int64_t n = min(rows - i, $tile);\n"
-           "    const float *tap[$taps * $tile];\n"
-           "\n"
-           "    for (int64_t t = 0; t < $taps; t++)\n"
-           "        for (int64_t k = 0; k < $tile; k++)\n"
-           "            tap[t * $tile + k] =\n"
-           "                $tap;\n");
-    put_call(e, use_kernel(g->kernels, "depthwise_rows"),
-             arena_printf(g->a, "%s, %lld, n, tap, %lld, %s, %s, from, to",
-                          value_at(g, node, "(row + i)"), stride_of(g, node),
-                          (long long)n->taps,
-                          weight_of(g, n->in[1], PackPanels),
-                          n->nin > 2 ? weight_of(g, n->in[2], PackVector)
-                                     : "0"),
-             ";");
+           "    const int64_t n = min(rows - i, $tile);\n");
+    put_depthwise(g, e, node);
     put(e, "}\n");
     put_states(g, e, node);
     put(e, "}\n");

@@ -55,6 +55,9 @@ static bool are_counts(const Spec *s, const char *key, const SpecReals *x)
     return true;
 }
 
+/* Each is a few steps of code. */
+enum { MostConvolutions = 64 };
+
 /* Convolutions in front of an encoder. */
 static void check_front(Spec *s, const FieldState *state)
 {
@@ -68,6 +71,10 @@ static void check_front(Spec *s, const FieldState *state)
         error_at(spec_pos(s, "input.kernels"), "input.kernels has no meaning "
                                                "for tokens");
         note_at(nowhere, "write input: {type: real, width: .., kernels: ..}");
+    } else if (s->input_kernels.n > MostConvolutions) {
+        error_at(spec_pos(s, "input.kernels"),
+                 "input.kernels are %lld convolutions, at most %d may be",
+                 (long long)s->input_kernels.n, MostConvolutions);
     } else if (s->input_strides.n > 0
                && s->input_strides.n != s->input_kernels.n) {
         error_at(spec_pos(s, "input.strides"),

@@ -164,20 +164,35 @@ static void expect_copy_heads(void)
                 expect(i * Heads + h, j, (double)x[i * Ld + j], 0);
 }
 
-/* Taps of rows 0, 1, 2; w in panels, as r has it. */
+/* Taps of rows 0, 1, 2; w in panels, as r has it. By one call, and by two. */
 enum { Taps = 3 };
+
+typedef void DepthwiseRows(float *, int64_t, int64_t, const float *const *,
+                           int64_t, const float *, int64_t, const float *,
+                           int64_t, int64_t, int64_t);
+
+static void find_taps(const float **tap)
+{
+    static const float zeros[Ld];
+    for (int i = 0; i < 4 * Taps; i++)
+        tap[i] = i % 4 + i / 4 < Rows ? x + (i % 4 + i / 4) * Ld : zeros;
+}
 
 static void run_depthwise(void)
 {
-    static const float zeros[Ld];
     const float *tap[4 * Taps];
+    find_taps(tap);
+    ((DepthwiseRows *)kernel("depthwise_rows"))(y, Ld, Rows, tap, Taps, r,
+                                                16 * Taps, beta_, 0, 0, d);
+}
 
-    for (int i = 0; i < 4 * Taps; i++)
-        tap[i] = i % 4 + i / 4 < Rows ? x + (i % 4 + i / 4) * Ld : zeros;
-    ((void (*)(float *, int64_t, int64_t, const float *const *, int64_t,
-               const float *, const float *, int64_t,
-               int64_t))kernel("depthwise_rows"))(y, Ld, Rows, tap, Taps, r,
-                                                  beta_, 0, d);
+static void run_depthwise_again(void)
+{
+    DepthwiseRows *run = (DepthwiseRows *)kernel("depthwise_rows");
+    const float *tap[4 * Taps];
+    find_taps(tap);
+    run(y, Ld, Rows, tap, 1, r, 16 * Taps, NULL, 0, 0, d);
+    run(y, Ld, Rows, tap + 4, Taps - 1, r + 16, 16 * Taps, beta_, 1, 0, d);
 }
 
 static void expect_depthwise(void)
@@ -455,6 +470,7 @@ static const struct Case {
     { "pack_values",   run_pack_values,  expect_pack_values, NULL,  false },
     { "mask_row",      run_mask,         expect_mask,        NULL,  false },
     { "depthwise_rows", run_depthwise,   expect_depthwise,   NULL,  false },
+    { "depthwise_rows", run_depthwise_again, expect_depthwise, NULL, false },
     { "softmax_row",   run_softmax,      expect_softmax,     NULL,  false },
     { "sigmoid_row",   run_sigmoid,      expect_sigmoid,     NULL,  false },
     { "additive_scores", run_additive,   expect_additive,    NULL,  false },

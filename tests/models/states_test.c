@@ -24,6 +24,7 @@ enum { Tokens = 200 };
 static const char *const decoders[] = {
     HEAD("decoder") "mix: {type: convolution, kernel: 5, dilation: 2}\n",
     HEAD("decoder") "mix: {type: convolution, kernel: 4, depthwise: true}\n",
+    HEAD("decoder") "mix: {type: convolution, kernel: 67, depthwise: true}\n",
     HEAD("decoder") "mix: {type: convolution, kernel: 3, gated: true,\n"
                     "      inner: 24}\n",
     HEAD("decoder") "h: 2\nlayers: [{mix: {type: convolution, kernel: 70}},\n"

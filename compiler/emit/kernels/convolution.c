@@ -9,13 +9,23 @@ INLINE void depthwise_store(float *y, v a, float *more, v b, int64_t n)
         store_some(more, b, n - W);
 }
 
-//: depthwise_tile needs: v_load v_splat v_fma load_some depthwise_store
+//: depthwise_begun needs: load_some
+/* n of 2 W sums, the second W of them to `more`. */
+INLINE v depthwise_begun(const float *y, int64_t j, int64_t n, v *more)
+{
+    if (n > W)
+        *more = load_some(y + j + W, n - W);
+    return load_some(y + j, n);
+}
+
+//: depthwise_tile needs: v_load v_splat v_fma depthwise_begun depthwise_store
 /* Four rows of 2 W columns, of which n are there: y = x w + b, tap by tap.
- * x[4 t + i] is the row that tap t of row i reads. */
+ * x[4 t + i] is the row that tap t of row i reads. begun: y has sums of taps in
+ * front of these. */
 INLINE void depthwise_tile(float *y, int64_t ldy, int64_t rows,
                            const float *const *x, int64_t taps,
                            const float *w, int64_t panel, const float *bias,
-                           int64_t j, int64_t n)
+                           int64_t begun, int64_t j, int64_t n)
 {
     const int64_t l = j + W, more = n - W;
     v a0 = v_splat(0.0f), a1 = a0, a2 = a0, a3 = a0;
@@ -23,6 +33,12 @@ INLINE void depthwise_tile(float *y, int64_t ldy, int64_t rows,
     const float *u = w + j / 16 * panel + j % 16;
     const float *t = w + l / 16 * panel + l % 16;
 
+    if (begun) {
+        a0 = depthwise_begun(y, j, n, &b0);
+        a1 = rows > 1 ? depthwise_begun(y + ldy, j, n, &b1) : a1;
+        a2 = rows > 2 ? depthwise_begun(y + 2 * ldy, j, n, &b2) : a2;
+        a3 = rows > 3 ? depthwise_begun(y + 3 * ldy, j, n, &b3) : a3;
+    }
     for (int64_t k = 0; k < taps; k++) {
         v f = v_load(u);
         a0 = v_fma(load_some(x[0] + j, n), f, a0);
@@ -58,17 +74,18 @@ INLINE void depthwise_tile(float *y, int64_t ldy, int64_t rows,
 }
 
 //: kernel depthwise_rows needs: depthwise_tile
-/* Columns from .. to - 1 of up to four rows; w in panels of 16 columns, from
- * being at the first column of one. bias may be NULL. */
+/* Columns from .. to - 1 of up to four rows; w in panels of 16 columns, `panel`
+ * floats each, from being at the first column of one. bias may be NULL. begun:
+ * y has the sums of taps in front of these. */
 static void depthwise_rows(float *y, int64_t ldy, int64_t rows,
                            const float *const *x, int64_t taps,
-                           const float *w, const float *bias, int64_t from,
-                           int64_t to)
+                           const float *w, int64_t panel, const float *bias,
+                           int64_t begun, int64_t from, int64_t to)
 {
     const int64_t whole = from + (to - from) / (2 * W) * (2 * W);
 
     for (int64_t j = from; j < whole; j += 2 * W)
-        depthwise_tile(y, ldy, rows, x, taps, w, 16 * taps, bias, j, 2 * W);
+        depthwise_tile(y, ldy, rows, x, taps, w, panel, bias, begun, j, 2 * W);
     for (int64_t j = whole; j < to; j += 2 * W)
-        depthwise_tile(y, ldy, rows, x, taps, w, 16 * taps, bias, j, to - j);
+        depthwise_tile(y, ldy, rows, x, taps, w, panel, bias, begun, j, to - j);
 }
