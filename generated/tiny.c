@@ -28,10 +28,14 @@
  *     split     32x64x4 encode_decode work=1500000
  *
  * Kernels; tiles are rows x columns:
- *     tile_bias_prefetch 6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_prefetch    6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_accumulate_prefetch 6x16 5x16 4x16 3x16 2x16 1x16
- *     tile_bias_relu_prefetch 6x16 5x16 4x16 3x16 2x16 1x16
+ *     tile_bias_prefetch 6x16 5x16 4x16 3x16 2x16
+ *     tile_bias        1x16
+ *     tile_prefetch    6x16 5x16 4x16 3x16 2x16
+ *     tile             1x16
+ *     tile_accumulate_prefetch 6x16 5x16 4x16 3x16 2x16
+ *     tile_accumulate  1x16
+ *     tile_bias_relu_prefetch 6x16 5x16 4x16 3x16 2x16
+ *     tile_bias_relu   1x16
  *     others           embed_row pack_keys pack_values softmax_begin
  *                      softmax_page softmax_end add_norm_rows softmax_chunk
  *                      prefetch_keys copy_rows log_sum_exp
@@ -2069,15 +2073,12 @@ static void tile_2x16_accumulate_prefetch(const float *a, int64_t lda,
     v_store(c + ldc + 8, acc1_1);
 }
 
-static void tile_1x16_prefetch(const float *a, const float *b, int64_t k,
-                               float *c, const float *next)
+static void tile_1x16(const float *a, const float *b, int64_t k, float *c)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2089,16 +2090,13 @@ static void tile_1x16_prefetch(const float *a, const float *b, int64_t k,
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_bias_prefetch(const float *a, const float *b, int64_t k,
-                                    float *c, const float *bias,
-                                    const float *next)
+static void tile_1x16_bias(const float *a, const float *b, int64_t k, float *c,
+                           const float *bias)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2114,16 +2112,13 @@ static void tile_1x16_bias_prefetch(const float *a, const float *b, int64_t k,
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_bias_relu_prefetch(const float *a, const float *b,
-                                         int64_t k, float *c, const float *bias,
-                                         const float *next)
+static void tile_1x16_bias_relu(const float *a, const float *b, int64_t k,
+                                float *c, const float *bias)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2141,16 +2136,13 @@ static void tile_1x16_bias_relu_prefetch(const float *a, const float *b,
     v_store(c + 8, acc0_1);
 }
 
-static void tile_1x16_accumulate_prefetch(const float *a, const float *b,
-                                          int64_t k, float *c,
-                                          const float *next)
+static void tile_1x16_accumulate(const float *a, const float *b, int64_t k,
+                                 float *c)
 {
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += 16;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2217,7 +2209,7 @@ static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
                                     bias, next);
         }
         if (mr == 1) {
-            tile_1x16_bias_prefetch(a + i * lda, b, k, c + i * ldc, bias, next);
+            tile_1x16_bias(a + i * lda, b, k, c + i * ldc, bias);
         }
         next = b;
     }
@@ -2274,7 +2266,7 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
             tile_2x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
         }
         if (mr == 1) {
-            tile_1x16_prefetch(a + i * lda, b, k, c + i * ldc, next);
+            tile_1x16(a + i * lda, b, k, c + i * ldc);
         }
         next = b;
     }
@@ -2328,7 +2320,7 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
                                           ldc, next);
         }
         if (mr == 1) {
-            tile_1x16_accumulate_prefetch(a + i * lda, b, k, c + i * ldc, next);
+            tile_1x16_accumulate(a + i * lda, b, k, c + i * ldc);
         }
         next = b;
     }
@@ -2425,8 +2417,7 @@ static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
                                          ldc, bias, next);
         }
         if (mr == 1) {
-            tile_1x16_bias_relu_prefetch(a + i * lda, b, k, c + i * ldc, bias,
-                                         next);
+            tile_1x16_bias_relu(a + i * lda, b, k, c + i * ldc, bias);
         }
         next = b;
     }

@@ -25,7 +25,7 @@ int small_m_prefetches(Dtype dtype)
 
 int small_m_ahead(Dtype dtype)
 {
-    return dtype_shared(dtype) ? 768 : 0;
+    return dtype_shared(dtype) ? 4096 : 0;
 }
 
 void matmul_prototype(Gen *g, const char *name, Epilogue ep)

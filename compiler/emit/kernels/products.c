@@ -44,7 +44,8 @@ INLINE void rows_of_tiles(const struct shape *s, int64_t adds, int64_t nr,
                           int64_t ldr, int64_t act, const char *next)
 {
     const int64_t usual = nr > 32 ? 2 : 1, p = nr / 16 - 1;
-    const int64_t fetch = nr < s->nr && s->fetch > usual ? usual : s->fetch;
+    const int64_t most = nr < s->nr && s->fetch > usual ? usual : s->fetch;
+    const int64_t fetch = rows > 1 ? most : 0;  /* as of_rows() of panels.c */
     const int64_t count = rows > s->mr ? (rows + s->mr - 1) / s->mr : 1;
     int64_t i = 0;
     for (int64_t t = 1; t <= count; t++) {
