@@ -9133,6 +9133,8 @@ struct program {
     int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
     int refused;                      /* the part that is open has a bad line */
+    int64_t
+        beyond; /* rows of it that no model of this length reads: not kept */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* of the ids in items, where these are of pairs */
@@ -9887,8 +9889,8 @@ static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
 
 static void program_end_part(struct program *p)
 {
-    const int64_t first = p->start[p->parts];
-    int64_t rows = program_part(p, p->n / p->width - first);
+    const int64_t first = p->start[p->parts], kept = p->n / p->width - first;
+    int64_t rows = attn_min(program_part(p, kept + p->beyond), kept);
 
     if (rows < 0 && !p->refused) {
         program_refuse(p, p->line);
@@ -9901,9 +9903,17 @@ static void program_end_part(struct program *p)
     if (p->m->kind != ATTN_ATTENTION)
         p->refused = 0;
     p->n = (first + rows) * p->width;
+    p->beyond = 0;
     p->parts++;
     p->ended++;
     p->start[p->parts] = (int32_t)(first + rows);
+}
+
+/* Has the open part as many rows as any may have? */
+static int part_full(const struct program *p)
+{
+    return p->n / p->width - p->start[p->parts]
+        >= attn_max(p->m->max_source, p->m->max_target);
 }
 
 static void program_take(struct program *p, const char *line, int64_t bytes,
@@ -9934,6 +9944,8 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_refuse(p, p->line);
     if (n < 0)
         p->refused = 1;
+    else if (blocks && n > 0 && part_full(p))
+        p->beyond++;
     else
         p->n += n;
     if (!blocks || bytes == 0)

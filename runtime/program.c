@@ -77,6 +77,8 @@ struct program {
     int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
     int refused;                      /* the part that is open has a bad line */
+    int64_t
+        beyond; /* rows of it that no model of this length reads: not kept */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* of the ids in items, where these are of pairs */

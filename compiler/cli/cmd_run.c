@@ -23,6 +23,8 @@ typedef struct {
     Tokens source, target;
     Lines in;
     int32_t *line_ids; /* of the line at hand */
+    int64_t beyond;    /* rows of the open block that no model of this length
+                          reads: not kept */
     int64_t width;     /* numbers of a row; 0: lines are tokens */
     char *line;        /* one of numbers, and those */
     float *row;
@@ -158,6 +160,11 @@ static void take_row(Run *r, LineState state, const char *text, size_t n)
         good = row_of(text, n, r->width, r->line, r->row, &why);
     if (!good)
         refuse_row(r, &why);
+    const struct attn_model *m = r->e.backend.model;
+    if (good && open_rows(r) >= attn_max(m->max_source, m->max_target)) {
+        r->beyond++;
+        return;
+    }
     for (int64_t i = 0; i < r->width && good; i++)
         vec_push(r->e.arena, &r->numbers, r->row[i]);
 }
@@ -165,7 +172,7 @@ static void take_row(Run *r, LineState state, const char *text, size_t n)
 static void end_block(Run *r)
 {
     const int32_t first = r->start[r->questions];
-    const int64_t rows = open_rows(r);
+    const int64_t kept = open_rows(r), rows = kept + r->beyond;
     Fault why;
     bool asks = attn_search_asks(r->e.backend.model, &r->search.o, rows);
     if (asks && !r->refused && !check_length(r, rows, &why))
@@ -176,7 +183,8 @@ static void end_block(Run *r)
     r->number[r->lines] = r->in.number;
     r->asks[r->lines++] = asks;
     if (asks)
-        r->start[++r->questions] = (int32_t)(first + rows);
+        r->start[++r->questions] = (int32_t)(first + kept);
+    r->beyond = 0;
     r->refused = false;
     r->begun++;
 }

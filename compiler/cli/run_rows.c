@@ -33,8 +33,10 @@ typedef struct {
     int32_t start[BatchParts + 1];
     int64_t last[BatchParts]; /* a part's last line */
     bool refused;             /* something of the open part is bad */
-    Fault why[BatchParts];    /* of those that are: what */
-    Buffer text;              /* of a JSON object */
+    int64_t
+        beyond; /* rows of it that no model of this length reads: not kept */
+    Fault why[BatchParts]; /* of those that are: what */
+    Buffer text;           /* of a JSON object */
     float *output;
     void *work;
     int64_t output_bytes, work_bytes;
@@ -70,7 +72,8 @@ static void end_part(Rows *r)
 {
     const int64_t first = r->start[r->parts], most = most_rows(r);
     const int64_t cut = r->o->search.set.max_input;
-    int64_t rows = rows_read(r) - first;
+    const int64_t kept = rows_read(r) - first;
+    int64_t rows = kept + r->beyond;
     if (cut > 0 && !r->blocks)
         rows = attn_min(rows, cut);
     if (rows > most) {
@@ -83,8 +86,8 @@ static void end_part(Rows *r)
               r->blocks ? "" : "; --max-input=N cuts it");
         refuse(r, &why);
     }
-    if (r->refused)
-        rows = 0;
+    rows = r->refused ? 0 : attn_min(rows, kept);
+    r->beyond = 0;
     if (!r->blocks)
         r->refused = false;
     if (r->width)
@@ -129,6 +132,11 @@ static bool take_numbers(Rows *r, const char *text, size_t n, Fault *why)
 {
     if (!row_of(text, n, r->width, r->line, r->row, why))
         return false;
+    if (rows_read(r) - r->start[r->parts]
+        >= attn_max(r->m->max_source, r->m->max_target)) {
+        r->beyond++;
+        return true;
+    }
     for (int64_t i = 0; i < r->width; i++)
         vec_push(r->e.arena, &r->numbers, r->row[i]);
     return true;

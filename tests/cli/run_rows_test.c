@@ -47,6 +47,8 @@ static const RowsCase cases[] = {
       "echo; echo; " BLOCKS("70", "\\n\\n"), 0, 70, 140 },
     { "bad blocks", REAL, "--set=dtype=f32", "--threads=1",
       BLOCKS("2", "1 2\\n\\n") "; echo 1 2 3 4 x; " BLOCKS("20", ""), 3, 0, 3 },
+    { "far too long, and the next one", REAL, "--set=dtype=f32", "--threads=1",
+      "seq -f '%g 1 2 3 4' 9000; echo; " BLOCKS("2", "\\n"), 3, 2, 3 },
     { "a class token", CLASS, "--set=dtype=f32", "--threads=1",
       BLOCKS("40", "\\n"), 0, 40, 40 },
     { "too long with a class token", CLASS, "--set=dtype=f32", "--threads=1",

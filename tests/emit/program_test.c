@@ -271,6 +271,17 @@ static void test_rows_in(void **state)
     assert_says(&own, "<stdin>:5: error: a row has 3 numbers, this line has 2");
     assert_string_equal(s.out, own.out);
     assert_true(strlen(s.out) > 8);
+    Buffer far = { .arena = a };
+    for (int i = 0; i < 9000; i++)
+        buffer_printf(&far, i == 8998 ? "\n" : "1 2 3\n");
+    assert_int_equal(sh(&s, far.at, "$M $W"), 3);
+    assert_says(&s, "<stdin>:8999: error: the block has 8998 rows");
+    assert_int_equal(RUN(&own, far.at, attnc(), "run", "--ids",
+                         "tests/cli/real.yaml"),
+                     3);
+    assert_says(&own, "<stdin>:8999: error: the block has 8998 rows");
+    assert_string_equal(s.out, own.out);
+    assert_true(strlen(s.out) > 1);
     assert_int_equal(sh(&s, lines, "$M $W --prompt=1"), 3);
     assert_says(&s, "the source is rows of numbers: lines of stdin have them, "
                     "a row each, and an empty one behind the last");
