@@ -36,13 +36,14 @@ TYPES = {"q8_0": (llama.LLAMA_FTYPE_MOSTLY_Q8_0, False),
 def write_gguf(work):
     path = os.path.join(work["folder"], f"model.{os.getpid()}.gguf")
     weights, d, h = workloads.weights(work), work["d"], work["h"]
+    h_kv = work.get("h_kv", h)
     file = gguf.GGUFWriter(path, "llama")
     file.add_context_length(1024)
     file.add_embedding_length(d)
     file.add_block_count(work["layers"])
     file.add_feed_forward_length(work["ff"])
     file.add_head_count(h)
-    file.add_head_count_kv(h)
+    file.add_head_count_kv(h_kv)
     file.add_layer_norm_rms_eps(1e-5)
     file.add_rope_dimension_count(d // h)
     file.add_vocab_size(work["vocab"])
@@ -53,7 +54,7 @@ def write_gguf(work):
         for theirs, ours in PARTS.items():
             weight = weights[f"decoder.{i}.{ours}.weight"]
             if theirs in ("attn_q", "attn_k"):
-                weight = paired(weight, h)
+                weight = paired(weight, h if theirs == "attn_q" else h_kv)
             file.add_tensor(f"blk.{i}.{theirs}.weight", weight)
     file.write_header_to_file()
     file.write_kv_data_to_file()

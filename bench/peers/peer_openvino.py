@@ -1,7 +1,7 @@
-"""OpenVINO, from the ONNX model, or from PyTorch's for attention alone. In int8
-there are two, both by NNCF: weights alone, where activations are rounded as
-they come, by groups; and scales for all that products read, from samples, here
-the inputs that are measured, which is in its favour."""
+"""OpenVINO, from the ONNX model, or from PyTorch's for attention alone and for
+decoders. In int8 there are two, both by NNCF: weights alone, where activations
+are rounded as they come, by groups; and scales for all that products read, from
+samples, here the inputs that are measured, which is in its favour."""
 import numpy as np
 import openvino
 
@@ -58,7 +58,44 @@ def attention_model(work, inputs):
                                   input=[x.shape for x in inputs])
 
 
+def decoder(work):
+    """The prompt at once; or steps after it, whose keys and values are the
+    model's state, which begins as that of the prompt."""
+    from openvino._offline_transformations import (
+        apply_make_stateful_transformation as make_stateful)
+
+    import torch_decoder
+    model, prompt, ids = torch_decoder.inputs(work)
+    first = model(prompt)
+    if work["part"] == "prefill":
+        made = openvino.convert_model(model, example_input=(prompt,),
+                                      input=[prompt.shape])
+        request = compiled(work, made).create_infer_request()
+        return lambda: request.infer([prompt.numpy()])[0]
+    past = first[1:]
+    shape = openvino.PartialShape([1, past[0].shape[1], -1, past[0].shape[3]])
+    made = openvino.convert_model(model, example_input=(ids[:1], *past),
+                                  input=[[1]] + [shape] * len(past))
+    for i in range(len(past)):
+        made.inputs[1 + i].set_names({f"past{i}"})
+        made.outputs[1 + i].set_names({f"kept{i}"})
+    make_stateful(made, {f"past{i}": f"kept{i}" for i in range(len(past))})
+    request = compiled(work, made).create_infer_request()
+    begin = {f"past{i}kept{i}": openvino.Tensor(x.numpy())
+             for i, x in enumerate(past)}
+
+    def steps():
+        for state in request.query_state():
+            state.state = begin[state.name]
+        for i in range(len(ids)):
+            logits = request.infer([ids[i:i + 1].numpy()])[0]
+        return logits
+    return steps
+
+
 def prepare(work, variant):
+    if work["kind"] == "llama":
+        return decoder(work), np.array
     if work["kind"] == "attention":
         feeds = [x[None] for x in workloads.heads_input(work)]
         model = compiled(work, attention_model(work, feeds))

@@ -2,6 +2,7 @@
 nn.TransformerEncoder (nested tensors where lengths differ), torch.compile."""
 import torch
 
+import torch_decoder
 import torch_model
 import workloads
 
@@ -40,10 +41,29 @@ def attention_run(work):
     return run, lambda y: y[0].transpose(0, 1).reshape(work["n"], -1).numpy()
 
 
+def decoder_run(work):
+    """The prompt at once, or steps after it."""
+    model, prompt, ids = torch_decoder.inputs(work)
+    with torch.inference_mode():
+        past = model(prompt)[1:]
+
+    def steps():
+        kept = past
+        for i in range(len(ids)):
+            logits, *kept = model(ids[i:i + 1], *kept)
+        return logits
+    return ((lambda: model(prompt)[0]) if work["part"] == "prefill" else steps,
+            lambda y: y.numpy())
+
+
 def prepare(work, variant):
     torch.set_num_threads(work["threads"])
-    run, result = (attention_run(work) if work["kind"] == "attention"
-                   else encoder_run(work, variant))
+    if work["kind"] == "attention":
+        run, result = attention_run(work)
+    elif work["kind"] == "llama":
+        run, result = decoder_run(work)
+    else:
+        run, result = encoder_run(work, variant)
 
     def inference():
         with torch.inference_mode():

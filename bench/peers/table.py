@@ -134,6 +134,23 @@ def llama(part, threads, prompt=512):
         "tolerances": {"llamacpp": 0.1}}
 
 
+def large(part, prompt):
+    """Two layers of models/llama-1b.yaml, whose weights no cache holds, and
+    logits of 1,000 words: sixteen would take as long each, and 5 GB from every
+    program."""
+    what = {"prefill": f"prefill {prompt}", "step": f"one step after {prompt}"}
+    return {
+        "name": f"llama-1b-{part}{prompt}",
+        "title": f"llama 1.2B, 2 of 16 layers, {what[part]}",
+        "kind": "llama", "part": part, "threads": 1,
+        "peers": ["torch", "openvino", "llamacpp", "llamacpp-f32"],
+        "spec": "models/llama-1b.yaml",
+        "set": "N=2,vocab.size=1000,vocab.tokens.end=999",
+        "d": 2048, "h": 32, "h_kv": 8, "layers": 2, "ff": 8192, "vocab": 1000,
+        "prompt": prompt, "steps": 16, "per": 16 if part == "step" else 1,
+        "tolerance": 1e-3, "tolerances": {"llamacpp": 0.1}}
+
+
 def stories():
     """Greedy, a trained model; ATTNC_DATA names the folder of such."""
     return {
@@ -162,5 +179,7 @@ WORKLOADS = [
     *[llama(part, threads) for threads in (1, 2)
       for part in ("prefill", "step")],
     llama("step", 1, 16),
+    *[large("prefill", n) for n in (64, 128, 512)],
+    large("step", 512),
     stories(),
 ]
