@@ -86,8 +86,10 @@ static const char *canonical_command(const Compile *c)
     Arena *a = c->e.arena;
     const CompileCommand *o = c->o;
     const Target *t = &c->e.target;
-    const char *line = arena_printf(a, "attnc compile %s --march=%s",
-                                    base_name(o->model.spec), t->name);
+    const char *line = arena_printf(a, "attnc compile %s %s%s",
+                                    base_name(o->model.spec),
+                                    o->plain ? "--plain" : "--march=",
+                                    o->plain ? "" : t->name);
     if (o->code.width)
         line = arena_printf(a, "%s --width=%d", line, t->width);
     if (o->code.tile)
@@ -176,9 +178,25 @@ static int embed_file(Compile *c, int64_t bytes)
     return ExitDone;
 }
 
+/* The struct that plain C has, as bytes. */
+static int64_t plain_weights(const Compile *c, unsigned char **bytes)
+{
+    const Engine *e = &c->e;
+    const int64_t n = plain_image(NULL, e->arena, e->plan, e->packed);
+    *bytes = arena_alloc(e->arena, (size_t)n);
+    plain_image(*bytes, e->arena, e->plan, e->packed);
+    return n;
+}
+
 static int embed_weights(Compile *c)
 {
     Engine *e = &c->e;
+    unsigned char *bytes;
+    if (c->o->plain) {
+        c->emit.embed_bytes = (size_t)plain_weights(c, &bytes);
+        c->emit.embed = bytes;
+        return ExitDone;
+    }
     const PackedModel packed = packed_model(e);
     const int64_t n = weights_image(NULL, &packed);
     if (n > MostLiteral)
@@ -218,17 +236,61 @@ static void look_at_freestanding(const CompileCommand *o)
     if (o->freestanding && o->kinds >> EmitExe & 1)
         fail(ExitUsage, "--freestanding: the C file has no program, so "
                         "--emit=exe can't make one");
-    if (!o->freestanding && (o->max_input > 0 || o->max_output > 0))
+    if (!o->freestanding && !o->plain
+        && (o->max_input > 0 || o->max_output > 0))
         fail(ExitUsage, "--max-input and --max-output are for --freestanding, "
                         "whose memory they size");
+}
+
+/* What plain C does without. */
+static void look_at_plain(const CompileCommand *o)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } rows[] = {
+        { "--march", o->code.march != NULL },
+        { "--width", o->code.width != 0 },
+        { "--tile", o->code.tile != NULL },
+        { "--threads", o->code.threads > 0 },
+        { "--records", o->code.records != NULL },
+        { "--skip", o->model.skip.n > 0 },
+    };
+    if (!o->plain)
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given)
+            fail(ExitUsage,
+                 "%s is for C with tiles and vectors: --plain has "
+                 "none, leave one of the two out",
+                 rows[i].option);
+    if (o->kinds != 1 << EmitC)
+        fail(ExitUsage, "--plain writes C to be read: leave out --emit, and "
+                        "compile it by any C compiler");
+    if (o->max_input > 0 || o->max_output > 0)
+        fail(ExitUsage,
+             "--max-input and --max-output are for memory of fast C; "
+             "of --plain max_len sizes it: --set=max_len=N");
+}
+
+/* The same text on every machine. */
+static EngineOptions options_of(const CompileCommand *o)
+{
+    EngineOptions options = engine_options(CmdCompile, &o->model, &o->code);
+    options.backend = "clang"; /* or --cc: whose records are used */
+    if (!o->plain)
+        return options;
+    options.march = "generic";
+    options.tuned = false;
+    options.passes.skip = plain_skip;
+    options.passes.nskip = 1;
+    return options;
 }
 
 static int make_text(Compile *c)
 {
     Engine *e = &c->e;
-    EngineOptions options = engine_options(CmdCompile, &c->o->model,
-                                           &c->o->code);
-    options.backend = "clang"; /* or --cc: whose records are used */
+    const EngineOptions options = options_of(c->o);
     int code = engine_plan(e, &options);
     if (!code && has_weights(c))
         code = engine_weights(e);
@@ -260,7 +322,8 @@ static int make_text(Compile *c)
         code = embed_weights(c);
     if (code)
         return code;
-    c->text = emit_model(e->arena, e->plan, &c->emit, &c->n);
+    c->text = c->o->plain ? emit_plain(e->arena, e->plan, &c->emit, &c->n)
+                          : emit_model(e->arena, e->plan, &c->emit, &c->n);
     return ExitDone;
 }
 
@@ -272,10 +335,30 @@ static bool keeps_weights(const Compile *c)
     return has_weights(c) && (!c->o->embed || (c->emit.embed_file && text));
 }
 
+static bool write_plain_weights(const Compile *c, const char *path, Fault *why)
+{
+    Arena *a = c->e.arena;
+    unsigned char *bytes;
+    const int64_t n = plain_weights(c, &bytes);
+    const char *line = arena_printf(a, "%s\n", plain_magic(a, c->e.plan));
+    const size_t head = strlen(line);
+    char *text = arena_alloc(a, head + (size_t)n);
+    memcpy(text, line, head);
+    memcpy(text + head, bytes, (size_t)n);
+    return write_file(path, text, head + (size_t)n, why);
+}
+
 static bool write_weights(const Compile *c, const char *path, Fault *why)
 {
+    if (c->o->plain)
+        return write_plain_weights(c, path, why);
     const PackedModel packed = packed_model(&c->e);
     return weights_save(path, &packed, why);
+}
+
+static bool has_header(const Compile *c)
+{
+    return !is_only(c, EmitExe) && !c->o->plain;
 }
 
 static bool write_header(Compile *c, Fault *why)
@@ -322,7 +405,7 @@ static bool write_files(Compile *c, Fault *why)
 {
     outputs_hold();
     bool ok = write_c(c, why) && run_compilers(c, why)
-           && (is_only(c, EmitExe) || write_header(c, why))
+           && (!has_header(c) || write_header(c, why))
            && (!keeps_weights(c) || write_weights(c, weights_path(c), why));
     return outputs_release(ok, why);
 }
@@ -376,7 +459,7 @@ static void report(const Compile *c)
             w.path[k] = path_of(c, k);
     if (c->o->save_temps)
         w.path[EmitC] = path_of(c, EmitC);
-    if (!is_only(c, EmitExe))
+    if (has_header(c))
         w.header = arena_printf(a, "%s.h", c->stem);
     if (keeps_weights(c))
         w.weights = weights_path(c);
@@ -391,6 +474,7 @@ int cmd_compile(const CompileCommand *o)
     Fault why;
     bool to_stdout = is_stdout(o->output);
     look_at_freestanding(o);
+    look_at_plain(o);
     if (to_stdout && !is_only(&c, EmitC))
         fail(ExitUsage, "-o - is for C text alone");
     int code = make_text(&c);

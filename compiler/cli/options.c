@@ -416,6 +416,8 @@ const Option option_table[] = {
          "output file; - is stdout"),
     WORDS("--emit", "KINDS", OWN(Compile, kinds), output_kinds, 1 << EmitC,
          "any of c,obj,so,exe (default c)"),
+    FLAG("--plain", OWN(Compile, plain),
+         "plain C to be read: loops, no vectors, no tiles"),
     FLAG("--embed", OWN(Compile, embed),
          "weights and vocabulary inside the C file"),
     FLAG("--freestanding", OWN(Compile, freestanding),

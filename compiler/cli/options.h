@@ -58,7 +58,7 @@ struct CompileCommand {
     CodeOptions code;
     const char *output;
     int kinds; /* bits: 1 << EmitC .. */
-    bool embed, freestanding, save_temps, print_commands, quiet;
+    bool plain, embed, freestanding, save_temps, print_commands, quiet;
     int64_t max_input, max_output; /* -1: the model's */
 };
 

@@ -6,7 +6,9 @@
 #include "emit/gen.h"
 
 /* -------------------------------------------------------------- mask.c --- */
-void need_mask(Gen *g, const MaskSpec *m);        /* NULL: no mask */
+void need_mask(Gen *g, const MaskSpec *m); /* NULL: no mask */
+/* The mask of a file, as a function of positions of that type. */
+void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer);
 const char *prefix_text(Gen *g);                  /* of sequence s */
 const char *mask_name(Gen *g, const MaskSpec *m); /* of a file's function */
 /* Emitted C: the first key that the row at position p sees, the last + 1. */

@@ -54,6 +54,19 @@ const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i);
 int64_t longest_input(const Plan *p);
 int64_t longest_output(const Plan *p);
 
+/* ------------------------------------------------------------- plain.c --- */
+/* The same model as plain C, for reading; of a graph whose products were not
+ * merged (passes that are left out: plain_skip). Of EmitOptions it takes
+ * command, freestanding, embed, embed_bytes.                                */
+extern const char *const plain_skip[2];
+const char *emit_plain(Arena *a, const Plan *p, const EmitOptions *o,
+                       size_t *n);
+/* Its file of weights: a line, then the struct's bytes. The bytes of the struct
+ * are written to `to`, if it is not NULL; returns how many they are.        */
+const char *plain_magic(Arena *a, const Plan *p);
+int64_t plain_image(unsigned char *to, Arena *a, const Plan *p,
+                    const void *packed);
+
 /* -------------------------------------------------------------- task.c --- */
 /* One task of a plan alone, as its model has it, for `attnc tune` to time: a
  * copy of the plan's with any valid tiling; a product of a small M goes the way

@@ -33,7 +33,8 @@ typedef struct { /* the layers of one stack (weights.c) */
     bool alike;           /* all that have weights */
 } Layers;
 
-typedef struct {
+typedef struct Gen Gen;
+struct Gen {
     Arena *a;
     const Plan *p;
     const EmitOptions *o;
@@ -54,7 +55,10 @@ typedef struct {
     int *step_of;            /* by place in the plan's order: its function */
     const Task *only;        /* the one that is printed; NULL: all */
     Layers layers[Stacks];
-} Gen;
+    bool plain; /* the file of plain.c */
+    /* The lines of a block's members in a struct of weights. */
+    const char *(*member)(Gen *g, const Block *b);
+};
 
 /* How a node's task is worked on; NULL: it has none of that kind. */
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);

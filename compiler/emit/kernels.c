@@ -17,6 +17,7 @@ struct Kernels {
     Arena *arena;
     const Target *target;
     bool jit;
+    bool plain;                /* the file has its front by itself */
     Pieces pieces;             /* those for this target */
     int *level;                /* of each: 0 not wanted, else Needed, Asked */
     Index names;               /* asked for, first use first */
@@ -30,6 +31,16 @@ Kernels *kernels_new(Arena *a, const Target *t, bool jit)
     k->target = t;
     k->jit = jit;
     k->pieces = pieces_of(a, t);
+    k->level = arena_alloc(a, (size_t)k->pieces.list.n * sizeof *k->level);
+    return k;
+}
+
+Kernels *kernels_plain(Arena *a)
+{
+    Kernels *k = arena_alloc(a, sizeof *k);
+    k->arena = a;
+    k->plain = true;
+    k->pieces = plain_pieces(a);
     k->level = arena_alloc(a, (size_t)k->pieces.list.n * sizeof *k->level);
     return k;
 }
@@ -76,6 +87,11 @@ const char *use_kernel(Kernels *k, const char *name)
     k->level[i] = Asked;
     asked(k, p->name, NULL);
     return p->name;
+}
+
+ParameterNames kernel_parameters(const Kernels *k, const char *name)
+{
+    return piece_parameters(k->arena, &k->pieces.list.at[find_piece(k, name)]);
 }
 
 void use_all_kernels(Kernels *k)
@@ -234,7 +250,7 @@ static void emit_tiles(const Kernels *k, Emit *e)
 
 void emit_kernels(Kernels *k, Emit *e)
 {
-    if (!k->jit) {
+    if (!k->jit && !k->plain) {
         need(k, "float_rules");
         need(k, "includes");
     }

@@ -97,6 +97,11 @@ int prebuilt_kind(Dtype d, Arithmetic a, bool wide);
  * of an activation end in its word: activate_rows_gelu, gate_rows_silu.     */
 typedef struct Kernels Kernels; /* what one emitted file has asked for */
 Kernels *kernels_new(Arena *a, const Target *t, bool jit);
+/* Those of kernels/plain.c, which are C without vectors. */
+Kernels *kernels_plain(Arena *a);
+/* What a fixed kernel's parameters are called, in their order. */
+typedef VEC(const char *) ParameterNames;
+ParameterNames kernel_parameters(const Kernels *k, const char *name);
 /* Records the need; returns the function's name. */
 const char *use_tile(Kernels *k, TileKey key);
 const char *use_kernel(Kernels *k, const char *name);

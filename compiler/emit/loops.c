@@ -146,13 +146,17 @@ static void put_list(Gen *g, Emit *e, const Bodies *b, const Loop *list,
         let(e, "l", "%s", path.counter);
         let(e, "rounds", "%s",
             layers_text(g, b->item[l->first].stack, l->rounds));
-        put(e, l->rounds > 1 ? "for (int64_t $l = 0; $l < $rounds; $l++) {\n"
-                             : "{\n");
+        let(e, "int", g->plain ? "int" : "int64_t");
+        if (l->rounds > 1)
+            put(e, "for ($int $l = 0; $l < $rounds; $l++) {\n");
+        else if (!g->plain)
+            put(e, "{\n");
         if (l->body)
             put_list(g, e, b, l->body, &path, depth + 1);
         else
             b->body(g, e, b->of, l->first, &path);
-        put(e, "}\n");
+        if (l->rounds > 1 || !g->plain)
+            put(e, "}\n");
     }
 }
 

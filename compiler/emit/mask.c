@@ -103,9 +103,8 @@ const char *mask_name(Gen *g, const MaskSpec *m)
     return arena_printf(g->a, "mask%d", plan_mask(g->p, m));
 }
 
-static void put_bits(Gen *g, const MaskSpec *m, const char *name)
+static void put_bits(Emit *e, const MaskSpec *m, const char *name)
 {
-    Emit *e = g->shapes;
     const int64_t bytes = (m->file_columns + 7) / 8;
     let(e, "name", "%s", name);
     let(e, "bits", "%s_bits", name);
@@ -145,6 +144,22 @@ const char *prefix_text(Gen *g)
     return "prefix_of(b, s)";
 }
 
+void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer)
+{
+    const char *name = mask_name(g, m);
+    if (!first_time(g, name))
+        return;
+    const int mark = emit_mark(e);
+    put_bits(e, m, name);
+    let(e, "int", "%s", integer);
+    put(e, "};\n\n"
+           "static $int $name($int p, $int j)\n"
+           "{\n"
+           "    return $bits[p * $bytes + j / 8] >> j % 8 & 1;\n"
+           "}\n\n");
+    emit_reset(e, mark);
+}
+
 void need_mask(Gen *g, const MaskSpec *m)
 {
     if (!m)
@@ -152,16 +167,8 @@ void need_mask(Gen *g, const MaskSpec *m)
     need_max(g);
     if (!m->file)
         return;
-    const char *name = mask_name(g, m);
-    if (!first_time(g, name))
-        return;
     use_kernel(g->kernels, "mask_row");
-    put_bits(g, m, name);
-    put(g->shapes, "};\n\n"
-                   "static int64_t $name(int64_t p, int64_t j)\n"
-                   "{\n"
-                   "    return $bits[p * $bytes + j / 8] >> j % 8 & 1;\n"
-                   "}\n\n");
+    need_mask_of_file(g, g->shapes, m, "int64_t");
 }
 
 /* Keys in between that a row may not see get no weight ... */

@@ -2,6 +2,7 @@
 #include "emit/names.h"
 
 #include <ctype.h>
+#include <string.h>
 
 /* ---- values ---- */
 
@@ -155,13 +156,43 @@ bool is_pooled(const Plan *p)
 
 /* ---- sizes ---- */
 
+typedef struct {
+    const char *name;
+    int64_t value;
+} Dimension;
+
+static bool is_given(const Dimension *d)
+{
+    return d->value > 0 && d->value <= INT32_MAX;
+}
+
 static void dimension(Emit *e, const char *name, int64_t value)
 {
-    if (value <= 0 || value > INT32_MAX)
-        return;
     let(e, "dim", "%s", name);
     let(e, "value", "%lld", (long long)value);
     put(e, "$dim = $value,\n");
+}
+
+/* As few lines as they fit in. */
+static void put_in_lines(Gen *g, Emit *e, const Dimension *d, size_t n)
+{
+    const char *line = "enum {", *gap = " ";
+    for (size_t i = 0; i < n; i++) {
+        if (!is_given(&d[i]))
+            continue;
+        const char *next = arena_printf(g->a, "%s = %lld", d[i].name,
+                                        (long long)d[i].value);
+        if (strlen(line) + strlen(gap) + strlen(next) > 77) {
+            let(e, "line", "%s,", line);
+            put(e, "$line\n");
+            line = "      ";
+            gap = " ";
+        }
+        line = arena_printf(g->a, "%s%s%s", line, gap, next);
+        gap = ", ";
+    }
+    let(e, "line", "%s };", line);
+    put(e, "$line\n\n");
 }
 
 /* For the preprocessor, and to be shown. */
@@ -184,10 +215,7 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
     const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
     const SpecSide *side = s->kind == KindDecoder ? dec : enc;
     const int columns = has_decoder(g->p) ? 0 : output_columns(g->p);
-    const struct {
-        const char *name;
-        int64_t value;
-    } dims[] = {
+    const Dimension dims[] = {
         { "D_MODEL", s->d_model },
         { "HEADS", side->h },
         { "D_K", side->d_k },
@@ -201,12 +229,17 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         { "MAX_TARGET", dec->max_len },
         { "OUTPUT", columns }, /* numbers in a row of the result */
     };
+    if (g->plain) {
+        put_in_lines(g, e, dims, sizeof dims / sizeof *dims);
+        return;
+    }
     if (*prefix)
         version(e, prefix);
     put(e, "enum {\n");
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
-        dimension(e, arena_printf(g->a, "%s%s", prefix, dims[i].name),
-                  dims[i].value);
+        if (is_given(&dims[i]))
+            dimension(e, arena_printf(g->a, "%s%s", prefix, dims[i].name),
+                      dims[i].value);
     put(e, "};\n\n");
 }
 

@@ -3,7 +3,6 @@
 #include "emit/pieces.h"
 
 #include "emit/embedded.h"
-#include "emit/kernels.h"
 
 #include <string.h>
 
@@ -199,9 +198,36 @@ Pieces pieces_of(Arena *a, const Target *t)
     return all;
 }
 
+Pieces plain_pieces(Arena *a)
+{
+    Pieces all = { 0 };
+    read_pieces(a, &all, NULL, "plain.c");
+    read_pieces(a, &all, NULL, "plain_products.c");
+    read_pieces(a, &all, NULL, "plain_mixing.c");
+    return all;
+}
+
 const char *piece_prototype(const Piece *p, size_t *n)
 {
     const char *from = strstr(p->text, "static ") + strlen("static ");
     *n = (size_t)(strstr(from, "\n{") - from);
     return from;
+}
+
+ParameterNames piece_parameters(Arena *a, const Piece *p)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    ParameterNames names = { 0 };
+    const char *at;
+    for (at = strstr(p->text, "static "); *at != '(';)
+        at++;
+    while (*at != ')') {
+        const size_t n = strcspn(at + 1, ",)");
+        const char *end = at + 1 + n, *from = end;
+        while (strchr(letters, from[-1]))
+            from--;
+        vec_push(a, &names, arena_strndup(a, from, (size_t)(end - from)));
+        at = end;
+    }
+    return names;
 }

@@ -13,7 +13,7 @@
 #ifndef ATTNC_EMIT_PIECES_H
 #define ATTNC_EMIT_PIECES_H
 
-#include "machine/target.h"
+#include "emit/kernels.h"
 #include "spec/spec.h"
 
 typedef struct {
@@ -29,7 +29,10 @@ typedef struct {
 /* Those for a target. What has _ACT in its name is there once for each
  * activation. */
 Pieces pieces_of(Arena *a, const Target *t);
+/* Those of plain.c. */
+Pieces plain_pieces(Arena *a);
 /* Its text from behind `static` to the body. */
 const char *piece_prototype(const Piece *p, size_t *n);
+ParameterNames piece_parameters(Arena *a, const Piece *p);
 
 #endif

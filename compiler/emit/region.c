@@ -59,7 +59,7 @@ static void tell_slots(Gen *g)
 
 static const OpCode op_code[OpCount] = {
 #define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
-           gate, code)                                                         \
+           gate, code, ...)                                                    \
     [Op##id] = code,
 #include "graph/ops.h"
 };

@@ -10,9 +10,13 @@
 
 /* ----------------------------------------------------------- comment.c --- */
 void emit_comment(Gen *g, Emit *e); /* the first of the file */
+/* Text from outside that neither ends a comment nor begins another. */
+const char *harmless(Arena *a, const char *text);
 
 /* ----------------------------------------------------------- weights.c --- */
 void emit_weight_structs(Gen *g, Emit *e);
+/* The structs alone; fills layers by what g->member says of blocks. */
+void emit_layer_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
 const char *layer_type(Gen *g, Stack stack, int layer);
 /* The member of struct weights that is an array of a layer and those like it,

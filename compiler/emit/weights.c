@@ -32,6 +32,16 @@ static int first_block(const Gen *g, Stack stack, int layer)
     return l ? l->first : -1;
 }
 
+/* A pointer into the packed bytes. */
+static const char *pointer_to(Gen *g, const Block *b)
+{
+    const char *start = arena_printf(g->a, "    const %s *%s;",
+                                     number_type(b->dtype), b->field);
+    return arena_printf(g->a, "%-40s /* %s%s%s */\n", start,
+                        b->dtype == DtypeF32 ? "" : dtype_word[b->dtype],
+                        b->dtype == DtypeF32 ? "" : " ", shape_text(g, b));
+}
+
 /* The members of one layer's struct, or of the model's. */
 static const char *members(Gen *g, Stack stack, int layer)
 {
@@ -39,11 +49,7 @@ static const char *members(Gen *g, Stack stack, int layer)
     buffer_add(&text, "", 0);
     for (int i = first_block(g, stack, layer); i >= 0;) {
         const Block *b = &g->p->block.at[i];
-        const char *start = arena_printf(g->a, "    const %s *%s;",
-                                         number_type(b->dtype), b->field);
-        buffer_printf(&text, "%-40s /* %s%s%s */\n", start,
-                      b->dtype == DtypeF32 ? "" : dtype_word[b->dtype],
-                      b->dtype == DtypeF32 ? "" : " ", shape_text(g, b));
+        buffer_printf(&text, "%s", g->member(g, b));
         i = b->of_layer;
     }
     return text.at;
@@ -156,14 +162,8 @@ static bool stores(const Gen *g, Dtype d)
     return found;
 }
 
-void emit_weight_structs(Gen *g, Emit *e)
+void emit_layer_structs(Gen *g, Emit *e)
 {
-    put(e, "/* Weights, where model.weights has them. A matrix [n, k] in\n"
-           " * panels of 16 is n / 16 panels, one after the other: in each,\n"
-           " * for every k in turn, the elements of 16 rows. */\n");
-    for (int d = 0; d < Dtypes; d++)
-        if (format_text[d] && stores(g, (Dtype)d))
-            put(e, format_text[d]);
     find_layers(g);
     for (int i = 0; i < Stacks; i++)
         for (int l = 0; l < g->layers[i].n; l++)
@@ -177,6 +177,18 @@ void emit_weight_structs(Gen *g, Emit *e)
     for (int i = 0; i < Stacks; i++)
         layer_members(g, e, &g->layers[i]);
     put(e, "};\n\n");
+}
+
+void emit_weight_structs(Gen *g, Emit *e)
+{
+    put(e, "/* Weights, where model.weights has them. A matrix [n, k] in\n"
+           " * panels of 16 is n / 16 panels, one after the other: in each,\n"
+           " * for every k in turn, the elements of 16 rows. */\n");
+    for (int d = 0; d < Dtypes; d++)
+        if (format_text[d] && stores(g, (Dtype)d))
+            put(e, format_text[d]);
+    g->member = pointer_to;
+    emit_layer_structs(g, e);
 }
 
 /* ---- bind ---- */

@@ -28,6 +28,8 @@
  *            oracle/compare.c: EXACT, ROUNDED(times) ..
  *  code      what writes its C, in the words of emit/region.c: NO_CODE,
  *            ROWS(kernel of emit/kernels/, inputs that are rows) ..
+ *  plain     and its plain C, in the words of emit/plain_calls.c: NONE,
+ *            PIECE(of emit/kernels/plain.c), CALLS(function)
  *
  * Adding an op: docs/adding.md. Included where OP is defined, which it is no
  * more behind it.                                                           */
@@ -38,143 +40,155 @@
 /* clang-format off */
 /* name, text, inputs, class, formula
  *   shape, in place, FLOPs
- *   value, gate, code                                                       */
+ *   value, gate, code, plain                                                */
 OP(Weight, "weight", 0, 0, Const, "a named tensor of the weights file",
-   given, No, 0, weight, EXACT, NO_CODE)
+   given, No, 0, weight, EXACT, NO_CODE, NONE)
 OP(Sinusoid, "sinusoid", 0, 0, Const, "sin, cos of pos / base^(2i/d)",
-   given, No, 0, sinusoid, EXACT, NO_CODE)
+   given, No, 0, sinusoid, EXACT, NO_CODE, NONE)
 OP(RotaryTable, "rotary_table", 0, 0, Const,
    "f cos, then f sin, of pos rate[j]",
-   given, No, 0, rotary_table, EXACT, NO_CODE)
+   given, No, 0, rotary_table, EXACT, NO_CODE, NONE)
 OP(Stack, "stack", 2, 4, Const, "rows of a, then of b, and so on",
-   stack, No, 0, stack, EXACT, NO_CODE)
+   stack, No, 0, stack, EXACT, NO_CODE, NONE)
 OP(Input, "input", 0, 0, Source, "token ids, their types, or rows of numbers",
-   given, No, 0, input, EXACT, NO_CODE)
+   given, No, 0, input, EXACT, NO_CODE, NONE)
 OP(Embed, "embed", 2, 3, Position, "s table[id] + positions[first+past+i]",
-   embed, No, (n->nin - 1) * out, embed, SIZED(2, In0 | In2), STEP(embed))
+   embed, No, (n->nin - 1) * out, embed, SIZED(2, In0 | In2), STEP(embed),
+   CALLS(embed))
 OP(Position, "position", 1, 1, Position, "positions[first+past+i]",
-   position, No, 0, position, ROUNDED(1), STEP(position))
+   position, No, 0, position, ROUNDED(1), STEP(position), CALLS(position))
 OP(FirstRow, "first_row", 2, 2, Position,
    "w where first+past+i is 0, x elsewhere",
-   bias, No, 0, first_row, EXACT, STEP(first_row))
+   bias, No, 0, first_row, EXACT, STEP(first_row), PIECE("first_row"))
 OP(Matmul, "matmul", 2, 2, Row, "x W^T",
    matmul, No, 2 * out * columns(c, 1),
-   matmul, SUMMED_BY(8, linear), STEP(product))
+   matmul, SUMMED_BY(8, linear), STEP(product), CALLS(product))
 OP(Bias, "bias", 2, 2, Row, "x + b",
-   bias, Elements, out, bias, ROUNDED(1), ROWS("bias_rows", 1))
+   bias, Elements, out, bias, ROUNDED(1), ROWS("bias_rows", 1),
+   PIECE("add_bias"))
 OP(Scale, "scale", 1, 1, Row, "s x",
-   same, Elements, out, scale, ROUNDED(2), ROWS_BY("scale_rows", 1, scale))
+   same, Elements, out, scale, ROUNDED(2), ROWS_BY("scale_rows", 1, scale),
+   PIECE("scale"))
 OP(ScaleColumns, "scale_columns", 2, 2, Row, "g * x, column by column",
    scale_columns, Elements, out, scale_columns, ROUNDED(2),
-   STEP(scale_columns))
+   STEP(scale_columns), CALLS(scale_columns))
 OP(Add, "add", 2, 2, Row, "a + b",
-   pair, Elements, out, add, ROUNDED(1), ROWS("add_rows", 2))
+   pair, Elements, out, add, ROUNDED(1), ROWS("add_rows", 2), PIECE("add"))
 OP(Mul, "mul", 2, 2, Row, "a * b, element by element",
-   pair, Elements, out, mul, ROUNDED(1), ROWS("mul_rows", 2))
+   pair, Elements, out, mul, ROUNDED(1), ROWS("mul_rows", 2), PIECE("mul"))
 OP(Activate, "activate", 1, 1, Row, "act(x)",
    same, Elements, out,
-   activate, BY(FUNCTION, function), ROWS_ACT("activate_rows", 1))
+   activate, BY(FUNCTION, function), ROWS_ACT("activate_rows", 1),
+   CALLS(activate))
 OP(Norm, "norm", 2, 3, Row, "(x-mean)/sqrt(var+eps) gamma + beta; rms: no mean",
-   norm, Rows, 8 * out, norm, BY(8, norm), STEP(norm))
+   norm, Rows, 8 * out, norm, BY(8, norm), STEP(norm), CALLS(norm))
 OP(HeadNorm, "head_norm", 2, 3, Row, "norm of each head's columns of x",
-   head_norm, Rows, 8 * out, head_norm, BY(8, norm), STEP(head_norm))
+   head_norm, Rows, 8 * out, head_norm, BY(8, norm), STEP(head_norm),
+   CALLS(norm))
 OP(Rotate, "rotate", 2, 2, Position,
    "pairs of each head's columns, turned by table[past+i]",
-   rotate, Rows, 3 * turned(c), rotate, BY(4, rotate), STEP(rotate))
+   rotate, Rows, 3 * turned(c), rotate, BY(4, rotate), STEP(rotate),
+   CALLS(rotate))
 OP(Split, "split", 1, 1, View, "[n, h d] as h heads [h, n, d]",
-   split, No, 0, split, EXACT, NO_CODE)
+   split, No, 0, split, EXACT, NO_CODE, NONE)
 OP(Merge, "merge", 1, 1, View, "Concat(head_1 .. head_h)",
-   merge, No, 0, merge, EXACT, NO_CODE)
+   merge, No, 0, merge, EXACT, NO_CODE, NONE)
 OP(Slice, "slice", 1, 1, View, "columns first .. first+d of x",
-   slice, No, 0, slice, EXACT, NO_CODE)
+   slice, No, 0, slice, EXACT, NO_CODE, PIECE("columns"))
 OP(Append, "append", 1, 1, State, "the rows so far, then these",
-   append, No, 0, copy, EXACT, STEP(pack_kv))
+   append, No, 0, copy, EXACT, STEP(pack_kv), CALLS(append))
 OP(Recall, "recall", 1, 1, State, "what encode appended",
-   heads, No, 0, copy, EXACT, NO_CODE)
+   heads, No, 0, copy, EXACT, NO_CODE, NONE)
 OP(PackKv, "pack_kv", 1, 1, Head, "x, laid out in pages of 64 keys",
-   heads, No, 0, copy, EXACT, STEP(pack_kv))
+   heads, No, 0, copy, EXACT, STEP(pack_kv), NONE)
 OP(Scores, "scores", 2, 3, Head,
    "Q K^T, or v tanh(q + k); neighbouring heads of Q may share one of K",
    scores, No, score_work(n) * scored(c) * columns(c, 1),
-   scores, SUMMED_BY(8, scores), STEP(scores))
+   scores, SUMMED_BY(8, scores), STEP(scores), NONE)
 OP(Softcap, "softcap", 1, 1, Row, "cap tanh(x / cap)",
    same, Elements, 3 * out,
-   softcap, BY(FUNCTION + 2, softcap), ROWS_BY("softcap_rows", 1, cap))
+   softcap, BY(FUNCTION + 2, softcap), ROWS_BY("softcap_rows", 1, cap),
+   PIECE("softcap"))
 OP(Clip, "clip", 1, 1, Row, "min(max(x, -cap), cap)",
-   rows, Elements, 2 * out, clip, ROUNDED(1), ROWS_BY("clip_rows", 1, cap))
+   rows, Elements, 2 * out, clip, ROUNDED(1), ROWS_BY("clip_rows", 1, cap),
+   PIECE("clip"))
 OP(ScoreBias, "score_bias", 1, 2, Head,
    "x - slope_h |i-j|, or x + table[bucket(j-i), h]",
-   score_bias, Elements, out, score_bias, BY(1, bias), SCORE_ROW(score_bias))
+   score_bias, Elements, out, score_bias, BY(1, bias), SCORE_ROW(score_bias),
+   NONE)
 OP(Mask, "mask", 1, 1, Head, "-inf where attention is not allowed",
-   heads, Elements, out, mask, EXACT, SCORE_ROW(mask))
+   heads, Elements, out, mask, EXACT, SCORE_ROW(mask), NONE)
 OP(Softmax, "softmax", 1, 2, Head,
    "exp(x - max) / sum; a sink's score is summed too",
-   softmax, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax))
+   softmax, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax), NONE)
 OP(Sigmoid, "sigmoid", 1, 1, Head, "1 / (1 + exp(-x))",
-   heads, Rows, 4 * out, sigmoid, ABOVE(64, 1e-9), SCORE_ROW(sigmoid))
+   heads, Rows, 4 * out, sigmoid, ABOVE(64, 1e-9), SCORE_ROW(sigmoid), NONE)
 OP(Context, "context", 2, 2, Head, "P V",
    context, No, 2 * out * keys(c),
-   context, SUMMED(64, In0 | In1), STEP(context))
+   context, SUMMED(64, In0 | In1), STEP(context), NONE)
 OP(Recurrent, "recurrent", 2, 4, Head,
    "h[i] = cell(x[i], U h[i-1] + b), h before the first row 0, or a source's",
    recurrent, No, 2 * out * columns(c, 0) + 8 * out,
-   recurrent, BY(1, recurrent), STEP(recurrent))
+   recurrent, BY(1, recurrent), STEP(recurrent), CALLS(recurrent))
 OP(Join, "join", 2, 2, Row,
    "columns of a, then of b; of each head, where b may have one for all",
-   join, No, 0, join, EXACT, STEP(join))
+   join, No, 0, join, EXACT, STEP(join), PIECE("join"))
 OP(Taps, "taps", 1, 1, Head,
    "rows first + dilation t + stride i for each tap t, side by side; outside 0",
-   taps, No, 0, taps, EXACT, STEP(taps))
+   taps, No, 0, taps, EXACT, STEP(taps), CALLS(taps))
 OP(Patches, "patches", 1, 1, Head,
    "patch i - first of an image: its channels, of each its lines; others are 0",
-   patches, No, 0, patches, EXACT, STEP(patches))
+   patches, No, 0, patches, EXACT, STEP(patches), PIECE("patches"))
 OP(Depthwise, "depthwise", 2, 3, Head,
    "sum of w[., t] x[first + dilation t + i] over taps t; outside 0; + b",
    depthwise, No, 2 * out * n->taps + (n->nin - 2) * out,
-   depthwise, SIZED(8, In0 | In1 | In2), STEP(depthwise))
+   depthwise, SIZED(8, In0 | In1 | In2), STEP(depthwise), CALLS(taps))
 OP(Select, "select", 1, 1, Head, "the rows that the caller wants",
-   select, No, 0, select, EXACT, STEP(select))
+   select, No, 0, select, EXACT, STEP(select), CALLS(select))
 OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",
-   pool, No, pooled(c), pool, SIZED(8, In0), STEP(pool))
+   pool, No, pooled(c), pool, SIZED(8, In0), STEP(pool), CALLS(pool))
 OP(L2Norm, "l2_norm", 1, 1, Row, "x / max(|x|, eps)",
-   rows, Rows, 3 * out, l2_norm, ROUNDED(8), ROWS_BY("l2_norm_rows", 1, eps))
+   rows, Rows, 3 * out, l2_norm, ROUNDED(8), ROWS_BY("l2_norm_rows", 1, eps),
+   PIECE("l2_norm"))
 OP(RowSoftmax, "row_softmax", 1, 1, Row, "exp(x - max) / sum, of each row",
    rows, Rows, 4 * out, row_softmax, ABOVE(64, 1e-9),
-   ROWS("row_softmax_rows", 1))
+   ROWS("row_softmax_rows", 1), PIECE("row_softmax"))
 OP(Choose, "choose", 1, 2, Row,
    "columns of the largest x + b, largest first; of equal ones the lower",
-   choose, No, 2 * columns(c, 0) * out, choose, EXACT, STEP(choose))
+   choose, No, 2 * columns(c, 0) * out, choose, EXACT, STEP(choose),
+   CALLS(choose))
 OP(Weigh, "weigh", 2, 2, Row, "s x[ids], as softmax, or divided by their sum",
-   weigh, No, 6 * out, weigh, ABOVE(64, 1e-9), STEP(weigh))
+   weigh, No, 6 * out, weigh, ABOVE(64, 1e-9), STEP(weigh), PIECE("weigh"))
 OP(Routes, "routes", 1, 1, Head, "ids, and where a sort by them puts the rows",
-   routes, No, 0, copy, EXACT, STEP(routes))
+   routes, No, 0, copy, EXACT, STEP(routes), NONE)
 OP(Spread, "spread", 2, 2, Head, "x of each of a row's ids",
-   spread, No, 0, spread, EXACT, STEP(spread))
+   spread, No, 0, spread, EXACT, STEP(spread), PIECE("spread"))
 OP(Combine, "combine", 3, 3, Row, "sum of weight[j] x[j] of a row's ids",
    combine, No, 2 * out * columns(c, 1), combine, SIZED(8, In0 | In1),
-   STEP(combine))
+   STEP(combine), PIECE("combine"))
 OP(RowScale, "row_scale", 2, 2, Row, "x s, of each row",
    row_scale, Elements, out, row_scale, ROUNDED(1),
-   ROWS("row_scale_rows", 2))
+   ROWS("row_scale_rows", 2), PIECE("row_scale"))
 OP(Output, "output", 1, 1, Sink, "a result of the entry",
-   same, No, 0, copy, EXACT, STEP(output))
+   same, No, 0, copy, EXACT, STEP(output), NONE)
 /* made by passes */
 OP(Linear, "linear", 2, 5, Row, "act(x W^T + b) + residual",
    linear, Residual, 2 * out * columns(c, 1) + epilogue(n) * out,
-   linear, SUMMED_BY(8, linear), STEP(product))
+   linear, SUMMED_BY(8, linear), STEP(product), CALLS(product))
 OP(Quantize, "quantize", 1, 1, Row,
    "round(x / s) s, s = max |x| / 127 of its row",
-   quantize, No, 3 * out, quantize, BY(1, quantize), STEP(quantize))
+   quantize, No, 3 * out, quantize, BY(1, quantize), STEP(quantize),
+   CALLS(quantize))
 OP(Gate, "gate", 2, 2, Row, "act(a) * b, or act(a) * other(b)",
    pair, Elements, 2 * out,
-   gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2))
+   gate, BY(FUNCTION + 1, gate), ROWS_ACT("gate_rows", 2), CALLS(gate))
 OP(AddNorm, "add_norm", 3, 4, Row, "norm(x + residual)",
-   add_norm, Rows, 9 * out, add_norm, BY(8, norm), STEP(add_norm))
+   add_norm, Rows, 9 * out, add_norm, BY(8, norm), STEP(add_norm), CALLS(norm))
 OP(Attention, "attention", 3, 6, Head,
    "softmax(mask(cap(s Q K^T) + bias)) V, merged; or additive, by sigmoid",
    attention, No,
    scored(c) * (score_work(n) * columns(c, 1) + 2 * columns(c, 2)),
-   attention, BY(1, attention), STEP(attention))
+   attention, BY(1, attention), STEP(attention), CALLS(attention))
 /* clang-format on */
 
 #undef OP

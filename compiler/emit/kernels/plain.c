@@ -1,0 +1,488 @@
+/* plain.c: what a model computes, as plain C for `attnc compile --plain`: no
+ * vectors, no tiles, one function an operation. The names of a function's
+ * parameters say what it is given (emit/plain_arguments.c). Every result has
+ * the bits that the kernels of the other files give it. plain_products.c has
+ * the look-ups and products, plain_mixing.c what goes from row to row.      */
+
+//: kernel min
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+//: kernel max
+static int max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+//: exp_rest
+/* e^x = power (1 + rest): x = n ln 2 + r, power = 2^n, rest a polynomial in r
+ * [Cody and Waite 1980]. Of our own: the same bits everywhere. */
+static float exp_rest(float x, float *power)
+{
+    const float shift = 0x1.8000fep+23f; /* what is added to it is rounded */
+    const float n = fmaf(x, 0x1.715476p+0f, shift) - shift;
+    const float r = fmaf(n, -0x1.7f7d1cp-20f, fmaf(n, -0x1.62e4p-1f, x));
+    float p = 0x1.6a4ce4p-10f;
+
+    p = fmaf(p, r, 0x1.123988p-7f);
+    p = fmaf(p, r, 0x1.5558bp-5f);
+    p = fmaf(p, r, 0x1.555492p-3f);
+    p = fmaf(p, r, 0x1.fffffcp-2f);
+    *power = ldexpf(1.0f, (int)n);
+    return fmaf(p, r * r, r);
+}
+
+//: exp1 needs: exp_rest
+/* e^x for x <= 88; what would be subnormal is 0. */
+static float exp1(float x)
+{
+    float power, rest;
+
+    if (x < -0x1.5d589ep+6f)
+        return 0.0f;
+    rest = exp_rest(x, &power);
+    return fmaf(rest, power, power);
+}
+
+//: power_of_2
+/* 2^t = 2^n 2^f, |f| <= 1/2, by a polynomial of our own: the same bits
+ * everywhere. What would be subnormal is 0. */
+static float power_of_2(float t)
+{
+    static const float c[] = { 0x1.5f3e52p-10f, 0x1.3b2d4cp-7f, 0x1.c6aee8p-5f,
+                               0x1.ebfbdcp-3f, 0x1.62e43p-1f, 1.0f };
+    const float shift = 0x1.8000fep+23f; /* what is added to it is rounded */
+    const float n = (t + shift) - shift, f = t - n;
+    float p = 0x1.41fbbcp-13f;
+
+    for (int i = 0; i < 6; i++)
+        p = fmaf(p, f, c[i]);
+    return t <= -126.5f ? 0.0f : ldexpf(p, (int)n);
+}
+
+//: kernel tanh1 needs: exp_rest
+/* m / (m + 2) with m = e^2x - 1, which loses nothing at 0. */
+static float tanh1(float x)
+{
+    float power, rest, m;
+
+    x = -10.0f > x ? -10.0f : x;
+    x = 10.0f < x ? 10.0f : x;
+    rest = exp_rest(x + x, &power);
+    m = fmaf(rest, power, power - 1.0f);
+    return m / (m + 2.0f);
+}
+
+//: kernel sigmoid1 needs: exp1
+/* 1 / (1 + e^-x) */
+static float sigmoid1(float x)
+{
+    return 1.0f / (1.0f + exp1(-(-88.0f > x ? -88.0f : x)));
+}
+
+//: times_sigmoid needs: exp1
+/* x / (1 + e^-u), where u has the sign of x: no power of e is above 1. */
+static float times_sigmoid(float x, float u)
+{
+    const float e = exp1(u > -u ? -u : u);
+    const float above = x > 0.0f ? x : 0.0f, below = -x > 0.0f ? x : 0.0f;
+
+    return fmaf(below, e, above) / (1.0f + e);
+}
+
+//: kernel relu_rows
+/* max(0, x), as in equation 2. */
+static void relu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = x[i] > 0.0f ? x[i] : 0.0f;
+}
+
+//: kernel gelu_rows needs: exp1
+/* x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]: max(0, x) less a
+ * tail that falls off on either side, a polynomial in t times e^(-x^2 / 2). */
+static void gelu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const float size = -x[i] > x[i] ? -x[i] : x[i];
+        const float a = 20.0f < size ? 20.0f : size;
+        const float t = 1.0f / fmaf(a, 0x1.333334p-2f, 1.0f);
+        float p = 0x1.243f7p-5f;
+
+        p = fmaf(p, t, -0x1.41f3b2p-3f);
+        p = fmaf(p, t, 0x1.a69ca8p-3f);
+        p = fmaf(p, t, -0x1.b7c6bep-5f);
+        p = fmaf(p, t, 0x1.074b5p-3f);
+        p = fmaf(p, t, 0x1.993ee6p-4f);
+        p = fmaf(p, t, 0x1.ee9bb4p-4f);
+        p = fmaf(p, t, 0x1.ea006ap-4f);
+        x[i] = fmaf(-(a * t), p * exp1(a * -0.5f * a),
+                    x[i] > 0.0f ? x[i] : 0.0f);
+    }
+}
+
+//: kernel gelu_tanh_rows needs: times_sigmoid
+/* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 [Hendrycks and Gimpel
+ * 2016]. */
+static void gelu_tanh_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = times_sigmoid(x[i], x[i] * fmaf(x[i] * x[i], 0x1.24448p-4f,
+                                               0x1.988454p+0f));
+}
+
+//: kernel silu_rows needs: times_sigmoid
+/* x / (1 + e^-x) [Elfwing et al. 2017]. */
+static void silu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = times_sigmoid(x[i], x[i]);
+}
+
+//: kernel quick_gelu_rows needs: times_sigmoid
+/* x / (1 + e^(-1.702 x)) [Hendrycks and Gimpel 2016]. */
+static void quick_gelu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = times_sigmoid(x[i], x[i] * 1.702f);
+}
+
+//: kernel sigmoid_rows needs: sigmoid1
+static void sigmoid_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = sigmoid1(x[i]);
+}
+
+//: kernel tanh_rows needs: tanh1
+static void tanh_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = tanh1(x[i]);
+}
+
+//: kernel clipped_gelu_rows needs: times_sigmoid
+/* x / (1 + e^(-1.702 x)) of min(x, 7). */
+static void clipped_gelu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const float least = 7.0f < x[i] ? 7.0f : x[i];
+
+        x[i] = times_sigmoid(least, least * 1.702f);
+    }
+}
+
+//: kernel clipped_plus_1_rows
+/* x within -7 .. 7, and 1 more. */
+static void clipped_plus_1_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const float most = -7.0f > x[i] ? -7.0f : x[i];
+
+        x[i] = (7.0f < most ? 7.0f : most) + 1.0f;
+    }
+}
+
+//: kernel sum_16
+/* Sixteen sums as one, halves onto each other: number j of a row is in sum
+ * j % 16, so that vectors of any width give the same bits. */
+static float sum_16(float *sum)
+{
+    for (int n = 8; n > 0; n /= 2)
+        for (int i = 0; i < n; i++)
+            sum[i] += sum[i + n];
+    return sum[0];
+}
+
+//: row_squares needs: sum_16
+/* The sum of x^2. */
+static float row_squares(const float *x, int d)
+{
+    float sum[16] = { 0.0f };
+
+    for (int j = 0; j < d; j++)
+        sum[j % 16] = fmaf(x[j], x[j], sum[j % 16]);
+    return sum_16(sum);
+}
+
+//: kernel copy
+static void copy(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = x[i];
+}
+
+//: kernel fill_zeros
+static void fill_zeros(float *y, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = 0.0f;
+}
+
+//: kernel add
+static void add(float *y, const float *a, const float *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = a[i] + b[i];
+}
+
+//: kernel mul
+static void mul(float *y, const float *a, const float *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = a[i] * b[i];
+}
+
+//: kernel scale
+static void scale(float *y, const float *x, int n, float by)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = x[i] * by;
+}
+
+//: kernel scale_add
+/* y = by x + b, the embeddings of section 3.4 plus the positions of 3.5. */
+static void scale_add(float *y, const float *x, const float *b, int n, float by)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = fmaf(by, x[i], b[i]);
+}
+
+//: kernel clip
+/* x within -cap .. cap. */
+static void clip(float *y, const float *x, int n, float cap)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = x[i] < -cap ? -cap : x[i] > cap ? cap : x[i];
+}
+
+//: kernel softcap needs: tanh1
+/* cap tanh(x / cap) [Bello et al. 2016] */
+static void softcap(float *y, const float *x, int n, float cap)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = cap * tanh1(x[i] / cap);
+}
+
+//: kernel add_bias
+static void add_bias(float *y, const float *x, const float *bias, int rows,
+                     int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = x[i * d + j] + bias[j];
+}
+
+//: kernel scale_columns
+static void scale_columns(float *y, const float *x, const float *gamma,
+                          int rows, int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = x[i * d + j] * gamma[j];
+}
+
+//: kernel row_scale
+/* Each row by a number of its own. */
+static void row_scale(float *y, const float *x, const float *b, int rows,
+                      int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = x[i * d + j] * b[i];
+}
+
+//: kernel columns
+/* Columns first .. first + d - 1 of rows of d_in. */
+static void columns(float *y, const float *x, int rows, int d_in, int first,
+                    int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = x[i * d_in + first + j];
+}
+
+//: kernel join
+/* Each head's columns of a, then those of b, which may be one for all. */
+static void join(float *y, const float *a, const float *b, int rows,
+                 int heads, int heads_b, int d_a, int d_b)
+{
+    for (int i = 0; i < rows; i++)
+        for (int h = 0; h < heads; h++) {
+            const float *b_h = b + (i * heads_b + h % heads_b) * d_b;
+
+            for (int j = 0; j < d_a; j++)
+                *y++ = *a++;
+            for (int j = 0; j < d_b; j++)
+                *y++ = b_h[j];
+        }
+}
+
+//: kernel first_row
+/* The first row is a learned one. */
+static void first_row(float *y, const float *x, const float *bias, int rows,
+                      int d, int first)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = i == first ? bias[j] : x[i * d + j];
+}
+
+//: kernel layer_norm needs: sum_16
+/* (x - mean) / sqrt(variance + eps) gamma + beta, of each row [Ba et al.
+ * 2016]. */
+static void layer_norm(float *y, const float *x, const float *gamma,
+                       const float *beta, int rows, int d, float eps)
+{
+    for (int i = 0; i < rows; i++, x += d, y += d) {
+        float sum[16] = { 0.0f }, squares[16] = { 0.0f };
+
+        for (int j = 0; j < d; j++)
+            sum[j % 16] += x[j];
+        const float mean = sum_16(sum) / (float)d;
+        for (int j = 0; j < d; j++)
+            squares[j % 16] = fmaf(x[j] - mean, x[j] - mean, squares[j % 16]);
+        const float by = 1.0f / sqrtf(sum_16(squares) / (float)d + eps);
+        for (int j = 0; j < d; j++)
+            y[j] = fmaf((x[j] - mean) * by, gamma[j], beta ? beta[j] : 0.0f);
+    }
+}
+
+//: kernel rms_norm needs: row_squares
+/* x / sqrt(mean(x^2) + eps) gamma, of each row [Zhang and Sennrich 2019]. */
+static void rms_norm(float *y, const float *x, const float *gamma, int rows,
+                     int d, float eps)
+{
+    for (int i = 0; i < rows; i++) {
+        const float square = row_squares(x + i * d, d) / (float)d;
+        const float by = 1.0f / sqrtf(square + eps);
+
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = x[i * d + j] * by * gamma[j];
+    }
+}
+
+//: kernel l2_norm needs: row_squares
+/* x / max(|x|, eps), of each row. */
+static void l2_norm(float *y, const float *x, int rows, int d, float eps)
+{
+    for (int i = 0; i < rows; i++) {
+        const float length = sqrtf(row_squares(x + i * d, d));
+        const float by = 1.0f / (eps > length ? eps : length);
+
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = x[i * d + j] * by;
+    }
+}
+
+//: kernel rotate_halves
+/* Rotary positions [Su et al. 2021]: of each head the pairs (j, j + dims / 2)
+ * turn by the angles whose cosines, then sines, are a row of the table. */
+static void rotate_halves(float *y, const float *x, const float *table,
+                          int rows, int heads, int d_head, int dims)
+{
+    const int half = dims / 2;
+
+    for (int i = 0; i < rows * heads; i++) {
+        const float *cosine = table + i / heads * dims, *sine = cosine + half;
+
+        for (int j = 0; j < half; j++) {
+            const float a = x[j], b = x[half + j];
+
+            y[j] = fmaf(a, cosine[j], -(b * sine[j]));
+            y[half + j] = fmaf(b, cosine[j], a * sine[j]);
+        }
+        for (int j = dims; j < d_head; j++)
+            y[j] = x[j];
+        x += d_head;
+        y += d_head;
+    }
+}
+
+//: kernel rotate_pairs
+/* Rotary positions [Su et al. 2021]: of each head the pairs (2 j, 2 j + 1)
+ * turn by the angles whose cosines, then sines, are a row of the table. */
+static void rotate_pairs(float *y, const float *x, const float *table,
+                         int rows, int heads, int d_head, int dims)
+{
+    for (int i = 0; i < rows * heads; i++) {
+        const float *cosine = table + i / heads * dims;
+        const float *sine = cosine + dims / 2;
+
+        for (int j = 0; j < dims / 2; j++) {
+            const float a = x[2 * j], b = x[2 * j + 1];
+
+            y[2 * j] = fmaf(a, cosine[j], -(b * sine[j]));
+            y[2 * j + 1] = fmaf(b, cosine[j], a * sine[j]);
+        }
+        for (int j = dims; j < d_head; j++)
+            y[j] = x[j];
+        x += d_head;
+        y += d_head;
+    }
+}
+
+//: kernel softmax_64 needs: power_of_2
+/* The next 64 scores of a row, -inf where there is none, become weights
+ * 2^(by (score - max)), and are added to sum[16]. Where one is above the
+ * maximum so far, what was summed is scaled down to the new one, also y
+ * [Milakov and Gimelshein 2018]. */
+static void softmax_64(float *p, float by, float *max, float *sum, float *y,
+                       int d)
+{
+    float top = -INFINITY;
+
+    for (int j = 0; j < 64; j++)
+        top = p[j] > top ? p[j] : top;
+    if (top > *max) {
+        const float less = power_of_2((*max - top) * by);
+
+        for (int c = 0; c < d; c++)
+            y[c] *= less;
+        for (int i = 0; i < 16; i++)
+            sum[i] *= less;
+        *max = top;
+    }
+    top = *max == -INFINITY ? 0.0f : *max;
+    for (int j = 0; j < 64; j++)
+        p[j] = power_of_2((p[j] - top) * by);
+    for (int i = 0; i < 16; i++)
+        sum[i] += (p[i] + p[i + 16]) + (p[i + 32] + p[i + 48]);
+}
+
+//: kernel score_sigmoid needs: power_of_2
+/* 1 / (1 + e^-score); by: of the score, times log2 e. */
+static float score_sigmoid(float score, float by)
+{
+    const float t = -126.0f > -(score * by) ? -126.0f : -(score * by);
+    const float e = power_of_2(-t);
+
+    return e / (e + 1.0f);
+}
+
+//: softmax_row needs: exp1 sum_16
+static void softmax_row(float *y, const float *x, int n)
+{
+    float top = -INFINITY, sum[16] = { 0.0f };
+
+    for (int j = 0; j < n; j++)
+        top = x[j] > top ? x[j] : top;
+    for (int j = 0; j < n; j++) {
+        y[j] = exp1(x[j] - (top == -INFINITY ? 0.0f : top));
+        sum[j % 16] += y[j];
+    }
+    const float total = sum_16(sum);
+    const float inverse = total != 0.0f ? 1.0f / total : 0.0f;
+
+    for (int j = 0; j < n; j++)
+        y[j] *= inverse;
+}
+
+//: kernel row_softmax needs: softmax_row
+static void row_softmax(float *y, const float *x, int rows, int d)
+{
+    for (int i = 0; i < rows; i++)
+        softmax_row(y + i * d, x + i * d, d);
+}

@@ -1,0 +1,313 @@
+/* plain_products.c: look-ups and products in plain C, of each format of weights
+ * and of activations; see plain.c.                                          */
+
+//: kernel embed
+/* The embedding of each token: its row of w (section 3.4). */
+static void embed(float *y, const int *ids, const float *w, int rows, int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = w[(size_t)ids[i] * d + j];
+}
+
+//: widen
+/* A number in bf16 is the upper half of a float. */
+static float widen(uint16_t x)
+{
+    union { uint32_t bits; float f; } u;
+
+    u.bits = (uint32_t)x << 16;
+    return u.f;
+}
+
+//: kernel embed_bf16 needs: widen
+/* The embedding of each token: its row of w (section 3.4). */
+static void embed_bf16(float *y, const int *ids, const uint16_t *w, int rows,
+                       int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = widen(w[(size_t)ids[i] * d + j]);
+}
+
+//: kernel embed_int8
+/* The embedding of each token: its row of w (section 3.4), times the row's
+ * scale. */
+static void embed_int8(float *y, const int *ids, const int8_t *w,
+                       const float *w_scale, int rows, int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = (float)w[(size_t)ids[i] * d + j] * w_scale[ids[i]];
+}
+
+//: int4_at
+/* Number k of a row in four bits: (its four bits - 8) times a step, and an
+ * offset; so many numbers share these. */
+static int int4_at(const uint8_t *w, const uint8_t *w_step,
+                   const int8_t *w_offset, int shared, int k)
+{
+    return ((w[k / 2] >> k % 2 * 4 & 15) - 8) * w_step[k / shared]
+         + w_offset[k / shared];
+}
+
+//: kernel embed_int4 needs: int4_at
+/* The embedding of each token: its row of w (section 3.4), times the row's
+ * scale. */
+static void embed_int4(float *y, const int *ids, const uint8_t *w,
+                       const uint8_t *w_step, const int8_t *w_offset,
+                       const float *w_scale, int shared, int rows, int d)
+{
+    const int groups = (d + shared - 1) / shared;
+
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++) {
+            const size_t at = (size_t)ids[i] * groups;
+            const int q = int4_at(w + at * shared / 2, w_step + at,
+                                  w_offset + at, shared, j);
+
+            y[i * d + j] = (float)q * w_scale[ids[i]];
+        }
+}
+
+//: kernel matmul
+/* y = x W^T: a number for each row of x and each of the d_out rows of W. */
+static void matmul(float *y, const float *x, const float *w, int rows,
+                   int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++, x += d_in)
+        for (int j = 0; j < d_out; j++) {
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in; k++)
+                sum = fmaf(x[k], w[(size_t)j * d_in + k], sum);
+            *y++ = sum;
+        }
+}
+
+//: kernel linear
+/* y = x W^T + b: a number for each row of x and each of the d_out rows of W. */
+static void linear(float *y, const float *x, const float *w, const float *bias,
+                   int rows, int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++, x += d_in)
+        for (int j = 0; j < d_out; j++) {
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in; k++)
+                sum = fmaf(x[k], w[(size_t)j * d_in + k], sum);
+            *y++ = sum + bias[j];
+        }
+}
+
+//: kernel matmul_bf16 needs: widen
+/* y = x W^T: row i of y has x_i . w_j, for each of the d_out rows of W. */
+static void matmul_bf16(float *y, const float *x, const uint16_t *w, int rows,
+                        int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const float *x_i = x + i * d_in;
+            const uint16_t *w_j = w + (size_t)j * d_in;
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in; k++)
+                sum = fmaf(x_i[k], widen(w_j[k]), sum);
+            y[i * d_out + j] = sum;
+        }
+}
+
+//: kernel matmul_int8
+/* y = x W^T, row j of W being integers times a scale of the row. */
+static void matmul_int8(float *y, const float *x, const int8_t *w,
+                        const float *w_scale, int rows, int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const float *x_i = x + i * d_in;
+            const int8_t *w_j = w + (size_t)j * d_in;
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in; k++)
+                sum = fmaf(x_i[k], (float)w_j[k], sum);
+            y[i * d_out + j] = sum * w_scale[j];
+        }
+}
+
+//: kernel matmul_int4 needs: int4_at
+/* y = x W^T, row j of W being integers times a scale of the row. */
+static void matmul_int4(float *y, const float *x, const uint8_t *w,
+                        const uint8_t *w_step, const int8_t *w_offset,
+                        const float *w_scale, int shared, int rows, int d_in,
+                        int d_out)
+{
+    const int groups = (d_in + shared - 1) / shared;
+
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const float *x_i = x + i * d_in;
+            const size_t at = (size_t)j * groups;
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in; k++) {
+                const int q = int4_at(w + at * shared / 2, w_step + at,
+                                      w_offset + at, shared, k);
+
+                sum = fmaf(x_i[k], (float)q, sum);
+            }
+            y[i * d_out + j] = sum * w_scale[j];
+        }
+}
+
+//: row_unit
+/* What the integers of a row are times, so that the largest |x| is `most`, and
+ * its inverse. Rows of nearly nothing are zeros; so are those with a number
+ * that is not finite, times NaN. */
+static float row_unit(const float *x, int d, float most, float *inverse)
+{
+    float peak = 0.0f;
+
+    *inverse = 0.0f;
+    for (int j = 0; j < d; j++) {
+        const float size = x[j] < 0.0f ? -x[j] : x[j];
+
+        if (!(size < INFINITY))
+            return NAN;
+        peak = size > peak ? size : peak;
+    }
+    if (peak < 0x1p-100f)
+        return 0.0f;
+    *inverse = most / peak;
+    return peak / most;
+}
+
+//: nearest
+/* The integer next to x times the inverse, the even one of two. */
+static int nearest(float x, float inverse)
+{
+    if (inverse == 0.0f)
+        return 0;
+    return (int)((x * inverse + 0x1.8p+23f) - 0x1.8p+23f);
+}
+
+//: kernel quantize_int8 needs: row_unit nearest
+/* Rows as integers of -127 .. 127, each row with a scale. */
+static void quantize_int8(int8_t *y, float *y_scale, const float *x, int rows,
+                          int d)
+{
+    for (int i = 0; i < rows; i++) {
+        float inverse;
+
+        y_scale[i] = row_unit(x + i * d, d, 127.0f, &inverse);
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = (int8_t)nearest(x[i * d + j], inverse);
+    }
+}
+
+//: kernel quantize_int15 needs: row_unit nearest
+/* Rows as integers of -16256 .. 16256, each row with a scale. */
+static void quantize_int15(int16_t *y, float *y_scale, const float *x,
+                           int rows, int d)
+{
+    for (int i = 0; i < rows; i++) {
+        float inverse;
+
+        y_scale[i] = row_unit(x + i * d, d, 16256.0f, &inverse);
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = (int16_t)nearest(x[i * d + j], inverse);
+    }
+}
+
+//: kernel matmul_int8_int8
+/* y = x W^T of integers, each row of x and of W with a scale: the sums are
+ * exact. */
+static void matmul_int8_int8(float *y, const int8_t *x, const float *x_scale,
+                             const int8_t *w, const float *w_scale, int rows,
+                             int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const int8_t *x_i = x + i * d_in, *w_j = w + (size_t)j * d_in;
+            int32_t sum = 0;
+
+            for (int k = 0; k < d_in; k++)
+                sum += x_i[k] * w_j[k];
+            y[i * d_out + j] = (float)sum * (x_scale[i] * w_scale[j]);
+        }
+}
+
+//: kernel matmul_int8_int15
+/* y = x W^T of integers, each row of x and of W with a scale: the sums of x's
+ * upper 8 bits and of its lower 7 are exact. */
+static void matmul_int8_int15(float *y, const int16_t *x, const float *x_scale,
+                              const int8_t *w, const float *w_scale, int rows,
+                              int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const int16_t *x_i = x + i * d_in;
+            const int8_t *w_j = w + (size_t)j * d_in;
+            int32_t high = 0, low = 0;
+
+            for (int k = 0; k < d_in; k++) {
+                const int seven = x_i[k] & 127;
+
+                high += (x_i[k] - seven) / 128 * w_j[k];
+                low += seven * w_j[k];
+            }
+            y[i * d_out + j] = fmaf(128.0f, (float)high, (float)low)
+                             * (x_scale[i] * w_scale[j]);
+        }
+}
+
+//: kernel matmul_int4_int8 needs: int4_at
+/* y = x W^T of integers, each row of x and of W with a scale: the sums are
+ * exact. */
+static void matmul_int4_int8(float *y, const int8_t *x, const float *x_scale,
+                             const uint8_t *w, const uint8_t *w_step,
+                             const int8_t *w_offset, const float *w_scale,
+                             int shared, int rows, int d_in, int d_out)
+{
+    const int groups = (d_in + shared - 1) / shared;
+
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const int8_t *x_i = x + i * d_in;
+            const size_t at = (size_t)j * groups;
+            int32_t sum = 0;
+
+            for (int k = 0; k < d_in; k++)
+                sum += x_i[k] * int4_at(w + at * shared / 2, w_step + at,
+                                        w_offset + at, shared, k);
+            y[i * d_out + j] = (float)sum * (x_scale[i] * w_scale[j]);
+        }
+}
+
+//: kernel matmul_int4_int15 needs: int4_at
+/* y = x W^T of integers, each row of x and of W with a scale: the sums of x's
+ * upper 8 bits and of its lower 7 are exact. */
+static void matmul_int4_int15(float *y, const int16_t *x, const float *x_scale,
+                              const uint8_t *w, const uint8_t *w_step,
+                              const int8_t *w_offset, const float *w_scale,
+                              int shared, int rows, int d_in, int d_out)
+{
+    const int groups = (d_in + shared - 1) / shared;
+
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const int16_t *x_i = x + i * d_in;
+            const size_t at = (size_t)j * groups;
+            int32_t high = 0, low = 0;
+
+            for (int k = 0; k < d_in; k++) {
+                const int q = int4_at(w + at * shared / 2, w_step + at,
+                                      w_offset + at, shared, k);
+                const int seven = x_i[k] & 127;
+
+                high += (x_i[k] - seven) / 128 * q;
+                low += seven * q;
+            }
+            y[i * d_out + j] = fmaf(128.0f, (float)high, (float)low)
+                             * (x_scale[i] * w_scale[j]);
+        }
+}
