@@ -196,7 +196,8 @@ static const char *question(const Written *w)
                                         : w->e->source.block,
                                  target ? s->target.size : s->source.size,
                                  false);
-    const char *line = t.block ? text_line(a, &t) : id_line(a, t.size);
+    const char *line = t.block && !w->o->plain ? text_line(a, &t)
+                                               : id_line(a, t.size);
     return line ? arena_printf(a, "echo %s", line) : "";
 }
 

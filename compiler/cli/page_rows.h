@@ -31,8 +31,8 @@ PAGE(Compile,
      "attnc compile models/tiny.yaml -o tiny.c", "tiny.c and tiny.h",
      "attnc compile models/g2p-en/g2p-en.yaml --emit=exe -o g2p",
      "a program, and its weights beside it",
-     "attnc compile models/g2p-en/g2p-en.yaml --march=x86-64-v3 -o - > g2p.c",
-     "the C alone, for a machine with AVX2")
+     "attnc compile models/tiny.yaml --plain -o tiny.c",
+     "plain C to be read: loops, one function a kind of layer")
 PAGE(Run,
      "Compiles the model in memory and answers each line of stdin by a line. "
      "--prompt answers one text, as it comes. --input and --output compute "

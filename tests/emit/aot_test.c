@@ -194,6 +194,9 @@ static void test_sample(void **state)
                       "--march=x86-64-v3", "-o", in_dir("tiny.c")));
     same_file("generated/tiny.c", in_dir("tiny.c")); /* make sample */
     same_file("generated/tiny.h", in_dir("tiny.h"));
+    assert_true(WORKS(attnc(), "compile", "models/tiny.yaml", "--plain", "-o",
+                      in_dir("tiny_plain.c")));
+    same_file("generated/tiny_plain.c", in_dir("tiny_plain.c"));
 }
 
 /* What no target is named for is made for this machine, by all commands. */

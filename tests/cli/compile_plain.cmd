@@ -1,0 +1,1 @@
+0 compile tests/cli/small.yaml --plain --seed=1 -o TMP/x.c

@@ -1,0 +1,2 @@
+x.c
+x.weights

@@ -1,0 +1,1 @@
+2 compile tests/cli/small.yaml --plain --emit=exe -o TMP/x

@@ -1,0 +1,1 @@
+2 compile tests/cli/small.yaml --plain --skip=fuse-attention -o TMP/x.c
