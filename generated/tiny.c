@@ -4210,402 +4210,6 @@ ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
     return h ^ h >> 32;
 }
 
-/* check.c: what a caller gives is looked at before it is used: one check for
- * each kind of argument, each 0 or its error.                               */
-
-static const char *const check_texts[] = {
-    "no error",
-    "too little memory, or room for a result",
-    "a character or word that the vocabulary does not have",
-    "a text that is not UTF-8",
-    "a pointer is NULL that may not be",
-    "a count or a size is below 0, or too large",
-    "a length that the model does not take",
-    "a table that does not go up from 0, or leads outside of what there is",
-    "an id or a type that the model does not have",
-    "an option is out of its range",
-    "this kind of model does not do that",
-    "no stream, text or vocabulary that was opened, or no slot of its room",
-    "a state that is damaged, or of another model",
-    "memory that is not at the multiple of bytes that it has to be at",
-    "the model's results are not finite: check the weights",
-    "the vocabulary has no template for pairs of texts",
-};
-enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
-
-ATTN_API const char *attn_error_text(int64_t error)
-{
-    if (error >= 0 || error <= -CHECK_TEXTS)
-        return check_texts[0];
-    return check_texts[-error];
-}
-
-/* -------------------------------------------------------- one argument --- */
-
-ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most)
-{
-    if (n < least || n > most)
-        return ATTN_ERROR_COUNT;
-    return 0;
-}
-
-ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab)
-{
-    if (n < 0 || n > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    if (n > 0 && !ids)
-        return ATTN_ERROR_NULL;
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= vocab)
-            return ATTN_ERROR_ID;
-    return 0;
-}
-
-ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
-                               int64_t longest)
-{
-    if (n < 0 || n > ATTN_MOST || rows < 0 || rows > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    if (!start)
-        return ATTN_ERROR_NULL;
-    if (start[0] != 0)
-        return ATTN_ERROR_TABLE;
-    for (int64_t i = 0; i < n; i++) {
-        if (start[i + 1] < start[i])
-            return ATTN_ERROR_TABLE;
-        if (start[i + 1] - start[i] > longest)
-            return ATTN_ERROR_LENGTH;
-    }
-    if (start[n] != rows)
-        return ATTN_ERROR_TABLE;
-    return 0;
-}
-
-ATTN_API int attn_check_parallel(const struct attn_parallel *p)
-{
-    if (!p)
-        return 0;
-    if (p->parts > 1 && !p->run)
-        return ATTN_ERROR_NULL;
-    return attn_check_count(p->parts, 0, ATTN_MOST);
-}
-
-/* batch.c: a model's inner entries behind a look at their batch: a table of
- * checks, each of which knows whether it is about this call.                */
-
-struct batch_call { /* of an entry */
-    const struct attn_model *m;
-    const struct attn_batch *b;
-    int decodes;
-    int first; /* it reads the input, the other the target */
-};
-
-static int batch_rows(const struct batch_call *c)
-{
-    int64_t longest = c->m->max_source - c->m->class_token;
-    if (c->decodes)
-        longest = c->m->max_target;
-    return attn_check_starts(c->b->start, c->b->sequences, c->b->rows, longest);
-}
-
-static int batch_keys(const struct batch_call *c)
-{
-    const struct attn_batch *b = c->b;
-    if (c->m->kind != ATTN_ATTENTION)
-        return 0;
-    if (b->rows > 0 && !b->query)
-        return ATTN_ERROR_NULL;
-    if (b->key_rows > 0 && (!b->key || !b->value))
-        return ATTN_ERROR_NULL;
-    return attn_check_starts(b->key_start, b->sequences, b->key_rows,
-                             c->m->max_target);
-}
-
-/* Ids, or rows of numbers. */
-static int batch_input(const struct batch_call *c)
-{
-    const struct attn_batch *b = c->b;
-    int64_t vocab = c->m->target_vocab;
-    if (c->m->kind == ATTN_ATTENTION)
-        return 0;
-    if (c->first && c->m->input_width > 0) {
-        if (b->rows > 0 && !b->input)
-            return ATTN_ERROR_NULL;
-        return 0;
-    }
-    if (!c->decodes)
-        vocab = c->m->source_vocab;
-    return attn_check_ids(b->ids, b->rows, vocab);
-}
-
-static int batch_types(const struct batch_call *c)
-{
-    if (!c->first || c->m->types == 0 || !c->b->types)
-        return 0;
-    return attn_check_ids(c->b->types, c->b->rows, c->m->types);
-}
-
-static int batch_prefix(const struct batch_call *c)
-{
-    const int32_t *prefix = c->b->prefix;
-    for (int64_t s = 0; prefix && s < c->b->sequences; s++)
-        if (prefix[s] < 0)
-            return ATTN_ERROR_LENGTH;
-    return 0;
-}
-
-/* Of one cache: pages for `rows` positions behind `past`, and for those of the
- * past that they read, in a row of the table of pages.                      */
-static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
-                       int64_t past, int64_t rows)
-{
-    const struct attn_batch *b = c->b;
-    const struct attn_cache_layout *cache = &c->m->cache[which];
-    int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
-    if (n == 0 || cache->page_floats == 0)
-        return 0;
-    if (!b->pool[which] || !b->pages[which])
-        return ATTN_ERROR_NULL;
-    if ((uintptr_t)b->pool[which] % ATTN_ALIGN != 0)
-        return ATTN_ERROR_ALIGNED;
-    if (n > b->table[which] || b->table[which] > ATTN_MOST)
-        return ATTN_ERROR_TABLE;
-    if (cache->window > 0)
-        first = attn_max(past + 1 - cache->window, 0) / ATTN_PAGE;
-    int wrong = attn_check_ids(b->pages[which] + row * b->table[which] + first,
-                               n - first, b->pool_pages[which]);
-    if (wrong)
-        return ATTN_ERROR_TABLE;
-    return 0;
-}
-
-/* The same of all caches that are of ATTN_SELF, or of ATTN_CROSS. */
-static int batch_pages(const struct batch_call *c, int of, int64_t row,
-                       int64_t past, int64_t rows)
-{
-    int wrong = 0;
-    for (int64_t i = 0; i < c->m->caches && wrong == 0; i++)
-        if (c->m->cache[i].of == of)
-            wrong = batch_table(c, i, row, past, rows);
-    return wrong;
-}
-
-/* Encode writes the cross cache. */
-static int batch_written(const struct batch_call *c)
-{
-    const struct attn_batch *b = c->b;
-    int wrong = 0;
-    if (c->decodes)
-        return 0;
-    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
-        int64_t rows = b->start[s + 1] - b->start[s];
-        if (rows > 0)
-            rows += c->m->class_token;
-        wrong = batch_pages(c, ATTN_CROSS, s, 0, rows);
-    }
-    return wrong;
-}
-
-/* Decode goes on in the self cache ... */
-static int batch_past(const struct batch_call *c)
-{
-    const struct attn_batch *b = c->b;
-    int wrong = 0;
-    if (!c->decodes || b->sequences == 0)
-        return 0;
-    if (!b->past)
-        return ATTN_ERROR_NULL;
-    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
-        int64_t rows = b->start[s + 1] - b->start[s];
-        if (b->past[s] < 0 || b->past[s] > c->m->max_target - rows)
-            return ATTN_ERROR_LENGTH;
-        wrong = batch_pages(c, ATTN_SELF, s, b->past[s], rows);
-    }
-    return wrong;
-}
-
-/* ... and reads the cross cache. */
-static int batch_sources(const struct batch_call *c)
-{
-    const struct attn_batch *b = c->b;
-    if (!c->decodes || c->m->kind != ATTN_ENCODER_DECODER)
-        return 0;
-    int wrong = attn_check_ids(b->source, b->sequences, b->sources);
-    if (wrong)
-        return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
-    if (b->sequences > 0 && !b->source_rows)
-        return ATTN_ERROR_NULL;
-    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
-        int64_t rows = b->source_rows[b->source[s]];
-        if (rows < 0 || rows > c->m->max_source)
-            return ATTN_ERROR_LENGTH;
-        wrong = batch_pages(c, ATTN_CROSS, b->source[s], 0, rows);
-    }
-    return wrong;
-}
-
-static int batch_output(const struct batch_call *c)
-{
-    const struct attn_batch *b = c->b;
-    int wrong = 0;
-    if (c->decodes) {
-        if (b->selected > b->rows) /* the arena has no more */
-            return ATTN_ERROR_COUNT;
-        wrong = attn_check_ids(b->select, b->selected, b->rows);
-        if (b->selected > 0 && !b->output)
-            return ATTN_ERROR_NULL;
-    } else if (c->m->kind != ATTN_ENCODER_DECODER) {
-        if (b->rows > 0 && !b->output)
-            return ATTN_ERROR_NULL;
-    }
-    return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
-}
-
-static int (*const batch_checks[])(const struct batch_call *) = {
-    batch_rows,    batch_keys, batch_input,   batch_types,  batch_prefix,
-    batch_written, batch_past, batch_sources, batch_output,
-};
-
-/* ------------------------------------------------------------- entries --- */
-
-/* The inner encode() reads a row for each learned one before those of each
- * sequence that has any: so they are copied apart.                          */
-struct batch_room {
-    int32_t *start, *types;
-    float *input;
-    void *arena;
-};
-
-static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
-                             const struct attn_batch *b, struct attn_memory *at)
-{
-    int64_t rows = b->rows, sequences = b->sequences;
-    memset(r, 0, sizeof *r);
-    if (m->kind == ATTN_ATTENTION)
-        rows = attn_max(rows, b->key_rows);
-    if (m->class_token) {
-        rows += sequences * m->class_token;
-        r->start = attn_take(at, sequences + 1, sizeof *r->start);
-        r->types = attn_take(at, rows, sizeof *r->types);
-        r->input = attn_take(at, rows, m->input_width * 4);
-    }
-    r->arena = attn_take(
-        at, m->arena_bytes(rows, sequences, attn_parts(b->parallel)), 1);
-    return attn_memory_bytes(at);
-}
-
-ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
-                                  const struct attn_batch *b)
-{
-    struct attn_memory at = { NULL, 0 };
-    struct batch_room unused;
-    if (!b)
-        return ATTN_ERROR_NULL;
-    int wrong = attn_check_parallel(b->parallel);
-    if (wrong)
-        return wrong;
-    if (b->rows < 0 || b->rows > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    if (m->kind == ATTN_ATTENTION && b->key_rows > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    if (b->sequences < 0 || b->sequences > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    return batch_lay_out(&unused, m, b, &at);
-}
-
-/* Of one sequence: its rows, behind those of zeros. */
-static void batch_sequence(const struct batch_room *r,
-                           const struct attn_model *m,
-                           const struct attn_batch *b, int64_t s)
-{
-    int64_t width = m->input_width, from = b->start[s], to = r->start[s];
-    int64_t n = b->start[s + 1] - from, first = to + m->class_token;
-    r->start[s + 1] = (int32_t)to;
-    if (n == 0)
-        return;
-    r->start[s + 1] = (int32_t)(first + n);
-    memset(r->types + to, 0, (size_t)(first - to) * sizeof *r->types);
-    memset(r->input + to * width, 0, (size_t)((first - to) * width) * 4);
-    memcpy(r->input + first * width, b->input + from * width,
-           (size_t)(n * width) * 4);
-    for (int64_t i = 0; i < n && b->types; i++)
-        r->types[first + i] = b->types[from + i];
-}
-
-static void batch_with_class(struct attn_batch *to, const struct batch_room *r,
-                             const struct attn_model *m,
-                             const struct attn_batch *b)
-{
-    *to = *b;
-    r->start[0] = 0;
-    for (int64_t s = 0; s < b->sequences; s++)
-        batch_sequence(r, m, b, s);
-    to->start = r->start;
-    to->input = r->input;
-    to->rows = r->start[b->sequences];
-    if (b->types)
-        to->types = r->types;
-}
-
-static int batch_run(const struct batch_call *c, const void *bound,
-                     void *memory, int64_t bytes)
-{
-    struct attn_memory at;
-    struct batch_room room;
-    struct attn_batch with;
-    int64_t need = attn_batch_bytes(c->m, c->b);
-    void (*entry)(const void *, const struct attn_batch *, void *);
-    entry = c->m->encode;
-    if (c->decodes)
-        entry = c->m->decode;
-    if (!entry)
-        return ATTN_ERROR_KIND;
-    if (need < 0)
-        return (int)need;
-    if (!memory || (!bound && c->m->weights_bytes > 0))
-        return ATTN_ERROR_NULL;
-    for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
-        int wrong = batch_checks[i](c);
-        if (wrong)
-            return wrong;
-    }
-    if (bytes < need)
-        return ATTN_ERROR_ROOM;
-    attn_memory_open(&at, memory);
-    batch_lay_out(&room, c->m, c->b, &at);
-    if (c->m->class_token && !c->decodes) {
-        batch_with_class(&with, &room, c->m, c->b);
-        entry(bound, &with, room.arena);
-        return 0;
-    }
-    entry(bound, c->b, room.arena);
-    return 0;
-}
-
-ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
-                               const struct attn_batch *b, void *memory,
-                               int64_t bytes)
-{
-    struct batch_call c;
-    c.m = m;
-    c.b = b;
-    c.decodes = 0;
-    c.first = 1;
-    return batch_run(&c, bound, memory, bytes);
-}
-
-ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
-                               const struct attn_batch *b, void *memory,
-                               int64_t bytes)
-{
-    struct batch_call c;
-    c.m = m;
-    c.b = b;
-    c.decodes = 1;
-    c.first = m->kind == ATTN_DECODER;
-    return batch_run(&c, bound, memory, bytes);
-}
-
 /* math.c: exp and log of our own, because those of C libraries differ in bits.
  * Both are the kernels', in the same bits; attn_exp goes on up to its limit. */
 
@@ -5712,224 +5316,6 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
     b->listed = 0;
 }
 
-/* search_memory.c: the sizes of a search and the arrays that it works in. One
- * walk counts them and lays them out.                                       */
-
-ATTN_API int64_t attn_search_lead(const struct attn_model *m,
-                                  const struct attn_search_options *o,
-                                  int64_t rows)
-{
-    int64_t lead = 0;
-    if (o->start >= 0)
-        lead++;
-    if (m->kind == ATTN_DECODER)
-        lead += rows;
-    return lead;
-}
-
-ATTN_API int64_t attn_search_limit(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t rows, int64_t lead)
-{
-    int64_t limit = m->max_target - lead + 1;
-    if (o->max_output > 0)
-        limit = attn_min(limit, o->max_output);
-    if (o->max_output_plus >= 0)
-        limit = attn_min(limit, rows + attn_min(o->max_output_plus, ATTN_MOST));
-    return limit;
-}
-
-ATTN_API int attn_search_asks(const struct attn_model *m,
-                              const struct attn_search_options *o, int64_t rows)
-{
-    int64_t lead = attn_search_lead(m, o, rows);
-    if (rows > 0)
-        return 1;
-    if (m->kind != ATTN_DECODER || lead == 0)
-        return 0;
-    return attn_search_limit(m, o, rows, lead) > 0;
-}
-
-ATTN_API int attn_check_choice(const struct attn_model *m,
-                               const struct attn_search_options *o)
-{
-    int64_t vocab = m->target_vocab;
-    if (!o)
-        return ATTN_ERROR_NULL;
-    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
-        return ATTN_ERROR_KIND;
-    if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
-        return ATTN_ERROR_ID;
-    if (o->start < 0 && m->kind == ATTN_ENCODER_DECODER)
-        return ATTN_ERROR_ID;
-    if (!attn_sampling_fits(&o->sampling))
-        return ATTN_ERROR_OPTION;
-    int wrong = attn_check_parallel(o->parallel);
-    if (wrong == 0)
-        wrong = attn_check_ids(o->ends, o->ends_count, vocab);
-    if (wrong == 0)
-        wrong = attn_check_ids(o->prefix, o->prefix_n, vocab);
-    if (wrong)
-        return wrong;
-    return attn_check_process(&o->process, vocab);
-}
-
-/* What a search has beside the choice of tokens. */
-static int search_rules(const struct attn_search_options *o)
-{
-    if (o->beam < 1 || o->beam > INT16_MAX)
-        return ATTN_ERROR_OPTION;
-    if (o->results < 1 || o->results > INT16_MAX)
-        return ATTN_ERROR_OPTION;
-    if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
-        return ATTN_ERROR_OPTION;
-    if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
-        return ATTN_ERROR_OPTION;
-    if (!(o->alpha - o->alpha == 0.0f)) /* no number */
-        return ATTN_ERROR_OPTION;
-    if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
-        return ATTN_ERROR_OPTION;
-    if (o->max_output < 0 || o->max_input < 0)
-        return ATTN_ERROR_OPTION;
-    if (o->beam > 1 && o->sampling.temperature != 0.0f)
-        return ATTN_ERROR_OPTION;
-    return 0;
-}
-
-static int search_sizes(const struct attn_search_state *s)
-{
-    if (s->sentences < 0 || s->sentences > ATTN_MOST / s->o->beam)
-        return ATTN_ERROR_COUNT;
-    if (s->source_rows < 0 || s->source_rows > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    if (s->longest < 0 || s->longest > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    return 0;
-}
-
-static void search_lay_out_caches(struct attn_search_state *s,
-                                  struct attn_memory *at)
-{
-    int64_t n = s->sentences;
-    /* Of the pages of a source only the last is not full. */
-    int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
-    int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
-    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
-    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
-
-    self.slots = n * s->o->beam;
-    self.length = s->positions;
-    self.rows = attn_cache_rows(s->model);
-    attn_cache_take(&s->self, s->model, &self, at);
-    cross.slots = n;
-    cross.length = s->longest;
-    cross.spare = spare;
-    if (s->model->kind == ATTN_ENCODER_DECODER)
-        attn_cache_take(&s->cross, s->model, &cross, at);
-}
-
-static void search_lay_out_beams(struct attn_search_state *s,
-                                 struct attn_memory *at)
-{
-    int64_t beam = s->o->beam;
-    int64_t results = s->o->results;
-    int64_t word = sizeof(int32_t);
-
-    s->beam = attn_take(at, s->sentences, sizeof *s->beam);
-    for (int64_t i = 0; i < s->sentences; i++) {
-        struct attn_beam b = { 0 };
-        b.o = s->o;
-        b.width = s->limit;
-        b.room = (2 + s->o->ends_count) * beam;
-        b.sum = attn_take(at, beam, sizeof *b.sum);
-        b.list = attn_take(at, b.room, sizeof *b.list);
-        b.tokens = attn_take(at, beam * s->limit, word);
-        b.spare = attn_take(at, beam * s->limit, word);
-        b.answers = attn_take(at, results * s->limit, word);
-        b.order = s->order;
-        if (at->used < 0)
-            return;
-        if (at->base)
-            s->beam[i] = b;
-    }
-}
-
-ATTN_API void attn_search_lay_out(struct attn_search_state *s,
-                                  struct attn_memory *at)
-{
-    const struct attn_model *m = s->model;
-    int64_t n = s->sentences;
-    int64_t slots = n * s->o->beam;
-    int64_t word = sizeof(int32_t);
-
-    if (s->o->max_input > 0)
-        s->longest = attn_min(s->longest, s->o->max_input);
-    s->source_rows = attn_min(s->source_rows, n * s->longest);
-    s->limit = attn_search_limit(m, s->o, s->longest, 0);
-    s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
-    s->positions = attn_min(s->positions, m->max_target);
-    /* read before the first token is chosen, so many of a sentence at once */
-    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
-    if (m->kind == ATTN_DECODER)
-        first += s->source_rows;
-    first = attn_min(first, n * attn_cache_rows(m));
-
-    if (s->o->sampling.temperature > 0.0f)
-        s->order = attn_take(at, m->target_vocab, word);
-    search_lay_out_caches(s, at);
-    search_lay_out_beams(s, at);
-    if (m->input_width > 0)
-        s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
-    else
-        s->source_ids = attn_take(at, s->source_rows, word);
-    s->source_start = attn_take(at, n + 1, word);
-    s->source_rows_of = attn_take(at, n, word);
-    s->ids = attn_take(at, attn_max(first, slots), word);
-    s->start = attn_take(at, slots + 1, word);
-    s->past = attn_take(at, slots, word);
-    s->select = attn_take(at, slots, word);
-    s->source = attn_take(at, slots, word);
-    s->parents = attn_take(at, slots, word);
-    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
-    s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
-    if (at->used < 0)
-        return;
-    int64_t parts = attn_parts(s->o->parallel);
-    int64_t arena = attn_max(m->arena_bytes(first, n, parts),
-                             m->arena_bytes(slots, slots, parts));
-    if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, parts));
-    s->arena = attn_take(at, arena, 1);
-}
-
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest)
-{
-    struct attn_memory at;
-    struct attn_search_state s = { 0 };
-    s.model = m;
-    s.o = o;
-    s.sentences = sentences;
-    s.source_rows = source_rows;
-    s.longest = longest;
-    int wrong = attn_check_choice(m, o);
-    if (wrong == 0)
-        wrong = search_rules(o);
-    if (wrong == 0)
-        wrong = search_sizes(&s);
-    if (wrong)
-        return wrong;
-    attn_memory_open(&at, NULL);
-    attn_search_lay_out(&s, &at);
-    if (s.limit < 1 || o->prefix_n > s.limit)
-        return ATTN_ERROR_LENGTH;
-    if (at.used < 0)
-        return ATTN_ERROR_COUNT;
-    return attn_memory_bytes(&at);
-}
-
 /* search.c: encodes all sources, then decodes all open hypotheses of all
  * sentences in one call a step, until every sentence's rule (beam.c) is done.
  *
@@ -6260,6 +5646,1060 @@ ATTN_API int attn_search(const struct attn_search_request *r,
     for (int64_t i = 0; i < s.sentences && wrong == 0; i++)
         found[i] = s.beam[i].found;
     return wrong;
+}
+
+/* -------------------------------------------------------------- threads --- */
+
+#if defined ATTNC_MAIN || defined ATTNC_THREADS
+
+/* pool.h: threads that run the parts of a model's calls; how many are worth
+ * having. attnc has them, and the emitted file under ATTNC_MAIN or
+ * ATTNC_THREADS.                                                            */
+#ifndef ATTN_POOL_1
+#define ATTN_POOL_1
+
+enum { ATTN_POOL_MOST = 256 }; /* threads of one pool */
+
+struct attn_pool;
+
+/* The thread that calls and `threads` - 1 others, 1 to ATTN_POOL_MOST in all.
+ * Fewer where the system refuses one: attn_pool_refused says so. NULL: no
+ * memory.                                                                   */
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
+ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL: nothing to do */
+/* What a batch or a search takes; its parts are the pool's threads. A part that
+ * runs parts itself, or a second thread that does so at the same time, runs
+ * them alone, one after the other.                                          */
+ATTN_API const struct attn_parallel *
+attn_pool_parallel(const struct attn_pool *p);
+/* Why there are fewer threads than were asked for; NULL: there are not. */
+ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
+
+/* ----------------------------------------------------------- cores.c --- */
+/* Physical cores that this process may use: by its affinity, and not more than
+ * its control group's share of the processors. 1 to ATTN_POOL_MOST.         */
+ATTN_API int64_t attn_cores(void);
+/* Processors that the text of a cpu.max file grants; 0: any number. */
+ATTN_API int64_t attn_cores_granted(const char *cpu_max);
+
+#endif
+
+/* cores.c: how many threads are worth having: two threads of one core share
+ * its arithmetic, and a control group may grant less than the machine has.  */
+
+static int cores_line(const char *path, char *line, int size)
+{
+    FILE *f = fopen(path, "re");
+    int read = 0;
+    if (!f)
+        return 0;
+    read = fgets(line, size, f) != NULL;
+    fclose(f);
+    return read;
+}
+
+/* "200000 100000" is the time granted in each period; "max 100000" all. */
+ATTN_API int64_t attn_cores_granted(const char *cpu_max)
+{
+    long long time, period;
+    if (sscanf(cpu_max, "%lld %lld", &time, &period) != 2 || time < 1
+        || period < 1)
+        return 0;
+    return time < period ? 1 : time / period;
+}
+
+#ifdef __linux__
+/* The least that the process's group and those above it grant. */
+static int64_t cores_of_group(void)
+{
+    enum { BYTES = 4096 };
+    char line[BYTES], path[BYTES + 64];
+    int64_t least = 0;
+    if (!cores_line("/proc/self/cgroup", line, sizeof line)
+        || strncmp(line, "0::/", 4) != 0)
+        return 0;
+    char *group = line + 3;
+    group[strcspn(group, "\n")] = '\0';
+    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
+        char grant[64];
+        *end = '\0';
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+        if (!cores_line(path, grant, sizeof grant))
+            continue;
+        const int64_t n = attn_cores_granted(grant);
+        if (n > 0 && (n < least || least == 0))
+            least = n;
+    }
+    return least;
+}
+
+/* The first processor of the core that `cpu` belongs to. */
+static int cores_first(int cpu)
+{
+    char path[128], line[256];
+    int first = -1;
+    snprintf(path, sizeof path,
+             "/sys/devices/system/cpu/cpu%d/topology/"
+             "thread_siblings_list",
+             cpu);
+    if (cores_line(path, line, sizeof line))
+        if (sscanf(line, "%d", &first) == 1 && first >= 0
+            && first < CPU_SETSIZE)
+            return first;
+    return cpu;
+}
+
+static int64_t cores_allowed(void)
+{
+    cpu_set_t allowed, first;
+    CPU_ZERO(&first);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return sysconf(_SC_NPROCESSORS_ONLN);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed))
+            CPU_SET(cores_first(cpu), &first);
+    return CPU_COUNT(&first);
+}
+#else
+static int64_t cores_of_group(void)
+{
+    return 0;
+}
+
+static int64_t cores_allowed(void)
+{
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+#endif
+
+ATTN_API int64_t attn_cores(void)
+{
+    const int64_t granted = cores_of_group();
+    int64_t n = cores_allowed();
+    if (granted > 0)
+        n = attn_min(n, granted);
+    return attn_min(attn_max(n, 1), ATTN_POOL_MOST);
+}
+
+/* pool.c: threads that run the parts of a call. Parts are taken in turn by
+ * whoever is free, the caller too, so that a thread which the system holds up
+ * delays none but the part that it has.
+ *
+ * A thread without work looks for some for 50 us, then sleeps on a futex (where
+ * there is none, on a condition variable): between the steps of a model it is
+ * awake, while the model waits for its next line it costs nothing.          */
+
+#ifdef ATTN_ATOMICS
+enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
+
+/* The turn: the number of the call, its parts, and the next one to be taken, of
+ * POOL_BITS bits each but for the first. A part is taken by exchanging the
+ * whole: never one of another call. While a part that was taken is not done,
+ * its call's function stays.                                                */
+enum { POOL_BITS = 16 };
+
+struct attn_pool {
+    struct attn_parallel parallel;
+    const char *refused;
+    pthread_t thread[ATTN_POOL_MOST];
+    int64_t started;
+    void (*part)(void *arg, int64_t part, int64_t parts);
+    void *arg;
+    _Alignas(POOL_LINE) _Atomic uint64_t turn;
+    _Alignas(POOL_LINE) atomic_uint call; /* grows with each; sleepers' word */
+    atomic_uint sleepers;
+    _Alignas(POOL_LINE) atomic_uint left; /* parts that are not done */
+    atomic_uint waiting; /* the caller sleeps until there are none */
+    _Alignas(POOL_LINE) atomic_int busy;
+    atomic_int closing;
+#ifndef __linux__
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+#endif
+};
+
+/* ------------------------------------------------------------- waiting --- */
+
+#ifdef __linux__
+static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
+{
+    (void)p;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void pool_wake(struct attn_pool *p, atomic_uint *word)
+{
+    (void)p;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, ATTN_POOL_MOST, NULL, NULL, 0);
+}
+#else
+static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
+{
+    pthread_mutex_lock(&p->mutex);
+    while (atomic_load(word) == seen)
+        pthread_cond_wait(&p->changed, &p->mutex);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static void pool_wake(struct attn_pool *p, atomic_uint *word)
+{
+    (void)word;
+    pthread_mutex_lock(&p->mutex);
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->mutex);
+}
+#endif
+
+static void pool_pause(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t pool_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Until the word is no longer `seen`: 1; 0 when that took too long. */
+static int pool_spin(atomic_uint *word, unsigned seen)
+{
+    const int64_t until = pool_time() + POOL_SPIN;
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != seen)
+                return 1;
+            pool_pause();
+        }
+    } while (pool_time() < until);
+    return 0;
+}
+
+/* --------------------------------------------------------------- parts --- */
+
+/* Takes the next part of the call `call` and does it; 0: none is left. */
+static int pool_part(struct attn_pool *p, unsigned call)
+{
+    uint64_t turn = atomic_load_explicit(&p->turn, memory_order_acquire);
+    for (;;) {
+        const int64_t next = turn & 0xffff;
+        const int64_t parts = turn >> POOL_BITS & 0xffff;
+        if ((unsigned)(turn >> 2 * POOL_BITS) != call || next == parts)
+            return 0;
+        if (!atomic_compare_exchange_weak_explicit(&p->turn, &turn, turn + 1,
+                                                   memory_order_acquire,
+                                                   memory_order_acquire))
+            continue;
+        p->part(p->arg, next, parts);
+        if (atomic_fetch_sub(&p->left, 1) == 1 && atomic_load(&p->waiting))
+            pool_wake(p, &p->left);
+        return 1;
+    }
+}
+
+static void pool_wait(struct attn_pool *p)
+{
+    unsigned left = atomic_load(&p->left);
+    while (left > 0) {
+        if (!pool_spin(&p->left, left)) {
+            atomic_store(&p->waiting, 1);
+            left = atomic_load(&p->left);
+            if (left > 0)
+                pool_sleep(p, &p->left, left);
+            atomic_store(&p->waiting, 0);
+        }
+        left = atomic_load(&p->left);
+    }
+}
+
+static void pool_alone(int64_t parts,
+                       void (*part)(void *arg, int64_t part, int64_t parts),
+                       void *arg)
+{
+    for (int64_t i = 0; i < parts; i++)
+        part(arg, i, parts);
+}
+
+static void pool_announce(struct attn_pool *p)
+{
+    atomic_fetch_add(&p->call, 1);
+    if (atomic_load(&p->sleepers) > 0)
+        pool_wake(p, &p->call);
+}
+
+static void pool_run(void *pool, int64_t parts,
+                     void (*part)(void *arg, int64_t part, int64_t parts),
+                     void *arg)
+{
+    struct attn_pool *p = pool;
+    if (parts < 2 || parts >= 1 << POOL_BITS || p->started == 0
+        || atomic_exchange(&p->busy, 1)) {
+        pool_alone(parts, part, arg);
+        return;
+    }
+    const unsigned call = atomic_load(&p->call) + 1;
+    p->part = part;
+    p->arg = arg;
+    atomic_store(&p->left, (unsigned)parts);
+    atomic_store_explicit(&p->turn,
+                          (uint64_t)call << 2 * POOL_BITS
+                              | (uint64_t)parts << POOL_BITS,
+                          memory_order_release);
+    pool_announce(p);
+    while (pool_part(p, call))
+        ;
+    pool_wait(p);
+    atomic_store(&p->busy, 0);
+}
+
+/* ------------------------------------------------------------- threads --- */
+
+static void *pool_work(void *pool)
+{
+    struct attn_pool *p = pool;
+    unsigned seen = 0;
+    while (!atomic_load(&p->closing)) {
+        if (!pool_spin(&p->call, seen)) {
+            atomic_fetch_add(&p->sleepers, 1);
+            if (!atomic_load(&p->closing))
+                pool_sleep(p, &p->call, seen);
+            atomic_fetch_sub(&p->sleepers, 1);
+        }
+        seen = atomic_load(&p->call);
+        while (pool_part(p, seen))
+            ;
+    }
+    return NULL;
+}
+
+/* Signals go to the thread that calls, but for a fault of the thread's own. */
+static int pool_start(struct attn_pool *p, pthread_t *thread,
+                      pthread_attr_t *attributes)
+{
+    static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
+    const int error = pthread_create(thread, attributes, pool_work, p);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
+{
+    pthread_attr_t attributes;
+    struct attn_pool *p = aligned_alloc(POOL_LINE, sizeof *p);
+    if (!p)
+        return NULL;
+    memset(p, 0, sizeof *p);
+#ifndef __linux__
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->changed, NULL);
+#endif
+    int error = pthread_attr_init(&attributes);
+    if (!error)
+        error = pthread_attr_setstacksize(&attributes, POOL_STACK);
+    while (!error && p->started < threads - 1) {
+        error = pool_start(p, &p->thread[p->started], &attributes);
+        p->started += !error;
+    }
+    pthread_attr_destroy(&attributes);
+    if (error)
+        p->refused = strerror(error);
+    p->parallel = (struct attn_parallel){ p->started + 1, p, pool_run };
+    return p;
+}
+
+ATTN_API void attn_pool_close(struct attn_pool *p)
+{
+    if (!p)
+        return;
+    atomic_store(&p->closing, 1);
+    pool_announce(p);
+    for (int64_t i = 0; i < p->started; i++)
+        pthread_join(p->thread[i], NULL);
+#ifndef __linux__
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->mutex);
+#endif
+    free(p);
+}
+
+#else
+/* Without atomics the caller is the only thread. */
+struct attn_pool {
+    struct attn_parallel parallel;
+    const char *refused;
+};
+
+static void pool_run(void *pool, int64_t parts,
+                     void (*part)(void *arg, int64_t part, int64_t parts),
+                     void *arg)
+{
+    (void)pool;
+    for (int64_t i = 0; i < parts; i++)
+        part(arg, i, parts);
+}
+
+ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
+{
+    struct attn_pool *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->parallel.parts = 1;
+    p->parallel.run = pool_run;
+    if (threads > 1)
+        p->refused = "the C compiler knows no atomics";
+    return p;
+}
+
+ATTN_API void attn_pool_close(struct attn_pool *p)
+{
+    free(p);
+}
+#endif
+
+ATTN_API const struct attn_parallel *
+attn_pool_parallel(const struct attn_pool *p)
+{
+    return &p->parallel;
+}
+
+ATTN_API const char *attn_pool_refused(const struct attn_pool *p)
+{
+    return p->refused;
+}
+
+#endif
+
+/* --------------------------------------- what is called once, or seldom --- */
+
+#if defined __clang__
+#pragma clang attribute push(__attribute__((cold)), apply_to = function)
+#elif defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
+#pragma GCC push_options
+#pragma GCC optimize ("O1")
+#endif
+
+/* check.c: what a caller gives is looked at before it is used: one check for
+ * each kind of argument, each 0 or its error.                               */
+
+static const char *const check_texts[] = {
+    "no error",
+    "too little memory, or room for a result",
+    "a character or word that the vocabulary does not have",
+    "a text that is not UTF-8",
+    "a pointer is NULL that may not be",
+    "a count or a size is below 0, or too large",
+    "a length that the model does not take",
+    "a table that does not go up from 0, or leads outside of what there is",
+    "an id or a type that the model does not have",
+    "an option is out of its range",
+    "this kind of model does not do that",
+    "no stream, text or vocabulary that was opened, or no slot of its room",
+    "a state that is damaged, or of another model",
+    "memory that is not at the multiple of bytes that it has to be at",
+    "the model's results are not finite: check the weights",
+    "the vocabulary has no template for pairs of texts",
+};
+enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
+
+ATTN_API const char *attn_error_text(int64_t error)
+{
+    if (error >= 0 || error <= -CHECK_TEXTS)
+        return check_texts[0];
+    return check_texts[-error];
+}
+
+/* -------------------------------------------------------- one argument --- */
+
+ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most)
+{
+    if (n < least || n > most)
+        return ATTN_ERROR_COUNT;
+    return 0;
+}
+
+ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab)
+{
+    if (n < 0 || n > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (n > 0 && !ids)
+        return ATTN_ERROR_NULL;
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= vocab)
+            return ATTN_ERROR_ID;
+    return 0;
+}
+
+ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
+                               int64_t longest)
+{
+    if (n < 0 || n > ATTN_MOST || rows < 0 || rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (!start)
+        return ATTN_ERROR_NULL;
+    if (start[0] != 0)
+        return ATTN_ERROR_TABLE;
+    for (int64_t i = 0; i < n; i++) {
+        if (start[i + 1] < start[i])
+            return ATTN_ERROR_TABLE;
+        if (start[i + 1] - start[i] > longest)
+            return ATTN_ERROR_LENGTH;
+    }
+    if (start[n] != rows)
+        return ATTN_ERROR_TABLE;
+    return 0;
+}
+
+ATTN_API int attn_check_parallel(const struct attn_parallel *p)
+{
+    if (!p)
+        return 0;
+    if (p->parts > 1 && !p->run)
+        return ATTN_ERROR_NULL;
+    return attn_check_count(p->parts, 0, ATTN_MOST);
+}
+
+/* batch.c: a model's inner entries behind a look at their batch: a table of
+ * checks, each of which knows whether it is about this call.                */
+
+struct batch_call { /* of an entry */
+    const struct attn_model *m;
+    const struct attn_batch *b;
+    int decodes;
+    int first; /* it reads the input, the other the target */
+};
+
+static int batch_rows(const struct batch_call *c)
+{
+    int64_t longest = c->m->max_source - c->m->class_token;
+    if (c->decodes)
+        longest = c->m->max_target;
+    return attn_check_starts(c->b->start, c->b->sequences, c->b->rows, longest);
+}
+
+static int batch_keys(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (c->m->kind != ATTN_ATTENTION)
+        return 0;
+    if (b->rows > 0 && !b->query)
+        return ATTN_ERROR_NULL;
+    if (b->key_rows > 0 && (!b->key || !b->value))
+        return ATTN_ERROR_NULL;
+    return attn_check_starts(b->key_start, b->sequences, b->key_rows,
+                             c->m->max_target);
+}
+
+/* Ids, or rows of numbers. */
+static int batch_input(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int64_t vocab = c->m->target_vocab;
+    if (c->m->kind == ATTN_ATTENTION)
+        return 0;
+    if (c->first && c->m->input_width > 0) {
+        if (b->rows > 0 && !b->input)
+            return ATTN_ERROR_NULL;
+        return 0;
+    }
+    if (!c->decodes)
+        vocab = c->m->source_vocab;
+    return attn_check_ids(b->ids, b->rows, vocab);
+}
+
+static int batch_types(const struct batch_call *c)
+{
+    if (!c->first || c->m->types == 0 || !c->b->types)
+        return 0;
+    return attn_check_ids(c->b->types, c->b->rows, c->m->types);
+}
+
+static int batch_prefix(const struct batch_call *c)
+{
+    const int32_t *prefix = c->b->prefix;
+    for (int64_t s = 0; prefix && s < c->b->sequences; s++)
+        if (prefix[s] < 0)
+            return ATTN_ERROR_LENGTH;
+    return 0;
+}
+
+/* Of one cache: pages for `rows` positions behind `past`, and for those of the
+ * past that they read, in a row of the table of pages.                      */
+static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
+                       int64_t past, int64_t rows)
+{
+    const struct attn_batch *b = c->b;
+    const struct attn_cache_layout *cache = &c->m->cache[which];
+    int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
+    if (n == 0 || cache->page_floats == 0)
+        return 0;
+    if (!b->pool[which] || !b->pages[which])
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)b->pool[which] % ATTN_ALIGN != 0)
+        return ATTN_ERROR_ALIGNED;
+    if (n > b->table[which] || b->table[which] > ATTN_MOST)
+        return ATTN_ERROR_TABLE;
+    if (cache->window > 0)
+        first = attn_max(past + 1 - cache->window, 0) / ATTN_PAGE;
+    int wrong = attn_check_ids(b->pages[which] + row * b->table[which] + first,
+                               n - first, b->pool_pages[which]);
+    if (wrong)
+        return ATTN_ERROR_TABLE;
+    return 0;
+}
+
+/* The same of all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+static int batch_pages(const struct batch_call *c, int of, int64_t row,
+                       int64_t past, int64_t rows)
+{
+    int wrong = 0;
+    for (int64_t i = 0; i < c->m->caches && wrong == 0; i++)
+        if (c->m->cache[i].of == of)
+            wrong = batch_table(c, i, row, past, rows);
+    return wrong;
+}
+
+/* Encode writes the cross cache. */
+static int batch_written(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes)
+        return 0;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (rows > 0)
+            rows += c->m->class_token;
+        wrong = batch_pages(c, ATTN_CROSS, s, 0, rows);
+    }
+    return wrong;
+}
+
+/* Decode goes on in the self cache ... */
+static int batch_past(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (!c->decodes || b->sequences == 0)
+        return 0;
+    if (!b->past)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (b->past[s] < 0 || b->past[s] > c->m->max_target - rows)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_SELF, s, b->past[s], rows);
+    }
+    return wrong;
+}
+
+/* ... and reads the cross cache. */
+static int batch_sources(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (!c->decodes || c->m->kind != ATTN_ENCODER_DECODER)
+        return 0;
+    int wrong = attn_check_ids(b->source, b->sequences, b->sources);
+    if (wrong)
+        return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+    if (b->sequences > 0 && !b->source_rows)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->source_rows[b->source[s]];
+        if (rows < 0 || rows > c->m->max_source)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_CROSS, b->source[s], 0, rows);
+    }
+    return wrong;
+}
+
+static int batch_output(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes) {
+        if (b->selected > b->rows) /* the arena has no more */
+            return ATTN_ERROR_COUNT;
+        wrong = attn_check_ids(b->select, b->selected, b->rows);
+        if (b->selected > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    } else if (c->m->kind != ATTN_ENCODER_DECODER) {
+        if (b->rows > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    }
+    return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+}
+
+static int (*const batch_checks[])(const struct batch_call *) = {
+    batch_rows,    batch_keys, batch_input,   batch_types,  batch_prefix,
+    batch_written, batch_past, batch_sources, batch_output,
+};
+
+/* ------------------------------------------------------------- entries --- */
+
+/* The inner encode() reads a row for each learned one before those of each
+ * sequence that has any: so they are copied apart.                          */
+struct batch_room {
+    int32_t *start, *types;
+    float *input;
+    void *arena;
+};
+
+static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
+                             const struct attn_batch *b, struct attn_memory *at)
+{
+    int64_t rows = b->rows, sequences = b->sequences;
+    memset(r, 0, sizeof *r);
+    if (m->kind == ATTN_ATTENTION)
+        rows = attn_max(rows, b->key_rows);
+    if (m->class_token) {
+        rows += sequences * m->class_token;
+        r->start = attn_take(at, sequences + 1, sizeof *r->start);
+        r->types = attn_take(at, rows, sizeof *r->types);
+        r->input = attn_take(at, rows, m->input_width * 4);
+    }
+    r->arena = attn_take(
+        at, m->arena_bytes(rows, sequences, attn_parts(b->parallel)), 1);
+    return attn_memory_bytes(at);
+}
+
+ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
+                                  const struct attn_batch *b)
+{
+    struct attn_memory at = { NULL, 0 };
+    struct batch_room unused;
+    if (!b)
+        return ATTN_ERROR_NULL;
+    int wrong = attn_check_parallel(b->parallel);
+    if (wrong)
+        return wrong;
+    if (b->rows < 0 || b->rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (m->kind == ATTN_ATTENTION && b->key_rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (b->sequences < 0 || b->sequences > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return batch_lay_out(&unused, m, b, &at);
+}
+
+/* Of one sequence: its rows, behind those of zeros. */
+static void batch_sequence(const struct batch_room *r,
+                           const struct attn_model *m,
+                           const struct attn_batch *b, int64_t s)
+{
+    int64_t width = m->input_width, from = b->start[s], to = r->start[s];
+    int64_t n = b->start[s + 1] - from, first = to + m->class_token;
+    r->start[s + 1] = (int32_t)to;
+    if (n == 0)
+        return;
+    r->start[s + 1] = (int32_t)(first + n);
+    memset(r->types + to, 0, (size_t)(first - to) * sizeof *r->types);
+    memset(r->input + to * width, 0, (size_t)((first - to) * width) * 4);
+    memcpy(r->input + first * width, b->input + from * width,
+           (size_t)(n * width) * 4);
+    for (int64_t i = 0; i < n && b->types; i++)
+        r->types[first + i] = b->types[from + i];
+}
+
+static void batch_with_class(struct attn_batch *to, const struct batch_room *r,
+                             const struct attn_model *m,
+                             const struct attn_batch *b)
+{
+    *to = *b;
+    r->start[0] = 0;
+    for (int64_t s = 0; s < b->sequences; s++)
+        batch_sequence(r, m, b, s);
+    to->start = r->start;
+    to->input = r->input;
+    to->rows = r->start[b->sequences];
+    if (b->types)
+        to->types = r->types;
+}
+
+static int batch_run(const struct batch_call *c, const void *bound,
+                     void *memory, int64_t bytes)
+{
+    struct attn_memory at;
+    struct batch_room room;
+    struct attn_batch with;
+    int64_t need = attn_batch_bytes(c->m, c->b);
+    void (*entry)(const void *, const struct attn_batch *, void *);
+    entry = c->m->encode;
+    if (c->decodes)
+        entry = c->m->decode;
+    if (!entry)
+        return ATTN_ERROR_KIND;
+    if (need < 0)
+        return (int)need;
+    if (!memory || (!bound && c->m->weights_bytes > 0))
+        return ATTN_ERROR_NULL;
+    for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
+        int wrong = batch_checks[i](c);
+        if (wrong)
+            return wrong;
+    }
+    if (bytes < need)
+        return ATTN_ERROR_ROOM;
+    attn_memory_open(&at, memory);
+    batch_lay_out(&room, c->m, c->b, &at);
+    if (c->m->class_token && !c->decodes) {
+        batch_with_class(&with, &room, c->m, c->b);
+        entry(bound, &with, room.arena);
+        return 0;
+    }
+    entry(bound, c->b, room.arena);
+    return 0;
+}
+
+ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 0;
+    c.first = 1;
+    return batch_run(&c, bound, memory, bytes);
+}
+
+ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 1;
+    c.first = m->kind == ATTN_DECODER;
+    return batch_run(&c, bound, memory, bytes);
+}
+
+/* search_memory.c: the sizes of a search and the arrays that it works in. One
+ * walk counts them and lays them out.                                       */
+
+ATTN_API int64_t attn_search_lead(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  int64_t rows)
+{
+    int64_t lead = 0;
+    if (o->start >= 0)
+        lead++;
+    if (m->kind == ATTN_DECODER)
+        lead += rows;
+    return lead;
+}
+
+ATTN_API int64_t attn_search_limit(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t rows, int64_t lead)
+{
+    int64_t limit = m->max_target - lead + 1;
+    if (o->max_output > 0)
+        limit = attn_min(limit, o->max_output);
+    if (o->max_output_plus >= 0)
+        limit = attn_min(limit, rows + attn_min(o->max_output_plus, ATTN_MOST));
+    return limit;
+}
+
+ATTN_API int attn_search_asks(const struct attn_model *m,
+                              const struct attn_search_options *o, int64_t rows)
+{
+    int64_t lead = attn_search_lead(m, o, rows);
+    if (rows > 0)
+        return 1;
+    if (m->kind != ATTN_DECODER || lead == 0)
+        return 0;
+    return attn_search_limit(m, o, rows, lead) > 0;
+}
+
+ATTN_API int attn_check_choice(const struct attn_model *m,
+                               const struct attn_search_options *o)
+{
+    int64_t vocab = m->target_vocab;
+    if (!o)
+        return ATTN_ERROR_NULL;
+    if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
+        return ATTN_ERROR_KIND;
+    if (o->start < -1 || o->start >= vocab || o->end < -1 || o->end >= vocab)
+        return ATTN_ERROR_ID;
+    if (o->start < 0 && m->kind == ATTN_ENCODER_DECODER)
+        return ATTN_ERROR_ID;
+    if (!attn_sampling_fits(&o->sampling))
+        return ATTN_ERROR_OPTION;
+    int wrong = attn_check_parallel(o->parallel);
+    if (wrong == 0)
+        wrong = attn_check_ids(o->ends, o->ends_count, vocab);
+    if (wrong == 0)
+        wrong = attn_check_ids(o->prefix, o->prefix_n, vocab);
+    if (wrong)
+        return wrong;
+    return attn_check_process(&o->process, vocab);
+}
+
+/* What a search has beside the choice of tokens. */
+static int search_rules(const struct attn_search_options *o)
+{
+    if (o->beam < 1 || o->beam > INT16_MAX)
+        return ATTN_ERROR_OPTION;
+    if (o->results < 1 || o->results > INT16_MAX)
+        return ATTN_ERROR_OPTION;
+    if (o->rule != ATTN_RULE_EXACT && o->rule != ATTN_RULE_RECORDED)
+        return ATTN_ERROR_OPTION;
+    if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
+        return ATTN_ERROR_OPTION;
+    if (!(o->alpha - o->alpha == 0.0f)) /* no number */
+        return ATTN_ERROR_OPTION;
+    if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
+        return ATTN_ERROR_OPTION;
+    if (o->max_output < 0 || o->max_input < 0)
+        return ATTN_ERROR_OPTION;
+    if (o->beam > 1 && o->sampling.temperature != 0.0f)
+        return ATTN_ERROR_OPTION;
+    return 0;
+}
+
+static int search_sizes(const struct attn_search_state *s)
+{
+    if (s->sentences < 0 || s->sentences > ATTN_MOST / s->o->beam)
+        return ATTN_ERROR_COUNT;
+    if (s->source_rows < 0 || s->source_rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (s->longest < 0 || s->longest > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return 0;
+}
+
+static void search_lay_out_caches(struct attn_search_state *s,
+                                  struct attn_memory *at)
+{
+    int64_t n = s->sentences;
+    /* Of the pages of a source only the last is not full. */
+    int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
+    int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
+    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
+    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
+
+    self.slots = n * s->o->beam;
+    self.length = s->positions;
+    self.rows = attn_cache_rows(s->model);
+    attn_cache_take(&s->self, s->model, &self, at);
+    cross.slots = n;
+    cross.length = s->longest;
+    cross.spare = spare;
+    if (s->model->kind == ATTN_ENCODER_DECODER)
+        attn_cache_take(&s->cross, s->model, &cross, at);
+}
+
+static void search_lay_out_beams(struct attn_search_state *s,
+                                 struct attn_memory *at)
+{
+    int64_t beam = s->o->beam;
+    int64_t results = s->o->results;
+    int64_t word = sizeof(int32_t);
+
+    s->beam = attn_take(at, s->sentences, sizeof *s->beam);
+    for (int64_t i = 0; i < s->sentences; i++) {
+        struct attn_beam b = { 0 };
+        b.o = s->o;
+        b.width = s->limit;
+        b.room = (2 + s->o->ends_count) * beam;
+        b.sum = attn_take(at, beam, sizeof *b.sum);
+        b.list = attn_take(at, b.room, sizeof *b.list);
+        b.tokens = attn_take(at, beam * s->limit, word);
+        b.spare = attn_take(at, beam * s->limit, word);
+        b.answers = attn_take(at, results * s->limit, word);
+        b.order = s->order;
+        if (at->used < 0)
+            return;
+        if (at->base)
+            s->beam[i] = b;
+    }
+}
+
+ATTN_API void attn_search_lay_out(struct attn_search_state *s,
+                                  struct attn_memory *at)
+{
+    const struct attn_model *m = s->model;
+    int64_t n = s->sentences;
+    int64_t slots = n * s->o->beam;
+    int64_t word = sizeof(int32_t);
+
+    if (s->o->max_input > 0)
+        s->longest = attn_min(s->longest, s->o->max_input);
+    s->source_rows = attn_min(s->source_rows, n * s->longest);
+    s->limit = attn_search_limit(m, s->o, s->longest, 0);
+    s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
+    s->positions = attn_min(s->positions, m->max_target);
+    /* read before the first token is chosen, so many of a sentence at once */
+    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
+    if (m->kind == ATTN_DECODER)
+        first += s->source_rows;
+    first = attn_min(first, n * attn_cache_rows(m));
+
+    if (s->o->sampling.temperature > 0.0f)
+        s->order = attn_take(at, m->target_vocab, word);
+    search_lay_out_caches(s, at);
+    search_lay_out_beams(s, at);
+    if (m->input_width > 0)
+        s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
+    else
+        s->source_ids = attn_take(at, s->source_rows, word);
+    s->source_start = attn_take(at, n + 1, word);
+    s->source_rows_of = attn_take(at, n, word);
+    s->ids = attn_take(at, attn_max(first, slots), word);
+    s->start = attn_take(at, slots + 1, word);
+    s->past = attn_take(at, slots, word);
+    s->select = attn_take(at, slots, word);
+    s->source = attn_take(at, slots, word);
+    s->parents = attn_take(at, slots, word);
+    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
+    s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
+    if (at->used < 0)
+        return;
+    int64_t parts = attn_parts(s->o->parallel);
+    int64_t arena = attn_max(m->arena_bytes(first, n, parts),
+                             m->arena_bytes(slots, slots, parts));
+    if (m->kind == ATTN_ENCODER_DECODER)
+        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, parts));
+    s->arena = attn_take(at, arena, 1);
+}
+
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest)
+{
+    struct attn_memory at;
+    struct attn_search_state s = { 0 };
+    s.model = m;
+    s.o = o;
+    s.sentences = sentences;
+    s.source_rows = source_rows;
+    s.longest = longest;
+    int wrong = attn_check_choice(m, o);
+    if (wrong == 0)
+        wrong = search_rules(o);
+    if (wrong == 0)
+        wrong = search_sizes(&s);
+    if (wrong)
+        return wrong;
+    attn_memory_open(&at, NULL);
+    attn_search_lay_out(&s, &at);
+    if (s.limit < 1 || o->prefix_n > s.limit)
+        return ATTN_ERROR_LENGTH;
+    if (at.used < 0)
+        return ATTN_ERROR_COUNT;
+    return attn_memory_bytes(&at);
 }
 
 /* stream.c: one answer, token by token; and many answers that go on from one
@@ -7399,437 +7839,6 @@ ATTN_API const void *attn_packed_weights(const void *file)
         return NULL;
     return packed_part(file, h->weights_at, h->weights_bytes);
 }
-
-/* -------------------------------------------------------------- threads --- */
-
-#if defined ATTNC_MAIN || defined ATTNC_THREADS
-
-/* pool.h: threads that run the parts of a model's calls; how many are worth
- * having. attnc has them, and the emitted file under ATTNC_MAIN or
- * ATTNC_THREADS.                                                            */
-#ifndef ATTN_POOL_1
-#define ATTN_POOL_1
-
-enum { ATTN_POOL_MOST = 256 }; /* threads of one pool */
-
-struct attn_pool;
-
-/* The thread that calls and `threads` - 1 others, 1 to ATTN_POOL_MOST in all.
- * Fewer where the system refuses one: attn_pool_refused says so. NULL: no
- * memory.                                                                   */
-ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
-ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL: nothing to do */
-/* What a batch or a search takes; its parts are the pool's threads. A part that
- * runs parts itself, or a second thread that does so at the same time, runs
- * them alone, one after the other.                                          */
-ATTN_API const struct attn_parallel *
-attn_pool_parallel(const struct attn_pool *p);
-/* Why there are fewer threads than were asked for; NULL: there are not. */
-ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
-
-/* ----------------------------------------------------------- cores.c --- */
-/* Physical cores that this process may use: by its affinity, and not more than
- * its control group's share of the processors. 1 to ATTN_POOL_MOST.         */
-ATTN_API int64_t attn_cores(void);
-/* Processors that the text of a cpu.max file grants; 0: any number. */
-ATTN_API int64_t attn_cores_granted(const char *cpu_max);
-
-#endif
-
-/* cores.c: how many threads are worth having: two threads of one core share
- * its arithmetic, and a control group may grant less than the machine has.  */
-
-static int cores_line(const char *path, char *line, int size)
-{
-    FILE *f = fopen(path, "re");
-    int read = 0;
-    if (!f)
-        return 0;
-    read = fgets(line, size, f) != NULL;
-    fclose(f);
-    return read;
-}
-
-/* "200000 100000" is the time granted in each period; "max 100000" all. */
-ATTN_API int64_t attn_cores_granted(const char *cpu_max)
-{
-    long long time, period;
-    if (sscanf(cpu_max, "%lld %lld", &time, &period) != 2 || time < 1
-        || period < 1)
-        return 0;
-    return time < period ? 1 : time / period;
-}
-
-#ifdef __linux__
-/* The least that the process's group and those above it grant. */
-static int64_t cores_of_group(void)
-{
-    enum { BYTES = 4096 };
-    char line[BYTES], path[BYTES + 64];
-    int64_t least = 0;
-    if (!cores_line("/proc/self/cgroup", line, sizeof line)
-        || strncmp(line, "0::/", 4) != 0)
-        return 0;
-    char *group = line + 3;
-    group[strcspn(group, "\n")] = '\0';
-    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
-        char grant[64];
-        *end = '\0';
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
-        if (!cores_line(path, grant, sizeof grant))
-            continue;
-        const int64_t n = attn_cores_granted(grant);
-        if (n > 0 && (n < least || least == 0))
-            least = n;
-    }
-    return least;
-}
-
-/* The first processor of the core that `cpu` belongs to. */
-static int cores_first(int cpu)
-{
-    char path[128], line[256];
-    int first = -1;
-    snprintf(path, sizeof path,
-             "/sys/devices/system/cpu/cpu%d/topology/"
-             "thread_siblings_list",
-             cpu);
-    if (cores_line(path, line, sizeof line))
-        if (sscanf(line, "%d", &first) == 1 && first >= 0
-            && first < CPU_SETSIZE)
-            return first;
-    return cpu;
-}
-
-static int64_t cores_allowed(void)
-{
-    cpu_set_t allowed, first;
-    CPU_ZERO(&first);
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return sysconf(_SC_NPROCESSORS_ONLN);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed))
-            CPU_SET(cores_first(cpu), &first);
-    return CPU_COUNT(&first);
-}
-#else
-static int64_t cores_of_group(void)
-{
-    return 0;
-}
-
-static int64_t cores_allowed(void)
-{
-    return sysconf(_SC_NPROCESSORS_ONLN);
-}
-#endif
-
-ATTN_API int64_t attn_cores(void)
-{
-    const int64_t granted = cores_of_group();
-    int64_t n = cores_allowed();
-    if (granted > 0)
-        n = attn_min(n, granted);
-    return attn_min(attn_max(n, 1), ATTN_POOL_MOST);
-}
-
-/* pool.c: threads that run the parts of a call. Parts are taken in turn by
- * whoever is free, the caller too, so that a thread which the system holds up
- * delays none but the part that it has.
- *
- * A thread without work looks for some for 50 us, then sleeps on a futex (where
- * there is none, on a condition variable): between the steps of a model it is
- * awake, while the model waits for its next line it costs nothing.          */
-
-#ifdef ATTN_ATOMICS
-enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
-
-/* The turn: the number of the call, its parts, and the next one to be taken, of
- * POOL_BITS bits each but for the first. A part is taken by exchanging the
- * whole: never one of another call. While a part that was taken is not done,
- * its call's function stays.                                                */
-enum { POOL_BITS = 16 };
-
-struct attn_pool {
-    struct attn_parallel parallel;
-    const char *refused;
-    pthread_t thread[ATTN_POOL_MOST];
-    int64_t started;
-    void (*part)(void *arg, int64_t part, int64_t parts);
-    void *arg;
-    _Alignas(POOL_LINE) _Atomic uint64_t turn;
-    _Alignas(POOL_LINE) atomic_uint call; /* grows with each; sleepers' word */
-    atomic_uint sleepers;
-    _Alignas(POOL_LINE) atomic_uint left; /* parts that are not done */
-    atomic_uint waiting; /* the caller sleeps until there are none */
-    _Alignas(POOL_LINE) atomic_int busy;
-    atomic_int closing;
-#ifndef __linux__
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-#endif
-};
-
-/* ------------------------------------------------------------- waiting --- */
-
-#ifdef __linux__
-static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
-{
-    (void)p;
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
-}
-
-static void pool_wake(struct attn_pool *p, atomic_uint *word)
-{
-    (void)p;
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, ATTN_POOL_MOST, NULL, NULL, 0);
-}
-#else
-static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
-{
-    pthread_mutex_lock(&p->mutex);
-    while (atomic_load(word) == seen)
-        pthread_cond_wait(&p->changed, &p->mutex);
-    pthread_mutex_unlock(&p->mutex);
-}
-
-static void pool_wake(struct attn_pool *p, atomic_uint *word)
-{
-    (void)word;
-    pthread_mutex_lock(&p->mutex);
-    pthread_cond_broadcast(&p->changed);
-    pthread_mutex_unlock(&p->mutex);
-}
-#endif
-
-static void pool_pause(void)
-{
-#if defined __x86_64__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
-}
-
-static int64_t pool_time(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/* Until the word is no longer `seen`: 1; 0 when that took too long. */
-static int pool_spin(atomic_uint *word, unsigned seen)
-{
-    const int64_t until = pool_time() + POOL_SPIN;
-    do {
-        for (int i = 0; i < 64; i++) {
-            if (atomic_load_explicit(word, memory_order_acquire) != seen)
-                return 1;
-            pool_pause();
-        }
-    } while (pool_time() < until);
-    return 0;
-}
-
-/* --------------------------------------------------------------- parts --- */
-
-/* Takes the next part of the call `call` and does it; 0: none is left. */
-static int pool_part(struct attn_pool *p, unsigned call)
-{
-    uint64_t turn = atomic_load_explicit(&p->turn, memory_order_acquire);
-    for (;;) {
-        const int64_t next = turn & 0xffff;
-        const int64_t parts = turn >> POOL_BITS & 0xffff;
-        if ((unsigned)(turn >> 2 * POOL_BITS) != call || next == parts)
-            return 0;
-        if (!atomic_compare_exchange_weak_explicit(&p->turn, &turn, turn + 1,
-                                                   memory_order_acquire,
-                                                   memory_order_acquire))
-            continue;
-        p->part(p->arg, next, parts);
-        if (atomic_fetch_sub(&p->left, 1) == 1 && atomic_load(&p->waiting))
-            pool_wake(p, &p->left);
-        return 1;
-    }
-}
-
-static void pool_wait(struct attn_pool *p)
-{
-    unsigned left = atomic_load(&p->left);
-    while (left > 0) {
-        if (!pool_spin(&p->left, left)) {
-            atomic_store(&p->waiting, 1);
-            left = atomic_load(&p->left);
-            if (left > 0)
-                pool_sleep(p, &p->left, left);
-            atomic_store(&p->waiting, 0);
-        }
-        left = atomic_load(&p->left);
-    }
-}
-
-static void pool_alone(int64_t parts,
-                       void (*part)(void *arg, int64_t part, int64_t parts),
-                       void *arg)
-{
-    for (int64_t i = 0; i < parts; i++)
-        part(arg, i, parts);
-}
-
-static void pool_announce(struct attn_pool *p)
-{
-    atomic_fetch_add(&p->call, 1);
-    if (atomic_load(&p->sleepers) > 0)
-        pool_wake(p, &p->call);
-}
-
-static void pool_run(void *pool, int64_t parts,
-                     void (*part)(void *arg, int64_t part, int64_t parts),
-                     void *arg)
-{
-    struct attn_pool *p = pool;
-    if (parts < 2 || parts >= 1 << POOL_BITS || p->started == 0
-        || atomic_exchange(&p->busy, 1)) {
-        pool_alone(parts, part, arg);
-        return;
-    }
-    const unsigned call = atomic_load(&p->call) + 1;
-    p->part = part;
-    p->arg = arg;
-    atomic_store(&p->left, (unsigned)parts);
-    atomic_store_explicit(&p->turn,
-                          (uint64_t)call << 2 * POOL_BITS
-                              | (uint64_t)parts << POOL_BITS,
-                          memory_order_release);
-    pool_announce(p);
-    while (pool_part(p, call))
-        ;
-    pool_wait(p);
-    atomic_store(&p->busy, 0);
-}
-
-/* ------------------------------------------------------------- threads --- */
-
-static void *pool_work(void *pool)
-{
-    struct attn_pool *p = pool;
-    unsigned seen = 0;
-    while (!atomic_load(&p->closing)) {
-        if (!pool_spin(&p->call, seen)) {
-            atomic_fetch_add(&p->sleepers, 1);
-            if (!atomic_load(&p->closing))
-                pool_sleep(p, &p->call, seen);
-            atomic_fetch_sub(&p->sleepers, 1);
-        }
-        seen = atomic_load(&p->call);
-        while (pool_part(p, seen))
-            ;
-    }
-    return NULL;
-}
-
-/* Signals go to the thread that calls, but for a fault of the thread's own. */
-static int pool_start(struct attn_pool *p, pthread_t *thread,
-                      pthread_attr_t *attributes)
-{
-    static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };
-    sigset_t others, before;
-    sigfillset(&others);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        sigdelset(&others, own[i]);
-    pthread_sigmask(SIG_SETMASK, &others, &before);
-    const int error = pthread_create(thread, attributes, pool_work, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
-ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
-{
-    pthread_attr_t attributes;
-    struct attn_pool *p = aligned_alloc(POOL_LINE, sizeof *p);
-    if (!p)
-        return NULL;
-    memset(p, 0, sizeof *p);
-#ifndef __linux__
-    pthread_mutex_init(&p->mutex, NULL);
-    pthread_cond_init(&p->changed, NULL);
-#endif
-    int error = pthread_attr_init(&attributes);
-    if (!error)
-        error = pthread_attr_setstacksize(&attributes, POOL_STACK);
-    while (!error && p->started < threads - 1) {
-        error = pool_start(p, &p->thread[p->started], &attributes);
-        p->started += !error;
-    }
-    pthread_attr_destroy(&attributes);
-    if (error)
-        p->refused = strerror(error);
-    p->parallel = (struct attn_parallel){ p->started + 1, p, pool_run };
-    return p;
-}
-
-ATTN_API void attn_pool_close(struct attn_pool *p)
-{
-    if (!p)
-        return;
-    atomic_store(&p->closing, 1);
-    pool_announce(p);
-    for (int64_t i = 0; i < p->started; i++)
-        pthread_join(p->thread[i], NULL);
-#ifndef __linux__
-    pthread_cond_destroy(&p->changed);
-    pthread_mutex_destroy(&p->mutex);
-#endif
-    free(p);
-}
-
-#else
-/* Without atomics the caller is the only thread. */
-struct attn_pool {
-    struct attn_parallel parallel;
-    const char *refused;
-};
-
-static void pool_run(void *pool, int64_t parts,
-                     void (*part)(void *arg, int64_t part, int64_t parts),
-                     void *arg)
-{
-    (void)pool;
-    for (int64_t i = 0; i < parts; i++)
-        part(arg, i, parts);
-}
-
-ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
-{
-    struct attn_pool *p = calloc(1, sizeof *p);
-    if (!p)
-        return NULL;
-    p->parallel.parts = 1;
-    p->parallel.run = pool_run;
-    if (threads > 1)
-        p->refused = "the C compiler knows no atomics";
-    return p;
-}
-
-ATTN_API void attn_pool_close(struct attn_pool *p)
-{
-    free(p);
-}
-#endif
-
-ATTN_API const struct attn_parallel *
-attn_pool_parallel(const struct attn_pool *p)
-{
-    return &p->parallel;
-}
-
-ATTN_API const char *attn_pool_refused(const struct attn_pool *p)
-{
-    return p->refused;
-}
-
-#endif
 
 /* ------------------------------------------------------------- exported --- */
 
@@ -10779,4 +10788,10 @@ int main(int argc, char **argv)
     }
     return program_main(argc, argv);
 }
+#endif
+
+#if defined __clang__
+#pragma clang attribute pop
+#elif defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
+#pragma GCC pop_options
 #endif

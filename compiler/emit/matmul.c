@@ -8,6 +8,20 @@ enum {
     SumColumns = 384 /* whole tiles, of any width */
 };
 
+/* Integers are few bytes, and their sums have no place in y. */
+static bool is_blocked(const Product *p)
+{
+    return p->t->k < p->k && !dtype_is_integer(p->ep.dtype);
+}
+
+/* The function of all rows; where these are taken some at a time, the last are
+ * any number.                                                               */
+static const char *need_all_rows(Gen *g, const Product *p, int nr, Epilogue ep)
+{
+    const bool some = is_blocked(p) || p->ep.wide;
+    return need_rows(g, p->t, some ? 1 : p->least, nr, ep);
+}
+
 /* ---- columns j .. j + nr - 1 of all rows ---- */
 
 /* While they are worked on, those behind them come. */
@@ -20,7 +34,7 @@ static void put_whole(Gen *g, const Product *p, int nr)
                                     packed ? packed : column);
     if (packed)
         put_copies(g, p, nr);
-    put_call(g->shapes, need_rows(g, p->t, nr, p->ep),
+    put_call(g->shapes, need_all_rows(g, p, nr, p->ep),
              arena_printf(g->a,
                           "rows, x, ldx, %s, %lld, %lld, y + j, ldy%s%s%s",
                           packed ? "copy" : w, ATTN_PANEL * column,
@@ -45,7 +59,7 @@ static Epilogue block_more(const Product *p)
 static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
                      const char *x, const char *n)
 {
-    put_call(g->shapes, need_rows(g, p->t, nr, ep),
+    put_call(g->shapes, need_all_rows(g, p, nr, ep),
              arena_printf(g->a,
                           "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s",
                           x, ATTN_PANEL * (long long)p->k, n,
@@ -82,12 +96,6 @@ static void put_block(Gen *g, const Product *p, int nr)
                          .size = arena_printf(g->a, "some, %d", nr) });
         put(e, "}\n");
     }
-}
-
-/* Integers are few bytes, and their sums have no place in y. */
-static bool is_blocked(const Product *p)
-{
-    return p->t->k < p->k && !dtype_is_integer(p->ep.dtype);
 }
 
 static void put_columns(Gen *g, const Product *p, int nr)
@@ -127,10 +135,10 @@ static void need_columns(Gen *g, const Product *p, int nr)
 {
     if (is_blocked(p)) {
         need_min(g);
-        need_rows(g, p->t, nr, block_first(p));
-        need_rows(g, p->t, nr, block_more(p));
+        need_all_rows(g, p, nr, block_first(p));
+        need_all_rows(g, p, nr, block_more(p));
     } else {
-        need_rows(g, p->t, nr, p->ep);
+        need_all_rows(g, p, nr, p->ep);
     }
 }
 
@@ -275,6 +283,7 @@ static void find_nests(Gen *g, int node, Nests *n)
                                                 matrix_columns(w->type)),
                          .ep = epilogue_of(g->p, node) },
                   .small = alone ? NULL : tiling_of(g, TaskSmallM, node) };
+    n->p.least = n->small && n->small->small_m > 1 ? n->small->small_m : 1;
     n->copies = copied_product(g, &n->p, &n->copied, &n->copied_by);
     n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
     n->shape = arena_printf(g->a, "%s_%lldx%lld",

@@ -135,6 +135,33 @@ static void emit_parts(Gen *g, Emit *e)
         emit_core(g, e, CoreOpened);
 }
 
+/* What no step calls: compilers would take a quarter of their time for it, most
+ * of that to make functions of those that are called once parts of others. gcc
+ * has no region of cold functions; a level is only ever lowered.             */
+#define GCC_LOWERS                                                             \
+    "defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__"
+static void begin_seldom(Gen *g, Emit *e)
+{
+    heading(g, e, "what is called once, or seldom");
+    put(e, "#if defined __clang__\n"
+           "#pragma clang attribute push(__attribute__((cold)), "
+           "apply_to = function)\n"
+           "#elif " GCC_LOWERS "\n"
+           "#pragma GCC push_options\n"
+           "#pragma GCC optimize (\"O1\")\n"
+           "#endif\n\n");
+}
+
+static void end_seldom(Emit *e)
+{
+    put(e, "\n"
+           "#if defined __clang__\n"
+           "#pragma clang attribute pop\n"
+           "#elif " GCC_LOWERS "\n"
+           "#pragma GCC pop_options\n"
+           "#endif\n");
+}
+
 /* What stands around the model: functions of the core, of a model that is open,
  * and those that are exported. It has of the core what these need.          */
 static void emit_around(Gen *g, Emit *e, const Emit *model)
@@ -166,16 +193,19 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
         append(e, threads);
         put(e, "#endif\n\n");
     }
+    begin_seldom(g, e);
+    emit_needed(g, e, CoreSeldom);
     heading(g, e, "exported");
     append(e, lower);
-    if (!has_handle(g))
-        return;
-    heading(g, e, "a model that is open");
-    emit_handle_names(g, e);
-    emit_core_prototypes(g, e, true);
-    emit_needed(g, e, CoreOpenFile);
-    append(e, opened);
-    append(e, program);
+    if (has_handle(g)) {
+        heading(g, e, "a model that is open");
+        emit_handle_names(g, e);
+        emit_core_prototypes(g, e, true);
+        emit_needed(g, e, CoreOpenFile);
+        append(e, opened);
+        append(e, program);
+    }
+    end_seldom(e);
 }
 
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)

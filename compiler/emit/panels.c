@@ -165,12 +165,23 @@ static int tiles_that_prefetch(const Tiling *t, int nr)
     return nr < t->nr && tiles > usual ? usual : tiles;
 }
 
-const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
+/* Of `least` rows or more, as many in each tile as can be. */
+static int lowest_tile(int least, int mr)
+{
+    const int halves = (mr + 1) / 2; /* of a row more than one tile has */
+    return least < halves ? least : halves;
+}
+
+const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
     const int prefetch = tiles_that_prefetch(t, nr);
-    const char *name = arena_printf(g->a, "rows_%s%d%s%s",
-                                    others(g, OnProducts, t, true)
+    const int lowest = lowest_tile(least, t->mr);
+    const char *name = arena_printf(g->a, "rows_%s%s%d%s%s",
+                                    lowest > 1
+                                        ? arena_printf(g->a, "%d_to_", lowest)
+                                        : "",
+                                    lowest > 1 || others(g, OnProducts, t, true)
                                         ? arena_printf(g->a, "%dx", t->mr)
                                         : "",
                                     nr, epilogue_suffix(g->a, ep),
@@ -197,7 +208,7 @@ const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep)
            "        const int64_t i = rows * t / tiles;\n"
            "        const int64_t mr = rows * (t + 1) / tiles - i;\n"
            "\n");
-    for (int rows = t->mr; rows > 0; rows--)
+    for (int rows = t->mr; rows >= lowest; rows--)
         put_row_tile(g, rows, nr, of_rows(rows, ep));
     if (next)
         put_next(e, nr, prefetch);
@@ -227,7 +238,7 @@ static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
         put(e, "for (; j < panels; j++) {\n");
     else
         put(e, "for (; j + $p <= panels; j += $p) {\n");
-    put_call(e, need_rows(g, t, nr, ep),
+    put_call(e, need_rows(g, t, 1, nr, ep),
              arena_printf(
                  g->a, "rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc%s",
                  next_panels(g, t, "next + j * ldb")),
@@ -273,7 +284,7 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
     const Epilogue ep = { .parts = accumulate ? EpAccumulate : 0 };
     const bool prebuilt = g->o->mode == EmitJit;
     for (int s = 0; s < steps && !prebuilt; s++)
-        need_rows(g, t, nr[s], ep);
+        need_rows(g, t, 1, nr[s], ep);
     let(e, "op", "%s", accumulate ? "+=" : "=");
     put(e,
         t->prefetch > 1

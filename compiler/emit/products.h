@@ -10,6 +10,7 @@ typedef struct { /* a product */
     const Tiling *t;
     int64_t k, n;
     int64_t column; /* numbers of a column in a panel, and what stands behind */
+    int least;      /* rows that a call has at least */
     Epilogue ep;
     /* of a product of copies (copied.c) */
     int64_t packed; /* numbers of a column in what is copied; 0: none is */
@@ -59,8 +60,9 @@ void put_prebuilt_product(Gen *g, const Shape *s);
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
 /* All rows against nr columns: tiles whose heights differ by one at most, for a
  * low one reads the panels as long as a high one does. The first of them
- * prefetch panels that are read soon. */
-const char *need_rows(Gen *g, const Tiling *t, int nr, Epilogue ep);
+ * prefetch panels that are read soon. There are `least` rows or more, so none
+ * of the lowest tiles. */
+const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep);
 int tile_steps(const Tiling *t, int step[4]); /* nr, then 32, 16 */
 /* What tells functions of one tiling from those of another, where a file has
  * several: "_6x64" of attention. */

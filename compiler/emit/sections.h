@@ -64,6 +64,7 @@ typedef enum {
     CoreOpened,
     CoreHeaders,
     CoreSources,
+    CoreSeldom, /* sources that are called once, or seldom */
     CoreThreads,
     CoreOpenFile
 } CorePart;
