@@ -114,7 +114,8 @@ int64_t rotating_buffer_bytes(const CostModel *m)
     return most > one ? most / one * one : one;
 }
 
-/* Of small numbers, as weights are; f32 pairs of bf16 are such numbers too. */
+/* Of small numbers, as weights are; f32 pairs of bf16 are such numbers too, and
+ * so are integers and scales in their bytes; of int4 with steps that it has. */
 void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
                           int64_t bytes)
 {
@@ -128,6 +129,8 @@ void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
         memcpy(&bits, &x, sizeof bits);
         if (dtype == DtypeBf16)
             bits = (bits & 0xffff0000u) | bits >> 16;
+        if (dtype_shared(dtype))
+            bits &= 0x0f0f0f0fu;
         memcpy((char *)r->at + 4 * i, &bits, sizeof bits);
     }
 }

@@ -13,7 +13,7 @@ enum { EndPairs = 24 }; /* that should be compared at the end */
 
 void schedule_buffers(Tuner *t)
 {
-    int64_t bytes[2] = { 0, 0 };
+    int64_t bytes[Dtypes] = { 0 };
     for (int i = 0; i < t->report.task.n; i++) {
         const TuneTask *k = &t->report.task.at[i];
         if (k->task->key.kind > TaskAttention || k->share <= 0)
@@ -23,7 +23,7 @@ void schedule_buffers(Tuner *t)
         int64_t *most = &bytes[k->task->key.dtype];
         *most = need > *most ? need : *most;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < Dtypes; i++)
         if (bytes[i] > 0)
             rotating_buffer_make(&t->weights[i], t->arena, (Dtype)i, bytes[i]);
 }

@@ -195,7 +195,7 @@ typedef struct { /* of one back end's code */
     Setup *setup;
     Works works;
     Builder builder;
-    RotatingBuffer weights[2]; /* by Dtype */
+    RotatingBuffer weights[Dtypes];
     Records records;           /* as they were */
     VEC(Choice) choice;        /* found so far */
     bool changed;              /* they, since the last comparison end to end */
