@@ -38,7 +38,7 @@
  *     tile_bias_relu   1x16
  *     others           embed_row pack_keys pack_values softmax_begin
  *                      softmax_page softmax_end add_norm_rows softmax_chunk
- *                      prefetch_keys copy_rows log_sum_exp
+ *                      add_keys prefetch_keys copy_rows log_sum_exp
  */
 #if !defined __AVX2__ || !defined __FMA__
 #error "made for x86-64-v3: compile with -march=x86-64-v3"
@@ -1024,6 +1024,19 @@ static inline void softmax_scores(float *restrict s, int64_t wide,
         chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
 }
 
+/* The same of some width: most are whole chunks. */
+static void softmax_wide(float *restrict s, int64_t wide, int64_t rows,
+                         float scale, float *restrict max, float *restrict sum,
+                         float *restrict o, int64_t ldo)
+{
+    if (wide == 64)
+        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+    else if (wide == 16)
+        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
+    else
+        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
+}
+
 /* All rows see the first `keys` of a chunk: their s becomes
  * 2^(scale (s - max)), and 0 for the others of the last 16. */
 static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
@@ -1035,12 +1048,7 @@ static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = keys; j < wide; j++)
                 s[i * 64 + j] = -INFINITY;
-    if (wide == 64)
-        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
-    else if (wide == 16)
-        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
-    else
-        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
+    softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
 }
 
 /* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
@@ -1048,17 +1056,37 @@ static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
+    int64_t wide = 16;
+    for (int64_t i = 0; i < rows; i++)
+        while (wide < 64 && wide < to[i])
+            wide += 16;
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
         int64_t j = 0;
-        for (; j < 64 && j < from[i]; j++)
+        for (; j < wide && j < from[i]; j++)
             row[j] = -INFINITY;
         if (j < to[i])
             j = to[i];
-        for (; j < 64; j++)
+        for (; j < wide; j++)
             row[j] = -INFINITY;
+        for (; j < 64; j++)
+            row[j] = 0.0f;
     }
-    softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+    softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
+}
+
+/* o += p V of one row, of a few keys. */
+static void add_keys(const float *p, int64_t keys, const float *values,
+                     int64_t panels, float *o)
+{
+    for (int64_t j = 0; j < panels; j++)
+        for (int64_t l = 0; l < 16; l += W) {
+            v sum = v_load(o + j * 16 + l);
+            for (int64_t i = 0; i < keys; i++)
+                sum = v_fma(v_splat(p[i]),
+                            v_load(values + j * 1024 + i * 16 + l), sum);
+            v_store(o + j * 16 + l, sum);
+        }
 }
 
 /* y = o / sum; 0 for a row that had no key. */
@@ -2465,7 +2493,6 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
                         float *o)
 {
     int64_t first = 0, last = 64;   /* what all rows see */
-    int64_t n;
 
     for (int64_t i = 0; i < rows; i++) {
         first = max(first, from[i]);
@@ -2473,24 +2500,15 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
     }
     if (last < first)
         last = first;
-    for (int64_t i = 0; i < rows; i++) {
-        n = min(first, to[i]) - from[i];
-        if (n > 0) {
-            panels_add(1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n,
-                       panels, o + i * panels * 16, panels * 16, v);
-        }
-    }
-    if (last > first) {
-        panels_add(rows, p + first, 64, v + first * 16, 1024, last - first,
-                   panels, o, panels * 16, v);
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        n = to[i] - last;
-        if (n > 0) {
-            panels_add(1, p + i * 64 + last, 64, v + last * 16, 1024, n, panels,
-                       o + i * panels * 16, panels * 16, v);
-        }
-    }
+    for (int64_t i = 0; i < rows; i++)
+        add_keys(p + i * 64 + from[i], min(first, to[i]) - from[i],
+                 v + from[i] * 16, panels, o + i * panels * 16);
+    if (last > first)
+        panels_add(rows, p + first, 64, v + first * 16, 1024,
+                   last - first, panels, o, panels * 16, v);
+    for (int64_t i = 0; i < rows; i++)
+        add_keys(p + i * 64 + last, to[i] - last, v + last * 16, panels,
+                 o + i * panels * 16);
 }
 
 /* The page at `at` for r queries from position p, which do not

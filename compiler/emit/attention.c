@@ -51,13 +51,6 @@ static double score_scale(const Node *n)
     return n->cap > 0 || n->bias ? 1 : n->scale;
 }
 
-typedef struct { /* one function of attention */
-    const char *name;
-    const Node *n, *k, *v;
-    const Tiling *t;
-    bool paged;
-} Attention;
-
 /* Scores become weights chunk by chunk, by what goes from one to the next. */
 typedef struct {
     const char *begin, *chunk, *page, *end, *kernel[4];
@@ -89,15 +82,6 @@ static const Weights *weights_of(const Node *n)
     return n->sigmoid ? &by_sigmoid : &by_softmax;
 }
 
-/* The call that adds some keys' share of P V to o: `args` up to o. */
-static void add_values(Gen *g, const Tiling *t, const char *args)
-{
-    put_call(g->shapes, need_panels(g, t, true),
-             arena_printf(g->a, "%s, panels * 16%s", args,
-                          next_panels(g, t, "v")),
-             ";");
-}
-
 /* What all rows of a tile see is one product; what some see beside it is added
  * row by row, so that each row adds its keys in order and no others.        */
 static const char *need_values_seen(Gen *g, const Tiling *t)
@@ -107,54 +91,66 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    need_panels(g, t, true);
     need_min(g);
     need_max(g);
+    use_kernel(g->kernels, "add_keys");
+    let(e, "panels_add", "%s", need_panels(g, t, true));
+    let(e, "next", "%s", next_panels(g, t, "v"));
     put(e,
         "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              "int64_t rows, const float *p, const int64_t *from, "
              "const int64_t *to, const float *v, int64_t panels, float *o",
              "");
-    put(e, "{\n"
-           "    int64_t first = 0, last = 64;   /* what all rows see */\n"
-           "    int64_t n;\n"
-           "\n"
-           "    for (int64_t i = 0; i < rows; i++) {\n"
-           "        first = max(first, from[i]);\n"
-           "        last = min(last, to[i]);\n"
-           "    }\n"
-           "    if (last < first)\n"
-           "        last = first;\n"
-           "    for (int64_t i = 0; i < rows; i++) {\n"
-           "        n = min(first, to[i]) - from[i];\n"
-           "        if (n > 0) {\n");
-    add_values(g, t,
-               "1, p + i * 64 + from[i], 64, v + from[i] * 16, 1024, n, "
-               "panels, o + i * panels * 16");
-    put(e, "}\n"
-           "}\n"
-           "if (last > first) {\n");
-    add_values(g, t,
-               "rows, p + first, 64, v + first * 16, 1024, last - first, "
-               "panels, o");
-    put(e, "}\n"
-           "for (int64_t i = 0; i < rows; i++) {\n"
-           "    n = to[i] - last;\n"
-           "    if (n > 0) {\n");
-    add_values(g, t,
-               "1, p + i * 64 + last, 64, v + last * 16, 1024, n, "
-               "panels, o + i * panels * 16");
-    put(e, "}\n"
-           "}\n"
-           "}\n\n");
+    put(e,
+        "{\n"
+        "    int64_t first = 0, last = 64;   /* what all rows see */\n"
+        "\n"
+        "    for (int64_t i = 0; i < rows; i++) {\n"
+        "        first = max(first, from[i]);\n"
+        "        last = min(last, to[i]);\n"
+        "    }\n"
+        "    if (last < first)\n"
+        "        last = first;\n"
+        "    for (int64_t i = 0; i < rows; i++)\n"
+        "        add_keys(p + i * 64 + from[i], min(first, to[i]) - from[i],\n"
+        "                 v + from[i] * 16, panels, o + i * panels * 16);\n"
+        "    if (last > first)\n"
+        "        $panels_add(rows, p + first, 64, v + first * 16, 1024,\n"
+        "                   last - first, panels, o, panels * 16$next);\n"
+        "    for (int64_t i = 0; i < rows; i++)\n"
+        "        add_keys(p + i * 64 + last, to[i] - last, v + last * 16, panels,\n"
+        "                 o + i * panels * 16);\n"
+        "}\n\n");
     emit_reset(e, mark);
     return name;
 }
 
-/* Scores of one page become what softmax takes: capped, biased, times $scale.
- * `first` + `keys` of its keys are wanted, from a whole panel on; panels at
- * `next` are read soon.                                                     */
+/* Scores of products become what softmax takes times $scale: `rows` rows and
+ * columns, "s, 64, s, 64, r, n"; `biased`: "s, r, n, " and where the biases of
+ * the first of these rows and keys are.                                     */
+static void put_score_ops(Gen *g, const Attention *a, const char *rows,
+                          const char *biased)
+{
+    Emit *e = g->shapes;
+    const Node *n = a->n;
+    const bool scaled = (n->cap > 0 || n->bias)
+                     && (n->scale < 1 || n->scale > 1);
+    if (scaled)
+        put_call(e, use_kernel(g->kernels, "scale_rows"),
+                 arena_printf(g->a, "%s, %s", rows, c_float(g->a, n->scale)),
+                 ";");
+    if (n->cap > 0)
+        put_call(e, use_kernel(g->kernels, "softcap_rows"),
+                 arena_printf(g->a, "%s, %s", rows, c_float(g->a, n->cap)),
+                 ";");
+    if (n->bias)
+        put_call(e, use_kernel(g->kernels, "score_bias_row"), biased, ";");
+    let(e, "scale", "%s", c_float(g->a, score_scale(n) * Log2E));
+}
+
+/* Scores of one page, capped, biased, times $scale. `first` + `keys` of its
+ * keys are wanted, from a whole panel on; panels at `next` are read soon.   */
 static void put_scores(Gen *g, const Attention *a, const char *q,
                        const char *first, const char *keys, const char *next)
 {
@@ -162,9 +158,7 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
     const Node *n = a->n;
     const char *plus = *first ? arena_printf(g->a, " + %s", first) : "";
     const char *s = arena_printf(g->a, "s%s", plus);
-    const char *rows = arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys);
     const long long d_k = a->k->type.dim[2].c;
-    const double scale = n->scale;
     put_call(e,
              n->additive ? use_kernel(g->kernels, "additive_scores")
                          : need_panels(g, a->t, false),
@@ -174,22 +168,9 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
                  ATTN_PANEL * d_k, d_k, keys, s,
                  n->additive ? ", m->score" : next_panels(g, a->t, next)),
              ";");
-    if (n->cap > 0 || n->bias) {
-        if (scale < 1 || scale > 1)
-            put_call(e, use_kernel(g->kernels, "scale_rows"),
-                     arena_printf(g->a, "%s, %s", rows, c_float(g->a, scale)),
-                     ";");
-    }
-    if (n->cap > 0)
-        put_call(e, use_kernel(g->kernels, "softcap_rows"),
-                 arena_printf(g->a, "%s, %s", rows, c_float(g->a, n->cap)),
-                 ";");
-    if (n->bias)
-        put_call(e, use_kernel(g->kernels, "score_bias_row"),
-                 arena_printf(g->a, "%s, r, %s, m->bias + at%s - p", s, keys,
-                              plus),
-                 ";");
-    let(e, "scale", "%s", c_float(g->a, score_scale(n) * Log2E));
+    put_score_ops(g, a, arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys),
+                  arena_printf(g->a, "%s, r, %s, m->bias + at%s - p", s, keys,
+                               plus));
 }
 
 /* Keys k or values v of the page at `at`. */
@@ -286,7 +267,7 @@ static void put_edge(Gen *g, const Attention *a)
 {
     if (!a->n->mask)
         return;
-    let(g->shapes, "edge", "%s", mask_edge(g, a->n->mask));
+    let(g->shapes, "edge", "%s", mask_edge(g, a->n->mask, "p", "(p + r - 1)"));
     put(g->shapes, "\n"
                    "if ($edge) {\n");
     put_edge_tiles(g, a);
@@ -305,6 +286,29 @@ static void put_values(Gen *g, const Attention *a)
                           (long long)round16(a->v->type.dim[2].c),
                           next_panels(g, a->t, "next")),
              ";");
+}
+
+/* One page for some rows that see all of its n keys: they do not wait. */
+static void page_function(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    put(e,
+        "/* The page at `at` for r queries that see all of its n keys. */\n");
+    put_call(e, arena_printf(g->a, "static void %s_page", a->name),
+             arena_printf(g->a,
+                          "const float *q, int64_t ldq, int64_t r, %sint64_t "
+                          "at, int64_t n, const struct keys *m, float *s, "
+                          "%sfloat *o",
+                          a->n->bias ? "int64_t p, " : "",
+                          weights_of(a->n)->parameters),
+             "");
+    put(e, "{\n");
+    put_page(e, a, "k");
+    put_page(e, a, "v");
+    put_next_page(e, a, "k", "k", "m->count");
+    put_scores(g, a, "q", "", "n", "v");
+    put_values(g, a);
+    put(e, "}\n\n");
 }
 
 /* Page by page, for a block of rows. */
@@ -327,6 +331,64 @@ static void put_pages(Gen *g, const Attention *a)
     put(e, "}\n");
 }
 
+/* The call for `r` rows of a block from row j, which may be at a mask's edge,
+ * with their scores behind those of rows that wait.                         */
+static void put_part(Gen *g, const Attention *a, bool edge, const char *r)
+{
+    const bool position = a->n->bias || edge;
+    put_call(g->shapes,
+             arena_printf(g->a, "%s_%s", a->name, edge ? "edge" : "page"),
+             arena_printf(g->a,
+                          "q + (i + j) * ldq, ldq, %s, %sat, n, m, s + %d, "
+                          "maxima + j, sum + j * 16, o + j * %lld",
+                          r, position ? "p + j, " : "",
+                          2 * a->t->mr * ATTN_PAGE,
+                          (long long)round16(a->v->type.dim[2].c)),
+             ";");
+}
+
+/* Whole tiles of rows that see all of a page wait; the others do not, but in
+ * the order of pages: rows that wait end before. */
+static void put_pages_and_wait(Gen *g, const Attention *a)
+{
+    Emit *e = g->shapes;
+    const MaskSpec *mask = a->n->mask;
+    put(e, "for (int64_t at = $first; at < last; at += 64) {\n"
+           "    const int64_t n = min(last - at, 64);\n"
+           "    int64_t j = 0;\n");
+    put_page(e, a, "k");
+    put_page(e, a, "v");
+    put_next_page(e, a, "k", "k", "last");
+    put(e, "for (; j + $mr <= r; j += $mr) {\n");
+    let(e, "edge", "%s%s", mask ? " || " : "",
+        mask ? mask_edge(g, mask, "(p + j)",
+                         arena_printf(g->a, "(p + j + %d)", a->t->mr - 1))
+             : "");
+    put(e, "if (n < 64$edge) {\n");
+    put_waiting_end(g, a);
+    put_part(g, a, mask != NULL, arena_printf(g->a, "%d", a->t->mr));
+    put(e, "continue;\n"
+           "}\n");
+    put_waiting_scores(g, a);
+    put_score_ops(
+        g, a, arena_printf(g->a, "scores, 64, scores, 64, %d, 64", a->t->mr),
+        arena_printf(g->a, "scores, %d, 64, m->bias + at - p - j", a->t->mr));
+    put_waiting_values(g, a);
+    put(e, "}\n"
+           "if (j < r) {\n");
+    if (mask) {
+        let(e, "edge", "%s", mask_edge(g, mask, "(p + j)", "(p + r - 1)"));
+        put(e, "if ($edge) {\n");
+        put_part(g, a, true, "r - j");
+        put(e, "continue;\n"
+               "}\n");
+    }
+    put_part(g, a, false, "r - j");
+    put(e, "}\n"
+           "}\n");
+    put_waiting_end(g, a);
+}
+
 /* The scores of $keys keys, then chunk by chunk all else. */
 static void put_blocks(Gen *g, const Attention *a)
 {
@@ -338,7 +400,7 @@ static void put_blocks(Gen *g, const Attention *a)
            "        const int64_t n = min(last - at, 64);\n"
            "        float *const s = scores + (at - key) * $block;\n");
     if (a->n->mask) {
-        let(e, "edge", "%s", mask_edge(g, a->n->mask));
+        let(e, "edge", "%s", mask_edge(g, a->n->mask, "p", "(p + r - 1)"));
         put(e, "\n"
                "if ($edge)\n"
                "    continue;                /* below, with its values */\n");
@@ -378,6 +440,10 @@ static void attention_function(Gen *g, const Attention *a)
     let_scratch(e, a->t->keys, a->v->type.dim[2].c);
     let(e, "weights", a->n->sigmoid ? "sigmoid" : "softmax");
     let(e, "scores", a->n->additive ? "v tanh(q + k)" : "Q K^T");
+    if (rows_wait(g, a)) {
+        page_function(g, a);
+        need_waiting(g, a);
+    }
     put(e, "/* y = $weights($scores) V: one head, `rows` queries of $d_k, "
            "values of $d_v */\n");
     put_call(e, arena_printf(g->a, "static void %s", a->name),
@@ -390,6 +456,8 @@ static void attention_function(Gen *g, const Attention *a)
     if (!a->n->sigmoid)
         put(e, "float *const sum = scratch + $block * $sums;\n"
                "float *const maxima = scratch + $block * $maxima;\n");
+    if (rows_wait(g, a))
+        put_waiting_begin(g);
     put(e, "\n"
            "for (int64_t i = 0; i < rows; i += $block) {\n"
            "    const int64_t r = min(rows - i, $block);\n");
@@ -406,6 +474,8 @@ static void attention_function(Gen *g, const Attention *a)
     }
     if (blocks)
         put_blocks(g, a);
+    else if (rows_wait(g, a))
+        put_pages_and_wait(g, a);
     else
         put_pages(g, a);
     put(e, weights_of(a->n)->end);

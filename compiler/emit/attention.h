@@ -17,16 +17,39 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
                     const char *prefix);
 const char *mask_first(Gen *g, const MaskSpec *m);
 const char *mask_last(Gen *g, const MaskSpec *m);
-const char *mask_edge(Gen *g, const MaskSpec *m);
+/* Do rows from position p to `last` not all see all n keys of the page at `at`?
+ */
+const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
+                      const char *last);
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);
 
 /* --------------------------------------------------------- attention.c --- */
+typedef struct { /* one function of attention */
+    const char *name;
+    const Node *n, *k, *v;
+    const Tiling *t;
+    bool paged;
+} Attention;
 /* Binds $outputs, $sums, $maxima: where they begin, in floats a query. */
 void let_scratch(Emit *e, int64_t keys, int64_t d_v);
 /* Makes the function if it is not there yet, and returns its name. */
 const char *need_attention(Gen *g, int node);
+
+/* ----------------------------------------------------------- waiting.c --- */
+/* Do rows of softmax wait for the scores of others, beside whose products they
+ * become weights? Where registers hold a tile and what these need.          */
+bool rows_wait(const Gen *g, const Attention *a);
+/* The function that adds values of rows that wait, if it is not there yet. */
+void need_waiting(Gen *g, const Attention *a);
+/* What is begun before the first page; ends for rows that wait. Of a tile, from
+ * row j of the block at i, that sees all of a page, whose keys and values are
+ * k, v: its `scores`, and, where these are what softmax takes, the rest. */
+void put_waiting_begin(Gen *g);
+void put_waiting_end(Gen *g, const Attention *a);
+void put_waiting_scores(Gen *g, const Attention *a);
+void put_waiting_values(Gen *g, const Attention *a);
 
 /* ---------------------------------------------------------- kv_cache.c --- */
 /* A task is one head of one sequence: `s`, `head`, its first `row`. */

@@ -153,6 +153,10 @@ static void need_of_tile(Kernels *k, TileKey key)
     need_of_sums(k, key);
     if (key.epilogue & EpAny && key.width > 1)
         need(k, "v_max");
+    if (key.epilogue & EpPowers)
+        need(k, "weights_of_16");
+    if (key.epilogue & EpRescale)
+        need(k, "waiting");
     if (key.epilogue & EpAct) /* relu is written out */
         need(k, key.act == ActRelu
                     ? "v_max"

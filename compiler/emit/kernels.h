@@ -11,6 +11,7 @@
 /* A tile function computes an mr x nr block of C = A B + .. in named vector
  * accumulators. It is known by this descriptor, and by nothing else.        */
 enum { FewIntegerRows = 4 }; /* fewer wait for weights in integers */
+enum { WaitingRows = 6 };    /* of a tile of 64 columns that leaves registers */
 
 typedef struct {
     int mr, nr;
@@ -39,9 +40,11 @@ typedef struct {
  *                                              that is read soon, and, where
  *                                              nr > 16, the one at + ldb;
  *                                              else any
- *            int64_t ldp);                     EpAny: panels of C, bias and
+ *            int64_t ldp,                      EpAny: panels of C, bias and
  *                                              residual are so far apart; 16
  *                                              elsewhere
+ *            const struct waiting *w);         EpPowers, EpRescale: rows of
+ *                                              kernels/attention.c
  * without what it does not use (tile_has()), but if it is prebuilt. T is
  * number_type(dtype): bf16 is widened as it is read. The sum runs over k in
  * order, one FMA each, for every output on its own lane: the same bits for
@@ -72,6 +75,7 @@ typedef enum {
     TileAct,
     TileNext,
     TileLdp,
+    TileWaiting,
     TileParameters
 } TileParameter;
 bool tile_has(TileKey k, TileParameter p);

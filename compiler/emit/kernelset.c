@@ -7,6 +7,8 @@
 
 enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
 
+_Static_assert(WaitingRows == 6,
+               "kernels/products.c has waiting_tiles of so many");
 _Static_assert(PrebuiltKinds == 17,
                "kernels/products.c has `tiles` of so many");
 
@@ -36,6 +38,23 @@ static bool is_tile(const Target *t, int kind, bool adds)
     return dtype_is_integer((Dtype)(kind % Dtypes)) ? !adds : kind < Dtypes;
 }
 
+/* Of attention, where its tiles are of 64 columns: scores of a page, or values
+ * that are added to rows that are rescaled first.                           */
+static TileKey waiting_tile(const Target *t, int adds, int mr, int panels)
+{
+    return (TileKey){ .mr = mr,
+                      .nr = panels * ATTN_PANEL,
+                      .epilogue = EpPrefetch | (adds ? EpRescale : EpPowers),
+                      .width = t->width,
+                      .prebuilt = true,
+                      .registers = t->registers };
+}
+
+static bool is_waiting_tile(const Target *t, int adds, int panels)
+{
+    return t->width == ATTN_PANEL && (adds || panels == MostPanels);
+}
+
 static void use_all(Kernels *k, const Target *t)
 {
     use_all_kernels(k);
@@ -45,6 +64,27 @@ static void use_all(Kernels *k, const Target *t)
                 for (int adds = 0; adds < 2; adds++)
                     if (is_tile(t, kind, adds))
                         use_tile(k, prebuilt_tile(t, kind, adds, mr, panels));
+    for (int mr = 1; mr <= WaitingRows; mr++)
+        for (int panels = 1; panels <= MostPanels; panels++)
+            for (int adds = 0; adds < 2; adds++)
+                if (is_waiting_tile(t, adds, panels))
+                    use_tile(k, waiting_tile(t, adds, mr, panels));
+}
+
+/* The table that panels_waiting() reads. */
+static void emit_waiting_tiles(Arena *a, Emit *e, const Target *t)
+{
+    put(e, "static waiting_tile *const waiting_tiles[2][6][4] = {\n");
+    for (int adds = 0; adds < 2; adds++)
+        for (int mr = 1; mr <= WaitingRows; mr++)
+            for (int panels = 1; panels <= MostPanels; panels++)
+                if (is_waiting_tile(t, adds, panels)) {
+                    let(e, "at", "[%d][%d][%d]", adds, mr - 1, panels - 1);
+                    let(e, "tile", "%s",
+                        tile_name(a, waiting_tile(t, adds, mr, panels)));
+                    put(e, "$at = $tile,\n");
+                }
+    put(e, "};\n");
 }
 
 static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
@@ -129,6 +169,8 @@ int main(int argc, char **argv)
     use_all(k, &t);
     emit_kernels(k, e);
     emit_tiles(a, e, &t);
+    if (t.width == ATTN_PANEL)
+        emit_waiting_tiles(a, e, &t);
     emit_table(a, k, e, argv[1]);
     size_t n;
     const char *text = emit_text(e, &n);

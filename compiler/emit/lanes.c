@@ -37,6 +37,8 @@ bool tile_has(TileKey k, TileParameter p)
 {
     const bool any = k.epilogue & EpAny;
     const bool row = k.mr == 1 && k.width > 1;
+    if (p == TileWaiting)
+        return k.epilogue & (EpPowers | EpRescale);
     if (k.prebuilt)
         return true;
     switch (p) {

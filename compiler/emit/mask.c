@@ -63,11 +63,11 @@ const char *mask_last(Gen *g, const MaskSpec *m)
     return mask_to(g, m, "(p + r - 1)", "m->count", "m->prefix");
 }
 
-/* Do r rows from position p not all see all n keys of the page at `at`? */
-const char *mask_edge(Gen *g, const MaskSpec *m)
+const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
+                      const char *last)
 {
-    const char *from = mask_from(g, m, "(p + r - 1)");
-    const char *to = mask_to(g, m, "p", "m->count", "m->prefix");
+    const char *from = mask_from(g, m, last);
+    const char *to = mask_to(g, m, p, "m->count", "m->prefix");
     return arena_printf(g->a, "%s%s%s < at + n", from ? from : "",
                         from ? " > at || " : "", to);
 }

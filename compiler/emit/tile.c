@@ -24,6 +24,7 @@ static void put_signature(Emit *e, TileKey k, const char *head)
         "int64_t act",
         arena_printf(a, "const %s *next%s", k.prebuilt ? "void" : number, of),
         "int64_t ldp",
+        "const struct waiting *w",
     };
     put_call(e, arena_printf(a, "%s %s", head, tile_name(a, k)),
              tile_arguments(a, k, declared), "");
@@ -38,17 +39,21 @@ static void put_signature(Emit *e, TileKey k, const char *head)
 
 static void put_start(Emit *e, TileKey k)
 {
-    const bool from_c = k.epilogue & EpAccumulate;
-    for (int i = 0; i < k.mr; i++)
-        put_lanes(e, k, i,
-                  from_c ? "v $acc = v_load($c);\n"
-                         : "v $acc = v_splat(0.0f);\n");
+    const char *text = "v $acc = v_splat(0.0f);\n";
+    if (k.epilogue & EpRescale)
+        text = "v $acc = v_load($c) * v_splat(w->by[$row]);\n";
+    else if (k.epilogue & EpAccumulate)
+        text = "v $acc = v_load($c);\n";
+    for (int i = 0; i < k.mr; i++) {
+        const int mark = emit_mark(e);
+        let(e, "row", "%d", i);
+        put_lanes(e, k, i, text);
+        emit_reset(e, mark);
+    }
 }
 
-static void put_loop(Emit *e, TileKey k)
+static void put_products(Emit *e, TileKey k)
 {
-    put(e, "ROLLED\n"
-           "for (int64_t i = 0; i < k; i++) {\n");
     if (tile_prefetches(k))
         put_prefetch(e, k);
     put_lanes(e, k, 0,
@@ -61,8 +66,40 @@ static void put_loop(Emit *e, TileKey k)
         put_lanes(e, k, i, "$acc = v_fma(x, $bj, $acc);\n");
         emit_reset(e, mark);
     }
-    put(e, "b += 16;\n"
-           "}\n");
+    put(e, "b += 16;\n");
+}
+
+/* A vector of scores becomes weights, then some of k are multiplied: units that
+ * multiply have none of the scores' other work, so both go on side by side. */
+static void put_loop_and_powers(Emit *e, TileKey k)
+{
+    let(e, "vectors", "%d", k.mr * k.nr / k.width);
+    put(e, "const int64_t each = k < $vectors ? 1 : k / $vectors;\n"
+           "float *s = w->s;\n"
+           "float *const end = s + w->rows * $nr;\n"
+           "for (int64_t i = 0, stop; i < k; i = stop) {\n"
+           "    stop = i + each < k ? i + each : k;\n"
+           "    if (s < end)\n"
+           "        s = weights_of_16(w, s);\n"
+           "    ROLLED\n"
+           "    for (; i < stop; i++) {\n");
+    put_products(e, k);
+    put(e, "}\n"
+           "}\n"
+           "while (s < end)\n"
+           "    s = weights_of_16(w, s);\n");
+}
+
+static void put_loop(Emit *e, TileKey k)
+{
+    if (k.epilogue & EpPowers) {
+        put_loop_and_powers(e, k);
+        return;
+    }
+    put(e, "ROLLED\n"
+           "for (int64_t i = 0; i < k; i++) {\n");
+    put_products(e, k);
+    put(e, "}\n");
 }
 
 /* At width 1 the accumulators are an array, a panel at a time: as many names

@@ -9,6 +9,7 @@ static const struct {
     { EpBias, "_bias" },         { EpAct, "_" },
     { EpResidual, "_residual" }, { EpAccumulate, "_accumulate" },
     { EpAny, "_any" },           { EpPrefetch, "_prefetch" },
+    { EpPowers, "_powers" },     { EpRescale, "_rescale" },
 };
 
 /* Sums of products of integers: of one plane of x, or of two. */

@@ -14,7 +14,10 @@ enum {
     EpAccumulate = 8, /* acc starts from C */
     EpAny = 16,       /* all of bias, residual, act decided at run time: the
                          prebuilt kernels of the JIT; NULL pointers: absent */
-    EpPrefetch = 32   /* prefetches the panels at `next` */
+    EpPrefetch = 32,  /* prefetches the panels at `next` */
+    EpPowers = 64,    /* of attention's scores: meanwhile those of rows that
+                         wait become weights */
+    EpRescale = 128   /* rows of C that it starts from are multiplied first */
 };
 typedef struct {
     int parts;

@@ -257,7 +257,21 @@ static inline void softmax_scores(float *restrict s, int64_t wide,
         chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
 }
 
-//: kernel softmax_page needs: softmax_scores
+//: softmax_wide needs: softmax_scores
+/* The same of some width: most are whole chunks. */
+static void softmax_wide(float *restrict s, int64_t wide, int64_t rows,
+                         float scale, float *restrict max, float *restrict sum,
+                         float *restrict o, int64_t ldo)
+{
+    if (wide == 64)
+        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+    else if (wide == 16)
+        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
+    else
+        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
+}
+
+//: kernel softmax_page needs: softmax_wide
 /* All rows see the first `keys` of a chunk: their s becomes
  * 2^(scale (s - max)), and 0 for the others of the last 16. */
 static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
@@ -269,31 +283,106 @@ static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = keys; j < wide; j++)
                 s[i * 64 + j] = -INFINITY;
-    if (wide == 64)
-        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
-    else if (wide == 16)
-        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
-    else
-        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
+    softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
 }
 
-//: kernel softmax_chunk needs: softmax_scores
+//: kernel softmax_chunk needs: softmax_wide
 /* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
 static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
 {
+    int64_t wide = 16;
+    for (int64_t i = 0; i < rows; i++)
+        while (wide < 64 && wide < to[i])
+            wide += 16;
     for (int64_t i = 0; i < rows; i++) {
         float *row = s + i * 64;
         int64_t j = 0;
-        for (; j < 64 && j < from[i]; j++)
+        for (; j < wide && j < from[i]; j++)
             row[j] = -INFINITY;
         if (j < to[i])
             j = to[i];
-        for (; j < 64; j++)
+        for (; j < wide; j++)
             row[j] = -INFINITY;
+        for (; j < 64; j++)
+            row[j] = 0.0f;
     }
-    softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+    softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
+}
+
+//: kernel add_keys needs: v_load v_store v_splat v_fma
+/* o += p V of one row, of a few keys. */
+static void add_keys(const float *p, int64_t keys, const float *values,
+                     int64_t panels, float *o)
+{
+    for (int64_t j = 0; j < panels; j++)
+        for (int64_t l = 0; l < 16; l += W) {
+            v sum = v_load(o + j * 16 + l);
+            for (int64_t i = 0; i < keys; i++)
+                sum = v_fma(v_splat(p[i]),
+                            v_load(values + j * 1024 + i * 16 + l), sum);
+            v_store(o + j * 16 + l, sum);
+        }
+}
+
+//: type waiting when: w16
+struct waiting {         /* rows of a page that become weights while .. */
+    int64_t rows;        /* .. the scores of others are made; 0: none */
+    float *s;            /* their scores, 64 a row, all seen */
+    float scale;
+    float max[16];       /* of each row: what its scores are less of, and .. */
+    float by[16];        /* .. what its sums so far are multiplied by */
+    float *sum, *o;      /* sums of its lanes and of p v */
+    const float *v;      /* the page's values */
+    const float *next;   /* what is read soon */
+};
+
+//: weights_of_16 when: w16 needs: waiting v_load v_store v_splat v_exp2
+/* 2^(scale (s - max)) of the 16 scores at s; returns where the next are. */
+INLINE float *weights_of_16(const struct waiting *w, float *s)
+{
+    const v max = v_splat(w->max[(s - w->s) / 64]);
+    v_store(s, v_exp2((v_load(s) - max) * v_splat(w->scale)));
+    return s + 16;
+}
+
+//: kernel softmax_wait when: w16 needs: waiting chunk_max v_exp2
+/* `rows` rows of scores are there, 16 at most: their maxima so far. */
+static void softmax_wait(struct waiting *w, float *s, int64_t rows,
+                         float scale, float *max)
+{
+    w->rows = rows;
+    w->s = s;
+    w->scale = scale;
+    for (int64_t i = 0; i < rows; i++) {
+        const float top = chunk_max(s + i * 64, 64), old = max[i];
+        max[i] = top > old ? top : old;
+        w->max[i] = max[i] == -INFINITY ? 0.0f : max[i]; /* 0, not NaN */
+        w->by[i] = old - w->max[i];
+    }
+    v_store(w->by, v_exp2(v_load(w->by) * v_splat(scale)));
+}
+
+//: kernel softmax_weights when: w16 needs: weights_of_16
+/* Scores of rows that wait become weights, where there are no others. */
+static void softmax_weights(const struct waiting *w)
+{
+    for (float *s = w->s; s < w->s + w->rows * 64;)
+        s = weights_of_16(w, s);
+}
+
+//: kernel softmax_add when: w16 needs: waiting v_load v_store v_splat
+/* Weights are added to their lanes, as chunk_exp does. */
+static void softmax_add(const struct waiting *w)
+{
+    for (int64_t i = 0; i < w->rows; i++) {
+        const float *p = w->s + i * 64;
+        float *sum = w->sum + i * 16;
+        const v added = (v_load(p) + v_load(p + 16))
+                      + (v_load(p + 32) + v_load(p + 48));
+        v_store(sum, v_load(sum) * v_splat(w->by[i]) + added);
+    }
 }
 
 //: kernel softmax_end needs: v_load v_store v_splat lane_sum

@@ -1,0 +1,154 @@
+/* waiting_test.c: attention of many pages, whose rows wait for the scores of
+ * others where vectors have 16 floats (emit/waiting.c), gives the bits of other
+ * widths, by libtcc and by a C compiler: with masks, biases and caps, for whole
+ * tiles and what is left of them, whole pages and parts. A key with a large
+ * score stands in the last page, so that maxima rise.                       */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "backend/backend.h"
+#include "runtime/rt.h"
+#include <cmocka.h>
+
+#include "support/fake_programs.h"
+
+enum { Width = 80, Most = 331 };
+
+static void attnc(const char *const *words)
+{
+    const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
+    const char *argv[16] = { find_program(a, program) };
+    Spawned s;
+    Fault why;
+    assert_non_null(argv[0]);
+    for (int i = 0; i < 14 && words[i]; i++)
+        argv[i + 1] = words[i];
+    if (!spawn(&s, argv, "", 0, 120, &why))
+        fail_msg("%s\n%s%s", why.text, s.out, s.tail);
+}
+
+static void write_spec(const char *fields)
+{
+    FILE *spec = fopen(in_dir("spec.yaml"), "w");
+    assert_non_null(spec);
+    fprintf(spec,
+            "attnc: 1\nname: bare\nkind: attention\nd_model: %d\nh: 2\n"
+            "max_len: %d\nprojections: false\n%s",
+            Width, Most, fields);
+    assert_int_equal(fclose(spec), 0);
+}
+
+/* The bits of what --output has. */
+static const float *output(int n)
+{
+    Fault why;
+    Safetensors *out = safetensors_open(in_dir("out"), &why);
+    assert_non_null(out);
+    const Tensor *t = safetensors_find(out, "output");
+    assert_non_null(t);
+    assert_int_equal(t->elements, Width * n);
+    float *all = arena_alloc(a, sizeof *all * (size_t)t->elements);
+    tensor_floats(t, 0, t->elements, all);
+    safetensors_close(out);
+    return all;
+}
+
+static void write_input(int n)
+{
+    static const char *const names[] = { "query", "key", "value" };
+    static float rows[3][Width * Most];
+    unsigned random = 1;
+    TensorOut t[3];
+    Fault why;
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < Width * n; j++) {
+            random = random * 1664525 + 1013904223;
+            rows[i][j] = (float)(random >> 8) * 0x1p-23f - 1;
+        }
+        t[i] = (TensorOut){
+            .name = names[i], .rank = 2, .dim = { n, Width }, .data = rows[i]
+        };
+    }
+    for (int j = 0; j < Width; j++)
+        rows[1][Width * (n - 1) + j] = 5 * rows[0][j];
+    assert_true(safetensors_write(in_dir("in"), t, 3, &why));
+}
+
+static void same_bits(const char *fields, int n)
+{
+    static const char *const ways[][2] = {
+        { "--backend", "clang" }, { "--backend", "jit" }, { "--width", "8" },
+        { "--width", "4" },       { "--width", "1" },
+    };
+    const float *first = NULL;
+    write_spec(fields);
+    write_input(n);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        attnc((const char *const[]){
+            "run", in_dir("spec.yaml"), "--input", in_dir("in"), "--output",
+            in_dir("out"), "--no-records", ways[i][0], ways[i][1], NULL });
+        const float *found = output(n);
+        first = first ? first : found;
+        assert_memory_equal(found, first, sizeof *first * Width * (size_t)n);
+    }
+    attnc((const char *const[]){ "verify", in_dir("spec.yaml"), "--rows",
+                                 arena_printf(a, "%d", n), NULL });
+}
+
+static void test_all_keys(void **state)
+{
+    (void)state;
+    static const int n[] = { 64, 69, 128, 173, Most };
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+        same_bits("", n[i]);
+}
+
+static void test_masks(void **state)
+{
+    (void)state;
+    same_bits("masking: causal\n", 128);
+    same_bits("masking: causal\n", Most);
+    same_bits("masking: [{window: 150}]\n", Most);
+    same_bits("masking: [causal, {window: 70}]\n", Most);
+    same_bits("masking: [{block: 100}]\n", Most);
+}
+
+static void test_scores(void **state)
+{
+    (void)state;
+    same_bits("attention: {softcap: 2}\n", 200);
+    same_bits("attention: {softcap: 2}\nmasking: causal\n", Most);
+}
+
+/* Of an encoder, each op beside the oracle. */
+static void test_biases(void **state)
+{
+    (void)state;
+    static const char *const masking[] = { "none", "causal" };
+    for (int i = 0; i < 2; i++) {
+        FILE *spec = fopen(in_dir("spec.yaml"), "w");
+        assert_non_null(spec);
+        fprintf(spec,
+                "attnc: 1\nname: biased\nkind: encoder\nd_model: 32\nh: 2\n"
+                "d_ff: 16\nN: 1\nmax_len: 200\nvocab: {size: 20}\n"
+                "positions: alibi\nmasking: %s\n",
+                masking[i]);
+        assert_int_equal(fclose(spec), 0);
+        attnc((const char *const[]){ "verify", in_dir("spec.yaml"), "--rows",
+                                     "200", NULL });
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_all_keys),
+        TEST(test_masks),
+        TEST(test_scores),
+        TEST(test_biases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
