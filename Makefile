@@ -90,7 +90,7 @@ all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 
 $(B)/attnc: $(B)/compiler/main.o $(B)/libattnc.a
 	$(call say,LINK $@)
-	$(Q)$(LINK) -o $@ $^ $(LDLIBS)
+	$(Q)$(LINK) -Wl,--compress-debug-sections=zlib -o $@ $^ $(LDLIBS)
 	@echo "built $@ by $$($(CC) --version | head -n 1)"
 
 $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)
