@@ -273,6 +273,23 @@ static void look_at_plain(const CompileCommand *o)
              "of --plain max_len sizes it: --set=max_len=N");
 }
 
+/* Of a model, what plain C does without: sequences of ids that are forbidden.
+ */
+static bool plain_fits(const CompileCommand *o, const Spec *s)
+{
+    if (!o->plain)
+        return true;
+    for (int i = 0; i < s->suppress.n; i += 1 + s->suppress.at[i])
+        if (s->suppress.at[i] > 1) {
+            error_at(spec_pos(s, "search.suppress"),
+                     "plain C looks at ids one by one, this is a sequence of "
+                     "%d: leave it out by --set=search.suppress=",
+                     s->suppress.at[i]);
+            return false;
+        }
+    return true;
+}
+
 /* The same text on every machine. */
 static EngineOptions options_of(const CompileCommand *o)
 {
@@ -300,6 +317,8 @@ static int make_text(Compile *c)
         return code;
     if (!lengths_fit(c))
         return ExitUsage;
+    if (!plain_fits(c->o, e->spec))
+        return ExitInput;
     find_stem(c);
     c->emit = (EmitOptions){
         .mode = EmitAot,

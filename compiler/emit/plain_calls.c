@@ -442,8 +442,11 @@ static void make_columns(Plain *p, Emit *e, int node)
 
 void plain_node(Plain *p, Emit *e, int node)
 {
-    const PlainOp *op = &plain_op[node_at(p->g.p, node)->op];
+    const Node *n = node_at(p->g.p, node);
+    const PlainOp *op = &plain_op[n->op];
     const int mark = emit_mark(e);
+    if (n->op == OpScores || n->op == OpContext)
+        die("%s: attention that is not fused has no plain C", n->name);
     make_columns(p, e, node);
     if (op->call)
         op->call(p, e, node);
