@@ -309,7 +309,7 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
     if (what == CheckRounding)
         weights_open_f32(&w, e, e->unfused);
     else
-        weights_open(&w, e, what == CheckOps ? e->graph : e->unfused);
+        weights_open(&w, e, what == CheckOps ? e->graph : verify_graph(e));
     for (int k = 0; k < cases; k++) {
         const Sample *x = make_sample(e->arena, e, k,
                                       row_limit(e, options->rows));

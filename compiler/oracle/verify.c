@@ -151,6 +151,20 @@ static ModelComparison compare_by(const Weights *w, const double *want,
     return c;
 }
 
+static const char *const skip_all[] = { "all" };
+
+Graph *verify_graph(const Engine *e)
+{
+    const PassOptions none = { .skip = skip_all, .nskip = 1 };
+    Graph *g = e->unfused;
+    if (e->spec->arithmetic == ArithmeticF32)
+        return g;
+    g = graph_copy(e->arena, g);
+    if (!run_passes(g, &none, NULL))
+        die("verify: no pass can fail");
+    return g;
+}
+
 bool verify_chooses(const Graph *g)
 {
     for (int i = 0; i < g->nodes.n; i++)
@@ -216,8 +230,6 @@ ModelComparison verify_end(const ModelResults *r, const Weights *w)
 }
 
 /* ------------------------------------------------------- how it is made */
-
-static const char *const skip_all[] = { "all" };
 
 EngineOptions variant_options(const EngineOptions *base, const Variant *v)
 {

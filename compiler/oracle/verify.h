@@ -30,9 +30,13 @@ typedef struct {           /* end to end; {0} before the first */
     VEC(float) got;        /* deviation: they are compared together */
     int64_t made;          /* zeros that masks and activations make */
 } ModelResults;
+/* The unfused graph that a result is compared with; where products compute in
+ * integers, with the rows that are rounded for them: what that loses is no
+ * error of the code. */
+Graph *verify_graph(const Engine *e);
 /* Does a model choose parts of it by its rows, as experts are? */
 bool verify_chooses(const Graph *g);
-/* Compares the result of one sequence; `w` of the unfused graph. Where these
+/* Compares the result of one sequence; `w` of verify_graph(). Where these
  * are the f32 weights, it is held to rounding_gates. A row that stands between
  * two experts may go to either, which no gate of small errors allows: the
  * oracle chooses as the compiled code did, by the values of `kept`, a run of it

@@ -137,7 +137,7 @@ static void check_result(const Case *c, const Engine *e, const float *out,
         assert_int_equal(engine_open(&keeps, &o), ExitDone);
         trial_run(&kept, &keeps, c->sample, 0, floats(c->arena, c->size));
     }
-    weights_open(&w, e, e->unfused);
+    weights_open(&w, e, verify_graph(e));
     for (int64_t i = 0; i < c->sample->sequences; i++)
         verify_result(&results, &w, c->sample, i, out, chooses ? &kept : NULL);
     const ModelComparison worst = verify_end(&results, &w);
