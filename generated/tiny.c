@@ -3434,7 +3434,9 @@ enum {
     ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
                                  bytes that it has to be at */
     ATTN_ERROR_FINITE = -14,  /* logits, or their weights, not finite */
-    ATTN_ERROR_PAIR = -15     /* a vocabulary has no template for pairs */
+    ATTN_ERROR_PAIR = -15,    /* a vocabulary has no template for pairs */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
+                                 one that the code was made for */
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
@@ -3463,10 +3465,14 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER .. */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width;    /* numbers in a row; 0: token ids are read */
-    int64_t class_token;    /* rows that inner encode() skips: of the class
-                               token, of one of distillation */
-    int64_t types;          /* of tokens; 0: it reads none */
+    int64_t input_width; /* numbers in a row; 0: token ids are read */
+    int64_t class_token; /* rows that inner encode() skips: of the class
+                            token, of one of distillation */
+    int64_t types;       /* of tokens; 0: it reads none */
+    /* what each call has, and no other; 0: any. Rows of a sequence of encode,
+     * those of the class token among them, or of query; new ones of decode;
+     * keys that these see; sequences                                        */
+    int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
     int64_t output_columns; /* numbers in a row of the result */
     int64_t output_pooled;  /* 1: it has a row for each sequence */
     int64_t weights_bytes;  /* of the packed weights */
@@ -3681,6 +3687,9 @@ ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
+/* Calls an inner entry, where the batch has these lengths. */
+ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
+                        const struct attn_batch *b, void *arena, int decodes);
 
 #endif
 
@@ -5400,9 +5409,9 @@ static int search_read(struct attn_search_state *s)
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
-    if (b->rows > 0)
-        s->model->encode(s->bound, b, s->arena);
-    return 0;
+    if (b->rows == 0)
+        return 0;
+    return attn_enter(s->model, s->bound, b, s->arena, 0);
 }
 
 /* One open hypothesis: the forced tokens. A source that asks nothing has no
@@ -5583,9 +5592,10 @@ static int search_run(struct attn_search_state *s)
     search_point(s);
     while (open > 0) {
         int wrong = search_fill(s);
+        if (wrong == 0)
+            wrong = attn_enter(s->model, s->bound, &s->batch, s->arena, 1);
         if (wrong)
             return wrong;
-        s->model->decode(s->bound, &s->batch, s->arena);
         if (s->batch.selected == 0)
             continue;
         open = search_choose(s);
@@ -6126,6 +6136,7 @@ static const char *const check_texts[] = {
     "memory that is not at the multiple of bytes that it has to be at",
     "the model's results are not finite: check the weights",
     "the vocabulary has no template for pairs of texts",
+    "a number of rows or sequences other than the one that the code is for",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -6184,6 +6195,18 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
     if (p->parts > 1 && !p->run)
         return ATTN_ERROR_NULL;
     return attn_check_count(p->parts, 0, ATTN_MOST);
+}
+
+/* ------------------------------------------------------------- lengths --- */
+
+ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
+                        const struct attn_batch *b, void *arena, int decodes)
+{
+    if (decodes)
+        m->decode(bound, b, arena);
+    else
+        m->encode(bound, b, arena);
+    return 0;
 }
 
 /* batch.c: a model's inner entries behind a look at their batch: a table of
@@ -6858,8 +6881,7 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.start = start;
     b.ids = ids;
     attn_cache_bind(&r->cross, 0, &b);
-    s->model->encode(s->bound, &b, r->arena);
-    return 0;
+    return attn_enter(s->model, s->bound, &b, r->arena, 0);
 }
 
 ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
@@ -6941,7 +6963,9 @@ static int stream_read(struct attn_stream *s, int64_t to)
         b.ids = s->tokens + s->read;
         if (attn_cache_grow(&r->self, s->slot, n) < 0)
             return ATTN_ERROR_ROOM;
-        s->model->decode(s->bound, &b, r->arena);
+        int wrong = attn_enter(s->model, s->bound, &b, r->arena, 1);
+        if (wrong)
+            return wrong;
         s->read += n;
     }
     return 0;
@@ -7455,8 +7479,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     b->start = s->source_start;
     b->ids = r->source;
     attn_cache_bind(&s->cross, 0, b);
-    m->encode(r->bound, b, s->arena);
-    return 0;
+    return attn_enter(m, r->bound, b, s->arena, 0);
 }
 
 /* Every token but the last is read. */
@@ -7494,7 +7517,7 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
 }
 
 /* Reads n rows, from row `at` on; the logits of those from the first on that a
- * token follows. Their number.                                              */
+ * token follows. Their number, or an error.                                 */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {
@@ -7516,8 +7539,8 @@ static int64_t score_rows(struct score *s, const struct attn_score_request *r,
     b->source = &source;
     b->source_rows = &source_rows;
     b->output = s->logits;
-    r->model->decode(r->bound, b, s->arena);
-    return n - skipped;
+    int wrong = attn_enter(r->model, r->bound, b, s->arena, 1);
+    return wrong ? wrong : n - skipped;
 }
 
 /* The log-probabilities of all tokens of the target, one behind the other. */
@@ -7525,12 +7548,15 @@ static int score_target(struct score *s, const struct attn_score_request *r,
                         struct attn_batch *b, float *log_probability)
 {
     const struct attn_model *m = r->model;
+    const int64_t most = attn_min(SCORE_ROWS, attn_cache_rows(m));
     int64_t done = 0, rows;
-    for (int64_t at = 0; at < s->rows; at += SCORE_ROWS) {
-        rows = attn_min(s->rows - at, SCORE_ROWS);
+    for (int64_t at = 0; at < s->rows; at += most) {
+        rows = attn_min(s->rows - at, most);
         if (attn_cache_grow(&s->self, 0, rows) < 0)
             return ATTN_ERROR_ROOM;
         rows = score_rows(s, r, b, at, rows);
+        if (rows < 0)
+            return (int)rows;
         for (int64_t i = 0; i < rows; i++) {
             const float *logits = s->logits + i * m->target_vocab;
             if (!attn_logits_finite(logits, m->target_vocab))
@@ -10014,7 +10040,7 @@ static void program_open_lines(struct program *p)
 
 static void program_run(struct program *p)
 {
-    const int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
+    int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
 
     p->width = p->m->input_width > 0 ? p->m->input_width : 1;
     program_open_lines(p);
@@ -10195,7 +10221,8 @@ static int program_find(struct program *p, int *asks, int64_t *found,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (attn_search(&request, out, found) == 0)
+    const int wrong = (int)attn_search(&request, out, found);
+    if (wrong == 0)
         return 1;
     program_fail(p, 70, "internal error: the search failed");
     return 0;

@@ -162,7 +162,9 @@ enum {
     ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
                                  bytes that it has to be at */
     ATTN_ERROR_FINITE = -14,  /* logits, or their weights, not finite */
-    ATTN_ERROR_PAIR = -15     /* a vocabulary has no template for pairs */
+    ATTN_ERROR_PAIR = -15,    /* a vocabulary has no template for pairs */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
+                                 one that the code was made for */
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
@@ -191,10 +193,14 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER .. */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width;    /* numbers in a row; 0: token ids are read */
-    int64_t class_token;    /* rows that inner encode() skips: of the class
-                               token, of one of distillation */
-    int64_t types;          /* of tokens; 0: it reads none */
+    int64_t input_width; /* numbers in a row; 0: token ids are read */
+    int64_t class_token; /* rows that inner encode() skips: of the class
+                            token, of one of distillation */
+    int64_t types;       /* of tokens; 0: it reads none */
+    /* what each call has, and no other; 0: any. Rows of a sequence of encode,
+     * those of the class token among them, or of query; new ones of decode;
+     * keys that these see; sequences                                        */
+    int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
     int64_t output_columns; /* numbers in a row of the result */
     int64_t output_pooled;  /* 1: it has a row for each sequence */
     int64_t weights_bytes;  /* of the packed weights */

@@ -172,9 +172,19 @@ static int batch_output(const struct batch_call *c)
     return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
 }
 
+#if ATTN_HAS_FIXED
+static int batch_fixed(const struct batch_call *c)
+{
+    return attn_check_fixed(c->m, c->b, c->decodes);
+}
+#endif
+
 static int (*const batch_checks[])(const struct batch_call *) = {
     batch_rows,    batch_keys, batch_input,   batch_types,  batch_prefix,
     batch_written, batch_past, batch_sources, batch_output,
+#if ATTN_HAS_FIXED
+    batch_fixed,
+#endif
 };
 
 /* ------------------------------------------------------------- entries --- */

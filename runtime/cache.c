@@ -145,6 +145,10 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m)
 {
     int64_t rows = CACHE_MOST_ROWS;
+#if ATTN_HAS_FIXED
+    if (m->fixed_target > 0)
+        return m->fixed_target;
+#endif
     for (int64_t i = 0; i < m->caches; i++)
         if (m->cache[i].window > 0)
             rows = attn_min(rows, m->cache[i].window / 4);

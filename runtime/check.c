@@ -19,6 +19,7 @@ static const char *const check_texts[] = {
     "memory that is not at the multiple of bytes that it has to be at",
     "the model's results are not finite: check the weights",
     "the vocabulary has no template for pairs of texts",
+    "a number of rows or sequences other than the one that the code is for",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -77,4 +78,59 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
     if (p->parts > 1 && !p->run)
         return ATTN_ERROR_NULL;
     return attn_check_count(p->parts, 0, ATTN_MOST);
+}
+
+/* ------------------------------------------------------------- lengths --- */
+
+#if ATTN_HAS_FIXED
+/* Each is what is fixed, where something is. */
+static int check_lengths(const int32_t *start, int64_t n, int64_t fixed)
+{
+    for (int64_t i = 0; fixed > 0 && i < n; i++)
+        if (start[i + 1] - start[i] != fixed)
+            return ATTN_ERROR_FIXED;
+    return 0;
+}
+
+static int check_decoded(const struct attn_model *m, const struct attn_batch *b)
+{
+    const int seq2seq = m->kind == ATTN_ENCODER_DECODER;
+    for (int64_t i = 0; i < b->sequences; i++) {
+        if (m->fixed_keys > 0 && b->past[i] + m->fixed_target != m->fixed_keys)
+            return ATTN_ERROR_FIXED;
+        if (seq2seq && m->fixed_source > 0
+            && b->source_rows[b->source[i]] != m->fixed_source)
+            return ATTN_ERROR_FIXED;
+    }
+    return check_lengths(b->start, b->sequences, m->fixed_target);
+}
+
+ATTN_API int attn_check_fixed(const struct attn_model *m,
+                              const struct attn_batch *b, int decodes)
+{
+    if (m->fixed_batch > 0 && b->sequences != m->fixed_batch)
+        return ATTN_ERROR_FIXED;
+    if (decodes)
+        return check_decoded(m, b);
+    if (m->kind == ATTN_ATTENTION
+        && check_lengths(b->key_start, b->sequences, m->fixed_keys))
+        return ATTN_ERROR_FIXED;
+    return check_lengths(b->start, b->sequences,
+                         m->fixed_source - m->class_token);
+}
+#endif
+
+ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
+                        const struct attn_batch *b, void *arena, int decodes)
+{
+#if ATTN_HAS_FIXED
+    int wrong = attn_check_fixed(m, b, decodes);
+    if (wrong)
+        return wrong;
+#endif
+    if (decodes)
+        m->decode(bound, b, arena);
+    else
+        m->encode(bound, b, arena);
+    return 0;
 }

@@ -12,5 +12,12 @@ ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
+/* Has a batch, whose tables have been looked at, the lengths that the model's
+ * code was made for?                                                        */
+ATTN_API int attn_check_fixed(const struct attn_model *m,
+                              const struct attn_batch *b, int decodes);
+/* Calls an inner entry, where the batch has these lengths. */
+ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
+                        const struct attn_batch *b, void *arena, int decodes);
 
 #endif

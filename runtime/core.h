@@ -9,6 +9,8 @@
 /* What is for models with a vocabulary stands between #if ATTN_HAS_TEXT, #else
  * and #endif: an emitted file has the part that is for its model. */
 #define ATTN_HAS_TEXT 1
+/* So does what is for models with lengths that are constants of their code. */
+#define ATTN_HAS_FIXED 1
 
 #include <stddef.h>
 #include <stdint.h>

@@ -183,8 +183,15 @@ static int program_find(struct program *p, int *asks, int64_t *found,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (attn_search(&request, out, found) == 0)
+    const int wrong = (int)attn_search(&request, out, found);
+    if (wrong == 0)
         return 1;
+#if ATTN_HAS_FIXED
+    if (wrong == ATTN_ERROR_FIXED) {
+        program_fail(p, 3, "%s", attn_error_text(wrong));
+        return 0;
+    }
+#endif
     program_fail(p, 70, "internal error: the search failed");
     return 0;
 }

@@ -351,7 +351,11 @@ static void program_open_lines(struct program *p)
 
 static void program_run(struct program *p)
 {
-    const int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
+    int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
+#if ATTN_HAS_FIXED
+    if (p->m->kind != ATTN_ATTENTION && p->m->fixed_batch > 0)
+        most = attn_min(most, p->m->fixed_batch);
+#endif
 
     p->width = p->m->input_width > 0 ? p->m->input_width : 1;
     program_open_lines(p);

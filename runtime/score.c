@@ -94,8 +94,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     b->start = s->source_start;
     b->ids = r->source;
     attn_cache_bind(&s->cross, 0, b);
-    m->encode(r->bound, b, s->arena);
-    return 0;
+    return attn_enter(m, r->bound, b, s->arena, 0);
 }
 
 /* Every token but the last is read. */
@@ -133,7 +132,7 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
 }
 
 /* Reads n rows, from row `at` on; the logits of those from the first on that a
- * token follows. Their number.                                              */
+ * token follows. Their number, or an error.                                 */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {
@@ -155,8 +154,8 @@ static int64_t score_rows(struct score *s, const struct attn_score_request *r,
     b->source = &source;
     b->source_rows = &source_rows;
     b->output = s->logits;
-    r->model->decode(r->bound, b, s->arena);
-    return n - skipped;
+    int wrong = attn_enter(r->model, r->bound, b, s->arena, 1);
+    return wrong ? wrong : n - skipped;
 }
 
 /* The log-probabilities of all tokens of the target, one behind the other. */
@@ -164,12 +163,15 @@ static int score_target(struct score *s, const struct attn_score_request *r,
                         struct attn_batch *b, float *log_probability)
 {
     const struct attn_model *m = r->model;
+    const int64_t most = attn_min(SCORE_ROWS, attn_cache_rows(m));
     int64_t done = 0, rows;
-    for (int64_t at = 0; at < s->rows; at += SCORE_ROWS) {
-        rows = attn_min(s->rows - at, SCORE_ROWS);
+    for (int64_t at = 0; at < s->rows; at += most) {
+        rows = attn_min(s->rows - at, most);
         if (attn_cache_grow(&s->self, 0, rows) < 0)
             return ATTN_ERROR_ROOM;
         rows = score_rows(s, r, b, at, rows);
+        if (rows < 0)
+            return (int)rows;
         for (int64_t i = 0; i < rows; i++) {
             const float *logits = s->logits + i * m->target_vocab;
             if (!attn_logits_finite(logits, m->target_vocab))

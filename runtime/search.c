@@ -67,9 +67,9 @@ static int search_read(struct attn_search_state *s)
     for (int64_t i = 0; i < s->sentences; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
-    if (b->rows > 0)
-        s->model->encode(s->bound, b, s->arena);
-    return 0;
+    if (b->rows == 0)
+        return 0;
+    return attn_enter(s->model, s->bound, b, s->arena, 0);
 }
 
 /* One open hypothesis: the forced tokens. A source that asks nothing has no
@@ -250,9 +250,10 @@ static int search_run(struct attn_search_state *s)
     search_point(s);
     while (open > 0) {
         int wrong = search_fill(s);
+        if (wrong == 0)
+            wrong = attn_enter(s->model, s->bound, &s->batch, s->arena, 1);
         if (wrong)
             return wrong;
-        s->model->decode(s->bound, &s->batch, s->arena);
         if (s->batch.selected == 0)
             continue;
         open = search_choose(s);

@@ -139,8 +139,7 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.start = start;
     b.ids = ids;
     attn_cache_bind(&r->cross, 0, &b);
-    s->model->encode(s->bound, &b, r->arena);
-    return 0;
+    return attn_enter(s->model, s->bound, &b, r->arena, 0);
 }
 
 ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
@@ -222,7 +221,9 @@ static int stream_read(struct attn_stream *s, int64_t to)
         b.ids = s->tokens + s->read;
         if (attn_cache_grow(&r->self, s->slot, n) < 0)
             return ATTN_ERROR_ROOM;
-        s->model->decode(s->bound, &b, r->arena);
+        int wrong = attn_enter(s->model, s->bound, &b, r->arena, 1);
+        if (wrong)
+            return wrong;
         s->read += n;
     }
     return 0;

@@ -137,9 +137,14 @@ static void settle_lengths(Setup *s, int64_t most)
 {
     BenchOptions *o = &s->options;
     const bool decoder = s->spec->kind == KindDecoder;
+    const int64_t fixed = decoder ? 0 : spec_fixed_rows(s->spec, SideEncoder);
     double sum = 0.0;
+    if (o->batch == 0 && s->spec->fix.batch > 0)
+        o->batch = s->spec->fix.batch;
     s->rows = bench_lengths(s->arena, o->lengths,
-                            default_rows(decoder ? most / 2 : most), &o->batch);
+                            fixed > 0 ? fixed
+                                      : default_rows(decoder ? most / 2 : most),
+                            &o->batch);
     for (int64_t i = 0; i < o->batch; i++) {
         sum += s->rows[i];
         if (s->rows[i] > s->longest)

@@ -193,29 +193,67 @@ static int32_t *filled(Arena *a, int64_t n, int32_t value)
     return x;
 }
 
+/* Has it the lengths that the code was made for? */
+static bool is_taken(const Setup *s, const struct attn_batch *b, bool decodes)
+{
+    return attn_check_fixed(s->model, b, decodes) == 0;
+}
+
+static void need_taken(const Setup *s, const char *name,
+                       const struct attn_batch *b, bool decodes)
+{
+    if (!is_taken(s, b, decodes))
+        fail(ExitUsage,
+             "bench: %s has %lld rows of %lld sequences, and the spec's fix "
+             "says others: give the same by -p, -b and --beam, or other "
+             "lengths by --fix",
+             name, (long long)b->rows, (long long)b->sequences);
+}
+
+/* Rows that the step finds in the cache, as many at once as the code takes. */
+static void fill_cache(Setup *s, const int32_t *past)
+{
+    const BenchOptions *o = &s->options;
+    const int64_t each = s->model->fixed_target;
+    int32_t *rows = arena_alloc(s->arena, (size_t)o->batch * sizeof *rows);
+    int32_t *before = arena_alloc(s->arena, (size_t)o->batch * sizeof *before);
+    for (int64_t at = 0; at < past[0]; at += each ? each : past[0]) {
+        for (int64_t i = 0; i < o->batch; i++) {
+            before[i] = (int32_t)at;
+            rows[i] = (int32_t)(each ? each : past[i]);
+        }
+        setup_decode(s, &s->prefill, rows, before, o->beam);
+        need_taken(s, "what fills the cache", &s->prefill, true);
+        run_prefill(s);
+    }
+}
+
 /* The step stands for all of them: half the others are in the cache, and all
  * hypotheses are open.                                                       */
 void setup_works(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;
     const bool decoder = s->spec->kind == KindDecoder;
-    if (!decoder)
+    if (!decoder) {
+        need_taken(s, "a source", &s->encode, false);
         add_encode(s, works);
+    }
     if (o->steps == 0 && !decoder)
         return;
     const int32_t *past = half_way(s);
     const int32_t *zero = filled(s->arena, o->batch, 0);
     const int32_t *one = filled(s->arena, o->batch, 1);
     const bool any = o->steps > 1 || decoder;
-    setup_decode(s, &s->prefill, any ? past : one, zero, o->beam);
     setup_decode(s, &s->step, one, past, o->beam);
+    need_taken(s, "a step", &s->step, true);
     if (!decoder && setup_runs(s))
         run_encode(s);
     if (setup_runs(s))
-        run_prefill(s);
+        fill_cache(s, any ? past : one);
     if (decoder) {
         setup_decode(s, &s->prefill, s->rows, zero, 1);
-        add_decode(s, works, "prefill", 1, &s->prefill, run_prefill);
+        if (is_taken(s, &s->prefill, true))
+            add_decode(s, works, "prefill", 1, &s->prefill, run_prefill);
     }
     if (o->steps > 0)
         add_decode(s, works, "step", (double)o->steps, &s->step, run_step);

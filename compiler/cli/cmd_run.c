@@ -189,6 +189,13 @@ static void end_block(Run *r)
     r->begun++;
 }
 
+/* At most: as many as the code takes, where that is fixed. */
+static int64_t batch_lines(const Run *r)
+{
+    const int64_t fixed = r->e.backend.model->fixed_batch;
+    return fixed > 0 && fixed < BatchLines ? fixed : BatchLines;
+}
+
 /* Collects whole blocks of rows, each with an empty line behind it; empty lines
  * before the first are none.                                                */
 static bool read_blocks(Run *r)
@@ -200,7 +207,7 @@ static bool read_blocks(Run *r)
     r->numbers.n = 0;
     r->start[0] = 0;
     memset(r->why, 0, sizeof r->why);
-    while (r->lines < BatchLines) {
+    while (r->lines < batch_lines(r)) {
         const bool open = r->refused || open_rows(r) > 0;
         if (!open && r->numbers.n >= BatchRows * r->width)
             break;
@@ -227,7 +234,7 @@ static bool read_batch(Run *r)
     r->lines = r->questions = 0;
     r->ids.n = 0;
     r->start[0] = 0;
-    while (r->lines < BatchLines && r->ids.n < BatchRows) {
+    while (r->lines < batch_lines(r) && r->ids.n < BatchRows) {
         LineState state = lines_next(&r->in, r->lines == 0, &text, &n);
         if (state == LineEnd || state == LineWait)
             break;
@@ -272,7 +279,11 @@ static void search_batch(Run *r)
         .memory = r->memory,
         .bytes = r->bytes,
     };
-    if (attn_search(&request, r->out, r->found) != 0)
+    const int64_t wrong = attn_search(&request, r->out, r->found);
+    if (wrong == ATTN_ERROR_FIXED)
+        fail(ExitInput, "line %lld: %s: see fix in the spec, and --fix",
+             (long long)r->number[0], attn_error_text(wrong));
+    if (wrong != 0)
         die("the search refused a batch that fits the model");
 }
 

@@ -57,6 +57,8 @@ static const Sample *make_sample(Arena *a, const Engine *e, int k,
     for (; n < MostSequences && lengths[k].source[n]; n++) {
         source[n] = bounded(lengths[k].source[n], limit);
         target[n] = bounded(lengths[k].target[n], limit);
+        if (e->spec->fix.target > 0) /* values of one call are looked at */
+            target[n] = e->spec->fix.target;
     }
     return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
 }

@@ -321,6 +321,22 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
     return found;
 }
 
+/* "source=32,batch=1" is "fix.source=32,fix.batch=1" of --set. */
+static void sets_of_fix(Arena *a, ModelOptions *model)
+{
+    for (int i = 0; i < model->fix.n; i++) {
+        Buffer set = { .arena = a };
+        const char *at = model->fix.at[i];
+        buffer_printf(&set, "fix.");
+        for (; *at; at++) {
+            buffer_add(&set, at, 1);
+            if (*at == ',')
+                buffer_printf(&set, "fix.");
+        }
+        vec_push(a, &model->sets, set.at);
+    }
+}
+
 void *options_parse(Arena *a, const Command *c, int argc, char **argv)
 {
     Reading r = { .arena = a, .command = c };
@@ -351,5 +367,7 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
     ModelOptions *model = options_model(r.options, c);
     if (model && is_stdout(model->spec))
         model->text = stdin_document(a);
+    if (model)
+        sets_of_fix(a, model);
     return r.options;
 }

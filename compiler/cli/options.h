@@ -15,7 +15,7 @@ typedef VEC(const char *) Texts;
 typedef struct { /* the model, and its passes */
     const char *spec;
     Document text; /* where it is "-" */
-    Texts sets, skip, dump;
+    Texts sets, fix, skip, dump;
     const char *weights, *after;
     int64_t seed;
     bool explain, require_fusion;

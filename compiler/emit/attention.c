@@ -507,15 +507,19 @@ static void need_pieces(Gen *g, const Attention *a)
 const char *need_attention(Gen *g, int node)
 {
     const TaskKey *key = &plan_task(g->p, TaskAttention, node)->key;
-    const Node *n = node_at(g->p, node);
+    Node *n = arena_alloc(g->a, sizeof *n);
+    *n = *node_at(g->p, node);
+    n->mask = attention_mask(g, n);
     const Attention a = {
         .n = n,
         .k = node_at(g->p, n->in[1]),
         .v = node_at(g->p, n->in[2]),
         .t = tiling_of(g, TaskAttention, node),
         .paged = node_at(g->p, n->in[1])->op != OpPackKv,
-        .name = arena_printf(g->a, "attention_%s%s%s", key->shape,
-                             *key->epilogue ? "_" : "", key->epilogue),
+        .name = arena_printf(g->a, "attention_%s%s%s%s", key->shape,
+                             *key->epilogue ? "_" : "", key->epilogue,
+                             n->mask == node_at(g->p, node)->mask ? ""
+                                                                  : "_last"),
     };
     const int64_t d_v = a.v->type.dim[2].c;
     if (!first_time(g, a.name))

@@ -51,10 +51,17 @@ void put_waiting_end(Gen *g, const Attention *a);
 void put_waiting_scores(Gen *g, const Attention *a);
 void put_waiting_values(Gen *g, const Attention *a);
 
+/* --------------------------------------------------- short_attention.c --- */
+/* What hides keys; NULL: nothing, as of the last row of all. */
+const MaskSpec *attention_mask(const Gen *g, const Node *n);
+/* Are its queries and keys known, and few enough for one pass? */
+bool is_short_attention(const Gen *g, const Node *n);
+const char *need_short_attention(Gen *g, const Node *n);
+
 /* ---------------------------------------------------------- kv_cache.c --- */
 /* A task is one head of one sequence: `s`, `head`, its first `row`. */
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
-void begin_task_loop(Emit *e);
+void begin_task_loop(Gen *g, Emit *e);
 const char *head_at(Gen *g, int node, const char *row);
 /* Emitted C for the number of keys of sequence s, its table of pages (NULL: in
  * the arena, without one), and the page of key `at`.                        */

@@ -127,6 +127,18 @@ static void put_costs(Gen *g, Emit *e)
     }
 }
 
+/* What each call has, and what calls need. */
+static void put_fixed(Gen *g, Emit *e)
+{
+    if (!plan_fixed(g->p))
+        return;
+    let(e, "fixed", "%s", plan_fixed_text(g->p));
+    put(e, " *\n"
+           " * Each call has these lengths, which are constants below, and no\n"
+           " * others: ATTN_ERROR_FIXED.\n"
+           " *     $fixed\n");
+}
+
 void emit_comment(Gen *g, Emit *e)
 {
     const Target *t = &g->p->target;
@@ -156,6 +168,7 @@ void emit_comment(Gen *g, Emit *e)
                " * Layers, where they are not all as the spec begins:\n");
         put_labelled(g, e, "", 0, harmless(g->a, g->p->g->spec->layers));
     }
+    put_fixed(g, e);
     put_costs(g, e);
     put_tasks(g, e);
     put(e, " *\n"

@@ -1,5 +1,6 @@
 /* entry.c: encode() and decode(): the arena's layout, then one call a
  * region, in order; layers that repeat are loops.                           */
+#include "emit/length.h"
 #include "emit/loops.h"
 #include "emit/names.h"
 #include "emit/sections.h"
@@ -60,10 +61,11 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
     if (has_cache(g->p, entry, CacheCross))
         put(e,
             "    float *cross;                /* its layer's, in page 0 of a cross cache */\n");
-    put(e,
-        "    const struct steps *steps;   /* that are computed, of the rows .. */\n"
-        "    int64_t row, rows;           /* .. from `row` on, `rows` of them */\n"
-        "    int64_t block_rows;          /* as steps has it; never 0 */\n");
+    if (!plan_entry_whole(g->p, entry))
+        put(e,
+            "    const struct steps *steps;   /* that are computed, of the rows .. */\n"
+            "    int64_t row, rows;           /* .. from `row` on, `rows` of them */\n"
+            "    int64_t block_rows;          /* as steps has it; never 0 */\n");
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "line", "float *%s;%*s /* %s */", v->name,
@@ -94,45 +96,77 @@ void emit_call_structs(Gen *g, Emit *e)
         if (g->p->region.at[i].count > steps)
             steps = g->p->region.at[i].count;
     let(e, "steps", "%d", steps);
-    put(e,
-        "/* A function that computes part `part` of `parts` of a step. */\n"
-        "typedef void step_function(void *call, int64_t part, int64_t parts);\n"
-        "\n"
-        "struct step {\n"
-        "    step_function *run;\n"
-        "    int64_t flops;           /* of a row; of attention: of a query and\n"
-        "                                a key */\n"
-        "};\n"
-        "\n"
-        "/* Steps that go row by row, one after the other. Their parts are parts of\n"
-        " * the columns of a product, else of the rows that are next. */\n"
-        "struct steps {\n"
-        "    int64_t count;\n"
-        "    int64_t min_part_rows;   /* with fewer, parts are not of the rows */\n"
-        "    int64_t block_rows;      /* that take all steps together; 0: all */\n"
-        "    struct step step[$steps];\n"
-        "};\n\n");
+    if (plan_divided(g->p))
+        put(e,
+            "/* A function that computes part `part` of `parts` of a step. */\n"
+            "typedef void step_function(void *call, int64_t part, int64_t parts);\n"
+            "\n"
+            "struct step {\n"
+            "    step_function *run;\n"
+            "    int64_t flops;           /* of a row; of attention: of a query and\n"
+            "                                a key */\n"
+            "};\n"
+            "\n"
+            "/* Steps that go row by row, one after the other. Their parts are parts of\n"
+            " * the columns of a product, else of the rows that are next. */\n"
+            "struct steps {\n"
+            "    int64_t count;\n"
+            "    int64_t min_part_rows;   /* with fewer, parts are not of the rows */\n"
+            "    int64_t block_rows;      /* that take all steps together; 0: all */\n"
+            "    struct step step[$steps];\n"
+            "};\n\n");
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k))
             call_struct(g, e, (Entry)k);
 }
 
-/* "rows * 512 + sequences * 64": floats; "0" when there are none. */
-static const char *linear_text(Gen *g, AffineSize l)
+/* What an arena is measured in, as the functions here have it. */
+typedef struct {
+    Length rows, sequences, parts;
+} ArenaUnits;
+
+static Length fixed_or_text(int64_t fixed, const char *text)
 {
+    return fixed ? length_of(fixed) : length_text(text);
+}
+
+static ArenaUnits arena_units(Gen *g, Entry entry)
+{
+    const AffineSize fixed = plan_units(g->p, entry);
+    return (ArenaUnits){ fixed_or_text(fixed.rows, "rows"),
+                         fixed_or_text(fixed.sequences, "sequences"),
+                         fixed_or_text(fixed.parts, "parts") };
+}
+
+/* "rows * 512 + sequences * 64": floats. */
+static Length linear(Gen *g, Entry entry, AffineSize l)
+{
+    const ArenaUnits of = arena_units(g, entry);
     const struct {
         int64_t c;
-        const char *by;
-    } term[] = { { l.rows, "rows * " },
-                 { l.sequences, "sequences * " },
-                 { l.parts, "parts * " },
-                 { l.c0, "" } };
-    const char *s = "";
-    for (int i = 0; i < 4; i++)
-        if (term[i].c)
-            s = arena_printf(g->a, "%s%s%s%lld", s, *s ? " + " : "", term[i].by,
-                             (long long)term[i].c);
-    return *s ? s : "0";
+        Length by;
+    } term[] = { { l.rows, of.rows },
+                 { l.sequences, of.sequences },
+                 { l.parts, of.parts },
+                 { l.c0, length_of(1) } };
+    Length text = length_of(0), known = length_of(0);
+    for (int i = 0; i < 4; i++) {
+        if (term[i].c == 0)
+            continue;
+        Length *to = term[i].by.text ? &text : &known;
+        const Length more = term[i].by.text
+                              ? length_text(arena_printf(g->a, "%s * %lld",
+                                                         term[i].by.text,
+                                                         (long long)term[i].c))
+                              : length_times(g, term[i].by, term[i].c);
+        *to = length_add(g, *to, more);
+    }
+    return length_add(g, text, known);
+}
+
+static const char *linear_text(Gen *g, Entry entry, AffineSize l)
+{
+    return length_c(g, linear(g, entry, l));
 }
 
 static void layout_values(Gen *g, Emit *e, Entry entry)
@@ -141,20 +175,20 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "name", "%s", v->name);
-        let(e, "at", "%s", linear_text(g, p->slot.at[v->slot].at));
+        let(e, "at", "%s", linear_text(g, entry, p->slot.at[v->slot].at));
         put(e, "c->$name = arena + $at;\n");
     }
     if (p->scratch) {
         AffineSize at = p->arena[entry];
         at.parts -= p->scratch;
         at.sequences -= p->scan[entry];
-        let(e, "at", "%s", linear_text(g, at));
+        let(e, "at", "%s", linear_text(g, entry, at));
         put(e, "c->scratch = arena + $at;\n");
     }
     if (has_scan(p, entry)) {
         AffineSize at = p->arena[entry];
         at.sequences -= p->scan[entry];
-        let(e, "at", "%s", linear_text(g, at));
+        let(e, "at", "%s", linear_text(g, entry, at));
         let(e, "all", "%lld", (long long)(p->scan[entry] - ATTN_PANEL));
         put(e, "c->scan = arena + $at;\n"
                "c->order = (int32_t *)(c->scan + sequences * $all);\n");
@@ -173,23 +207,35 @@ static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
              tail);
 }
 
-static void layout_function(Gen *g, Emit *e, Entry entry)
+/* What the layout counts in, of what is not known. */
+static void layout_units(Gen *g, Emit *e, Entry entry)
 {
+    const ArenaUnits of = arena_units(g, entry);
     let(e, "rows",
         g->p->g->spec->kind == KindAttention ? "max(b->rows, b->key_rows)"
                                              : "b->rows");
+    if (of.rows.text)
+        put(e, "const int64_t rows = $rows;\n");
+    if (of.sequences.text)
+        put(e, "const int64_t sequences = b->sequences;\n");
+    if (of.parts.text)
+        put(e, "int64_t parts = 1;\n"
+               "\n"
+               "if (b->parallel)\n"
+               "    parts = max(b->parallel->parts, 1);\n");
+    if (of.sequences.text)
+        put(e, "(void)sequences;\n");
+    if (of.parts.text)
+        put(e, "(void)parts;\n");
+}
+
+static void layout_function(Gen *g, Emit *e, Entry entry)
+{
     layout_head(g, e, entry, "");
-    put(e, "{\n"
-           "    const int64_t rows = $rows;\n"
-           "    const int64_t sequences = b->sequences;\n"
-           "    int64_t parts = 1;\n"
-           "\n"
-           "    if (b->parallel)\n"
-           "        parts = max(b->parallel->parts, 1);\n"
-           "    (void)sequences;\n"
-           "    (void)parts;\n"
-           "    c->w = bound;\n"
-           "    c->b = b;\n");
+    put(e, "{\n");
+    layout_units(g, e, entry);
+    put(e, "c->w = bound;\n"
+           "c->b = b;\n");
     layout_values(g, e, entry);
     put(e, "}\n\n");
 }
@@ -199,6 +245,11 @@ static void layout_function(Gen *g, Emit *e, Entry entry)
 static const Function *function_of(const Gen *g, int region)
 {
     return &g->functions.at[g->function_of[region]];
+}
+
+static const Function *step_of(const Gen *g, int place)
+{
+    return &g->functions.at[g->step_of[place]];
 }
 
 static int group_end(const Gen *g, int from)
@@ -217,10 +268,15 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
         const Region *r = &g->p->region.at[i];
         const Node *n = node_at(g->p, g->p->order.at[r->first]);
         const char *name = function_of(g, i)->name;
+        if (plan_whole(g->p, r)) {
+            for (int k = 0; k < (r->by_rows ? r->count : 1); k++)
+                put_call(e, step_of(g, r->first + k)->name, "&c", ";");
+            continue;
+        }
         if (r->by_rows)
             put_call(e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
-                     arena_printf(g->a, "&c, %s, &%s", rows_text(g, n->type),
-                                  name),
+                     arena_printf(g->a, "&c, %s, &%s",
+                                  length_c(g, rows_of_type(g, n->type)), name),
                      ";");
         else if (n->op == OpRecurrent)
             put_call(e, arena_printf(g->a, "%s_scan", entry_name(r->entry)),
@@ -278,8 +334,12 @@ static const char *call_key(Gen *g, int from, int to)
     const Region *r = &g->p->region.at[from];
     Buffer key = { .arena = g->a };
     buffer_printf(&key, "%s", layer_array(g, r->stack, r->layer));
-    for (int i = from; i < to; i++)
+    for (int i = from; i < to; i++) {
+        const Region *of = &g->p->region.at[i];
         buffer_printf(&key, " %d", g->function_of[i]);
+        for (int k = 1; k < of->count && plan_whole(g->p, of); k++)
+            buffer_printf(&key, " %d", g->step_of[of->first + k]);
+    }
     return key.at;
 }
 
@@ -305,10 +365,12 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
     const int from = c->region.at[item], to = group_end(g, from);
     const Region *r = &g->p->region.at[from];
     bool weights = false, layer = false;
-    for (int i = from; i < to; i++) {
-        weights |= function_of(g, i)->uses.weights;
-        layer |= function_of(g, i)->uses.layer;
-    }
+    for (int i = from; i < to; i++)
+        for (int k = 0; k < g->p->region.at[i].count; k++) {
+            const Function *f = step_of(g, g->p->region.at[i].first + k);
+            weights |= f->uses.weights;
+            layer |= f->uses.layer;
+        }
     if (weights) {
         let(e, "w", "%s", layer_array(g, r->stack, r->layer));
         let(e, "at", "%s", loop_number(g, c->item.at, path, NumberWeights));
@@ -341,7 +403,9 @@ static int put_layers(Gen *g, Emit *e, int from)
         const int to = group_end(g, from);
         const LoopItem item = {
             .stack = r[from].stack,
-            .like = index_add(g->a, &like, call_key(g, from, to), from),
+            .like = g->p->g->spec->fix.unroll
+                      ? from
+                      : index_add(g->a, &like, call_key(g, from, to), from),
             .number = { [NumberLayer] = r[from].layer,
                         [NumberWeights] = layer_place(g, r[from].stack,
                                                       r[from].layer),
@@ -389,19 +453,34 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
 static void arena_function(Gen *g, Emit *e)
 {
     const Plan *p = g->p;
-    let(e, "encode", "%s", linear_text(g, p->arena[EntryEncode]));
-    let(e, "decode", "%s", linear_text(g, p->arena[EntryDecode]));
+    const Length encode = linear(g, EntryEncode, p->arena[EntryEncode]);
+    const Length decode = linear(g, EntryDecode, p->arena[EntryDecode]);
+    let(e, "encode", "%s", length_c(g, encode));
+    let(e, "decode", "%s", length_c(g, decode));
     put(e, "/* Bytes of the arena for a batch; 64-byte aligned. */\n");
     put_call(e, "static int64_t arena_bytes",
              "int64_t rows, int64_t sequences, int64_t parts", "");
+    if (encode.text || decode.text) {
+        put(e, "{\n"
+               "    const int64_t encode_floats =\n"
+               "        $encode;\n"
+               "    const int64_t decode_floats =\n"
+               "        $decode;\n"
+               "\n"
+               "    (void)sequences;\n");
+        if (plan_fixed(p))
+            put(e, "(void)rows;\n"
+                   "(void)parts;\n");
+        put(e, "return 4 * max(encode_floats, decode_floats) + 64;\n"
+               "}\n\n");
+        return;
+    }
+    let(e, "floats", "%s", length_c(g, length_max(g, encode, decode)));
     put(e, "{\n"
-           "    const int64_t encode_floats =\n"
-           "        $encode;\n"
-           "    const int64_t decode_floats =\n"
-           "        $decode;\n"
-           "\n"
+           "    (void)rows;\n"
            "    (void)sequences;\n"
-           "    return 4 * max(encode_floats, decode_floats) + 64;\n"
+           "    (void)parts;\n"
+           "    return 4 * $floats + 64;\n"
            "}\n\n");
 }
 
@@ -421,24 +500,30 @@ static void declare_steps(Gen *g, Emit *e)
     buffer_printf(&names, "static step_function");
     for (int i = 0; i < g->functions.n; i++) {
         const Function *f = &g->functions.at[i];
-        if (f->type)
+        if (f->type || f->whole)
             continue;
         buffer_printf(&names, "%s%s", gap, f->name);
         gap = ", ";
     }
     buffer_printf(&names, ";");
-    put_words(e, names.at, "    ");
+    if (plan_divided(g->p))
+        put_words(e, names.at, "    ");
+    for (int i = 0; i < g->functions.n; i++)
+        if (g->functions.at[i].whole)
+            step_head(g, e, &g->functions.at[i], ";");
     put(e, "\n");
 }
 
 static void declare_called(Gen *g, Emit *e)
 {
     declare_steps(g, e);
-    emit_run_step_head(e, ";");
+    if (plan_divided(g->p))
+        emit_run_step_head(e, ";");
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k)) {
             layout_head(g, e, (Entry)k, ";");
-            emit_rows_head(g, e, (Entry)k, ";");
+            if (plan_rows_divided(g->p, (Entry)k))
+                emit_rows_head(g, e, (Entry)k, ";");
             if (has_scan(g->p, (Entry)k))
                 emit_scan_head(e, (Entry)k, ";");
         }

@@ -28,12 +28,12 @@ int small_m_ahead(Dtype dtype)
     return dtype_shared(dtype) ? 4096 : 0;
 }
 
-void matmul_prototype(Gen *g, const char *name, Epilogue ep)
+void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep)
 {
     const char *args = arena_printf(
         g->a,
-        "int64_t rows, int64_t from, int64_t to, const %s *x, int64_t ldx, "
-        "const %s *w, %sfloat *y, int64_t ldy%s",
+        "%sconst %s *x, int64_t ldx, const %s *w, %sfloat *y, int64_t ldy%s",
+        rows ? "" : "int64_t rows, int64_t from, int64_t to, ",
         rows_type(ep.arithmetic), number_type(ep.dtype),
         ep.parts & EpBias ? "const float *b, " : "",
         ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");

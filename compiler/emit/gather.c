@@ -1,5 +1,6 @@
 /* gather.c: ops on rows that must know the sequence they belong to:
  * look-ups, positions, pooling, the choice of rows.                         */
+#include "emit/length.h"
 #include "emit/names.h"
 #include "emit/products.h"
 #include "emit/steps.h"
@@ -17,8 +18,30 @@ static void need_type_of(Gen *g)
             "}\n\n");
 }
 
-static void begin_sequences(Emit *e)
+/* A row that a loop is at; NULL: row 0. */
+typedef struct {
+    const char *i;
+    Length at; /* its place in its sequence */
+} Row;
+
+/* All rows of a call that is never divided. */
+static Row begin_whole(Gen *g, Emit *e)
 {
+    const Sym rows = g->entry == EntryDecode ? SymT : SymN;
+    const int64_t each = plan_length(g->p, rows);
+    const char *i = begin_each(g, e, "i", call_rows(g, rows));
+    Row row = { i, i ? length_text(i) : length_of(0) };
+    if (i && !g->alone) {
+        g->sequence = arena_printf(g->a, "i / %lld", (long long)each);
+        row.at = length_text(arena_printf(g->a, "i %% %lld", (long long)each));
+    }
+    return row;
+}
+
+static Row begin_rows(Gen *g, Emit *e)
+{
+    if (g->whole)
+        return begin_whole(g, e);
     put(e, "const struct attn_batch *b = c->b;\n"
            "const int64_t first = part_begin(b->rows, 1, part, parts);\n"
            "const int64_t last = part_begin(b->rows, 1, part + 1, parts);\n"
@@ -27,21 +50,45 @@ static void begin_sequences(Emit *e)
            "    const int64_t end = min(b->start[s + 1], last);\n"
            "\n"
            "    for (int64_t i = max(b->start[s], first); i < end; i++) {\n");
+    return (Row){ "i", length_text("i - b->start[s]") };
 }
 
-static const char *position_at(Gen *g, int table)
+static void end_rows(const Gen *g, Emit *e)
+{
+    put(e, g->whole ? "}\n"
+                    : "}\n"
+                      "}\n");
+}
+
+static const char *position_at(Gen *g, int table, Length at)
 {
     const Node *t = node_at(g->p, table);
-    return arena_printf(g->a, "%s + at * %lld", weight_of(g, table, PackRows),
-                        (long long)round16(t->type.dim[1].c));
+    const int64_t stride = round16(t->type.dim[1].c);
+    const char *w = weight_of(g, table, PackRows);
+    at = length_times(g, at, stride);
+    return length_is(at, 0) ? w
+                            : arena_printf(g->a, "%s + %s", w, length_c(g, at));
 }
 
-static void let_position(Emit *e, const Node *n)
+/* The place of a row of the table, declared where it is no name. */
+static Length let_position(Gen *g, Emit *e, const Node *n, Row row)
 {
-    let(e, "row", n->entry == EntryDecode ? "b->past[s] + i" : "i");
-    let(e, "first", "%lld", (long long)n->first);
-    put(e, n->first ? "const int64_t at = $row - b->start[s] + $first;\n"
-                    : "const int64_t at = $row - b->start[s];\n");
+    Length at = row.at;
+    if (!g->whole) {
+        let(e, "row", n->entry == EntryDecode ? "b->past[s] + i" : "i");
+        let(e, "first", "%lld", (long long)n->first);
+        put(e, n->first ? "const int64_t at = $row - b->start[s] + $first;\n"
+                        : "const int64_t at = $row - b->start[s];\n");
+        return length_text("at");
+    }
+    if (n->entry == EntryDecode)
+        at = length_add(g, call_past(g), at);
+    at = length_add(g, at, length_of(n->first));
+    if (!at.sum)
+        return at;
+    let(e, "at", "%s", length_c(g, at));
+    put(e, "const int64_t at = $at;\n");
+    return length_text("at");
 }
 
 /* Rows turn by the angles of their position in the sequence. */
@@ -50,18 +97,46 @@ void emit_rotate(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const char *kernel = n->layout == LayoutHalves ? "rotate_row_halves"
                                                    : "rotate_row_interleaved";
-    begin_sequences(e);
-    let_position(e, n);
+    const Row row = begin_rows(g, e);
+    const Length at = let_position(g, e, n, row);
     put(e, "\n");
     put_call(e, use_kernel(g->kernels, kernel),
              arena_printf(g->a, "%s, %s, %s, %lld, %lld, %lld",
-                          value_at(g, node, "i"), value_at(g, n->in[0], "i"),
-                          position_at(g, n->in[1]), (long long)n->heads,
+                          value_at(g, node, row.i),
+                          value_at(g, n->in[0], row.i),
+                          position_at(g, n->in[1], at), (long long)n->heads,
                           (long long)(n->type.dim[1].c / n->heads),
                           (long long)n->dims),
              ";");
-    put(e, "}\n"
-           "}\n");
+    end_rows(g, e);
+}
+
+/* Texts of a sequence that a loop is at, its first and last row; NULL: 0. */
+typedef struct {
+    const char *sequence, *row, *last;
+} Pooled;
+
+static Pooled begin_pooled(Gen *g, Emit *e)
+{
+    const Pooled any = { "s", "row", "(row + rows - 1)" };
+    const Length rows = sequence_rows(g, SymN);
+    if (!g->whole) {
+        put(e, "const struct attn_batch *b = c->b;\n"
+               "\n"
+               "for (int64_t s = part; s < b->sequences; s += parts) {\n"
+               "    const int64_t row = b->start[s];\n"
+               "    const int64_t rows = b->start[s + 1] - row;\n"
+               "\n");
+        return any;
+    }
+    let(e, "rows", "%s", length_c(g, rows));
+    put(e, "const int64_t rows = $rows;\n"
+           "\n");
+    if (!begin_each(g, e, "s", call_sequences(g)))
+        return (Pooled){ NULL, NULL, "(rows - 1)" };
+    put(e, "const int64_t row = s * rows;\n"
+           "\n");
+    return any;
 }
 
 /* One row of each sequence, from all of its rows. */
@@ -73,14 +148,9 @@ void emit_pool(Gen *g, Emit *e, int node)
                        : n->pool == PoolMax  ? "pool_max"
                                              : "copy_rows";
     const long long d = n->type.dim[1].c;
-    put(e, "const struct attn_batch *b = c->b;\n"
-           "\n"
-           "for (int64_t s = part; s < b->sequences; s += parts) {\n"
-           "    const int64_t row = b->start[s];\n"
-           "    const int64_t rows = b->start[s + 1] - row;\n"
-           "\n");
-    const char *y = value_at(g, node, "s");
-    const char *row = n->pool == PoolLast ? "(row + rows - 1)" : "row";
+    const Pooled at = begin_pooled(g, e);
+    const char *y = value_at(g, node, at.sequence);
+    const char *row = n->pool == PoolLast ? at.last : at.row;
     const char *x = value_at(g, n->in[0], row);
     if (one)
         put(e, "if (rows > 0) {\n");
@@ -118,42 +188,44 @@ void emit_embed(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[1].c;
     const bool positions = n->nin > 2 && n->in[2] >= 0;
-    begin_sequences(e);
+    const Row row = begin_rows(g, e);
+    Length at = length_of(0);
     const bool types = node_at(g->p, n->in[1])->member == BatchTypes;
     if (types)
         need_type_of(g);
-    let(e, "ids", types ? "type_of(b, i)" : "b->ids[i]");
-    put(e, "const int64_t id = $ids;\n");
+    let(e, "i", "%s", row.i ? row.i : "0");
+    g->uses.batch = true;
+    put(e, types ? "const int64_t id = type_of(b, $i);\n"
+                 : "const int64_t id = b->ids[$i];\n");
     if (positions)
-        let_position(e, n);
+        at = let_position(g, e, n, row);
     put(e, "\n");
     const Dtype dtype = dtype_of(node_at(g->p, n->in[0])->type);
     const char *kernel = dtype == DtypeF32 ? "embed_row"
                                            : arena_printf(g->a, "embed_row_%s",
                                                           dtype_word[dtype]);
     put_call(e, use_kernel(g->kernels, kernel),
-             arena_printf(g->a, "%s, %s, %lld, %s, %s", value_at(g, node, "i"),
-                          token_at(g, n->in[0]), (long long)d,
-                          c_float(g->a, n->scale),
-                          positions ? position_at(g, n->in[2]) : "0"),
+             arena_printf(g->a, "%s, %s, %lld, %s, %s",
+                          value_at(g, node, row.i), token_at(g, n->in[0]),
+                          (long long)d, c_float(g->a, n->scale),
+                          positions ? position_at(g, n->in[2], at) : "0"),
              ";");
-    put(e, "}\n"
-           "}\n");
+    end_rows(g, e);
 }
 
 void emit_position(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    begin_sequences(e);
-    let_position(e, n);
+    const Row row = begin_rows(g, e);
+    const Length at = let_position(g, e, n, row);
     put(e, "\n");
     put_call(e, use_kernel(g->kernels, "copy_rows"),
-             arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
-                          position_at(g, n->in[0]),
+             arena_printf(g->a, "%s, 0, %s, 0, 1, %lld",
+                          value_at(g, node, row.i),
+                          position_at(g, n->in[0], at),
                           (long long)n->type.dim[1].c),
              ";");
-    put(e, "}\n"
-           "}\n");
+    end_rows(g, e);
 }
 
 /* Rows as they are, but one of a sequence's first. */
@@ -161,23 +233,23 @@ void emit_first_row(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const long long d = n->type.dim[1].c;
-    const char *y = value_at(g, node, "i");
     const char *kernel = use_kernel(g->kernels, "copy_rows");
-    begin_sequences(e);
+    const Row row = begin_rows(g, e);
+    const char *y = value_at(g, node, row.i);
+    let(e, "row", "%s", length_c(g, row.at));
     let(e, "at", "%lld", (long long)-n->first);
-    put(e, "if (i - b->start[s] != $at) {\n");
+    put(e, "if ($row != $at) {\n");
     put_call(e, kernel,
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
-                          value_at(g, n->in[0], "i"), d),
+                          value_at(g, n->in[0], row.i), d),
              ";");
     put(e, "} else {\n");
     put_call(e, kernel,
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", y,
                           weight_of(g, n->in[1], PackVector), d),
              ";");
-    put(e, "}\n"
-           "}\n"
-           "}\n");
+    put(e, "}\n");
+    end_rows(g, e);
 }
 
 /* An image has whole lines of patches: what is no patch, the class token's row
@@ -196,7 +268,7 @@ void emit_patches(Gen *g, Emit *e, int node)
     let(e, "columns", "%lld", (long long)columns);
     let(e, "wide", "%lld", (long long)n->wide);
     let(e, "channels", "%lld", (long long)n->channels);
-    begin_sequences(e);
+    begin_rows(g, e);
     put(e,
         "const int64_t start = $first;\n"
         "const int64_t lines = (b->start[s + 1] - start) / $across * $tall;\n"
@@ -228,8 +300,10 @@ void emit_select(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     put(e, "const struct attn_batch *b = c->b;\n"
-           "\n"
-           "for (int64_t i = part; i < b->selected; i += parts) {\n");
+           "\n");
+    put(e, g->whole
+               ? "for (int64_t i = 0; i < b->selected; i++) {\n"
+               : "for (int64_t i = part; i < b->selected; i += parts) {\n");
     put_call(e, use_kernel(g->kernels, "copy_rows"),
              arena_printf(g->a, "%s, 0, %s, 0, 1, %lld", value_at(g, node, "i"),
                           value_at(g, n->in[0], "b->select[i]"),

@@ -13,6 +13,7 @@ typedef struct {
     bool row;     /* `i`, of the batch: the part's first */
     bool weights; /* `w`, of its layer */
     bool layer;   /* its layer's number */
+    bool batch;   /* `b`, of a step that is never divided; others declare it */
 } Uses;
 
 typedef struct {      /* a step's function; a step or a list of them */
@@ -20,6 +21,8 @@ typedef struct {      /* a step's function; a step or a list of them */
     const char *name; /* the same, or numbered */
     const char *comment, *body; /* behind its first brace */
     const char *type; /* "struct step", "struct steps"; NULL: a function */
+    bool whole;       /* a function that is never divided: it has no parts */
+    Entry entry;
     Uses uses;
 } Function;
 
@@ -39,12 +42,18 @@ struct Gen {
     const Plan *p;
     const EmitOptions *o;
     Kernels *kernels;
-    Cut *core;      /* files of runtime/, of which it has a part (core.c) */
-    Uses uses;      /* of the body that is made now */
-    Arena *scratch; /* of the region that is printed now */
-    Emit *helpers;  /* what all sections may call: min() .. */
-    Emit *shapes;   /* products and attention of one shape */
-    Emit *counts;   /* pairs(): queries times keys of a batch */
+    Cut *core;   /* files of runtime/, of which it has a part (core.c) */
+    Uses uses;   /* of the body that is made now */
+    bool whole;  /* it is never divided: rows and columns are all there are,
+                    and constants where they are fixed */
+    Entry entry; /* that it is of */
+    bool alone;  /* so is the only sequence */
+    const char *sequence; /* text of the one that it is about: "s" */
+    const char *row;      /* of its first row: "row"; NULL: 0 */
+    Arena *scratch;       /* of the region that is printed now */
+    Emit *helpers;        /* what all sections may call: min() .. */
+    Emit *shapes;         /* products and attention of one shape */
+    Emit *counts;         /* pairs(): queries times keys of a batch */
     Emit *count_prototypes;
     Index shape_names;       /* made already */
     VEC(Function) functions; /* each text once .. */

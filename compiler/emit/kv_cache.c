@@ -1,26 +1,43 @@
 /* kv_cache.c: where keys and values are, in pages of a cache or of the arena;
  * the functions that put them there, and that call attention on them.       */
 #include "emit/attention.h"
+#include "emit/length.h"
 #include "emit/names.h"
 #include "emit/steps.h"
 
-/* Number of keys that the rows of sequence s see, in emitted C. */
+/* Number of keys that the rows of a sequence see. */
+static Length key_count(Gen *g, const Node *k)
+{
+    const char *s = g->sequence;
+    if (k->type.dim[1].fixed)
+        return length_of(k->type.dim[1].fixed);
+    g->uses.batch = true;
+    if (k->op == OpRecall)
+        return length_text(
+            arena_printf(g->a, "b->source_rows[b->source[%s]]", s));
+    if (k->op == OpAppend && k->entry == EntryDecode)
+        return length_add(g, call_past(g), sequence_rows(g, SymT));
+    return sequence_rows(g, k->type.dim[1].sym);
+}
+
 const char *count_text(Gen *g, const Node *k)
 {
-    const char *start = starts_of(k->type.dim[1].sym);
-    if (k->op == OpRecall)
-        return "b->source_rows[b->source[s]]";
-    if (k->op == OpAppend && k->entry == EntryDecode)
-        return "b->past[s] + b->start[s + 1] - b->start[s]";
-    return arena_printf(g->a, "b->%s[s + 1] - b->%s[s]", start, start);
+    return length_c(g, key_count(g, k));
 }
 
 /* Index of a sequence's first page in the arena: rows/64 + sequences pages
  * hold any batch (plan/arena.c).                                            */
-static const char *first_page(Gen *g, const Node *n)
+static Length first_page(Gen *g, const Node *n)
 {
-    return arena_printf(g->a, "b->%s[s] / 64 + s",
-                        starts_of(n->type.dim[1].sym));
+    const Sym rows = n->type.dim[1].sym;
+    const int64_t fixed = plan_length(g->p, rows);
+    if (g->alone)
+        return length_of(0);
+    return length_text(
+        fixed ? arena_printf(g->a, "%s * %lld / 64 + %s", g->sequence,
+                             (long long)fixed, g->sequence)
+              : arena_printf(g->a, "b->%s[%s] / 64 + %s", starts_of(rows),
+                             g->sequence, g->sequence));
 }
 
 /* Where page 0 of the pool begins for `head`, of a key or value operand. */
@@ -56,15 +73,23 @@ const char *page_table(Gen *g, const Node *n)
 {
     if (n->op == OpPackKv)
         return NULL;
-    return arena_printf(g->a, "b->pages[%d] + %s * b->table[%d]", n->cache,
-                        n->op == OpRecall ? "b->source[s]" : "s", n->cache);
+    g->uses.batch = true;
+    const char *of = n->op == OpRecall
+                       ? arena_printf(g->a, "b->source[%s]", g->sequence)
+                       : g->sequence;
+    if (g->alone && n->op != OpRecall)
+        return arena_printf(g->a, "b->pages[%d]", n->cache);
+    return arena_printf(g->a, "b->pages[%d] + %s * b->table[%d]", n->cache, of,
+                        n->cache);
 }
 
 /* The page of key number `at`: `id`, counted from the pool's first. */
 void let_page_id(Gen *g, Emit *e, const Node *n)
 {
     if (n->op == OpPackKv)
-        let(e, "page_id", "%s + at / 64", first_page(g, n));
+        let(e, "page_id", "%s",
+            length_c(g,
+                     length_add(g, first_page(g, n), length_text("at / 64"))));
     else
         let(e, "page_id", "page[at / 64]");
 }
@@ -126,19 +151,31 @@ const char *source_state(Gen *g, int node)
 
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
 {
-    need_min(g);
+    if (!g->whole)
+        need_min(g);
     let(e, "heads", "%lld", (long long)heads);
     let(e, "start", "%s", starts_of(rows));
-    put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t tasks = b->sequences * $heads;\n");
+    let(e, "rows", "%lld", (long long)plan_length(g->p, rows));
+    let(e, "tasks", "%s",
+        length_c(g, length_times(g, call_sequences(g), heads)));
+    if (!g->whole)
+        put(e, "const struct attn_batch *b = c->b;\n"
+               "const int64_t tasks = $tasks;\n");
 }
 
-void begin_task_loop(Emit *e)
+void begin_task_loop(Gen *g, Emit *e)
 {
-    put(e, "\n"
-           "for (int64_t task = part; task < tasks; task += parts) {\n"
-           "    const int64_t s = task / $heads, head = task % $heads;\n"
-           "    const int64_t row = b->$start[s];\n");
+    if (g->alone)
+        put(e, "for (int64_t head = 0; head < $heads; head++) {\n");
+    else if (g->whole)
+        put(e, "for (int64_t task = 0; task < $tasks; task++) {\n"
+               "    const int64_t s = task / $heads, head = task % $heads;\n"
+               "    const int64_t row = s * $rows;\n");
+    else
+        put(e, "\n"
+               "for (int64_t task = part; task < tasks; task += parts) {\n"
+               "    const int64_t s = task / $heads, head = task % $heads;\n"
+               "    const int64_t row = b->$start[s];\n");
 }
 
 const char *head_at(Gen *g, int node, const char *row)
@@ -160,7 +197,8 @@ static void keys_bias(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const char *bias = n->bias ? bias_text(g, node) : "0";
     let(e, "bias", "%s", bias);
-    let(e, "prefix", "%s", n->mask && n->mask->prefix ? prefix_text(g) : "0");
+    const MaskSpec *mask = attention_mask(g, n);
+    let(e, "prefix", "%s", mask && mask->prefix ? prefix_text(g) : "0");
     put(e, "m.prefix = $prefix;\n"
            "m.bias = $bias;\n");
     if (n->additive) {
@@ -208,15 +246,15 @@ static void keys_fields(Gen *g, Emit *e, int node)
     let(e, "v_page", "%lld", v_page);
     let(e, "k", "%s", pages_at(g, n->in[1], head));
     let(e, "v", "%s", pages_at(g, n->in[2], head));
-    if (!table) {
-        let(e, "first", "%s", first_page(g, k));
+    if (!table && !g->alone) {
+        let(e, "first", "%s", length_c(g, first_page(g, k)));
         put(e, "const int64_t first = $first;\n");
         let(e, "k", "%s + first * %lld", pages_at(g, n->in[1], head), k_page);
         let(e, "v", "%s + first * %lld", pages_at(g, n->in[2], head), v_page);
     }
     let(e, "table", "%s", table ? table : "0");
     let(e, "count", "%s", count_text(g, k));
-    let(e, "past", "%s", k->op == OpAppend ? "b->past[s]" : "0");
+    let(e, "past", "%s", k->op == OpAppend ? length_c(g, call_past(g)) : "0");
     put(e, "struct keys m;\n"
            "\n"
            "m.k = $k;\n"
@@ -250,7 +288,7 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
         return;
     let(e, "head", "%s", kv_head(g, n->heads, k));
     let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
-    const char *from = mask_from(g, n->mask, "m.past");
+    const char *from = mask_from(g, attention_mask(g, n), "m.past");
     put(e, "\n"
            "if ($head < $last && m.count > 0) {\n");
     put_call(e, use_kernel(g->kernels, "prefetch_keys"),
@@ -266,9 +304,53 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     put(e, "}\n");
 }
 
+/* Rows of the sequence at hand, and of those that share its keys. */
+static const char *queries_text(Gen *g, const Node *n, bool shared)
+{
+    const Sym rows = row_sym(n->type);
+    if (g->alone || (plan_length(g->p, rows) && !shared))
+        return length_c(g, sequence_rows(g, rows));
+    return arena_printf(g->a, "b->%s[%s] - row", starts_of(rows),
+                        shared ? "end" : "s + 1");
+}
+
+/* One page has all keys: the first. */
+static void put_short_attention(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
+    const char *head = kv_head(g, n->heads, k), *table = page_table(g, k);
+    const char *page[2] = { "", "" };
+    let(e, "table", "%s", table ? table : "");
+    let(e, "heads", "%lld", (long long)n->heads);
+    if (table)
+        put(e, "const int64_t page = *($table);\n"
+               "\n");
+    for (int i = 0; i < 2 && table; i++)
+        page[i] = arena_printf(g->a, " + page * %lld",
+                               (long long)page_stride(g, n->in[1 + i]));
+    put(e, "for (int64_t head = 0; head < $heads; head++) {\n");
+    put_call(e, need_short_attention(g, n),
+             arena_printf(g->a,
+                          "%s, %lld, %s%s, %s%s, %s + head * %lld, %lld, "
+                          "c->scratch",
+                          head_at(g, n->in[0], g->row),
+                          (long long)g->p->value[n->in[0]].stride,
+                          pages_at(g, n->in[1], head), page[0],
+                          pages_at(g, n->in[2], head), page[1],
+                          value_at(g, node, g->row),
+                          (long long)node_at(g->p, n->in[2])->type.dim[2].c,
+                          (long long)g->p->value[node].stride),
+             ";");
+    put(e, "}\n");
+}
+
 void emit_attention(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
+    if (is_short_attention(g, n)) {
+        put_short_attention(g, e, node);
+        return;
+    }
     const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
     const char *name = need_attention(g, node);
     const int64_t d_v = node_at(g->p, n->in[2])->type.dim[2].c;
@@ -276,22 +358,20 @@ void emit_attention(Gen *g, Emit *e, int node)
                      && !n->bias;
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
-    put(e, "float *const scratch = c->scratch + part * $scratch;\n");
-    begin_task_loop(e);
-    if (shared)
+    if (!g->whole)
+        put(e, "float *const scratch = c->scratch + part * $scratch;\n");
+    begin_task_loop(g, e);
+    if (shared && !g->alone)
         share_source(e);
     keys_fields(g, e, node);
     ask_next_head(g, e, n);
-    put_call(
-        e, name,
-        arena_printf(g->a,
-                     "%s, %lld, b->%s[%s] - row, &m, %s + head * %lld, %lld, "
-                     "scratch",
-                     head_at(g, n->in[0], "row"), (long long)q->stride,
-                     starts_of(row_sym(n->type)), shared ? "end" : "s + 1",
-                     value_at(g, node, "row"), (long long)d_v,
-                     (long long)y->stride),
-        ";");
+    put_call(e, name,
+             arena_printf(g->a, "%s, %lld, %s, &m, %s + head * %lld, %lld, %s",
+                          head_at(g, n->in[0], g->row), (long long)q->stride,
+                          queries_text(g, n, shared), value_at(g, node, g->row),
+                          (long long)d_v, (long long)y->stride,
+                          g->whole ? "c->scratch" : "scratch"),
+             ";");
     put(e, "}\n");
 }
 
@@ -302,16 +382,53 @@ void let_page(Gen *g, Emit *e, int node, const char *to, const char *head)
     let(e, "page_floats", "%lld", (long long)page_stride(g, node));
 }
 
-static void pack_one(Gen *g, Emit *e, int node)
+static void pack_one(Gen *g, Emit *e, int node, const char *row, const char *n)
 {
-    const Node *n = node_at(g->p, node);
-    const bool keys = n->part == PartKey;
+    const Node *of = node_at(g->p, node);
+    const bool keys = of->part == PartKey;
     put_call(e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
-             arena_printf(g->a, "%s, %s, %lld, n, %lld, at", keys ? "k" : "v",
-                          head_at(g, n->in[0], "i"),
-                          (long long)g->p->value[n->in[0]].stride,
-                          (long long)n->type.dim[2].c),
+             arena_printf(g->a, "%s, %s, %lld, %s, %lld, at", keys ? "k" : "v",
+                          head_at(g, of->in[0], row),
+                          (long long)g->p->value[of->in[0]].stride, n,
+                          (long long)of->type.dim[2].c),
              ";");
+}
+
+static void let_pages(Gen *g, Emit *e, const Region *r)
+{
+    for (int k = 0; k < r->count; k++) {
+        const int node = g->p->order.at[r->first + k];
+        let_page(g, e, node, node_at(g->p, node)->part == PartKey ? "k" : "v",
+                 "head");
+        put(e, "float *$to = $pages\n"
+               "           + id * $page_floats;\n");
+    }
+}
+
+/* Do a sequence's new rows lie in one page: the first, or any for one row? */
+static bool one_page(const Gen *g, const Node *n, Sym rows)
+{
+    const SpecFix *fix = &g->p->g->spec->fix;
+    const int64_t fixed = plan_length(g->p, rows);
+    const bool later = n->op == OpAppend && n->entry == EntryDecode;
+    if (!g->whole || !fixed)
+        return false;
+    return fixed == 1
+        || (later ? fix->past >= 0 && fix->past % ATTN_PAGE + fixed <= ATTN_PAGE
+                  : fixed <= ATTN_PAGE);
+}
+
+static void pack_in_one(Gen *g, Emit *e, const Region *r)
+{
+    const Node *n = node_at(g->p, g->p->order.at[r->first]);
+    const Sym rows = node_at(g->p, n->in[0])->type.dim[1].sym;
+    put(e, "const int64_t at = $past, id = $page_id;\n");
+    let_pages(g, e, r);
+    put(e, "\n");
+    for (int k = 0; k < r->count; k++)
+        pack_one(g, e, g->p->order.at[r->first + k], g->row,
+                 length_c(g, length_of(plan_length(g->p, rows))));
+    put(e, "}\n");
 }
 
 /* The keys, values or both of the new rows, as the region has them, go to their
@@ -323,30 +440,34 @@ void emit_pack_kv(Gen *g, Emit *e, int first)
     const char *table = page_table(g, n);
     const Sym rows = node_at(g->p, n->in[0])->type.dim[1].sym;
     begin_tasks(g, e, n->type.dim[0].c, rows);
-    begin_task_loop(e);
+    begin_task_loop(g, e);
     if (table) {
         let(e, "table", "%s", table);
         put(e, "const int32_t *page = $table;\n");
     }
     let(e, "past", "%s",
-        n->op == OpAppend && n->entry == EntryDecode ? "b->past[s]" : "0");
+        n->op == OpAppend && n->entry == EntryDecode ? length_c(g, call_past(g))
+                                                     : "0");
     let_page_id(g, e, n);
+    if (one_page(g, n, rows)) {
+        pack_in_one(g, e, r);
+        return;
+    }
+    let(e, "row", "%s", g->row ? g->row : "0");
+    let(e, "end", "%s",
+        g->alone ? length_c(g, sequence_rows(g, rows))
+                 : arena_printf(g->a, "b->%s[s + 1]", starts_of(rows)));
     put(e, "int64_t at = $past;\n"
            "int64_t n;\n"
            "\n"
-           "for (int64_t i = row; i < b->$start[s + 1]; i += n) {\n"
+           "for (int64_t i = $row; i < $end; i += n) {\n"
            "    const int64_t id = $page_id;\n");
-    for (int k = 0; k < r->count; k++) {
-        const int node = g->p->order.at[r->first + k];
-        let_page(g, e, node, node_at(g->p, node)->part == PartKey ? "k" : "v",
-                 "head");
-        put(e, "float *$to = $pages\n"
-               "           + id * $page_floats;\n");
-    }
+    let_pages(g, e, r);
     put(e, "\n"
-           "n = min(64 - at % 64, b->$start[s + 1] - i);\n");
+           "n = min(64 - at % 64, $end - i);\n");
+    need_min(g);
     for (int k = 0; k < r->count; k++)
-        pack_one(g, e, g->p->order.at[r->first + k]);
+        pack_one(g, e, g->p->order.at[r->first + k], "i", "n");
     put(e, "at += n;\n"
            "}\n"
            "}\n");

@@ -141,7 +141,8 @@ const char *prefix_text(Gen *g)
             "        return b->prefix[s];\n"
             "    return 0;\n"
             "}\n\n");
-    return "prefix_of(b, s)";
+    g->uses.batch = true;
+    return arena_printf(g->a, "prefix_of(b, %s)", g->sequence);
 }
 
 void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer)

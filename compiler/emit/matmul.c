@@ -1,5 +1,6 @@
 /* matmul.c: the loop nests around tiles of products whose shape is
  * constant, as their tilings have them.                                     */
+#include "emit/length.h"
 #include "emit/products.h"
 
 /* whose sums stay in the cache, beside x */
@@ -19,6 +20,8 @@ static bool is_blocked(const Product *p)
 static const char *need_all_rows(Gen *g, const Product *p, int nr, Epilogue ep)
 {
     const bool some = is_blocked(p) || p->ep.wide;
+    if (p->fixed)
+        return need_fixed_rows(g, p->t, p->fixed, nr, ep);
     return need_rows(g, p->t, some ? 1 : p->least, nr, ep);
 }
 
@@ -35,10 +38,9 @@ static void put_whole(Gen *g, const Product *p, int nr)
     if (packed)
         put_copies(g, p, nr);
     put_call(g->shapes, need_all_rows(g, p, nr, p->ep),
-             arena_printf(g->a,
-                          "rows, x, ldx, %s, %lld, %lld, y + j, ldy%s%s%s",
-                          packed ? "copy" : w, ATTN_PANEL * column,
-                          (long long)p->k,
+             arena_printf(g->a, "%sx, ldx, %s, %lld, %lld, y + j, ldy%s%s%s",
+                          p->fixed ? "" : "rows, ", packed ? "copy" : w,
+                          ATTN_PANEL * column, (long long)p->k,
                           p->ep.parts & EpBias ? ", b + j" : "",
                           p->ep.parts & EpResidual ? ", r + j, ldr" : "",
                           next_panels(g, p->t, next)),
@@ -56,13 +58,21 @@ static Epilogue block_more(const Product *p)
     return (Epilogue){ .parts = EpAccumulate, .dtype = p->ep.dtype };
 }
 
+/* "x + i * ldx": a row of a block; of all rows, which are known, the first. */
+static const char *from_row(Gen *g, const Product *p, const char *x,
+                            const char *ld)
+{
+    return p->fixed ? x : arena_printf(g->a, "%s + i * %s", x, ld);
+}
+
 static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
                      const char *x, const char *n)
 {
     put_call(g->shapes, need_all_rows(g, p, nr, ep),
-             arena_printf(g->a,
-                          "some, %s, ldx, p, %lld, %s, y + i * ldy + j, ldy%s",
-                          x, ATTN_PANEL * (long long)p->k, n,
+             arena_printf(g->a, "%s%s, ldx, p, %lld, %s, %s + j, ldy%s",
+                          p->fixed ? "" : "some, ", x,
+                          ATTN_PANEL * (long long)p->k, n,
+                          from_row(g, p, "y", "ldy"),
                           next_panels(g, p->t,
                                       arena_printf(g->a, "p + %lld",
                                                    nr * (long long)p->k))),
@@ -73,16 +83,16 @@ static void put_block(Gen *g, const Product *p, int nr)
 {
     Emit *e = g->shapes;
     const long long k = p->k, step = p->t->k;
+    const char *x = from_row(g, p, "x", "ldx");
     let(e, "k", "%lld", k);
     let(e, "step", "%lld", step);
     let(e, "number", "%s", number_type(p->ep.dtype));
     put(e, "const $number *p = w + j * $k + at * 16;\n"
            "\n"
            "if (at == 0) {\n");
-    put_sums(g, p, nr, block_first(p), "x + i * ldx",
-             arena_printf(g->a, "%lld", step));
+    put_sums(g, p, nr, block_first(p), x, arena_printf(g->a, "%lld", step));
     put(e, "} else {\n");
-    put_sums(g, p, nr, block_more(p), "x + i * ldx + at",
+    put_sums(g, p, nr, block_more(p), arena_printf(g->a, "%s + at", x),
              k % step ? arena_printf(g->a, "min(%lld, %lld - at)", step, k)
                       : arena_printf(g->a, "%lld", step));
     put(e, "}\n");
@@ -90,10 +100,15 @@ static void put_block(Gen *g, const Product *p, int nr)
         put(e, "if (at + $step >= $k) {\n");
         put_epilogue(g, p->ep,
                      (EpilogueArgs){
-                         .sums = "y + i * ldy + j, ldy",
+                         .sums = arena_printf(g->a, "%s + j, ldy",
+                                              from_row(g, p, "y", "ldy")),
                          .bias = "b + j",
-                         .residual = "r + i * ldr + j, ldr",
-                         .size = arena_printf(g->a, "some, %d", nr) });
+                         .residual = arena_printf(g->a, "%s + j, ldr",
+                                                  from_row(g, p, "r", "ldr")),
+                         .size = p->fixed
+                                   ? arena_printf(g->a, "%lld, %d",
+                                                  (long long)p->fixed, nr)
+                                   : arena_printf(g->a, "some, %d", nr) });
         put(e, "}\n");
     }
 }
@@ -115,7 +130,7 @@ static int narrow_tiles(const Product *p, int narrow[4])
 {
     int step[4], n = 0;
     const int steps = tile_steps(p->t, step);
-    const bool exact = ATTN_PANEL * p->t->panels % step[0] == 0;
+    const bool exact = p->fixed || ATTN_PANEL * p->t->panels % step[0] == 0;
     int64_t left = exact ? round16(p->n) % step[0] : step[0] - 16;
     for (int s = 1; s < steps; s++)
         if (left >= step[s]) {
@@ -177,15 +192,40 @@ static void put_all_columns(Gen *g, const Product *p)
     }
 }
 
+/* The same for all rows, which are known and few. */
+static void put_fixed_blocks(Gen *g, const Product *p)
+{
+    Emit *e = g->shapes;
+    let(e, "k", "%lld", (long long)p->k);
+    let(e, "step", "%d", p->t->k);
+    let(e, "columns", "%d", SumColumns);
+    let(e, "n", "%lld", (long long)round16(p->n));
+    put(e, "for (int64_t first = 0; first < $n; first += $columns) {\n"
+           "    const int64_t last = min(first + $columns, $n);\n"
+           "\n"
+           "    for (int64_t at = 0; at < $k; at += $step) {\n");
+    put_all_columns(g, p);
+    put(e, "}\n"
+           "}\n");
+}
+
 /* A block of k for many rows and columns before the next one: a panel of it is
  * read once for all of these rows, x once for all of these columns.          */
 static void matmul_body(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
-    let(e, "from", is_blocked(p) ? "first" : "from");
-    let(e, "to", is_blocked(p) ? "last" : "to");
+    const long long columns = round16(p->n);
+    let(e, "from", is_blocked(p) ? "first" : p->fixed ? "0" : "from");
+    let(e, "to", "%s",
+        is_blocked(p) ? "last"
+        : p->fixed    ? arena_printf(g->a, "%lld", columns)
+                      : "to");
     if (!is_blocked(p)) {
         put_all_columns(g, p);
+        return;
+    }
+    if (p->fixed) {
+        put_fixed_blocks(g, p);
         return;
     }
     let(e, "k", "%lld", (long long)p->k);
@@ -212,7 +252,7 @@ static void emit_product(Gen *g, const Product *p, const char *name,
     Emit *e = g->shapes;
     need_all_columns(g, p);
     put(e, comment);
-    matmul_prototype(g, name, ep);
+    matmul_prototype(g, name, 0, ep);
     put(e, "{\n");
     matmul_body(g, p);
     put(e, "}\n\n");
@@ -238,7 +278,7 @@ static void emit_copied(Gen *g, const Product *p, const char *shape,
                      "panels, once. */\n",
                      ep);
         put(e, "/* The product below for many rows: they become wide. */\n");
-        matmul_prototype(g, name, ep);
+        matmul_prototype(g, name, 0, ep);
         put(e, "{\n");
         put_wide_rows(g, p, wide, ep);
         put(e, "}\n\n");
@@ -267,33 +307,56 @@ typedef struct { /* how many rows are multiplied, and how few */
     Product p;
     const Tiling *small; /* NULL: none are few */
     Product copied;
-    Tiling copied_by;
+    Tiling copied_by, fixed_by;
     bool copies, always; /* of p: some, all that are not few */
     const char *shape;
 } Nests;
+
+bool has_fixed_product(const Gen *g, const Node *n)
+{
+    const Dtype d = dtype_of(node_at(g->p, n->in[1])->type);
+    const int64_t rows = plan_rows(g->p, row_sym(n->type));
+    return g->whole && rows > 0 && rows <= SumRows && is_product(n)
+        && g->o->mode != EmitJit && !dtype_is_integer(d)
+        && row_times(n->type) == 1;
+}
 
 static void find_nests(Gen *g, int node, Nests *n)
 {
     const Node *w = node_at(g->p, node_at(g->p, node)->in[1]);
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
-    *n = (Nests){ .p = { .t = tiling_of(g, TaskMatmul, node),
+    const int64_t fixed = has_fixed_product(g, node_at(g->p, node))
+                            ? plan_rows(g->p,
+                                        row_sym(node_at(g->p, node)->type))
+                            : 0;
+    *n = (Nests){ .p = { .fixed = fixed,
+                         .t = tiling_of(g, TaskMatmul, node),
                          .k = matrix_columns(w->type),
                          .n = matrix_rows(w->type),
                          .column = panel_column(dtype_of(w->type),
                                                 matrix_columns(w->type)),
                          .ep = epilogue_of(g->p, node) },
                   .small = alone ? NULL : tiling_of(g, TaskSmallM, node) };
+    if (fixed) {
+        n->fixed_by = plan_fixed_tiling(g->p, node);
+        n->p.t = &n->fixed_by;
+        if (n->small && fixed >= n->small->small_m)
+            n->small = NULL;
+    }
     n->p.least = n->small && n->small->small_m > 1 ? n->small->small_m : 1;
     n->copies = copied_product(g, &n->p, &n->copied, &n->copied_by);
     n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
-    n->shape = arena_printf(g->a, "%s_%lldx%lld",
-                            epilogue_suffix(g->a, n->p.ep), (long long)n->p.k,
-                            (long long)n->p.n);
+    n->shape =
+        arena_printf(g->a, "%s_%s%lldx%lld", epilogue_suffix(g->a, n->p.ep),
+                     fixed ? arena_printf(g->a, "%lldx", (long long)fixed) : "",
+                     (long long)n->p.k, (long long)n->p.n);
 }
 
 /* What the function calls is printed before it. */
 static void need_nests(Gen *g, const Nests *n)
 {
+    if (n->p.fixed && n->small)
+        return;
     if (!n->always)
         need_all_columns(g, &n->p);
     if (n->small && n->small->small_m > 1)
@@ -304,6 +367,10 @@ static void need_nests(Gen *g, const Nests *n)
 
 static void put_nests(Gen *g, const Nests *n)
 {
+    if (n->p.fixed && n->small) {
+        put_fixed_small_m(g, n->small, &n->p);
+        return;
+    }
     if (n->small && n->small->small_m > 1)
         put_small_m_call(g, n->small, n->shape, n->p.ep);
     if (n->copies)
@@ -344,9 +411,13 @@ const char *need_matmul(Gen *g, int node)
     let(e, "n", "%lld", (long long)n.p.n);
     let(e, "of", "%s%s", ep.dtype == DtypeF32 ? "" : " ",
         ep.dtype == DtypeF32 ? "" : dtype_word[ep.dtype]);
-    put(e, "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
-           " * columns from .. to - 1 of y */\n");
-    matmul_prototype(g, name, ep);
+    let(e, "rows", "%lld", (long long)n.p.fixed);
+    put(e,
+        n.p.fixed
+            ? "/* y = $formula: x [$rows, $k], W$of [$n, $k] in panels of 16 */\n"
+            : "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
+              " * columns from .. to - 1 of y */\n");
+    matmul_prototype(g, name, n.p.fixed, ep);
     put(e, "{\n");
     if (prebuilt)
         put_prebuilt(g, &n);

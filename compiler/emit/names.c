@@ -16,14 +16,6 @@ const char *row_count(Sym s)
     }
 }
 
-const char *rows_text(Gen *g, Type t)
-{
-    const Dim rows = t.dim[t.rank == 3 ? 1 : 0];
-    return rows.times > 1 ? arena_printf(g->a, "%s * %lld", row_count(rows.sym),
-                                         (long long)rows.times)
-                          : row_count(rows.sym);
-}
-
 const char *starts_of(Sym s)
 {
     return s == SymM ? "key_start" : "start";
@@ -79,12 +71,14 @@ const char *first_at(Gen *g, int node)
 
 const char *block_at(Gen *g, int node)
 {
-    return row_at(g, node, in_block(g, node) ? NULL : "c->row");
+    return row_at(g, node, in_block(g, node) || g->whole ? NULL : "c->row");
 }
 
 const char *part_at(Gen *g, int node)
 {
     const bool own = in_block(g, node);
+    if (g->whole)
+        return row_at(g, node, NULL);
     g->uses.row |= !own;
     return row_at(g, node, own ? "at" : "i");
 }
@@ -208,6 +202,21 @@ static void version(Emit *e, const char *prefix)
            "\n");
 }
 
+/* Bytes of the arena, where each call needs as many; else 0. */
+static int64_t arena_constant(const Plan *p)
+{
+    int64_t bytes = 0;
+    for (int e = EntryEncode; e <= EntryDecode; e++) {
+        const AffineSize u = plan_units(p, (Entry)e);
+        const int64_t floats = affine_at(p->arena[e], u.rows, u.sequences,
+                                         u.parts);
+        if (has_entry(p, (Entry)e) && (!u.rows || !u.sequences || !u.parts))
+            return 0;
+        bytes = 4 * floats + 64 > bytes ? 4 * floats + 64 : bytes;
+    }
+    return plan_fixed(p) ? bytes : 0;
+}
+
 /* With a prefix they are a header's. */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
@@ -227,7 +236,15 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         { "TARGET_VOCAB", s->target.size },
         { "MAX_SOURCE", enc->max_len },
         { "MAX_TARGET", dec->max_len },
-        { "OUTPUT", columns }, /* numbers in a row of the result */
+        { "OUTPUT", columns },             /* numbers in a row of the result */
+        { "FIXED_SOURCE", s->fix.source }, /* each call has as many */
+        { "FIXED_TARGET", s->fix.target },
+        { "FIXED_QUERY", s->fix.query },
+        { "FIXED_KEY", s->fix.key },
+        { "FIXED_KEYS", plan_length(g->p, SymPT) }, /* those of past, too */
+        { "FIXED_BATCH", s->fix.batch },
+        /* that of freestanding text is a macro (static_memory.c) */
+        { "ARENA_BYTES", g->o->freestanding ? 0 : arena_constant(g->p) },
     };
     if (g->plain) {
         put_in_lines(g, e, dims, sizeof dims / sizeof *dims);

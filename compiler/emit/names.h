@@ -16,8 +16,7 @@ const char *part_at(Gen *g, int node);
 const char *first_at(Gen *g, int node);
 long long stride_of(const Gen *g, int node); /* floats from row to row */
 const char *row_count(Sym s);                /* "b->rows" */
-const char *rows_text(Gen *g, Type t); /* the same of a value: "b->rows * 2" */
-const char *starts_of(Sym s);          /* "start" or "key_start" of the batch */
+const char *starts_of(Sym s); /* "start" or "key_start" of the batch */
 /* The values of an entry's arena, those with one name once: the next one from
  * *at on, which begins at 0; NULL: there are no more. */
 const Value *next_value(const Gen *g, Entry entry, int *at);

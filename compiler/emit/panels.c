@@ -1,6 +1,7 @@
 /* panels.c: products of all rows and some columns, in tiles of one tiling,
  * and of a run-time number of panels, which attention uses for its chunks of 64
  * keys. The functions are shared by all that have the same tiling.          */
+#include "emit/length.h"
 #include "emit/products.h"
 
 static bool same_tile(const Tiling *a, const Tiling *b)
@@ -99,43 +100,54 @@ static Epilogue of_rows(int mr, Epilogue ep)
     return ep;
 }
 
-/* The call of the tile for `mr` rows from row i. */
-static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
+/* The call of the tile for `mr` rows from row `i`, which prefetches `next`. */
+static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
+                        const char *next)
 {
-    Emit *e = g->shapes;
-    const int mark = emit_mark(e);
     const bool residual = ep.parts & EpResidual;
+    const char *row = length_c(g, i);
+    ep = of_rows(mr, ep);
     const char *const text[TileParameters] = {
-        "a + i * lda",
+        length_is(i, 0) ? "a" : arena_printf(g->a, "a + %s * lda", row),
         "lda",
         "b",
         "ldb",
         "k",
-        "c + i * ldc",
+        length_is(i, 0) ? "c" : arena_printf(g->a, "c + %s * ldc", row),
         "ldc",
         ep.parts & EpBias ? "bias" : "0",
-        residual ? "r + i * ldr" : "0",
+        !residual         ? "0"
+        : length_is(i, 0) ? "r"
+                          : arena_printf(g->a, "r + %s * ldr", row),
         residual ? "ldr" : "0",
         arena_printf(g->a, "%d", ep.act),
-        ep.parts & EpPrefetch ? "next" : "b",
+        ep.parts & EpPrefetch ? next : "b",
         "16",
     };
+    put_tile(g, mr, nr, ep, text);
+}
+
+static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
     let(e, "mr", "%d", mr);
     put(e, "if (mr == $mr) {\n");
-    put_tile(g, mr, nr, ep, text);
+    put_tile_at(g, mr, nr, ep, length_text("i"), "next");
     put(e, "}\n");
     emit_reset(e, mark);
 }
 
-static void rows_prototype(Gen *g, const char *name, Epilogue ep)
+static void rows_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep)
 {
     put_call(
         g->shapes, arena_printf(g->a, "static void %s", name),
         arena_printf(
             g->a,
-            "int64_t rows, const %s *a, int64_t lda, "
+            "%sconst %s *a, int64_t lda, "
             "const %s *b, int64_t ldb, int64_t k, float *c, int64_t ldc%s%s%s",
-            rows_type(ep.arithmetic), number_type(ep.dtype),
+            rows ? "" : "int64_t rows, ", rows_type(ep.arithmetic),
+            number_type(ep.dtype),
             ep.parts & EpBias ? ", const float *bias" : "",
             ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "",
             !(ep.parts & EpPrefetch) ? ""
@@ -172,36 +184,11 @@ static int lowest_tile(int least, int mr)
     return least < halves ? least : halves;
 }
 
-const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep)
+/* Tiles of any number of rows. */
+static void put_any_rows(Gen *g, const Tiling *t, int lowest, int nr,
+                         Epilogue ep, int prefetch)
 {
     Emit *e = g->shapes;
-    const int prefetch = tiles_that_prefetch(t, nr);
-    const int lowest = lowest_tile(least, t->mr);
-    const char *name = arena_printf(g->a, "rows_%s%s%d%s%s",
-                                    lowest > 1
-                                        ? arena_printf(g->a, "%d_to_", lowest)
-                                        : "",
-                                    lowest > 1 || others(g, OnProducts, t, true)
-                                        ? arena_printf(g->a, "%dx", t->mr)
-                                        : "",
-                                    nr, epilogue_suffix(g->a, ep),
-                                    prefetch_suffix(g, nr, prefetch));
-    if (!first_time(g, name))
-        return name;
-    const int mark = emit_mark(e);
-    ep.parts |= prefetch ? EpPrefetch : 0;
-    let(e, "mr", "%d", t->mr);
-    let(e, "less", "%d", t->mr - 1);
-    let(e, "nr", "%d", nr);
-    put(e,
-        "/* All rows of a times $nr columns, in tiles whose heights differ by one\n"
-        " * at most. */\n");
-    rows_prototype(g, name, ep);
-    put(e, "{\n");
-    const TileKey highest = tile_key(g, t->mr, nr, of_rows(t->mr, ep));
-    const bool next = prefetch && tile_has(highest, TileNext);
-    put_unused(g, tile_has(highest, TileLdb) || (next && prefetch > 1), "ldb");
-    put_unused(g, next || !prefetch, "next");
     put(e, "    const int64_t tiles = (rows + $less) / $mr;\n"
            "\n"
            "    for (int64_t t = 0; t < tiles; t++) {\n"
@@ -209,13 +196,97 @@ const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep)
            "        const int64_t mr = rows * (t + 1) / tiles - i;\n"
            "\n");
     for (int rows = t->mr; rows >= lowest; rows--)
-        put_row_tile(g, rows, nr, of_rows(rows, ep));
-    if (next)
+        put_row_tile(g, rows, nr, ep);
+    if (prefetch)
         put_next(e, nr, prefetch);
-    put(e, "}\n"
-           "}\n\n");
+    put(e, "}\n");
+}
+
+/* Of a known number: the high ones first. The first `prefetch` of them fetch
+ * panels at `next`.                                                         */
+static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
+                           Epilogue ep, int prefetch)
+{
+    Emit *e = g->shapes;
+    const int64_t tiles = (rows + t->mr - 1) / t->mr, low = rows / tiles;
+    const int64_t high = rows % tiles, listed = tiles > 8 ? prefetch : tiles;
+    const char *step = nr > ATTN_PANEL ? "2 * ldb" : "ldb";
+    int64_t i = 0;
+    for (int64_t k = 0; k < listed; i += low + (k < high), k++)
+        put_tile_at(g, (int)(low + (k < high)), nr, ep, length_of(i),
+                    k >= prefetch ? "b"
+                    : k == 0      ? "next"
+                                  : arena_printf(g->a, "next + %s", step));
+    for (int more = 1; more >= 0; more--) { /* the others are loops */
+        const int64_t end = more ? high * (low + 1) : rows;
+        if (i >= end)
+            continue;
+        let(e, "i", "%lld", (long long)i);
+        let(e, "end", "%lld", (long long)end);
+        let(e, "mr", "%lld", (long long)(low + more));
+        put(e, "for (int64_t i = $i; i < $end; i += $mr) {\n");
+        put_tile_at(g, (int)(low + more), nr, ep, length_text("i"), "b");
+        put(e, "}\n");
+        i = end;
+    }
+}
+
+/* Of `rows` rows, or, where they are 0, of any number of which no tile has
+ * fewer than the lowest. */
+static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
+                              int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const int prefetch = tiles_that_prefetch(t, nr);
+    const bool told = rows > 0 || lowest > 1;
+    const char *name = arena_printf(
+        g->a, "rows%s_%s%s%d%s%s",
+        rows ? arena_printf(g->a, "%lld", (long long)rows) : "",
+        lowest > 1 ? arena_printf(g->a, "%d_to_", lowest) : "",
+        told || others(g, OnProducts, t, true)
+            ? arena_printf(g->a, "%dx", t->mr)
+            : "",
+        nr, epilogue_suffix(g->a, ep), prefetch_suffix(g, nr, prefetch));
+    if (!first_time(g, name))
+        return name;
+    const int mark = emit_mark(e);
+    ep.parts |= prefetch ? EpPrefetch : 0;
+    let(e, "mr", "%d", t->mr);
+    let(e, "less", "%d", t->mr - 1);
+    let(e, "nr", "%d", nr);
+    let(e, "rows", "%s", rows ? length_c(g, length_of(rows)) : "All");
+    put(e,
+        "/* $rows rows of a times $nr columns, in tiles whose heights differ by one\n"
+        " * at most. */\n");
+    rows_prototype(g, name, rows, ep);
+    put(e, "{\n");
+    const TileKey highest = tile_key(g, t->mr, nr, of_rows(t->mr, ep));
+    const bool next = prefetch && tile_has(highest, TileNext);
+    put_unused(g, tile_has(highest, TileLdb) || (next && prefetch > 1), "ldb");
+    put_unused(g, next || !prefetch, "next");
+    if (rows) {
+        put_unused(g, rows > 1 || tile_has(highest, TileLda), "lda");
+        put_unused(g, rows > 1 || tile_has(highest, TileLdc), "ldc");
+        if (ep.parts & EpResidual)
+            put_unused(g, rows > 1 || tile_has(highest, TileLdr), "ldr");
+        put_fixed_rows(g, rows, t, nr, ep, next ? prefetch : 0);
+    } else {
+        put_any_rows(g, t, lowest, nr, ep, next ? prefetch : 0);
+    }
+    put(e, "}\n\n");
     emit_reset(e, mark);
     return name;
+}
+
+const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep)
+{
+    return need_tiles(g, t, 0, lowest_tile(least, t->mr), nr, ep);
+}
+
+const char *need_fixed_rows(Gen *g, const Tiling *t, int64_t rows, int nr,
+                            Epilogue ep)
+{
+    return need_tiles(g, t, rows, 1, nr, ep);
 }
 
 int tile_steps(const Tiling *t, int step[4])

@@ -8,6 +8,7 @@
 
 typedef struct { /* a product */
     const Tiling *t;
+    int64_t fixed; /* rows that it always has; 0: any */
     int64_t k, n;
     int64_t column; /* numbers of a column in a panel, and what stands behind */
     int least;      /* rows that a call has at least */
@@ -29,7 +30,8 @@ int64_t panel_column(Dtype d, int64_t k);
 int small_m_prefetches(Dtype dtype);
 int small_m_ahead(Dtype dtype);
 const char *epilogue_formula(Arena *a, Epilogue ep); /* "relu(x W^T + b)" */
-void matmul_prototype(Gen *g, const char *name, Epilogue ep);
+/* rows: of a product that has no others, nor parts; 0: of any */
+void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep);
 /* Its parameters, as arguments. */
 const char *product_arguments(Gen *g, Epilogue ep);
 /* y = act(sums + bias) + residual in kernels, where no tile does it. */
@@ -63,6 +65,9 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
  * prefetch panels that are read soon. There are `least` rows or more, so none
  * of the lowest tiles. */
 const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep);
+/* The same of as many rows as are known. */
+const char *need_fixed_rows(Gen *g, const Tiling *t, int64_t rows, int nr,
+                            Epilogue ep);
 int tile_steps(const Tiling *t, int step[4]); /* nr, then 32, 16 */
 /* What tells functions of one tiling from those of another, where a file has
  * several: "_6x64" of attention. */
@@ -80,9 +85,13 @@ void put_tile(Gen *g, int mr, int nr, Epilogue ep,
 void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
                   Epilogue ep);
 void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
+/* The body of one whose rows are known, and few. */
+void put_fixed_small_m(Gen *g, const Tiling *t, const Product *p);
 
 /* ------------------------------------------------------------ matmul.c --- */
 const char *need_matmul(Gen *g, int node);
+/* Is the number of its rows a constant of its function? */
+bool has_fixed_product(const Gen *g, const Node *n);
 
 /* ------------------------------------------------------------ copied.c --- */
 /* A product of integers that more rows than a tile has read in another form, in

@@ -7,6 +7,25 @@
 
 /* ---- the model ---- */
 
+/* Lengths that the model takes alone, a line each. */
+static const char *fixed_members(Gen *g)
+{
+    const struct attn_model m = plan_counted(g->p);
+    const struct {
+        const char *name;
+        int64_t value;
+    } member[] = { { "source", m.fixed_source },
+                   { "target", m.fixed_target },
+                   { "keys", m.fixed_keys },
+                   { "batch", m.fixed_batch } };
+    Buffer text = { .arena = g->a };
+    for (int i = 0; i < 4; i++)
+        if (member[i].value)
+            buffer_printf(&text, "    .fixed_%s = %lld,\n", member[i].name,
+                          (long long)member[i].value);
+    return text.n ? text.at : "";
+}
+
 static void let_model(Gen *g, Emit *e)
 {
     const Plan *p = g->p;
@@ -24,6 +43,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "class_token", "%d", spec_input_learned(s));
     const Type out = p->g->nodes.at[graph_result(p->g)].type;
     let(e, "types", "%lld", (long long)s->embed_types);
+    let(e, "fixed", "%s", fixed_members(g));
     let(e, "output_columns", "%lld", (long long)out.dim[1].c);
     let(e, "output_pooled", "%d", out.dim[0].sym == SymS);
     let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
@@ -77,6 +97,7 @@ static void emit_model_struct(Gen *g, Emit *e)
            "    .input_width = $input_width,\n"
            "    .class_token = $class_token,\n"
            "    .types = $types,\n"
+           "$fixed"
            "    .output_columns = $output_columns,\n"
            "    .output_pooled = $output_pooled,\n"
            "    .weights_bytes = $weights_bytes,\n"

@@ -1,6 +1,7 @@
 /* region.c: one C function a step. A region that goes row by row is a list
  * of steps, any other is one. Layers whose functions have the same
  * text share them; the entries (entry.c) then loop over layers.             */
+#include "emit/length.h"
 #include "emit/names.h"
 #include "emit/sections.h"
 #include "emit/steps.h"
@@ -75,6 +76,10 @@ static void emit_row_step(Gen *g, Emit *e, int node)
         code->step(g, call, node);
     else
         emit_rows(g, call, node, code);
+    if (g->whole) {
+        emit_add(e, call);
+        return;
+    }
     if (is_product(n)) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d",
@@ -131,14 +136,15 @@ static const char *free_name(Gen *g, const char *base)
 static int function_at(Gen *g, Function f, const Emit *body)
 {
     size_t n;
-    const char *text = arena_printf(g->scratch, "%s\n%s%s", f.base, f.comment,
+    const char *text = arena_printf(g->scratch, "%s%s\n%s%s",
+                                    f.whole ? "whole " : "", f.base, f.comment,
                                     emit_text(body, &n));
     const int i = index_find(&g->function_texts, text);
     if (i >= 0)
         return i;
     text = arena_strdup(g->a, text);
     f.body = text + strlen(text) - n;
-    f.comment = arena_strndup(g->a, text + strlen(f.base) + 1,
+    f.comment = arena_strndup(g->a, f.body - strlen(f.comment),
                               strlen(f.comment));
     f.base = arena_strdup(g->a, f.base);
     f.name = free_name(g, f.base);
@@ -150,13 +156,29 @@ static int function_at(Gen *g, Function f, const Emit *body)
 static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 {
     let(e, "entry", "%s", entry_name(r->entry));
-    put(e, "const struct $entry *c = call;\n");
+    if (!f->whole)
+        put(e, "const struct $entry *c = call;\n");
+    if (f->whole && f->uses.batch)
+        put(e, "const struct attn_batch *b = c->b;\n");
     if (f->uses.weights) {
         let(e, "type", "%s", layer_type(g, r->stack, r->layer));
         put(e, "const struct $type *w = c->layer_weights;\n");
     }
     if (f->uses.layer)
         put(e, "const int64_t layer = c->layer;\n");
+    if (f->whole && (f->uses.batch || f->uses.weights || f->uses.layer))
+        put(e, "\n");
+}
+
+/* What a step's text may say of its rows, and of sequences. */
+static void about_region(Gen *g, const Region *r)
+{
+    g->uses = (Uses){ 0 };
+    g->entry = r->entry;
+    g->whole = plan_whole(g->p, r);
+    g->alone = g->whole && plan_rows(g->p, SymS) == 1;
+    g->sequence = g->alone ? "0" : "s";
+    g->row = g->alone ? NULL : "row";
 }
 
 /* Nodes of a region from the `from`th on: one of rows, else all of it. */
@@ -164,10 +186,11 @@ static int step_function(Gen *g, const Region *r, int from)
 {
     Emit *text = emit_nested(g->scratch), *body = emit_nested(g->scratch);
     Emit *comment = emit_new(g->scratch);
-    Function f = { .base = r->name };
+    Function f = { .base = r->name, .entry = r->entry };
     const int node = g->p->order.at[r->first + from];
     size_t n;
-    g->uses = (Uses){ 0 };
+    about_region(g, r);
+    f.whole = g->whole;
     if (r->by_rows) {
         f.base = step_name(g->p, node);
         emit_row_step(g, text, node);
@@ -207,7 +230,7 @@ static int step_list(Gen *g, const Region *r)
     let(body, "count", "%d", r->count);
     let(body, "min", "%lld", (long long)least_part_rows(g->p, r));
     let(body, "block", "%lld",
-        (long long)(r->row_block ? region_rows(g->p, r) : 0));
+        (long long)(r->row_block ? region_block(g->p, r) : 0));
     put(body, ".count = $count,\n"
               ".min_part_rows = $min,\n"
               ".block_rows = $block,\n"
@@ -245,6 +268,15 @@ static int single_step(Gen *g, const Region *r)
                        body);
 }
 
+/* Its functions, which are called one by one: the first. */
+static int whole_steps(Gen *g, const Region *r)
+{
+    const int first = step_function(g, r, 0);
+    for (int k = 1; r->by_rows && k < r->count; k++)
+        step_function(g, r, k);
+    return first;
+}
+
 void make_functions(Gen *g)
 {
     const Plan *p = g->p;
@@ -254,12 +286,23 @@ void make_functions(Gen *g)
     g->step_of = arena_alloc(g->a, (size_t)p->order.n * sizeof *g->step_of);
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
-        g->function_of[i] = r->by_rows ? step_list(g, r) : single_step(g, r);
+        g->function_of[i] = plan_whole(p, r) ? whole_steps(g, r)
+                          : r->by_rows       ? step_list(g, r)
+                                             : single_step(g, r);
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);
+    g->whole = g->alone = false; /* what follows is about all regions */
+    g->sequence = "s";
     need_tick(g);
     tell_slots(g);
+}
+
+void step_head(Gen *g, Emit *e, const Function *f, const char *tail)
+{
+    put_call(e, arena_printf(g->a, "static void %s", f->name),
+             arena_printf(g->a, "const struct %s *c", entry_name(f->entry)),
+             tail);
 }
 
 /* Up to the brace of its body. */
@@ -271,8 +314,11 @@ static void put_head(Gen *g, Emit *e, const Function *f)
         put(e, "static const $type $name = {\n");
         return;
     }
-    put_call(e, arena_printf(g->a, "static void %s", f->name),
-             "void *call, int64_t part, int64_t parts", "");
+    if (f->whole)
+        step_head(g, e, f, "");
+    else
+        put_call(e, arena_printf(g->a, "static void %s", f->name),
+                 "void *call, int64_t part, int64_t parts", "");
     put(e, "{\n");
     if (g->o->timers) {
         let(e, "slot", "%d", slot_of(g, f));

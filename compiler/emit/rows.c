@@ -1,6 +1,7 @@
 /* rows.c: ops that work row by row, one call of a product or of a kernel
  * each: a product on all rows of the block, for its part of the columns, others
  * on their part of the rows.                                                */
+#include "emit/length.h"
 #include "emit/names.h"
 #include "emit/products.h"
 #include "emit/steps.h"
@@ -9,6 +10,12 @@
 static long long row_bytes(const Gen *g, int node)
 {
     return (long long)sizeof(float) * stride_of(g, node);
+}
+
+/* Those of the part; of a step that is never divided, all. */
+static const char *some_rows(Gen *g, const Node *n)
+{
+    return g->whole ? length_c(g, rows_of_type(g, n->type)) : "rows";
 }
 
 /* "x, 512" */
@@ -29,11 +36,25 @@ void emit_quantize(Gen *g, Emit *e, int node)
              use_kernel(g->kernels,
                         two ? "quantize_rows_int15" : "quantize_rows_int8"),
              arena_printf(g->a,
-                          "(uint8_t *)(%s), %lld, %s, %lld, rows, %lld, %lld",
+                          "(uint8_t *)(%s), %lld, %s, %lld, %s, %lld, %lld",
                           part_at(g, node), row_bytes(g, node),
-                          part_at(g, n->in[0]), stride_of(g, n->in[0]), k,
+                          part_at(g, n->in[0]), stride_of(g, n->in[0]),
+                          some_rows(g, n), k,
                           (long long)dtype_stored(DtypeInt8, k)),
              ";");
+}
+
+/* "c->rows, from, to, ": what is multiplied, where the function does not know.
+ */
+static const char *product_part(Gen *g, const Node *n)
+{
+    const Length rows = rows_of_type(g, n->type);
+    if (!g->whole)
+        return "c->rows, from, to, ";
+    if (has_fixed_product(g, n))
+        return "";
+    return arena_printf(g->a, "%s, 0, %lld, ", length_c(g, rows),
+                        (long long)round16(n->type.dim[1].c));
 }
 
 void emit_product(Gen *g, Emit *e, int node)
@@ -44,7 +65,7 @@ void emit_product(Gen *g, Emit *e, int node)
         emit_by_experts(g, e, node);
         return;
     }
-    const char *args = arena_printf(g->a, "c->rows, from, to, %s, %s",
+    const char *args = arena_printf(g->a, "%s%s, %s", product_part(g, n),
                                     rows_of_product(g, n->in[0]),
                                     weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
@@ -90,8 +111,8 @@ void emit_rows(Gen *g, Emit *e, int node, const OpCode *code)
     for (int k = 0; k < code->inputs; k++)
         args = arena_printf(g->a, "%s%s, %lld, ", args, part_at(g, n->in[k]),
                             stride_of(g, n->in[k]));
-    args = arena_printf(g->a, "%s%srows, %lld%s", args,
-                        vectors(g, n, code->inputs, n->nin),
+    args = arena_printf(g->a, "%s%s%s, %lld%s", args,
+                        vectors(g, n, code->inputs, n->nin), some_rows(g, n),
                         (long long)n->type.dim[1].c, last_number(g, n, code));
     put_call(e, use_kernel(g->kernels, rows_kernel(g, n, code)), args, ";");
 }
@@ -107,8 +128,10 @@ void emit_scale_columns(Gen *g, Emit *e, int node)
                                     stride_of(g, n->in[0]));
     const long long d = n->type.dim[1].c;
     put_call(e, use_kernel(g->kernels, one ? "scale_rows" : "scale_columns"),
-             one ? arena_printf(g->a, "%s, rows, %lld, *(%s)", rows, d, by)
-                 : arena_printf(g->a, "%s, %s, rows, %lld", rows, by, d),
+             one ? arena_printf(g->a, "%s, %s, %lld, *(%s)", rows,
+                                some_rows(g, n), d, by)
+                 : arena_printf(g->a, "%s, %s, %s, %lld", rows, by,
+                                some_rows(g, n), d),
              ";");
 }
 
@@ -123,8 +146,8 @@ static void norm_of(Gen *g, Emit *e, int node, int rows_in)
     for (int k = 0; k < rows_in; k++)
         args = arena_printf(g->a, "%s%s, %lld, ", args, part_at(g, n->in[k]),
                             stride_of(g, n->in[k]));
-    args = arena_printf(g->a, "%s%s%srows, %lld, %s", args,
-                        vectors(g, n, rows_in, n->nin), beta,
+    args = arena_printf(g->a, "%s%s%s%s, %lld, %s", args,
+                        vectors(g, n, rows_in, n->nin), beta, some_rows(g, n),
                         (long long)n->type.dim[1].c, c_float(g->a, n->eps));
     const char *kernel = arena_printf(g->a, "%s%snorm_rows",
                                       rows_in == 2 ? "add_" : "",
@@ -142,13 +165,13 @@ void emit_join(Gen *g, Emit *e, int node)
         const long long d = node_at(g->p, n->in[k])->type.dim[1].c / heads[k];
         put_call(e, use_kernel(g->kernels, "copy_heads"),
                  arena_printf(g->a,
-                              "%s + %lld, %lld, %lld, %s, %lld, %lld, rows, "
+                              "%s + %lld, %lld, %lld, %s, %lld, %lld, %s, "
                               "%lld, %lld",
                               part_at(g, node), column, stride_of(g, node),
                               head, part_at(g, n->in[k]),
                               stride_of(g, n->in[k]),
-                              heads[k] == n->heads ? d : 0, (long long)n->heads,
-                              d),
+                              heads[k] == n->heads ? d : 0, some_rows(g, n),
+                              (long long)n->heads, d),
                  ";");
         column += d;
     }
@@ -160,11 +183,11 @@ void emit_head_norm(Gen *g, Emit *e, int node)
     const int64_t d = n->type.dim[1].c / n->heads;
     put_call(e, use_kernel(g->kernels, "head_norm_rows"),
              arena_printf(g->a,
-                          "%s, %lld, %s, %lld, %s%srows, %lld, %lld, %s, %d",
+                          "%s, %lld, %s, %lld, %s%s%s, %lld, %lld, %s, %d",
                           part_at(g, node), stride_of(g, node),
                           part_at(g, n->in[0]), stride_of(g, n->in[0]),
                           vectors(g, n, 1, n->nin), n->nin == 2 ? "0, " : "",
-                          (long long)n->heads, (long long)d,
+                          some_rows(g, n), (long long)n->heads, (long long)d,
                           c_float(g->a, n->eps), n->norm == NormRms),
              ";");
 }
@@ -183,11 +206,12 @@ void emit_output(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const long long columns = n->type.dim[1].c;
+    const char *row = g->whole ? ""
+                               : arena_printf(g->a, " + i * %lld", columns);
     g->uses.row = true;
     put_call(e, use_kernel(g->kernels, "copy_rows"),
-             arena_printf(g->a,
-                          "c->b->output + i * %lld, %lld, %s, %lld, rows, %lld",
-                          columns, columns, part_at(g, n->in[0]),
-                          stride_of(g, n->in[0]), columns),
+             arena_printf(g->a, "c->b->output%s, %lld, %s, %lld, %s, %lld", row,
+                          columns, part_at(g, n->in[0]), stride_of(g, n->in[0]),
+                          some_rows(g, n), columns),
              ";");
 }

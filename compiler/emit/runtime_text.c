@@ -151,6 +151,7 @@ static const struct {
 } conditions[] = {
     { "#if ATTN_HAS_TEXT\n", has_vocabulary },
     { "#if ATTN_HAS_CHAT\n", has_chat },
+    { "#if ATTN_HAS_FIXED\n", plan_fixed },
 };
 enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
 

@@ -27,6 +27,8 @@ int layer_place(const Gen *g, Stack stack, int layer);
 /* ------------------------------------------------------------ region.c --- */
 void make_functions(Gen *g); /* fills functions and function_of */
 void emit_function(Gen *g, Emit *e, const Function *f);
+/* The head of a function that is never divided. */
+void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
 /* ------------------------------------------------------------- split.c --- */
 void emit_split(Gen *g, Emit *e); /* runs a step's parts */

@@ -28,6 +28,23 @@ static const char *prefetched(Gen *g, Dtype d, int rows)
                             group - 1, group, line - ending, ending);
 }
 
+/* The same of panels at `b`: they follow each other. */
+static const char *fixed_next(Gen *g, const char *next, const char *b,
+                              const Product *p)
+{
+    return next[1] ? arena_printf(g->a, "%s + %lld", b,
+                                  (long long)(ATTN_PANEL * p->column))
+                   : b;
+}
+
+/* What a tile makes: sums alone. */
+static Epilogue sums_of(Epilogue of, const char *next)
+{
+    return (Epilogue){ .parts = next[1] ? EpPrefetch : 0,
+                       .dtype = of.dtype,
+                       .arithmetic = of.arithmetic };
+}
+
 /* The tile for each number of rows. */
 static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
 {
@@ -55,16 +72,13 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
     put_unused(g, nr > 16 || scalar, "ldb");
     for (int mr = 1; mr < t->small_m; mr++) {
         const char *next = prefetched(g, of.dtype, mr);
-        const Epilogue ep = { .parts = next[1] ? EpPrefetch : 0,
-                              .dtype = of.dtype,
-                              .arithmetic = of.arithmetic };
         const char *const text[TileParameters] = {
             "a", "lda", "b", "ldb", "k",  "c",  arena_printf(g->a, "%d", nr),
             "0", "0",   "0", "0",   next, "16",
         };
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");
-        put_tile(g, mr, nr, ep, text);
+        put_tile(g, mr, nr, sums_of(of, next), text);
         put(e, "}\n");
     }
     put(e, "}\n\n");
@@ -73,7 +87,7 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
 }
 
 /* Columns n .. n + 15 of y. */
-static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
+static void put_columns(Gen *g, const Tiling *t, Epilogue ep, const char *rows)
 {
     put_epilogue(g, ep,
                  (EpilogueArgs){ .sums = arena_printf(g->a, "c, %d",
@@ -81,7 +95,7 @@ static void put_columns(Gen *g, const Tiling *t, Epilogue ep)
                                  .bias = "b + n",
                                  .y = "y + n, ldy",
                                  .residual = "r + n, ldr",
-                                 .size = "rows, 16" });
+                                 .size = arena_printf(g->a, "%s, 16", rows) });
 }
 
 static const char *small_m_name(Gen *g, const char *shape)
@@ -98,7 +112,7 @@ static void small_m_body(Gen *g, const Tiling *t, Epilogue ep)
            "\n"
            "    for (int64_t n = from; n < to; n += 16) {\n"
            "        $small_m(rows, x, ldx, w + n * $column, 0, $k, c);\n");
-    put_columns(g, t, ep);
+    put_columns(g, t, ep, "rows");
     put(e, "}\n"
            "}\n\n");
 }
@@ -119,7 +133,7 @@ static void small_m_body_halves(Gen *g, const Tiling *t, Epilogue ep)
         "\n"
         "        $small_m(rows, x, ldx, w + j * $column, far * $column, $k, c);\n"
         "        for (int64_t n = j; n < to; n += half) {\n");
-    put_columns(g, t, ep);
+    put_columns(g, t, ep, "rows");
     put(e, "c += 16;\n"
            "}\n"
            "}\n"
@@ -141,7 +155,7 @@ void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
             ? "/* The product below for few rows. W is read in two panels at a time, half\n"
               " * of the columns apart: memory gives two streams faster than one. */\n"
             : "/* The product below for few rows. */\n");
-    matmul_prototype(g, small_m_name(g, shape), ep);
+    matmul_prototype(g, small_m_name(g, shape), 0, ep);
     if (t->streams == 2)
         small_m_body_halves(g, t, ep);
     else
@@ -159,4 +173,53 @@ void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep)
     put(e, "return;\n"
            "}\n");
     emit_reset(e, mark);
+}
+
+void put_fixed_small_m(Gen *g, const Tiling *t, const Product *p)
+{
+    Emit *e = g->shapes;
+    const int nr = ATTN_PANEL * t->streams, rows = (int)p->fixed;
+    const int64_t all = round16(p->n), half = (all + 16) / 32 * 16;
+    const int64_t end = t->streams == 2 ? half : all;
+    const long long column = p->column, far = half * column;
+    const bool odd = all % 32 != 0;
+    const char *next = prefetched(g, p->ep.dtype, rows);
+    const char *b = arena_printf(g->a, "w + j * %lld", column);
+    const char *ldb = t->streams < 2 ? "0"
+                    : odd ? arena_printf(g->a, "j + %lld < %lld ? %lld : 0",
+                                         (long long)half, (long long)all, far)
+                          : arena_printf(g->a, "%lld", far);
+    const char *const text[TileParameters] = {
+        "x",
+        "ldx",
+        b,
+        ldb,
+        arena_printf(g->a, "%lld", (long long)p->k),
+        "c",
+        arena_printf(g->a, "%d", nr),
+        "0",
+        "0",
+        "0",
+        "0",
+        fixed_next(g, next, b, p),
+        "16",
+    };
+    let(e, "floats", "%d", rows * nr);
+    let(e, "end", "%lld", (long long)end);
+    let(e, "half", "%lld", (long long)end);
+    let(e, "all", "%lld", (long long)all);
+    put(e, "float sums[$floats];\n"
+           "\n"
+           "for (int64_t j = 0; j < $end; j += 16) {\n"
+           "    float *c = sums;\n"
+           "\n");
+    put_tile(g, rows, nr, sums_of(p->ep, next), text);
+    put(e, "for (int64_t n = j; n < $all; n += $half) {\n");
+    put_columns(g, t, p->ep, arena_printf(g->a, "%d", rows));
+    put(e, "c += 16;\n"
+           "}\n"
+           "}\n");
+    if (rows == 1)
+        put(e, "(void)ldx;\n"
+               "(void)ldy;\n");
 }

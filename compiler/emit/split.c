@@ -2,6 +2,7 @@
  * A step has as many parts as its work is worth, up to those that the caller
  * has; with one thread it is called, and that is all.                       */
 #include "emit/attention.h"
+#include "emit/length.h"
 #include "emit/names.h"
 #include "emit/sections.h"
 
@@ -56,7 +57,8 @@ const char *count_text_of(Gen *g, const Region *r)
     const Node *k = keys_of(g, n);
     if (k)
         return pairs_text(g, n, k);
-    return row_sym(n->type) == SymS ? row_count(SymN) : rows_text(g, n->type);
+    return length_c(g, row_sym(n->type) == SymS ? call_rows(g, SymN)
+                                                : rows_of_type(g, n->type));
 }
 
 /* ---- running it ---- */
@@ -110,17 +112,20 @@ static void run_functions(Gen *g, Emit *e)
         "{\n"
         "    run_parts(b, parts_of(b, count * step->flops), step->run, call);\n"
         "}\n"
-        "\n"
-        "/* Rows of the next block of n rows, where blocks have `most` at most and\n"
-        " * are as high as each other: each of them reads all weights. */\n"
-        "static int64_t next_block(int64_t n, int64_t most)\n"
-        "{\n"
-        "    if (n <= most)\n"
-        "        return n;\n"
-        "    const int64_t blocks = (n + most - 1) / most;\n"
-        "\n"
-        "    return (n + blocks - 1) / blocks;\n"
-        "}\n\n");
+        "\n");
+    if (plan_rows_divided(g->p, EntryEncode)
+        || plan_rows_divided(g->p, EntryDecode))
+        put(e,
+            "/* Rows of the next block of n rows, where blocks have `most` at most and\n"
+            " * are as high as each other: each of them reads all weights. */\n"
+            "static int64_t next_block(int64_t n, int64_t most)\n"
+            "{\n"
+            "    if (n <= most)\n"
+            "        return n;\n"
+            "    const int64_t blocks = (n + most - 1) / most;\n"
+            "\n"
+            "    return (n + blocks - 1) / blocks;\n"
+            "}\n\n");
 }
 
 /* Each part has blocks of its own. */
@@ -209,11 +214,13 @@ static void split_rows(Gen *g, Emit *e, Entry entry)
 
 void emit_split(Gen *g, Emit *e)
 {
+    if (!plan_divided(g->p))
+        return;
     put_limits(g, e);
     emit_add(e, g->counts);
     run_functions(g, e);
     for (int k = EntryEncode; k <= EntryDecode; k++)
-        if (has_entry(g->p, (Entry)k))
+        if (plan_rows_divided(g->p, (Entry)k))
             split_rows(g, e, (Entry)k);
     for (int k = EntryEncode; k <= EntryDecode; k++)
         emit_scan(g, e, (Entry)k);

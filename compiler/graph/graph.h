@@ -98,6 +98,7 @@ typedef struct {                         /* c: constant, or the bound */
     Sym sym;
     int64_t times; /* of the set's rows, each as often: choices of
                       experts; 0: no such rows */
+    int64_t fixed; /* the length where it is a constant of the code; else 0 */
 } Dim;
 typedef enum {
     ElemF32,

@@ -39,8 +39,12 @@ static void add_type(Buffer *b, Type t)
     buffer_printf(b, "%s[", elem_name[t.elem]);
     for (int i = 0; i < t.rank; i++) {
         const char *comma = i > 0 ? ", " : "";
-        if (t.dim[i].sym == SymNone)
-            buffer_printf(b, "%s%lld", comma, (long long)t.dim[i].c);
+        const Dim d = t.dim[i];
+        if (d.sym == SymNone)
+            buffer_printf(b, "%s%lld", comma, (long long)d.c);
+        else if (d.fixed)
+            buffer_printf(b, "%s%lld", comma,
+                          (long long)(d.fixed * (d.times ? d.times : 1)));
         else
             buffer_printf(b, "%s%s%s", comma, times_text(t.dim[i]).text,
                           sym_name[t.dim[i].sym]);

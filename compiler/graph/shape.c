@@ -2,14 +2,31 @@
  * small function a rule. A rule returns false when the inputs do not fit.   */
 #include "graph/graph.h"
 
+/* Of a set of rows; 0: any. */
+static int64_t fixed_rows(const Spec *s, Sym sym)
+{
+    const SpecFix *fix = &s->fix;
+    const int64_t first = spec_fixed_rows(s, SideEncoder);
+    const int64_t second = spec_fixed_rows(s, SideDecoder);
+    switch (sym) {
+    case SymN:  return first < 0 ? 0 : first;
+    case SymT:
+    case SymM:  return second < 0 ? 0 : second;
+    case SymPT: return second < 0 || fix->past < 0 ? 0 : fix->past + second;
+    case SymS:  return fix->batch < 0 ? 0 : fix->batch;
+    default:    return 0;
+    }
+}
+
 Dim rows_of(const Spec *s, Sym sym)
 {
+    const int64_t fixed = fixed_rows(s, sym);
     if (sym == SymS) /* bounds are those of one sequence */
-        return (Dim){ .c = 1, .sym = sym };
+        return (Dim){ .c = 1, .sym = sym, .fixed = fixed };
     int64_t source = s->side[SideEncoder].max_len;
     int64_t target = s->side[SideDecoder].max_len;
     bool first = source && (sym == SymN || !target);
-    return (Dim){ .c = first ? source : target, .sym = sym };
+    return (Dim){ .c = first ? source : target, .sym = sym, .fixed = fixed };
 }
 
 static bool same_dim(Dim a, Dim b)

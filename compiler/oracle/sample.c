@@ -54,12 +54,27 @@ int64_t sample_prefix(const Sample *x, int side, int64_t sequence)
     return x->prefix < rows ? x->prefix : rows;
 }
 
-static const int32_t *starts(Arena *a, int64_t sequences, const int64_t *rows,
-                             int64_t limit)
+/* Of a sequence whose length is fixed, that; of a target, as many calls of its
+ * new rows as are near what is asked for.                                    */
+static int64_t rows_near(const Spec *s, Side side, int64_t rows)
+{
+    const int64_t fixed = spec_fixed_rows(s, side);
+    const int64_t most = s->side[side].max_len;
+    rows = at_most(rows, most);
+    if (fixed <= 0)
+        return rows;
+    if (side == SideEncoder || s->kind == KindAttention || s->fix.past >= 0
+        || rows < fixed)
+        return fixed;
+    return rows / fixed * fixed;
+}
+
+static const int32_t *starts(Arena *a, const Spec *s, int64_t sequences,
+                             const int64_t *rows, Side side)
 {
     int32_t *start = arena_alloc(a, (size_t)(sequences + 1) * sizeof *start);
     for (int64_t i = 0; i < sequences; i++)
-        start[i + 1] = start[i] + (int32_t)at_most(rows[i], limit);
+        start[i + 1] = start[i] + (int32_t)rows_near(s, side, rows[i]);
     return start;
 }
 
@@ -97,6 +112,15 @@ static const float *random_rows(Arena *a, int64_t n, uint64_t *state)
     return x;
 }
 
+static const int64_t *repeated(Arena *a, const int64_t *rows, int64_t n,
+                               int64_t all)
+{
+    int64_t *list = arena_alloc(a, (size_t)all * sizeof *list);
+    for (int64_t i = 0; i < all; i++)
+        list[i] = rows[i % n];
+    return list;
+}
+
 Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
                       const int64_t *source_rows, const int64_t *target_rows)
 {
@@ -104,13 +128,18 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
     uint64_t state = seed;
     bool attention = s->kind == KindAttention;
     bool real = !attention && s->input == InputReal;
+    if (s->fix.batch > 0) { /* as many, of the same lengths again */
+        source_rows = repeated(a, source_rows, sequences, s->fix.batch);
+        target_rows = repeated(a, target_rows, sequences, s->fix.batch);
+        sequences = s->fix.batch;
+    }
     x->sequences = sequences;
     if (attention)
         source_rows = near_keys(a, s, sequences, source_rows, target_rows);
     for (int i = SideEncoder; i <= SideDecoder; i++)
-        x->start[i] = starts(a, sequences,
+        x->start[i] = starts(a, s, sequences,
                              i == SideEncoder ? source_rows : target_rows,
-                             s->side[i].max_len);
+                             (Side)i);
     for (int side = 0; side < 2; side++) {
         int64_t vocab = side == 0 ? s->source.size : s->target.size;
         if (vocab > 0 && !attention)
@@ -126,6 +155,8 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
     if (s->embed_types > 0)
         x->types = random_ids(a, first, s->embed_types, &state);
     x->prefix = (int64_t)(random_bits(&state) % 5);
+    if (s->fix.target > 0)
+        x->prefix = at_most(x->prefix, s->fix.target);
     return x;
 }
 

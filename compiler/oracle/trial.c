@@ -257,6 +257,8 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
     if (e->backend.model->encode)
         encode(t, out);
     int64_t most = longest(x, 1), step = chunk > 0 ? chunk : most;
+    if (e->backend.model->fixed_target > 0)
+        step = e->backend.model->fixed_target;
     int64_t ahead = e->spec->side[SideDecoder].mask.prefix ? x->prefix : 0;
     if (!e->backend.model->decode || most == 0)
         return;

@@ -159,7 +159,7 @@ static int64_t value_unit(const Plan *p, int node, SlotKind kind)
     if (kind == SlotRoutes)
         return round16(stride);
     return kind == SlotParts
-             ? stride * region_rows(p, &p->region.at[p->region_of[node]])
+             ? stride * region_block(p, &p->region.at[p->region_of[node]])
              : stride * p->value[node].times;
 }
 

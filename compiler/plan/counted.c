@@ -13,7 +13,10 @@ static int64_t counted_arena(int64_t rows, int64_t sequences, int64_t parts)
 {
     int64_t floats = 0;
     for (int k = EntryEncode; k <= EntryDecode; k++) {
-        const int64_t n = affine_at(counted->arena[k], rows, sequences, parts);
+        const int64_t n = plan_floats(counted, (Entry)k,
+                                      (AffineSize){ .rows = rows,
+                                                    .sequences = sequences,
+                                                    .parts = parts });
         floats = n > floats ? n : floats;
     }
     return 4 * floats + 64;
@@ -31,6 +34,10 @@ struct attn_model plan_counted(const Plan *p)
         .max_target = s->side[SideDecoder].max_len,
         .input_width = s->kind == KindAttention ? s->d_model : s->input_width,
         .class_token = spec_input_learned(s),
+        .fixed_source = plan_length(p, SymN),
+        .fixed_target = has_entry(p, EntryDecode) ? plan_length(p, SymT) : 0,
+        .fixed_keys = plan_length(p, s->kind == KindAttention ? SymM : SymPT),
+        .fixed_batch = plan_length(p, SymS),
         .output_columns = out.dim[1].c,
         .output_pooled = out.dim[0].sym == SymS,
         .weights_bytes = p->pack.bytes,

@@ -8,6 +8,7 @@
  *   pack.c      blocks of packed weights
  *   tasks.c     what is tuned: tasks and their tilings
  *   work.c      what a step is worth, for threads
+ *   fixed.c     lengths that are constants
  *   arena.c     slots of the arena and their offsets
  *   counted.c   the model's sizes, as if it were compiled
  *   report.c    what `attnc plan` prints

@@ -316,6 +316,29 @@ int64_t least_part_rows(const Plan *p, const Region *r);
 
 bool has_entry(const Plan *p, Entry entry); /* some region is of it */
 
+/* -------------------------------------------------------------- fixed.c --- */
+/* Lengths that are constants of the code; 0: any. Of a sequence: */
+int64_t plan_length(const Plan *p, Sym s);
+int64_t plan_rows(const Plan *p, Sym s); /* of all of them */
+bool plan_fixed(const Plan *p);          /* is there one? */
+/* In words: "source 16, batch 1"; "": there is none. And what stays a loop. */
+const char *plan_fixed_text(const Plan *p);
+/* Rows that go through a region at once. */
+int64_t region_block(const Plan *p, const Region *r);
+/* Is a region never divided, among threads or in blocks? An entry? */
+bool plan_whole(const Plan *p, const Region *r);
+bool plan_entry_whole(const Plan *p, Entry entry);
+bool plan_divided(const Plan *p);                   /* is any region? */
+bool plan_rows_divided(const Plan *p, Entry entry); /* any that goes by rows? */
+/* What an entry's arena is measured in, where it is fixed; else 0. */
+AffineSize plan_units(const Plan *p, Entry entry);
+/* Floats of it, for a batch. */
+int64_t plan_floats(const Plan *p, Entry entry, AffineSize batch);
+/* Of a product whose rows are fixed: its task's, but where that is the tool's
+ * own, tiles that divide the rows.                                          */
+Tiling plan_fixed_tiling(const Plan *p, int product);
+Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n);
+
 /* -------------------------------------------------------------- arena.c --- */
 /* Of a value that is in the arena: what it needs of its slot. */
 AffineSize value_floats(const Plan *p, int node);

@@ -164,9 +164,11 @@ static json_t *report(const Plan *p)
     for (Entry e = EntryEncode; e <= EntryDecode; e++)
         if (c.entry[e].there)
             json_array_append_new(entries, entry_json(p, &c.entry[e], e));
-    return json_pack("{s:s, s:s*, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, s:s,"
+    return json_pack("{s:s, s:s*, s:s*, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, "
+                     "s:s,"
                      " s:o, s:o}",
                      "name", p->g->spec->name, "layers", p->g->spec->layers,
+                     "fixed", plan_fixed(p) ? plan_fixed_text(p) : NULL,
                      "parameters", (json_int_t)c.parameters, "weights_bytes",
                      (json_int_t)c.weights, "page_bytes", "self",
                      (json_int_t)page_bytes(p, CacheSelf), "cross",
@@ -242,6 +244,41 @@ static void add_entry(Buffer *b, const Plan *p, Entry entry, const json_t *e)
     add_ops(b, p, entry);
 }
 
+/* The tiles of a product whose rows are fixed. */
+static void add_fixed_tile(Buffer *b, const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    const int64_t rows = plan_rows(p, row_sym(n->type));
+    const Task *small = plan_task(p, TaskSmallM, node);
+    if (!is_product(n) || rows == 0)
+        return;
+    const Tiling t = plan_fixed_tiling(p, node);
+    const bool few = small && rows < small->tiling.small_m;
+    buffer_printf(b, "  %lldx%s in tiles of %lldx%d: %s\n", (long long)rows,
+                  plan_task(p, TaskMatmul, node)->key.shape,
+                  (long long)(few ? rows : t.mr),
+                  few ? ATTN_PANEL * small->tiling.streams : t.nr,
+                  step_name(p, node));
+}
+
+/* What lengths make constants, and what stays a loop. */
+static void add_fixed(Buffer *b, const Plan *p)
+{
+    buffer_printf(b, "fixed: %s\n", plan_fixed_text(p));
+    for (int i = 0; i < p->region.n; i++) {
+        const Region *r = &p->region.at[i];
+        if (r->layer > 0)
+            continue;
+        if (!plan_whole(p, r))
+            buffer_printf(b, "  %s is divided among threads, in blocks\n",
+                          r->name);
+        for (int k = 0; k < r->count && plan_whole(p, r); k++)
+            add_fixed_tile(b, p, p->order.at[r->first + k]);
+    }
+    buffer_printf(b, "  sums stay loops: a tile's fill the registers, and are "
+                     "spilled where a\n  loop over k is written out\n");
+}
+
 char *plan_text(Arena *a, const Plan *p)
 {
     Buffer b = { .arena = a };
@@ -264,6 +301,8 @@ char *plan_text(Arena *a, const Plan *p)
         whole(state, "arena"));
     if (p->g->spec->layers)
         buffer_printf(&b, "layers: %s\n", p->g->spec->layers);
+    if (plan_fixed(p))
+        add_fixed(&b, p);
     buffer_printf(&b, "\ntasks:\n");
     json_array_foreach(json_object_get(r, "tasks"), i, task) add_task(&b, task);
     for (Entry e = EntryEncode; e <= EntryDecode; e++)

@@ -353,4 +353,5 @@ void check_spec(Spec *s, const FieldState *state)
     run_checks(checks, s, state);
     run_checks(form_checks, s, state);
     run_checks(input_checks, s, state);
+    run_checks(fix_checks, s, state);
 }

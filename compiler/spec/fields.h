@@ -237,6 +237,7 @@ void check_experts(const Spec *s);                       /* check_ffn.c */
 void check_latent(Spec *s, const FieldState *state);     /* check_latent.c */
 extern const Check form_checks[];  /* check_forms.c; ends with 0 */
 extern const Check input_checks[]; /* check_input.c; too */
+extern const Check fix_checks[];   /* check_fix.c */
 void check_scans(const Spec *s);   /* check_scans.c: of all layers */
 /* Are some layers of this stack as s says? */
 static inline bool has_layers(const Spec *s, Side side)

@@ -250,6 +250,12 @@ static void find_vocabularies(Load *l)
 }
 
 /* -------------------------------------------------------------- spec --- */
+/* Does it change nothing but the code? */
+static bool is_of_code(const Field *f)
+{
+    return f->type >= FieldNoValue || field_below(f->key, "fix");
+}
+
 /* Everything that changes what is computed, in the order of the table. */
 uint64_t hash_spec(Arena *a, const Spec *s)
 {
@@ -262,7 +268,7 @@ uint64_t hash_spec(Arena *a, const Spec *s)
             line = name_text(a, n);
         } else if (fields[i].type == FieldLayers && !s->layers) {
             continue;
-        } else if (fields[i].type < FieldNoValue) {
+        } else if (!is_of_code(&fields[i])) {
             line = arena_printf(a, "%s=%s\n", fields[i].key,
                                 field_text(a, &fields[i], s));
         } else {

@@ -203,6 +203,15 @@ typedef struct {     /* what may differ between the two stacks; */
     MaskSpec mask;   /* of its self-attention */
 } SpecSide;
 
+typedef struct { /* lengths that are constants of the emitted C; -1: any */
+    int64_t source, target, /* rows of each sequence, those of the target new */
+        query, key;         /* the same of kind attention */
+    int64_t past;           /* rows of the target before the new ones */
+    int64_t batch;          /* sequences of a call */
+    int64_t threads;        /* 1: of a call, whatever the caller has */
+    bool unroll;            /* layers are written out, one behind the other */
+} SpecFix;
+
 typedef struct Spec Spec;
 struct Spec {
     const char *path, *folder; /* of the spec file */
@@ -211,7 +220,8 @@ struct Spec {
     const char *name;
     ModelKind kind;
     int64_t d_model;
-    SpecSide side[2];         /* by Side */
+    SpecSide side[2]; /* by Side */
+    SpecFix fix;
     unsigned layers_of;       /* bits by Side: stacks that have layers as this
                                  says; the others' are rows of a pattern */
     SpecVocab source, target; /* the same values when shared */
@@ -349,6 +359,16 @@ static inline Spec *spec_load(Arena *a, const char *path,
     return spec_read(a, path, NULL, sets, nsets);
 }
 Pos spec_pos(const Spec *s, const char *field);
+/* Rows of each sequence that `fix` makes a constant, of kind attention of the
+ * query, of the key; -1: any.                                               */
+static inline int64_t spec_fixed_rows(const Spec *s, Side side)
+{
+    const SpecFix *f = &s->fix;
+
+    if (s->kind == KindAttention)
+        return side == SideEncoder ? f->query : f->key;
+    return side == SideEncoder ? f->source : f->target;
+}
 /* Rows of real input, frames, that one row of the encoder is made of. */
 static inline int64_t spec_input_frames(const Spec *s)
 {

@@ -286,6 +286,25 @@ static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
     softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
 }
 
+//: kernel softmax_once needs: chunk_max chunk_exp
+/* All rows see the same keys, at most 64, and no others: softmax_begin() and
+ * softmax_page() in one, for nothing was summed before. */
+static void softmax_once(float *restrict s, int64_t rows, int64_t keys,
+                         float scale, float *restrict max, float *restrict sum)
+{
+    const int64_t wide = (keys + 15) / 16 * 16;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = keys; j < wide; j++)
+            s[i * 64 + j] = -INFINITY;
+        const float top = chunk_max(s + i * 64, wide);
+        max[i] = top > -INFINITY ? top : -INFINITY;    /* not NaN */
+        for (int64_t j = 0; j < 16; j++)
+            sum[i * 16 + j] = 0.0f;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
+}
+
 //: kernel softmax_chunk needs: softmax_wide
 /* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
 static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
