@@ -298,6 +298,74 @@ static void check_compilers(const Case *c)
         check_compiler(c, &sanitized, "sanitized");
 }
 
+/* ----------------------------------------------------- constant lengths */
+
+/* Some of them, by the seed: --set of what `fix` says. */
+static const char *fixed_lengths(const Case *c, const Spec *s)
+{
+    const int64_t most[2] = { s->side[0].max_len, s->side[1].max_len };
+    const bool free = s->kind == KindAttention;
+    const int64_t learned = spec_input_learned(s), k = (int64_t)c->seed;
+    Buffer set = { .arena = c->arena };
+    buffer_printf(&set, "fix.unroll=%s", k % 5 ? "false" : "true");
+    if (most[0] > learned)
+        buffer_printf(&set, ",fix.%s=%lld", free ? "query" : "source",
+                      (long long)(learned + 1
+                                  + k * 7 % (most[0] - learned) % 70));
+    if (most[1] > 0)
+        buffer_printf(&set, ",fix.%s=%lld", free ? "key" : "target",
+                      (long long)(free         ? 1 + k * 5 % most[1] % 70
+                                  : k % 3 == 0 ? 1 + k % most[1] % 20
+                                               : 1));
+    if (most[1] > 0 && !free && k % 4 == 0)
+        buffer_printf(&set, ",fix.past=0");
+    if (k % 8 && s->kind != KindEncoder && !free)
+        buffer_printf(&set, ",search.beam=1,fix.batch=1");
+    else if (k % 8)
+        buffer_printf(&set, ",fix.batch=%lld", (long long)(1 + k % 3));
+    if (k % 2)
+        buffer_printf(&set, ",fix.threads=1");
+    return set.at;
+}
+
+/* Code for some lengths alone: the bits of code for any. */
+static void check_fixed(const Case *c, const Engine *e, EngineOptions o,
+                        const char *name)
+{
+    static const int64_t source[] = { 13, 2, 30 }, target[] = { 9, 40, 3 };
+    const char *set = fixed_lengths(c, e->spec);
+    Engine f;
+    Trial want = { 0 }, got = { 0 };
+    o.sets = &set;
+    o.nsets = 1;
+    open_engine(&f, c, o);
+    assert_true(f.spec->hash == e->spec->hash || f.spec->search_beam == 1);
+    const Sample *x = sample_random(c->arena, f.spec, c->seed, 3, source,
+                                    target);
+    const int64_t size = result_rows(e->spec, x) * result_columns(e->spec);
+    float *any = floats(c->arena, size), *fixed = floats(c->arena, size);
+    trial_run(&want, e, x, f.spec->fix.target > 0 ? f.spec->fix.target : 0,
+              any);
+    trial_run(&got, &f, x, 0, fixed);
+    assert_same_bits(c, arena_printf(c->arena, "%s, %s", name, set), any, fixed,
+                     size);
+    trial_free(&want);
+    trial_free(&got);
+    engine_close(&f);
+}
+
+static void check_all_fixed(const Case *c, const Engine *e)
+{
+    const EngineOptions small = { .backend = "clang",
+                                  .level = "0",
+                                  .width = c->seed % 2 ? 16 : 8 };
+    const EngineOptions real = { .backend = "clang", .level = "2" };
+    check_fixed(c, e, (EngineOptions){ .backend = "jit" }, "fixed, jit");
+    check_fixed(c, e, small, "fixed, clang");
+    if (now_and_then(c, 5))
+        check_fixed(c, e, real, "fixed, clang -O2");
+}
+
 /* ------------------------------------------------------------------ a case */
 
 static void run_case(uint64_t seed, bool form)
@@ -322,6 +390,7 @@ static void run_case(uint64_t seed, bool form)
     check_alone(&c, &e);
     check_causal(&c, &e);
     check_compilers(&c);
+    check_all_fixed(&c, &e);
     trial_free(&t);
     engine_close(&e);
     arena_free(c.arena);
