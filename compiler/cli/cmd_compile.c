@@ -273,12 +273,21 @@ static void look_at_plain(const CompileCommand *o)
              "of --plain max_len sizes it: --set=max_len=N");
 }
 
-/* Of a model, what plain C does without: sequences of ids that are forbidden.
- */
-static bool plain_fits(const CompileCommand *o, const Spec *s)
+/* Of a model, what plain C does without: constant lengths, and sequences of ids
+ * that are forbidden.                                                       */
+static bool plain_fits(const CompileCommand *o, const Plan *p)
 {
+    const Spec *s = p->g->spec;
     if (!o->plain)
         return true;
+    if (plan_fixed(p)) {
+        error_at(
+            spec_pos(s, "fix"),
+            "plain C takes any lengths, the spec fixes %s: leave out --fix, "
+            "or add --set=fix=",
+            plan_fixed_text(p));
+        return false;
+    }
     for (int i = 0; i < s->suppress.n; i += 1 + s->suppress.at[i])
         if (s->suppress.at[i] > 1) {
             error_at(spec_pos(s, "search.suppress"),
@@ -317,7 +326,7 @@ static int make_text(Compile *c)
         return code;
     if (!lengths_fit(c))
         return ExitUsage;
-    if (!plain_fits(c->o, e->spec))
+    if (!plain_fits(c->o, e->plan))
         return ExitInput;
     find_stem(c);
     c->emit = (EmitOptions){
