@@ -113,15 +113,15 @@ static const char *float_member(Gen *g, const Block *b)
     const int with = go_together(g->p, (int)(b - g->p->block.at), b->of_layer)
                        ? b->of_layer
                        : -1;
-    WeightArray array;
-    arrays_of(g->p, b, &array);
+    WeightArray array[MostParts];
+    arrays_of(g->p, b, array);
     const char *start = arena_printf(g->a, "    float %s[%s]", b->field,
-                                     size_text(g, b, &array));
+                                     size_text(g, b, array));
     if (with >= 0) {
         const Block *c = &g->p->block.at[with];
-        arrays_of(g->p, c, &array);
+        arrays_of(g->p, c, array);
         start = arena_printf(g->a, "%s, %s[%s]", start, c->field,
-                             size_text(g, c, &array));
+                             size_text(g, c, array));
     }
     return arena_printf(g->a, "%-56s /* %s */\n",
                         arena_printf(g->a, "%s;", start), shape_of(g, b));
