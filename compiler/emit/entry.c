@@ -187,11 +187,12 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     }
     if (has_scan(p, entry)) {
         AffineSize at = p->arena[entry];
+        const AffineSize all = { .sequences = p->scan[entry] - ATTN_PANEL };
         at.sequences -= p->scan[entry];
         let(e, "at", "%s", linear_text(g, entry, at));
-        let(e, "all", "%lld", (long long)(p->scan[entry] - ATTN_PANEL));
+        let(e, "all", "%s", linear_text(g, entry, all));
         put(e, "c->scan = arena + $at;\n"
-               "c->order = (int32_t *)(c->scan + sequences * $all);\n");
+               "c->order = (int32_t *)(c->scan + $all);\n");
     }
 }
 
