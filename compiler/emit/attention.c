@@ -9,8 +9,6 @@
 #include "emit/attention.h"
 #include "emit/products.h"
 
-#define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
-
 /* What the functions of attention may need beside keys and values. */
 static void find_members(const Gen *g, bool *sinks, bool *additive)
 {

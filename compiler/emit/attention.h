@@ -5,6 +5,8 @@
 
 #include "emit/gen.h"
 
+#define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
+
 /* -------------------------------------------------------------- mask.c --- */
 void need_mask(Gen *g, const MaskSpec *m); /* NULL: no mask */
 /* The mask of a file, as a function of positions of that type. */

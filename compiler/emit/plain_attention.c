@@ -7,8 +7,6 @@
 #include "emit/attention.h"
 #include "emit/names.h"
 
-#define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
-
 typedef struct {
     const Node *n, *k, *v;
     long long heads, group, d_k, d_v;

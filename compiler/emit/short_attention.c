@@ -4,8 +4,6 @@
 #include "emit/length.h"
 #include "emit/products.h"
 
-#define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
-
 const MaskSpec *attention_mask(const Gen *g, const Node *n)
 {
     const MaskSpec *m = n->mask;

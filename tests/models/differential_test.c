@@ -409,29 +409,9 @@ static void run_share(long from, long of)
 
 static void test_random_specs(void **state)
 {
-    enum { Most = 8 };
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN), n = cpus < Most ? cpus : Most;
-    pid_t child[Most];
-
     (void)state;
     assert_true(count > 0);
-    fflush(NULL);
-    for (long i = 1; i < n; i++) {
-        child[i] = fork();
-        assert_true(child[i] >= 0);
-        if (child[i] > 0)
-            continue;
-        assert_int_equal(scratch_make(NULL), 0);
-        run_share(i, n);
-        scratch_remove(NULL);
-        exit(0);
-    }
-    run_share(0, n < 1 ? 1 : n);
-    for (long i = 1; i < n; i++) {
-        int status;
-        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
-        assert_exit(status, 0);
-    }
+    by_processors(run_share);
     print_message("%ld random specs of the paper's form, %ld of any\n", count,
                   forms);
 }

@@ -9,22 +9,9 @@
 
 #include <cmocka.h>
 
-#include "support/fake_programs.h"
+#include "support/aot.h"
 
 enum { Width = 8, Most = 130 };
-
-static void attnc(const char *const *words)
-{
-    const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
-    const char *argv[16] = { find_program(a, program) };
-    Spawned s;
-    Fault why;
-    assert_non_null(argv[0]);
-    for (int i = 0; i < 14 && words[i]; i++)
-        argv[i + 1] = words[i];
-    if (!spawn(&s, argv, "", 0, 120, &why))
-        fail_msg("%s\n%s%s", why.text, s.out, s.tail);
-}
 
 /* Row i sees no key where i is a multiple of 3, else the first and the last: of
  * 130 keys, which are three pages, none in the middle one.                   */
@@ -91,14 +78,14 @@ static void zeros_for(int n)
     write_spec(n);
     write_ones(n);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        attnc((const char *const[]){ "run", in_dir("spec.yaml"), "--input",
-                                     in_dir("in"), "--output", in_dir("out"),
-                                     ways[i][0], ways[i][1], NULL });
+        assert_true(WORKS(attnc(), "run", in_dir("spec.yaml"), "--input",
+                          in_dir("in"), "--output", in_dir("out"), ways[i][0],
+                          ways[i][1]));
         expect_rows(n);
     }
     /* every op beside the oracle, in each way */
-    attnc((const char *const[]){ "verify", in_dir("spec.yaml"), "--rows",
-                                 arena_printf(a, "%d", n), NULL });
+    assert_true(WORKS(attnc(), "verify", in_dir("spec.yaml"), "--rows",
+                      arena_printf(a, "%d", n)));
 }
 
 static void test_one_page(void **state)

@@ -12,22 +12,9 @@
 #include "runtime/rt.h"
 #include <cmocka.h>
 
-#include "support/fake_programs.h"
+#include "support/aot.h"
 
 enum { Width = 80, Most = 331 };
-
-static void attnc(const char *const *words)
-{
-    const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
-    const char *argv[16] = { find_program(a, program) };
-    Spawned s;
-    Fault why;
-    assert_non_null(argv[0]);
-    for (int i = 0; i < 14 && words[i]; i++)
-        argv[i + 1] = words[i];
-    if (!spawn(&s, argv, "", 0, 120, &why))
-        fail_msg("%s\n%s%s", why.text, s.out, s.tail);
-}
 
 static void write_spec(const char *fields)
 {
@@ -86,15 +73,15 @@ static void same_bits(const char *fields, int n)
     write_spec(fields);
     write_input(n);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        attnc((const char *const[]){
-            "run", in_dir("spec.yaml"), "--input", in_dir("in"), "--output",
-            in_dir("out"), "--no-records", ways[i][0], ways[i][1], NULL });
+        assert_true(WORKS(attnc(), "run", in_dir("spec.yaml"), "--input",
+                          in_dir("in"), "--output", in_dir("out"),
+                          "--no-records", ways[i][0], ways[i][1]));
         const float *found = output(n);
         first = first ? first : found;
         assert_memory_equal(found, first, sizeof *first * Width * (size_t)n);
     }
-    attnc((const char *const[]){ "verify", in_dir("spec.yaml"), "--rows",
-                                 arena_printf(a, "%d", n), NULL });
+    assert_true(WORKS(attnc(), "verify", in_dir("spec.yaml"), "--rows",
+                      arena_printf(a, "%d", n)));
 }
 
 static void test_all_keys(void **state)
@@ -136,8 +123,8 @@ static void test_biases(void **state)
                 "positions: alibi\nmasking: %s\n",
                 masking[i]);
         assert_int_equal(fclose(spec), 0);
-        attnc((const char *const[]){ "verify", in_dir("spec.yaml"), "--rows",
-                                     "200", NULL });
+        assert_true(
+            WORKS(attnc(), "verify", in_dir("spec.yaml"), "--rows", "200"));
     }
 }
 

@@ -114,4 +114,32 @@ static inline void assert_exit(int status, int code)
     assert_int_equal(WEXITSTATUS(status), code);
 }
 
+/* The processors share a work: run(i, n) does the i-th of n parts, in a process
+ * and a scratch folder of its own.                                          */
+static inline void by_processors(void (*run)(long from, long of))
+{
+    enum { Most = 8 };
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const long n = cpus < 1 ? 1 : cpus < Most ? cpus : Most;
+    pid_t child[Most];
+
+    fflush(NULL);
+    for (long i = 1; i < n; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] > 0)
+            continue;
+        assert_int_equal(scratch_make(NULL), 0);
+        run(i, n);
+        scratch_remove(NULL);
+        exit(0);
+    }
+    run(0, n);
+    for (long i = 1; i < n; i++) {
+        int status;
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_exit(status, 0);
+    }
+}
+
 #endif
