@@ -2189,11 +2189,6 @@ static int64_t min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t max(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Where a part of n begins, at a multiple of `step`. */
 static int64_t part_begin(int64_t n, int64_t step, int64_t part,
                           int64_t parts)
@@ -2201,6 +2196,11 @@ static int64_t part_begin(int64_t n, int64_t step, int64_t part,
     if (parts == 1)
         return part * n;
     return min(n, (n + step - 1) / step * part / parts * step);
+}
+
+static int64_t max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* All rows of a times 16 columns, in tiles whose heights differ by one

@@ -42,6 +42,8 @@ static Row begin_rows(Gen *g, Emit *e)
 {
     if (g->whole)
         return begin_whole(g, e);
+    need_part_begin(g);
+    need_max(g);
     put(e, "const struct attn_batch *b = c->b;\n"
            "const int64_t first = part_begin(b->rows, 1, part, parts);\n"
            "const int64_t last = part_begin(b->rows, 1, part + 1, parts);\n"

@@ -68,9 +68,12 @@ static int64_t most_work(const Plan *p, const Node *n, int64_t rows)
     return (rows < least ? least : rows) * (keys.fixed ? keys.fixed : keys.c);
 }
 
-/* Of a region, 0: any; what is appended are the new rows alone. */
+/* Of a region, 0: any; what is appended are the new rows alone, what is pooled
+ * are all rows of a sequence.                                               */
 static int64_t region_most(const Plan *p, const Node *n)
 {
+    if (n->op == OpPool && !most_rows(p, row_sym(node_at(p, n->in[0])->type)))
+        return 0;
     const Type t = n->op == OpAppend ? node_at(p, n->in[0])->type : n->type;
     return most_rows(p, row_sym(t)) * row_times(t);
 }
