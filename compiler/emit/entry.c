@@ -61,7 +61,7 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
     if (has_cache(g->p, entry, CacheCross))
         put(e,
             "    float *cross;                /* its layer's, in page 0 of a cross cache */\n");
-    if (!plan_entry_whole(g->p, entry))
+    if (g->p->divided[entry])
         put(e,
             "    const struct steps *steps;   /* that are computed, of the rows .. */\n"
             "    int64_t row, rows;           /* .. from `row` on, `rows` of them */\n"
@@ -269,7 +269,7 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
         const Region *r = &g->p->region.at[i];
         const Node *n = node_at(g->p, g->p->order.at[r->first]);
         const char *name = function_of(g, i)->name;
-        if (plan_whole(g->p, r)) {
+        if (r->whole) {
             for (int k = 0; k < (r->by_rows ? r->count : 1); k++)
                 put_call(e, step_of(g, r->first + k)->name, "&c", ";");
             continue;
@@ -338,7 +338,7 @@ static const char *call_key(Gen *g, int from, int to)
     for (int i = from; i < to; i++) {
         const Region *of = &g->p->region.at[i];
         buffer_printf(&key, " %d", g->function_of[i]);
-        for (int k = 1; k < of->count && plan_whole(g->p, of); k++)
+        for (int k = 1; k < of->count && of->whole; k++)
             buffer_printf(&key, " %d", g->step_of[of->first + k]);
     }
     return key.at;
@@ -523,7 +523,7 @@ static void declare_called(Gen *g, Emit *e)
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k)) {
             layout_head(g, e, (Entry)k, ";");
-            if (plan_rows_divided(g->p, (Entry)k))
+            if (g->p->rows_divided[k])
                 emit_rows_head(g, e, (Entry)k, ";");
             if (has_scan(g->p, (Entry)k))
                 emit_scan_head(e, (Entry)k, ";");

@@ -454,9 +454,12 @@ void emit_pack_kv(Gen *g, Emit *e, int first)
         return;
     }
     let(e, "row", "%s", g->row ? g->row : "0");
-    let(e, "end", "%s",
-        g->alone ? length_c(g, sequence_rows(g, rows))
-                 : arena_printf(g->a, "b->%s[s + 1]", starts_of(rows)));
+    if (!g->whole)
+        let(e, "end", "b->%s[s + 1]", starts_of(rows));
+    else
+        let(e, "end", "%s",
+            length_c(g, length_add(g, length_text(g->row),
+                                   sequence_rows(g, rows))));
     put(e, "int64_t at = $past;\n"
            "int64_t n;\n"
            "\n"

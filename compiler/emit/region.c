@@ -175,7 +175,7 @@ static void about_region(Gen *g, const Region *r)
 {
     g->uses = (Uses){ 0 };
     g->entry = r->entry;
-    g->whole = plan_whole(g->p, r);
+    g->whole = r->whole;
     g->alone = g->whole && plan_rows(g->p, SymS) == 1;
     g->sequence = g->alone ? "0" : "s";
     g->row = g->alone ? NULL : "row";
@@ -286,9 +286,9 @@ void make_functions(Gen *g)
     g->step_of = arena_alloc(g->a, (size_t)p->order.n * sizeof *g->step_of);
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
-        g->function_of[i] = plan_whole(p, r) ? whole_steps(g, r)
-                          : r->by_rows       ? step_list(g, r)
-                                             : single_step(g, r);
+        g->function_of[i] = r->whole   ? whole_steps(g, r)
+                          : r->by_rows ? step_list(g, r)
+                                       : single_step(g, r);
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);

@@ -113,8 +113,7 @@ static void run_functions(Gen *g, Emit *e)
         "    run_parts(b, parts_of(b, count * step->flops), step->run, call);\n"
         "}\n"
         "\n");
-    if (plan_rows_divided(g->p, EntryEncode)
-        || plan_rows_divided(g->p, EntryDecode))
+    if (g->p->rows_divided[EntryEncode] || g->p->rows_divided[EntryDecode])
         put(e,
             "/* Rows of the next block of n rows, where blocks have `most` at most and\n"
             " * are as high as each other: each of them reads all weights. */\n"
@@ -220,7 +219,7 @@ void emit_split(Gen *g, Emit *e)
     emit_add(e, g->counts);
     run_functions(g, e);
     for (int k = EntryEncode; k <= EntryDecode; k++)
-        if (plan_rows_divided(g->p, (Entry)k))
+        if (g->p->rows_divided[k])
             split_rows(g, e, (Entry)k);
     for (int k = EntryEncode; k <= EntryDecode; k++)
         emit_scan(g, e, (Entry)k);

@@ -78,7 +78,7 @@ static int64_t region_most(const Plan *p, const Node *n)
     return most_rows(p, row_sym(t)) * row_times(t);
 }
 
-bool plan_whole(const Plan *p, const Region *r)
+static bool is_whole(const Plan *p, const Region *r)
 {
     const Node *n = node_at(p, p->order.at[r->first]);
     const int64_t rows = region_most(p, n);
@@ -94,33 +94,25 @@ bool plan_whole(const Plan *p, const Region *r)
          < 2 * (int64_t)plan_task(p, TaskSplit, p->order.at[0])->tiling.work;
 }
 
-bool plan_entry_whole(const Plan *p, Entry entry)
+void plan_divisions(Plan *p)
 {
-    for (int i = 0; i < p->region.n; i++)
-        if (p->region.at[i].entry == entry && !plan_whole(p, &p->region.at[i]))
-            return false;
-    return true;
-}
-
-bool plan_rows_divided(const Plan *p, Entry entry)
-{
-    for (int i = 0; i < p->region.n; i++)
-        if (p->region.at[i].entry == entry && p->region.at[i].by_rows
-            && !plan_whole(p, &p->region.at[i]))
-            return true;
-    return false;
+    for (int i = 0; i < p->region.n; i++) {
+        Region *r = &p->region.at[i];
+        r->whole = is_whole(p, r);
+        p->divided[r->entry] |= !r->whole;
+        p->rows_divided[r->entry] |= r->by_rows && !r->whole;
+    }
 }
 
 bool plan_divided(const Plan *p)
 {
-    return !plan_entry_whole(p, EntryEncode)
-        || !plan_entry_whole(p, EntryDecode);
+    return p->divided[EntryEncode] || p->divided[EntryDecode];
 }
 
 AffineSize plan_units(const Plan *p, Entry entry)
 {
     AffineSize u = { .sequences = plan_rows(p, SymS),
-                     .parts = plan_entry_whole(p, entry) };
+                     .parts = !p->divided[entry] };
     u.rows = plan_rows(p, entry == EntryEncode ? SymN : SymT);
     if (p->g->spec->kind == KindAttention) {
         const int64_t keys = plan_rows(p, SymM);

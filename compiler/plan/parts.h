@@ -36,4 +36,8 @@ void plan_tasks(Plan *p);
 int64_t plan_scratch(const Plan *p);
 void plan_arena(Plan *p);
 
+/* ------------------------------------------------------------- fixed.c --- */
+/* Which regions are never divided, once all else is known. */
+void plan_divisions(Plan *p);
+
 #endif

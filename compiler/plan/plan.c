@@ -86,5 +86,6 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
     plan_tasks(p);
     p->scratch = plan_scratch(p);
     plan_arena(p);
+    plan_divisions(p);
     return p;
 }

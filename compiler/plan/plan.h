@@ -169,6 +169,7 @@ typedef struct {      /* one function of the emitted file */
     int first, count; /* into Plan.order: nodes it computes */
     bool by_rows;     /* each of them goes row by row */
     bool row_block;   /* a block of rows goes through all of them */
+    bool whole;       /* never divided, among threads or in blocks */
     Entry entry;
     const char *name; /* encoder_w1_w2_norm2: no layer in it */
     Stack stack;
@@ -201,6 +202,8 @@ struct Plan {
     Index layer_names;          /* of them: "encoder.5" */
     AffineSize arena[3];        /* floats, by Entry */
     int64_t scratch;            /* floats of a part for attention tiles */
+    bool divided[3];            /* by Entry: is any of its regions? */
+    bool rows_divided[3];       /* any that goes by rows? */
     int64_t scan[3];            /* of a sequence for scans, by Entry */
     VEC(Task) task;             /* what is tuned of it (tasks.c) */
     int *task_of[TaskKinds];    /* by node: its place in them; -1: none */
@@ -325,11 +328,7 @@ bool plan_fixed(const Plan *p);          /* is there one? */
 const char *plan_fixed_text(const Plan *p);
 /* Rows that go through a region at once. */
 int64_t region_block(const Plan *p, const Region *r);
-/* Is a region never divided, among threads or in blocks? An entry? */
-bool plan_whole(const Plan *p, const Region *r);
-bool plan_entry_whole(const Plan *p, Entry entry);
-bool plan_divided(const Plan *p);                   /* is any region? */
-bool plan_rows_divided(const Plan *p, Entry entry); /* any that goes by rows? */
+bool plan_divided(const Plan *p); /* is any region? */
 /* What an entry's arena is measured in, where it is fixed; else 0. */
 AffineSize plan_units(const Plan *p, Entry entry);
 /* Floats of it, for a batch. */

@@ -269,10 +269,10 @@ static void add_fixed(Buffer *b, const Plan *p)
         const Region *r = &p->region.at[i];
         if (r->layer > 0)
             continue;
-        if (!plan_whole(p, r))
+        if (!r->whole)
             buffer_printf(b, "  %s is divided among threads, in blocks\n",
                           r->name);
-        for (int k = 0; k < r->count && plan_whole(p, r); k++)
+        for (int k = 0; k < r->count && r->whole; k++)
             add_fixed_tile(b, p, p->order.at[r->first + k]);
     }
     buffer_printf(b, "  sums stay loops: a tile's fill the registers, and are "
