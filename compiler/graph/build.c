@@ -381,6 +381,18 @@ Graph *build_graph(Arena *a, const Spec *s)
     return g;
 }
 
+/* Of a weight, or of part e of several in one value. */
+static WeightName weight_name(const Graph *g, const Node *n, int64_t e)
+{
+    WeightName w = { .name = weight_part(g->arena, n, e),
+                     .layer = n->layer,
+                     .readers = n->readers,
+                     .rank = n->type.rank };
+    for (int i = 0; i < w.rank; i++)
+        w.dim[i] = n->type.dim[i].c;
+    return w;
+}
+
 bool names_fit(const Graph *g)
 {
     VEC(WeightName) weights = { 0 };
@@ -389,9 +401,7 @@ bool names_fit(const Graph *g)
         const Node *n = &g->nodes.at[i];
         if (n->op == OpWeight)
             for (int64_t e = 0; e == 0 || e < n->parts; e++)
-                vec_push(g->arena, &weights,
-                         ((WeightName){ weight_part(g->arena, n, e), n->layer,
-                                        n->readers }));
+                vec_push(g->arena, &weights, weight_name(g, n, e));
     }
     return spec_names_fit(g->arena, g->spec, weights.at, weights.n);
 }

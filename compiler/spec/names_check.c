@@ -179,6 +179,7 @@ static void check_rows(const WeightNames *m)
 /* ----------------------------------------------------------- elements --- */
 typedef struct { /* where a weight's elements are */
     const char *weight;
+    const WeightName *of;
     const SpecName *row; /* NULL: they have the weight's own name */
     FileTensor from;
 } Origin;
@@ -229,6 +230,30 @@ static void same_elements(const Origin *x, const Origin *y)
             "that are one are said by embedding.tie");
 }
 
+static const char *shape_text(Arena *a, const WeightName *w)
+{
+    const char *s = "[";
+    for (int i = 0; i < w->rank; i++)
+        s = arena_printf(a, "%s%s%lld", s, i ? ", " : "", (long long)w->dim[i]);
+    return arena_printf(a, "%s]", s);
+}
+
+static bool same_shape(const WeightName *x, const WeightName *y)
+{
+    return x->rank == y->rank
+        && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
+}
+
+/* All layers have one tensor, but not one shape. */
+static void other_shape(Arena *a, const Origin *x, const Origin *y)
+{
+    error_at(x->row->key, "'%s' would be '%s' and '%s', which is %s, not %s",
+             quote(x->from.name), quote(x->weight), quote(y->weight),
+             shape_text(a, y->of), shape_text(a, x->of));
+    note_at(nowhere, "layers of other sizes have tensors of their own: {i} in "
+                     "what is theirs");
+}
+
 static void check_origins(const WeightNames *m, const Origin *at, int n)
 {
     const SpecName *rows = m->spec->names.at;
@@ -237,11 +262,16 @@ static void check_origins(const WeightNames *m, const Origin *at, int n)
     for (int i = 1; i < n; i++) {
         const Origin *x = &at[i - 1], *y = &at[i];
         const SpecName *row = y->row ? y->row : x->row;
+        const bool shared = meant(x, y);
         if (strcmp(x->from.name, y->from.name) || told[row - rows]
-            || meant(x, y) || !overlap(&x->from, &y->from))
+            || (shared ? same_shape(x->of, y->of)
+                       : !overlap(&x->from, &y->from)))
             continue;
         told[row - rows] = true;
-        same_elements(x, y);
+        if (shared)
+            other_shape(m->arena, x, y);
+        else
+            same_elements(x, y);
     }
 }
 
@@ -251,7 +281,7 @@ static void check_elements(const WeightNames *m)
     VEC(Origin) all = { 0 };
 
     for (int i = 0; i < m->n; i++) {
-        Origin o = { .weight = m->weight[i].name };
+        Origin o = { .weight = m->weight[i].name, .of = &m->weight[i] };
         o.row = names_find(s, o.weight, SaysTensor, &(NameMatch){ 0 });
         if (spec_file_tensor(m->arena, s, o.weight, &o.from) && o.from.name)
             vec_push(m->arena, &all, o);
@@ -273,9 +303,10 @@ static WeightNames matrices_of(const WeightNames *all)
             vec_push(all->arena, &list, *w);
         if (w->readers & ReadByLookUp)
             vec_push(all->arena, &list,
-                     ((WeightName){ dtype_embedding, -1, 0 }));
+                     ((WeightName){ .name = dtype_embedding, .layer = -1 }));
         if (w->readers & ReadByLogits)
-            vec_push(all->arena, &list, ((WeightName){ dtype_logits, -1, 0 }));
+            vec_push(all->arena, &list,
+                     ((WeightName){ .name = dtype_logits, .layer = -1 }));
     }
     return (WeightNames){ all->arena, all->spec, list.at, list.n };
 }

@@ -439,6 +439,8 @@ typedef struct {
     const char *name; /* canonical, with .weight or .bias */
     int layer;        /* in its stack; -1: outside the layers */
     int readers;      /* of a matrix, by bits */
+    int rank;
+    int64_t dim[3];
 } WeightName;
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
 /* names_propose.c: rows of names on stderr, for a file whose names are not as

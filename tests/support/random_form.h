@@ -18,6 +18,7 @@ typedef struct {
     int64_t N[2], h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
     bool real, rms, qk, norm1, sourced;
     bool scoreless;    /* no layer attends */
+    bool shaped;       /* layers have weights of other shapes */
     int64_t rope;      /* latent attention's rope_dims; -1: it is none */
     bool one_vocab;    /* of an encoder-decoder */
     const char *head;  /* its type; NULL: not said */
@@ -523,7 +524,7 @@ static inline void form_names(RandomForm *f)
 
     if (!of || (*of && !f->norm1))
         of = *matrix ? TEXT(f, ".%s", matrix) : "";
-    if (one_in(f, 4))
+    if (one_in(f, 4) && !f->shaped)
         say(&f->r, "names", TEXT(f, "{\"%s.{i}%s\": one}", side, of));
 }
 

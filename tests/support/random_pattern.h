@@ -23,8 +23,10 @@ static inline const char *form_mix_row(RandomForm *f, Side side)
 static inline const char *form_row(RandomForm *f, Side side)
 {
     RandomSpec *r = &f->r;
+    const int64_t form = pick(r, f->scoreless ? 6 : 15);
 
-    switch (pick(r, f->scoreless ? 6 : 15)) {
+    f->shaped |= form == 4 || form == 5 || form == 11 || form == 12;
+    switch (form) {
     case 0:  return "{norm.eps: 0.001}";
     case 1:  return TEXT(f, "{bias: {ffn: %s}}", yes_no(r));
     case 2:  return "{ffn: none}";
