@@ -14,15 +14,15 @@
  *          54,720  FLOPs a token
  *
  * Tasks and their tilings (default):
- *     matmul    32x96 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
- *     matmul    32x32 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
- *     matmul    32x64 bias_relu       mr=6 nr=16 k=64 prefetch=2 panels=1
- *     matmul    64x32 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
- *     matmul    32x64 bias            mr=6 nr=16 k=64 prefetch=2 panels=1
- *     matmul    32x48                 mr=6 nr=16 k=64 prefetch=2 panels=1
- *     attention 16x16                 mr=6 nr=16 prefetch=2 queries=48 keys=64
- *     attention 16x16 causal_paged    mr=6 nr=16 prefetch=2 queries=48 keys=64
- *     attention 16x16 paged           mr=6 nr=16 prefetch=2 queries=48 keys=64
+ *     matmul    32x96 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x32 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x64 bias_relu       mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    64x32 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x64 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x48                 mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     attention 16x16                 mr=6 nr=16 prefetch=17 queries=48 keys=64
+ *     attention 16x16 causal_paged    mr=6 nr=16 prefetch=17 queries=48 keys=64
+ *     attention 16x16 paged           mr=6 nr=16 prefetch=17 queries=48 keys=64
  *     rows      32x32_32x64_64x32     rows=48
  *     rows      32x32_32x32           rows=48
  *     split     32x64x4 encode_decode work=1500000
@@ -1118,7 +1118,7 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
  * _prefetch: fetches the panels that follow, meanwhile. */
 static void tile_6x16_prefetch(const float *a, int64_t lda, const float *b,
                                int64_t k, float *c, int64_t ldc,
-                               const float *next)
+                               const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1135,7 +1135,7 @@ static void tile_6x16_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1174,7 +1174,8 @@ static void tile_6x16_prefetch(const float *a, int64_t lda, const float *b,
 
 static void tile_6x16_bias_prefetch(const float *a, int64_t lda, const float *b,
                                     int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next)
+                                    const float *bias, const float *next,
+                                    int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1191,7 +1192,7 @@ static void tile_6x16_bias_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1245,7 +1246,7 @@ static void tile_6x16_bias_prefetch(const float *a, int64_t lda, const float *b,
 static void tile_6x16_bias_relu_prefetch(const float *a, int64_t lda,
                                          const float *b, int64_t k, float *c,
                                          int64_t ldc, const float *bias,
-                                         const float *next)
+                                         const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1262,7 +1263,7 @@ static void tile_6x16_bias_relu_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1327,7 +1328,8 @@ static void tile_6x16_bias_relu_prefetch(const float *a, int64_t lda,
 
 static void tile_6x16_accumulate_prefetch(const float *a, int64_t lda,
                                           const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next)
+                                          int64_t ldc, const float *next,
+                                          int64_t ahead)
 {
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
@@ -1344,7 +1346,7 @@ static void tile_6x16_accumulate_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1383,7 +1385,7 @@ static void tile_6x16_accumulate_prefetch(const float *a, int64_t lda,
 
 static void tile_5x16_prefetch(const float *a, int64_t lda, const float *b,
                                int64_t k, float *c, int64_t ldc,
-                               const float *next)
+                               const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1398,7 +1400,7 @@ static void tile_5x16_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1432,7 +1434,8 @@ static void tile_5x16_prefetch(const float *a, int64_t lda, const float *b,
 
 static void tile_5x16_bias_prefetch(const float *a, int64_t lda, const float *b,
                                     int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next)
+                                    const float *bias, const float *next,
+                                    int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1447,7 +1450,7 @@ static void tile_5x16_bias_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1494,7 +1497,7 @@ static void tile_5x16_bias_prefetch(const float *a, int64_t lda, const float *b,
 static void tile_5x16_bias_relu_prefetch(const float *a, int64_t lda,
                                          const float *b, int64_t k, float *c,
                                          int64_t ldc, const float *bias,
-                                         const float *next)
+                                         const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1509,7 +1512,7 @@ static void tile_5x16_bias_relu_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1565,7 +1568,8 @@ static void tile_5x16_bias_relu_prefetch(const float *a, int64_t lda,
 
 static void tile_5x16_accumulate_prefetch(const float *a, int64_t lda,
                                           const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next)
+                                          int64_t ldc, const float *next,
+                                          int64_t ahead)
 {
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
@@ -1580,7 +1584,7 @@ static void tile_5x16_accumulate_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1614,7 +1618,7 @@ static void tile_5x16_accumulate_prefetch(const float *a, int64_t lda,
 
 static void tile_4x16_prefetch(const float *a, int64_t lda, const float *b,
                                int64_t k, float *c, int64_t ldc,
-                               const float *next)
+                               const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1627,7 +1631,7 @@ static void tile_4x16_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1656,7 +1660,8 @@ static void tile_4x16_prefetch(const float *a, int64_t lda, const float *b,
 
 static void tile_4x16_bias_prefetch(const float *a, int64_t lda, const float *b,
                                     int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next)
+                                    const float *bias, const float *next,
+                                    int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1669,7 +1674,7 @@ static void tile_4x16_bias_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1709,7 +1714,7 @@ static void tile_4x16_bias_prefetch(const float *a, int64_t lda, const float *b,
 static void tile_4x16_bias_relu_prefetch(const float *a, int64_t lda,
                                          const float *b, int64_t k, float *c,
                                          int64_t ldc, const float *bias,
-                                         const float *next)
+                                         const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1722,7 +1727,7 @@ static void tile_4x16_bias_relu_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1769,7 +1774,8 @@ static void tile_4x16_bias_relu_prefetch(const float *a, int64_t lda,
 
 static void tile_4x16_accumulate_prefetch(const float *a, int64_t lda,
                                           const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next)
+                                          int64_t ldc, const float *next,
+                                          int64_t ahead)
 {
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
@@ -1782,7 +1788,7 @@ static void tile_4x16_accumulate_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1811,7 +1817,7 @@ static void tile_4x16_accumulate_prefetch(const float *a, int64_t lda,
 
 static void tile_3x16_prefetch(const float *a, int64_t lda, const float *b,
                                int64_t k, float *c, int64_t ldc,
-                               const float *next)
+                               const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1822,7 +1828,7 @@ static void tile_3x16_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1846,7 +1852,8 @@ static void tile_3x16_prefetch(const float *a, int64_t lda, const float *b,
 
 static void tile_3x16_bias_prefetch(const float *a, int64_t lda, const float *b,
                                     int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next)
+                                    const float *bias, const float *next,
+                                    int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1857,7 +1864,7 @@ static void tile_3x16_bias_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1890,7 +1897,7 @@ static void tile_3x16_bias_prefetch(const float *a, int64_t lda, const float *b,
 static void tile_3x16_bias_relu_prefetch(const float *a, int64_t lda,
                                          const float *b, int64_t k, float *c,
                                          int64_t ldc, const float *bias,
-                                         const float *next)
+                                         const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1901,7 +1908,7 @@ static void tile_3x16_bias_relu_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1939,7 +1946,8 @@ static void tile_3x16_bias_relu_prefetch(const float *a, int64_t lda,
 
 static void tile_3x16_accumulate_prefetch(const float *a, int64_t lda,
                                           const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next)
+                                          int64_t ldc, const float *next,
+                                          int64_t ahead)
 {
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
@@ -1950,7 +1958,7 @@ static void tile_3x16_accumulate_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -1974,7 +1982,7 @@ static void tile_3x16_accumulate_prefetch(const float *a, int64_t lda,
 
 static void tile_2x16_prefetch(const float *a, int64_t lda, const float *b,
                                int64_t k, float *c, int64_t ldc,
-                               const float *next)
+                               const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -1983,7 +1991,7 @@ static void tile_2x16_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2002,7 +2010,8 @@ static void tile_2x16_prefetch(const float *a, int64_t lda, const float *b,
 
 static void tile_2x16_bias_prefetch(const float *a, int64_t lda, const float *b,
                                     int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next)
+                                    const float *bias, const float *next,
+                                    int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -2011,7 +2020,7 @@ static void tile_2x16_bias_prefetch(const float *a, int64_t lda, const float *b,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2037,7 +2046,7 @@ static void tile_2x16_bias_prefetch(const float *a, int64_t lda, const float *b,
 static void tile_2x16_bias_relu_prefetch(const float *a, int64_t lda,
                                          const float *b, int64_t k, float *c,
                                          int64_t ldc, const float *bias,
-                                         const float *next)
+                                         const float *next, int64_t ahead)
 {
     v acc0_0 = v_splat(0.0f);
     v acc0_1 = v_splat(0.0f);
@@ -2046,7 +2055,7 @@ static void tile_2x16_bias_relu_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2075,7 +2084,8 @@ static void tile_2x16_bias_relu_prefetch(const float *a, int64_t lda,
 
 static void tile_2x16_accumulate_prefetch(const float *a, int64_t lda,
                                           const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next)
+                                          int64_t ldc, const float *next,
+                                          int64_t ahead)
 {
     v acc0_0 = v_load(c);
     v acc0_1 = v_load(c + 8);
@@ -2084,7 +2094,7 @@ static void tile_2x16_accumulate_prefetch(const float *a, int64_t lda,
     ROLLED
     for (int64_t i = 0; i < k; i++) {
         v_prefetch(next);
-        next += 16;
+        next += ahead;
         const v b0 = v_load_aligned(b);
         const v b1 = v_load_aligned(b + 8);
         v x = v_splat(a[i]);
@@ -2210,36 +2220,40 @@ static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
                          int64_t ldc, const float *bias, const float *next)
 {
     (void)ldb;
-        const int64_t tiles = (rows + 5) / 6;
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
 
-        for (int64_t t = 0; t < tiles; t++) {
-            const int64_t i = rows * t / tiles;
-            const int64_t mr = rows * (t + 1) / tiles - i;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
 
+        if (t < share)
+            soon = next + 16 * k * t / share;
         if (mr == 6) {
             tile_6x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, next);
+                                    bias, soon, ahead);
         }
         if (mr == 5) {
             tile_5x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, next);
+                                    bias, soon, ahead);
         }
         if (mr == 4) {
             tile_4x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, next);
+                                    bias, soon, ahead);
         }
         if (mr == 3) {
             tile_3x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, next);
+                                    bias, soon, ahead);
         }
         if (mr == 2) {
             tile_2x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, next);
+                                    bias, soon, ahead);
         }
         if (mr == 1) {
             tile_1x16_bias(a + i * lda, b, k, c + i * ldc, bias);
         }
-        next = b;
     }
 }
 
@@ -2272,31 +2286,40 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
                     const float *next)
 {
     (void)ldb;
-        const int64_t tiles = (rows + 5) / 6;
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
 
-        for (int64_t t = 0; t < tiles; t++) {
-            const int64_t i = rows * t / tiles;
-            const int64_t mr = rows * (t + 1) / tiles - i;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
 
+        if (t < share)
+            soon = next + 16 * k * t / share;
         if (mr == 6) {
-            tile_6x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
+            tile_6x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
+                               ahead);
         }
         if (mr == 5) {
-            tile_5x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
+            tile_5x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
+                               ahead);
         }
         if (mr == 4) {
-            tile_4x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
+            tile_4x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
+                               ahead);
         }
         if (mr == 3) {
-            tile_3x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
+            tile_3x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
+                               ahead);
         }
         if (mr == 2) {
-            tile_2x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, next);
+            tile_2x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
+                               ahead);
         }
         if (mr == 1) {
             tile_1x16(a + i * lda, b, k, c + i * ldc);
         }
-        next = b;
     }
 }
 
@@ -2321,36 +2344,40 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
                                int64_t ldc, const float *next)
 {
     (void)ldb;
-        const int64_t tiles = (rows + 5) / 6;
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
 
-        for (int64_t t = 0; t < tiles; t++) {
-            const int64_t i = rows * t / tiles;
-            const int64_t mr = rows * (t + 1) / tiles - i;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
 
+        if (t < share)
+            soon = next + 16 * k * t / share;
         if (mr == 6) {
             tile_6x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, next);
+                                          ldc, soon, ahead);
         }
         if (mr == 5) {
             tile_5x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, next);
+                                          ldc, soon, ahead);
         }
         if (mr == 4) {
             tile_4x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, next);
+                                          ldc, soon, ahead);
         }
         if (mr == 3) {
             tile_3x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, next);
+                                          ldc, soon, ahead);
         }
         if (mr == 2) {
             tile_2x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, next);
+                                          ldc, soon, ahead);
         }
         if (mr == 1) {
             tile_1x16_accumulate(a + i * lda, b, k, c + i * ldc);
         }
-        next = b;
     }
 }
 
@@ -2418,36 +2445,40 @@ static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
                               int64_t ldc, const float *bias, const float *next)
 {
     (void)ldb;
-        const int64_t tiles = (rows + 5) / 6;
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
 
-        for (int64_t t = 0; t < tiles; t++) {
-            const int64_t i = rows * t / tiles;
-            const int64_t mr = rows * (t + 1) / tiles - i;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
 
+        if (t < share)
+            soon = next + 16 * k * t / share;
         if (mr == 6) {
             tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, next);
+                                         ldc, bias, soon, ahead);
         }
         if (mr == 5) {
             tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, next);
+                                         ldc, bias, soon, ahead);
         }
         if (mr == 4) {
             tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, next);
+                                         ldc, bias, soon, ahead);
         }
         if (mr == 3) {
             tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, next);
+                                         ldc, bias, soon, ahead);
         }
         if (mr == 2) {
             tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, next);
+                                         ldc, bias, soon, ahead);
         }
         if (mr == 1) {
             tile_1x16_bias_relu(a + i * lda, b, k, c + i * ldc, bias);
         }
-        next = b;
     }
 }
 

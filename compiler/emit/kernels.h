@@ -40,6 +40,11 @@ typedef struct {
  *                                              that is read soon, and, where
  *                                              nr > 16, the one at + ldb;
  *                                              else any
+ *            int64_t ahead,                    EpPrefetch, EpAny: of T, what
+ *                                              `next` goes on by with each line
+ *                                              of b: line_numbers() where one
+ *                                              tile prefetches these panels,
+ *                                              less where several do
  *            int64_t ldp,                      EpAny: panels of C, bias and
  *                                              residual are so far apart; 16
  *                                              elsewhere
@@ -74,6 +79,7 @@ typedef enum {
     TileLdr,
     TileAct,
     TileNext,
+    TileAhead,
     TileLdp,
     TileWaiting,
     TileParameters
@@ -85,8 +91,11 @@ const char *tile_arguments(Arena *a, TileKey k,
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
 const char *tile_suffix(Arena *a, TileKey k); /* _bias_relu */
 const char *number_type(Dtype d);             /* "float", "int8_t" */
-const char *rows_type(Arithmetic a);          /* of A: "float", "uint8_t" */
-bool tile_prefetches(TileKey k);              /* uses `next` */
+/* In number_type(), from a line of a panel to the next, 32 bytes of bf16; of
+ * int4 one line in eight or sixteen is of steps. */
+int line_numbers(Dtype d);
+const char *rows_type(Arithmetic a); /* of A: "float", "uint8_t" */
+bool tile_prefetches(TileKey k);     /* uses `next` */
 void emit_tile(Emit *e, TileKey k, bool is_static);
 /* Where kernels/products.c has prebuilt tiles of these. */
 enum {

@@ -49,7 +49,8 @@ bool tile_has(TileKey k, TileParameter p)
     case TileResidual: return any || k.epilogue & EpResidual;
     case TileLdr:      return any || (!row && k.epilogue & EpResidual);
     case TileAct:      return any;
-    case TileNext:     return tile_prefetches(k);
+    case TileNext:
+    case TileAhead:    return tile_prefetches(k);
     case TileLdp:      return any;
     default:           return true;
     }
@@ -124,9 +125,7 @@ const char *tile_prefetch(TileKey k)
                                                           : "v_prefetch";
 }
 
-/* In number_type(), from a line to the next: of int4 one in eight or sixteen is
- * of steps.                                                                 */
-static int prefetched_step(Dtype d)
+int line_numbers(Dtype d)
 {
     if (dtype_shared(d))
         return 64 + 256 / (int)dtype_shared(d);
@@ -145,8 +144,7 @@ void put_prefetch(Emit *e, TileKey k)
         put(e, "$prefetch($line);\n");
         emit_reset(e, mark);
     }
-    let(e, "ahead", "%d", prefetched_step(k.dtype));
-    put(e, "next += $ahead;\n");
+    put(e, "next += ahead;\n");
 }
 
 void let_act(Emit *e, TileKey k)

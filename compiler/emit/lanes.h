@@ -12,7 +12,8 @@ void let_lane(Emit *e, TileKey k, int i, int j);
 /* One block of text for each accumulator of row i; nothing bound stays bound.
  */
 void put_lanes(Emit *e, TileKey k, int i, const char *block);
-/* Prefetches lines at `next`, which goes on to those behind. */
+/* Prefetches lines at `next`, which goes on by `ahead`: to the lines behind
+ * these, or some steps later where tiles share them.                        */
 void put_prefetch(Emit *e, TileKey k);
 /* The kernel that does: into L1, where few rows of int4 go on to it soon. */
 const char *tile_prefetch(TileKey k);

@@ -36,11 +36,11 @@ static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
 }
 
 /* "_prefetch3" where other than the usual number of tiles prefetch panels. */
-static const char *prefetch_suffix(Gen *g, int nr, int tiles)
+static const char *prefetch_suffix(Gen *g, const Tiling *t)
 {
-    return tiles + 1 == usual_prefetch(nr)
+    return t->prefetch == UsualPrefetch
              ? ""
-             : arena_printf(g->a, "_prefetch%d", tiles);
+             : arena_printf(g->a, "_prefetch%d", t->prefetch - 1);
 }
 
 const char *panels_suffix(Gen *g, const Tiling *t)
@@ -48,7 +48,7 @@ const char *panels_suffix(Gen *g, const Tiling *t)
     return !others(g, On(TaskAttention), t, false)
              ? ""
              : arena_printf(g->a, "_%dx%d%s", t->mr, t->nr,
-                            prefetch_suffix(g, t->nr, t->prefetch - 1));
+                            prefetch_suffix(g, t));
 }
 
 const char *next_panels(Gen *g, const Tiling *t, const char *next)
@@ -100,9 +100,10 @@ static Epilogue of_rows(int mr, Epilogue ep)
     return ep;
 }
 
-/* The call of the tile for `mr` rows from row `i`, which prefetches `next`. */
+/* The call of the tile for `mr` rows from row `i`, which prefetches `next` by
+ * steps of `ahead`. */
 static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
-                        const char *next)
+                        const char *next, const char *ahead)
 {
     const bool residual = ep.parts & EpResidual;
     const char *row = length_c(g, i);
@@ -121,19 +122,27 @@ static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
                           : arena_printf(g->a, "r + %s * ldr", row),
         residual ? "ldr" : "0",
         arena_printf(g->a, "%d", ep.act),
-        ep.parts & EpPrefetch ? next : "b",
+        next,
+        ahead,
         "16",
     };
     put_tile(g, mr, nr, ep, text);
 }
 
-static void put_row_tile(Gen *g, int mr, int nr, Epilogue ep)
+/* From a line to the next. */
+static const char *line_text(Gen *g, Epilogue ep)
+{
+    return arena_printf(g->a, "%d", line_numbers(ep.dtype));
+}
+
+static void put_row_tile(Gen *g, const Tiling *t, int mr, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     let(e, "mr", "%d", mr);
     put(e, "if (mr == $mr) {\n");
-    put_tile_at(g, mr, nr, ep, length_text("i"), "next");
+    put_tile_at(g, mr, nr, ep, length_text("i"), "soon",
+                t->prefetch == 2 ? line_text(g, ep) : "ahead");
     put(e, "}\n");
     emit_reset(e, mark);
 }
@@ -156,25 +165,58 @@ static void rows_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep)
         "");
 }
 
-/* The first `tiles` tiles each prefetch two of the panels that are next (one,
- * where a tile has one); others for what they read themselves.              */
-static void put_next(Emit *e, int nr, int tiles)
+/* ---- what is next ----
+ *
+ * Tiles share the prefetch of the panels that are next, so that these come as
+ * evenly as others are worked on. A tile has two of them in hand, or one where
+ * there is no other: of four, odd tiles have the last two.                   */
+
+static int panel_pairs(int nr)
 {
-    const int mark = emit_mark(e);
-    if (tiles == 2)
-        let(e, "which", "t == 0");
-    else
-        let(e, "which", "t < %d", tiles - 1);
-    let(e, "step", nr > ATTN_PANEL ? "2 * ldb" : "ldb");
-    put(e, tiles > 1 ? "next = $which ? next + $step : b;\n" : "next = b;\n");
-    emit_reset(e, mark);
+    return nr > 2 * ATTN_PANEL ? 2 : 1;
 }
 
-/* What remains of the columns has fewer panels that can be prefetched. */
-static int tiles_that_prefetch(const Tiling *t, int nr)
+/* Of a panel of sums of k. */
+static const char *panel_numbers(Epilogue ep)
 {
-    const int usual = usual_prefetch(nr) - 1, tiles = t->prefetch - 1;
-    return nr < t->nr && tiles > usual ? usual : tiles;
+    return dtype_is_integer(ep.dtype) ? "ldb" : "16 * k";
+}
+
+/* The number of tiles that share two panels: $share, where that is not one. */
+static void put_share(Emit *e, const Tiling *t, int nr)
+{
+    let(e, "most", "%d", t->prefetch - 1);
+    if (t->prefetch == 2)
+        return;
+    put(e,
+        panel_pairs(nr) > 1
+            ? "const int64_t share = tiles < 4 ? 1 : min(tiles / 2, $most);\n"
+            : "const int64_t share = min(tiles, $most);\n");
+}
+
+/* What tile t prefetches, by which steps: behind what others do. */
+static void put_soon(Gen *g, const Tiling *t, int nr, Epilogue ep)
+{
+    Emit *e = g->shapes;
+    const bool pairs = panel_pairs(nr) > 1, one = t->prefetch == 2;
+    const char *tile = pairs ? "t / 2" : "t";
+    let(e, "number", "%s", number_type(ep.dtype));
+    let(e, "round", "%d", line_numbers(ep.dtype) - 1);
+    let(e, "tile", "%s", tile);
+    let(e, "share", one ? "1" : "share");
+    let(e, "pair", "%s", pairs ? " + t % 2 * 2 * ldb" : "");
+    let(e, "part", "%s",
+        one ? ""
+            : arena_printf(g->a,
+                           pairs ? " + %s * (%s) / share"
+                                 : " + %s * %s / share",
+                           panel_numbers(ep), tile));
+    if (!one)
+        put(e, "const int64_t ahead = (share + $round) / share;\n");
+    put(e, "const $number *soon = b;\n"
+           "\n"
+           "if ($tile < $share)\n"
+           "    soon = next$pair$part;\n");
 }
 
 /* Of `least` rows or more, as many in each tile as can be. */
@@ -186,37 +228,62 @@ static int lowest_tile(int least, int mr)
 
 /* Tiles of any number of rows. */
 static void put_any_rows(Gen *g, const Tiling *t, int lowest, int nr,
-                         Epilogue ep, int prefetch)
+                         Epilogue ep, bool prefetch)
 {
     Emit *e = g->shapes;
-    put(e, "    const int64_t tiles = (rows + $less) / $mr;\n"
-           "\n"
-           "    for (int64_t t = 0; t < tiles; t++) {\n"
-           "        const int64_t i = rows * t / tiles;\n"
-           "        const int64_t mr = rows * (t + 1) / tiles - i;\n"
-           "\n");
-    for (int rows = t->mr; rows >= lowest; rows--)
-        put_row_tile(g, rows, nr, ep);
+    put(e, "const int64_t tiles = (rows + $less) / $mr;\n");
     if (prefetch)
-        put_next(e, nr, prefetch);
+        put_share(e, t, nr);
+    put(e, "\n"
+           "for (int64_t t = 0; t < tiles; t++) {\n"
+           "    const int64_t i = rows * t / tiles;\n"
+           "    const int64_t mr = rows * (t + 1) / tiles - i;\n");
+    if (prefetch)
+        put_soon(g, t, nr, ep);
+    else
+        put(e, "\n");
+    for (int rows = t->mr; rows >= lowest; rows--)
+        put_row_tile(g, t, rows, nr, ep);
     put(e, "}\n");
 }
 
-/* Of a known number: the high ones first. The first `prefetch` of them fetch
- * panels at `next`.                                                         */
+/* What the `tile`th of known ones prefetches. */
+static const char *fixed_soon(Gen *g, int64_t tile, int64_t share, int nr,
+                              Epilogue ep)
+{
+    const int pairs = panel_pairs(nr);
+    const long long part = tile / pairs;
+    if (part >= share)
+        return "b";
+    return arena_printf(g->a, "next%s%s", tile % pairs ? " + 2 * ldb" : "",
+                        part ? arena_printf(g->a, " + %s * %lld / %lld",
+                                            panel_numbers(ep), part,
+                                            (long long)share)
+                             : "");
+}
+
+enum { MostListed = 8 }; /* calls, before there are loops */
+
+/* Of a known number: the high ones first. */
 static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
-                           Epilogue ep, int prefetch)
+                           Epilogue ep, bool prefetch)
 {
     Emit *e = g->shapes;
     const int64_t tiles = (rows + t->mr - 1) / t->mr, low = rows / tiles;
-    const int64_t high = rows % tiles, listed = tiles > 8 ? prefetch : tiles;
-    const char *step = nr > ATTN_PANEL ? "2 * ldb" : "ldb";
+    const int64_t high = rows % tiles, pairs = panel_pairs(nr);
+    const int64_t some = tiles < MostListed ? tiles : MostListed;
+    const int64_t all = some > pairs ? some / pairs : 1, most = t->prefetch - 1;
+    const int64_t share = !prefetch ? 0 : all < most ? all : most;
+    const int64_t listed = tiles > MostListed ? share * pairs : tiles;
+    const int line = line_numbers(ep.dtype);
+    const char *ahead = share < 2 ? line_text(g, ep)
+                                  : arena_printf(g->a, "%lld",
+                                                 (long long)((line + share - 1)
+                                                             / share));
     int64_t i = 0;
     for (int64_t k = 0; k < listed; i += low + (k < high), k++)
         put_tile_at(g, (int)(low + (k < high)), nr, ep, length_of(i),
-                    k >= prefetch ? "b"
-                    : k == 0      ? "next"
-                                  : arena_printf(g->a, "next + %s", step));
+                    fixed_soon(g, k, share, nr, ep), ahead);
     for (int more = 1; more >= 0; more--) { /* the others are loops */
         const int64_t end = more ? high * (low + 1) : rows;
         if (i >= end)
@@ -225,7 +292,7 @@ static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
         let(e, "end", "%lld", (long long)end);
         let(e, "mr", "%lld", (long long)(low + more));
         put(e, "for (int64_t i = $i; i < $end; i += $mr) {\n");
-        put_tile_at(g, (int)(low + more), nr, ep, length_text("i"), "b");
+        put_tile_at(g, (int)(low + more), nr, ep, length_text("i"), "b", ahead);
         put(e, "}\n");
         i = end;
     }
@@ -237,18 +304,20 @@ static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
                               int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
-    const int prefetch = tiles_that_prefetch(t, nr);
+    const bool prefetch = t->prefetch > 1;
     const bool told = rows > 0 || lowest > 1;
-    const char *name = arena_printf(
-        g->a, "rows%s_%s%s%d%s%s",
-        rows ? arena_printf(g->a, "%lld", (long long)rows) : "",
-        lowest > 1 ? arena_printf(g->a, "%d_to_", lowest) : "",
-        told || others(g, OnProducts, t, true)
-            ? arena_printf(g->a, "%dx", t->mr)
-            : "",
-        nr, epilogue_suffix(g->a, ep), prefetch_suffix(g, nr, prefetch));
+    const char *name =
+        arena_printf(g->a, "rows%s_%s%s%d%s%s",
+                     rows ? arena_printf(g->a, "%lld", (long long)rows) : "",
+                     lowest > 1 ? arena_printf(g->a, "%d_to_", lowest) : "",
+                     told || others(g, OnProducts, t, true)
+                         ? arena_printf(g->a, "%dx", t->mr)
+                         : "",
+                     nr, epilogue_suffix(g->a, ep), prefetch_suffix(g, t));
     if (!first_time(g, name))
         return name;
+    if (!rows && t->prefetch > 2)
+        need_min(g);
     const int mark = emit_mark(e);
     ep.parts |= prefetch ? EpPrefetch : 0;
     let(e, "mr", "%d", t->mr);
@@ -262,16 +331,17 @@ static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
     put(e, "{\n");
     const TileKey highest = tile_key(g, t->mr, nr, of_rows(t->mr, ep));
     const bool next = prefetch && tile_has(highest, TileNext);
-    put_unused(g, tile_has(highest, TileLdb) || (next && prefetch > 1), "ldb");
+    const bool far = next && t->prefetch > 2 && dtype_is_integer(ep.dtype);
+    put_unused(g, tile_has(highest, TileLdb) || far, "ldb");
     put_unused(g, next || !prefetch, "next");
     if (rows) {
         put_unused(g, rows > 1 || tile_has(highest, TileLda), "lda");
         put_unused(g, rows > 1 || tile_has(highest, TileLdc), "ldc");
         if (ep.parts & EpResidual)
             put_unused(g, rows > 1 || tile_has(highest, TileLdr), "ldr");
-        put_fixed_rows(g, rows, t, nr, ep, next ? prefetch : 0);
+        put_fixed_rows(g, rows, t, nr, ep, next);
     } else {
-        put_any_rows(g, t, lowest, nr, ep, next ? prefetch : 0);
+        put_any_rows(g, t, lowest, nr, ep, next);
     }
     put(e, "}\n\n");
     emit_reset(e, mark);

@@ -30,6 +30,7 @@ void put_shape(Gen *g, const Shape *s)
     let(e, "column", "%lld", (long long)s->column);
     let(e, "mr", "%d", s->tiles->mr);
     let(e, "nr", "%d", s->tiles->nr);
+    let(e, "line", "%d", line_numbers(dtype));
     let(e, "fetch", "%d", s->tiles->prefetch - 1);
     let(e, "step", "%lld", (long long)s->step);
     let(e, "rows", "%d", s->rows);
@@ -42,7 +43,7 @@ void put_shape(Gen *g, const Shape *s)
     put(e, "static const struct shape s = {\n"
            "    .kind = $kind, .x_bytes = $x_bytes, .bytes = $bytes,\n"
            "    .k = $k, .column = $column,\n"
-           "    .mr = $mr, .nr = $nr, .fetch = $fetch,\n"
+           "    .mr = $mr, .nr = $nr, .line = $line, .fetch = $fetch,\n"
            "    .step = $step, .rows = $rows, .columns = $columns,\n"
            "    .small_m = $small_m, .streams = $streams,\n"
            "    .small_m_fetch = $small_m_fetch,\n"

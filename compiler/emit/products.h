@@ -61,8 +61,8 @@ void put_prebuilt_product(Gen *g, const Shape *s);
 /* ------------------------------------------------------------ panels.c --- */
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
 /* All rows against nr columns: tiles whose heights differ by one at most, for a
- * low one reads the panels as long as a high one does. The first of them
- * prefetch panels that are read soon. There are `least` rows or more, so none
+ * low one reads the panels as long as a high one does. They share the prefetch
+ * of panels that are read soon. There are `least` rows or more, so none
  * of the lowest tiles. */
 const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep);
 /* The same of as many rows as are known. */

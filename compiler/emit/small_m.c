@@ -70,11 +70,12 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
     const bool scalar = g->p->target.width == 1;
     put_unused(g, t->small_m > 2 || scalar, "lda");
     put_unused(g, nr > 16 || scalar, "ldb");
+    const char *line = arena_printf(g->a, "%d", line_numbers(of.dtype));
     for (int mr = 1; mr < t->small_m; mr++) {
         const char *next = prefetched(g, of.dtype, mr);
         const char *const text[TileParameters] = {
             "a", "lda", "b", "ldb", "k",  "c",  arena_printf(g->a, "%d", nr),
-            "0", "0",   "0", "0",   next, "16",
+            "0", "0",   "0", "0",   next, line, "16",
         };
         let(e, "mr", "%d", mr);
         put(e, "if (rows == $mr) {\n");
@@ -202,6 +203,7 @@ void put_fixed_small_m(Gen *g, const Tiling *t, const Product *p)
         "0",
         "0",
         fixed_next(g, next, b, p),
+        arena_printf(g->a, "%d", line_numbers(p->ep.dtype)),
         "16",
     };
     let(e, "floats", "%d", rows * nr);

@@ -23,6 +23,7 @@ static void put_signature(Emit *e, TileKey k, const char *head)
         "int64_t ldr",
         "int64_t act",
         arena_printf(a, "const %s *next%s", k.prebuilt ? "void" : number, of),
+        "int64_t ahead",
         "int64_t ldp",
         "const struct waiting *w",
     };

@@ -34,6 +34,7 @@ static void put_part(Emit *e, TileKey part)
         "ldr",
         "act",
         "next + j / 16 * ldb",
+        "ahead",
         "ldp",
     };
     Arena *a = emit_arena(e);

@@ -25,6 +25,20 @@ typedef struct {
     const char *a, *lda, *b, *c, *w;
 } Beside;
 
+/* Of whole tiles of a block of queries, how many prefetch two of a page's four
+ * panels: as panels.c has it, where blocks are full. */
+static int tiles_share(const Tiling *t)
+{
+    const int all = t->queries / t->mr / 2, most = t->prefetch - 1;
+    return all < most ? all : most;
+}
+
+static int tiles_ahead(const Tiling *t)
+{
+    const int share = tiles_share(t);
+    return share > 1 ? (ATTN_PANEL + share - 1) / share : ATTN_PANEL;
+}
+
 static void put_tile_beside(Gen *g, const Tiling *t, const Beside *p, int nr,
                             int64_t at)
 {
@@ -45,6 +59,7 @@ static void put_tile_beside(Gen *g, const Tiling *t, const Beside *p, int nr,
         "0",
         "0",
         arena_printf(g->a, "%s->next%s", p->w, far),
+        arena_printf(g->a, "%d", tiles_ahead(t)),
         "16",
         p->w,
     };
@@ -62,11 +77,11 @@ static void put_beside(Gen *g, const Tiling *t, const Beside *p)
         put_call(g->shapes, use_kernel(g->kernels, "panels_waiting"),
                  arena_printf(g->a,
                               "&s, %d, %d, %s, %s, %s, %lld, %lld, %lld, %s, "
-                              "%lld, %s->next, %s",
+                              "%lld, %s->next, %d, %s",
                               p->parts & EpRescale ? 1 : 0, t->mr, p->a, p->lda,
                               p->b, (long long)p->panel, (long long)p->k,
                               (long long)p->panels, p->c, (long long)p->ldc,
-                              p->w, p->w),
+                              p->w, tiles_ahead(t), p->w),
                  ";");
         return;
     }
@@ -165,17 +180,21 @@ void put_waiting_end(Gen *g, const Attention *a)
                    "$add(wait + turn);\n");
 }
 
-/* Of a part of a page: two panels a tile as long as there are any, then what
- * the tile itself reads.                                                    */
+/* Of a part of a page: its share of two panels, then what the tile itself
+ * reads.                                                                    */
 static void let_next(Gen *g, const Attention *a, const char *hole,
                      const char *part, const char *own, int64_t panel)
 {
-    const int tiles = a->t->prefetch - 1;
-    if (tiles == 0)
+    const int share = tiles_share(a->t), mr = a->t->mr;
+    if (share == 0)
         let(g->shapes, hole, "%s", own);
     else
-        let(g->shapes, hole, "j < %d ? %s + j / %d * %lld : %s",
-            tiles * a->t->mr, part, a->t->mr, (long long)(2 * panel), own);
+        let(g->shapes, hole, "j < %d ? %s + j / %d %% 2 * %lld%s : %s",
+            2 * share * mr, part, mr, (long long)(2 * panel),
+            share == 1 ? ""
+                       : arena_printf(g->a, " + j / %d * %lld", 2 * mr,
+                                      (long long)(panel / share)),
+            own);
 }
 
 void put_waiting_scores(Gen *g, const Attention *a)

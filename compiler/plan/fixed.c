@@ -208,7 +208,7 @@ Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n)
     best_tile(&p->target, &of, &by.mr, &by.nr);
     const int64_t tiles = (rows + by.mr - 1) / by.mr;
     by.mr = (int32_t)((rows + tiles - 1) / tiles);
-    by.prefetch = usual_prefetch(by.nr);
+    by.prefetch = UsualPrefetch;
     return by;
 }
 

@@ -10,8 +10,9 @@ KNOB(nr, OnProducts, ATTN_PANEL, 4 * ATTN_PANEL, ATTN_PANEL,
      "columns of a register tile")
 KNOB(k, On(TaskMatmul), 64, 65536, 64,
      "elements of a sum that many columns work through before the next")
-KNOB(prefetch, OnProducts, 1, 5, 1,
-     "1, and the tiles that each prefetch two panels of the next columns")
+KNOB(prefetch, OnProducts, 1, 17, 1,
+     "1, and the tiles that share the prefetch of two panels of the next "
+     "columns, at most")
 KNOB(panels, On(TaskMatmul), 1, 64, 1,
      "panels of 16 columns that a thread takes, or multiples of them")
 KNOB(queries, On(TaskAttention), 1, 128, 1,

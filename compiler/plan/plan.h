@@ -303,7 +303,7 @@ int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
  */
 Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k,
                       Tiling by);
-int32_t usual_prefetch(int nr);                      /* Tiling.prefetch */
+enum { UsualPrefetch = 17 };                         /* Tiling.prefetch */
 int plan_mask(const Plan *p, const MaskSpec *m);     /* of a file: 1, 2 .. */
 int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
 

@@ -135,11 +135,6 @@ static TaskKey split_key(const Plan *p)
 
 /* ---- tilings ---- */
 
-int32_t usual_prefetch(int nr)
-{
-    return nr > 2 * ATTN_PANEL ? 3 : 2;
-}
-
 static void settle(int32_t *knob, int64_t usual)
 {
     if (*knob == 0)
@@ -215,7 +210,7 @@ Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k, Tiling by)
     case TaskAttention:
         settle(&by.mr, !tall ? m->mr : key->few ? m->few_mr : m->tall_mr);
         settle(&by.nr, !tall ? m->nr : key->few ? m->few_nr : m->tall_nr);
-        settle(&by.prefetch, usual_prefetch(by.nr));
+        settle(&by.prefetch, UsualPrefetch);
         break;
     case TaskSmallM: settle(&by.streams, m->small_m_nr / ATTN_PANEL); break;
     case TaskRows:   settle(&by.rows, m->row_block); break;
@@ -294,7 +289,7 @@ Tiling plan_tile(const Plan *p)
 {
     return (Tiling){ .mr = p->target.mr,
                      .nr = p->target.nr,
-                     .prefetch = usual_prefetch(p->target.nr) };
+                     .prefetch = UsualPrefetch };
 }
 
 /* ---- the list ---- */

@@ -166,14 +166,13 @@ static void say_prefetch(Why *w)
     const double bytes = (double)w->k * whole16(w->n) * w->size;
     const Level in = machine_level(w->m, bytes);
     if (w->by.prefetch > 1)
-        say(w,
-            "%s of weights lie in %s, so %s prefetches two panels of the "
-            "next columns",
+        say(w, "%s of weights lie in %s, so %s of the next columns",
             bytes_text(w, bytes), level_name[in],
             w->by.prefetch == 2
-                ? "the first tile"
-                : arena_printf(w->a, "each of the first %d tiles",
-                               w->by.prefetch - 1));
+                ? "one tile prefetches two panels"
+                : arena_printf(
+                      w->a, "up to %d tiles share the prefetch of two panels",
+                      w->by.prefetch - 1));
     else if (w->by.prefetch == 1)
         say(w, "%s of weights lie in %s, and nothing is prefetched",
             bytes_text(w, bytes), level_name[in]);

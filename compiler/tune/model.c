@@ -99,8 +99,9 @@ static Values knob_values(const CostModel *m, int knob, const Tiling *t)
         break;
     case Knob_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
     case Knob_prefetch:
-        for (int i = 1; i <= knobs[knob].most; i++)
-            add_value(&v, i);
+        add_value(&v, 1);
+        for (int tiles = 1; tiles < knobs[knob].most; tiles *= 2)
+            add_value(&v, 1 + tiles);
         break;
     case Knob_panels:
         if (any_columns(m))

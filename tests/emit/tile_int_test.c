@@ -300,7 +300,7 @@ static void expect(const Lab *l, TileKey key, int parts, Activation act,
 
 typedef void Called(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                     int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                    int64_t);
+                    int64_t, int64_t);
 
 static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                       int64_t k)
@@ -323,6 +323,7 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
         C,
         parts & EpAct ? act : ActNone,
         (int64_t)panels,
+        line_numbers(key.dtype),
         ldp_of(key),
     };
     int64_t x[TileParameters] = { 0 };
@@ -334,7 +335,7 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                                                            x[3], x[4], x[5],
                                                            x[6], x[7], x[8],
                                                            x[9], x[10], x[11],
-                                                           x[12]);
+                                                           x[12], x[13]);
 }
 
 static void run_tile(const Lab *l, TileKey key, int parts, Activation act,

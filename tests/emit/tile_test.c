@@ -121,7 +121,7 @@ static void round_b(void)
  * does not look at.                                                         */
 typedef void Called(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                     int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                    int64_t);
+                    int64_t, int64_t);
 
 static void call_with(const Lab *l, TileKey key,
                       const int64_t all[TileParameters])
@@ -135,7 +135,7 @@ static void call_with(const Lab *l, TileKey key,
                                                            x[3], x[4], x[5],
                                                            x[6], x[7], x[8],
                                                            x[9], x[10], x[11],
-                                                           x[12]);
+                                                           x[12], x[13]);
 }
 
 /* Parts as run-time arguments: absent ones are NULL. */
@@ -150,7 +150,7 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                   (int64_t)a, Stride, (int64_t)panels, depth * 16, depth,
                   (int64_t)c, C, parts & EpBias ? (int64_t)bias : 0,
                   parts & EpResidual ? (int64_t)residual : 0, C,
-                  parts & EpAct ? act : ActNone, (int64_t)panels, 16 });
+                  parts & EpAct ? act : ActNone, (int64_t)panels, 16, 16 });
 }
 
 static void run_tile(const Lab *l, TileKey key, int parts, Activation act,

@@ -245,7 +245,7 @@ static void test_choices(void **state)
     Choice by = { first_task(e.plan, TaskMatmul)->key, { .nr = 48 } };
     Tiling t = planned(NULL, by, FromTuned);
     assert_string_equal(tiling_text(e.arena, &t),
-                        "mr=6 nr=48 k=64 prefetch=3 panels=3");
+                        "mr=6 nr=48 k=64 prefetch=17 panels=3");
     by.tiling = (Tiling){ .nr = 48, .prefetch = 1 };
     t = planned("2x32", by, FromOption);
     assert_string_equal(tiling_text(e.arena, &t),
@@ -257,7 +257,7 @@ static void test_choices(void **state)
     by.tiling = (Tiling){ .mr = 16, .keys = 192 };
     t = planned(NULL, by, FromTuned);
     assert_string_equal(tiling_text(e.arena, &t),
-                        "mr=16 nr=16 prefetch=2 queries=48 keys=192");
+                        "mr=16 nr=16 prefetch=17 queries=48 keys=192");
     engine_close(&e);
 }
 

@@ -113,9 +113,9 @@ static void test_explained(void **state)
     assert_non_null(
         strstr(explain_record(a, &r, NULL, t.name, &m), ": as by default"));
     assert_non_null(strstr(explain_record(a, &r, NULL, NULL, &m),
-                           ": 14x32 prefetch=2 panels=2 instead of 6x64"));
+                           ": 14x32 panels=2 instead of 6x64"));
     assert_non_null(strstr(explain_record(a, &r, NULL, "haswell", &m),
-                           ": 14x32 prefetch=2 panels=2 instead of 6x64"));
+                           ": 14x32 panels=2 instead of 6x64"));
 }
 
 /* Rows of a block, by what the weights of its steps cost to read again. */

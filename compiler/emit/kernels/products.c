@@ -9,7 +9,8 @@ struct shape {                 /* of a product */
     int64_t k;                 /* length of the sums */
     int64_t column;            /* weights of a column in a panel */
     int64_t mr, nr;            /* of the highest tile, of the widest */
-    int64_t fetch;             /* tiles that prefetch the panels after these */
+    int64_t line;              /* weights from a line of a panel to the next */
+    int64_t fetch;             /* tiles that share the prefetch of two panels */
     int64_t step;              /* of k: sums that are made at once, for .. */
     int64_t rows, columns;     /* .. so many rows and columns */
     int64_t small_m;           /* fewer rows are a small M: panels that .. */
@@ -31,29 +32,35 @@ struct shape {                 /* of a product */
 typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
                   int64_t k, float *c, int64_t ldc, const float *bias,
                   const float *residual, int64_t ldr, int64_t act,
-                  const void *next, int64_t ldp);
+                  const void *next, int64_t ahead, int64_t ldp);
 static tile *const tiles[17][2][16][4];
 
 //: rows_of_tiles needs: v shape tile
 /* All rows of a times nr columns, in tiles whose heights differ by one at most.
- * The first of them prefetch panels at `next`, two each. */
+ * They share the prefetch of the panels at `next`, two panels each. */
 INLINE void rows_of_tiles(const struct shape *s, int64_t adds, int64_t nr,
                           int64_t rows, const char *a, int64_t lda,
                           const char *b, int64_t ldb, int64_t k, float *c,
                           int64_t ldc, const float *bias, const float *r,
                           int64_t ldr, int64_t act, const char *next)
 {
-    const int64_t usual = nr > 32 ? 2 : 1, p = nr / 16 - 1;
-    const int64_t most = nr < s->nr && s->fetch > usual ? usual : s->fetch;
-    const int64_t fetch = rows > 1 ? most : 0;  /* as of_rows() of panels.c */
+    const int64_t pairs = nr > 32 ? 2 : 1, p = nr / 16 - 1;
+    const int64_t panel = s->bytes > 1 ? 16 * k : ldb; /* of sums of k */
     const int64_t count = rows > s->mr ? (rows + s->mr - 1) / s->mr : 1;
+    const int64_t all = count > pairs ? count / pairs : 1;
+    const int64_t share = all < s->fetch ? all : s->fetch;
+    const int64_t fetch = rows > 1 ? share : 0; /* as of_rows() of panels.c */
+    const int64_t ahead = fetch ? (s->line + share - 1) / share : s->line;
     int64_t i = 0;
-    for (int64_t t = 1; t <= count; t++) {
-        const int64_t end = t < count ? rows * t / count : rows;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t end = t < count - 1 ? rows * (t + 1) / count : rows;
+        const int64_t pair = t % pairs, part = t / pairs;
+        const char *soon = b;
+        if (part < fetch)
+            soon = next + (pair * 2 * ldb + panel * part / share) * s->bytes;
         tiles[s->kind][adds][end - i - 1][p](
             a + i * lda * s->x_bytes, lda, b, ldb, k, c + i * ldc, ldc, bias,
-            r ? r + i * ldr : 0, ldr, act, t <= fetch ? next : b, 16);
-        next += (p > 0 ? 2 : 1) * ldb * s->bytes;
+            r ? r + i * ldr : 0, ldr, act, soon, ahead, 16);
         i = end;
     }
 }
@@ -95,7 +102,8 @@ typedef void waiting_tile(const void *a, int64_t lda, const void *b,
                           int64_t ldb, int64_t k, float *c, int64_t ldc,
                           const float *bias, const float *residual,
                           int64_t ldr, int64_t act, const void *next,
-                          int64_t ldp, const struct waiting *w);
+                          int64_t ahead, int64_t ldp,
+                          const struct waiting *w);
 static waiting_tile *const waiting_tiles[2][6][4];
 
 //: kernel panels_waiting when: w16 needs: waiting_tile shape tile_width
@@ -103,7 +111,7 @@ static waiting_tile *const waiting_tiles[2][6][4];
 static void panels_waiting(const struct shape *s, int64_t adds, int64_t rows,
                            const float *a, int64_t lda, const float *b,
                            int64_t ldb, int64_t k, int64_t panels, float *c,
-                           int64_t ldc, const float *next,
+                           int64_t ldc, const float *next, int64_t ahead,
                            const struct waiting *w)
 {
     int64_t j = 0;
@@ -111,7 +119,7 @@ static void panels_waiting(const struct shape *s, int64_t adds, int64_t rows,
         const int64_t nr = tile_width(s->nr, (panels - j) * 16);
         waiting_tiles[adds][rows - 1][nr / 16 - 1](
             a, lda, b + j * ldb, ldb, k, c + j * 16, ldc, 0, 0, 0, 0,
-            next + j * ldb, 16, w);
+            next + j * ldb, ahead, 16, w);
         j += nr / 16;
     }
 }
@@ -134,7 +142,7 @@ static void product_small_m(const struct shape *s, int64_t rows, int64_t from,
         const char *b = w + j * line;
         tiles[s->kind][0][rows - 1][far > 0](
             x, ldx, b, far * s->column, s->k, y + j, ldy, bias ? bias + j : 0,
-            r ? r + j : 0, ldr, s->act, b + ahead, half);
+            r ? r + j : 0, ldr, s->act, b + ahead, s->line, half);
     }
 }
 
@@ -185,6 +193,7 @@ static void product_copied(const struct shape *s, int8_t *copy, int64_t rows,
     as.kind = s->copied_kind;
     as.nr = s->copied_nr;
     as.fetch = s->fetch > 0;
+    as.line = 64; /* of int8 */
     for (int64_t j = from; j < to; j += nr) {
         nr = tile_width(as.nr, to - j);
         for (int64_t i = 0; i < nr; i += 16)
