@@ -30,15 +30,12 @@ static bool widen(const Gen *g, Product *c, Tiling *t)
     return true;
 }
 
-/* One tile prefetches: two panels of int8 are as long as nearly four of int4.
- */
 bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t)
 {
     const int64_t column = panel_column(DtypeInt8, p->k);
     if (!dtype_is_integer(p->ep.dtype) || ATTN_PANEL * column > CopyBytes)
         return false;
     *t = *p->t;
-    t->prefetch = t->prefetch > 1 ? 2 : 1;
     *copied = *p;
     copied->t = t;
     copied->ep.dtype = DtypeInt8;

@@ -192,7 +192,6 @@ static void product_copied(const struct shape *s, int8_t *copy, int64_t rows,
     int64_t nr;
     as.kind = s->copied_kind;
     as.nr = s->copied_nr;
-    as.fetch = s->fetch > 0;
     as.line = 64; /* of int8 */
     for (int64_t j = from; j < to; j += nr) {
         nr = tile_width(as.nr, to - j);
