@@ -109,6 +109,10 @@ Setup *setup_new(const Engine *e, const BenchOptions *o);
 bool setup_runs(const Setup *s);
 bool setup_decodes(const Setup *s); /* the model has a decoder */
 bool setup_searches(const Setup *s);
+/* Does decode take calls of one kind alone, by `fix` of the spec: so many new
+ * rows, or behind so many? Steps of any past are no such ones.               */
+bool setup_exact(const Setup *s);
+int64_t setup_exact_past(const Setup *s);
 int64_t setup_output_floats(const Setup *s); /* of an encode call */
 /* `rows` new rows of each hypothesis after `past` in the cache: each of the
  * batch is given `beam` times.                                               */

@@ -115,17 +115,30 @@ bool setup_decodes(const Setup *s)
     return s->spec->kind == KindEncoderDecoder || s->spec->kind == KindDecoder;
 }
 
-/* A search reads its sources as ids. */
-bool setup_searches(const Setup *s)
+bool setup_exact(const Setup *s)
 {
-    return s->options.steps > 0 && s->model->input_width == 0;
+    const SpecFix *fix = &s->spec->fix;
+    return setup_decodes(s) && (fix->target > 1 || fix->past >= 0);
 }
 
-/* Rows of the target side that the workloads need at most. */
-static int64_t target_rows(const Setup *s)
+int64_t setup_exact_past(const Setup *s)
 {
-    const bool decoder = s->spec->kind == KindDecoder;
-    return s->options.steps + (decoder ? s->longest : 0);
+    return s->spec->fix.past > 0 ? s->spec->fix.past : 0;
+}
+
+/* A search reads its sources as ids, and calls of many lengths. */
+bool setup_searches(const Setup *s)
+{
+    return s->options.steps > 0 && s->model->input_width == 0
+        && !setup_exact(s);
+}
+
+/* Rows of the target side that the workloads need, of a prompt of so many. */
+static int64_t target_rows(const Setup *s, int64_t prompt)
+{
+    if (setup_exact(s))
+        return setup_exact_past(s) + s->spec->fix.target;
+    return s->options.steps + (s->spec->kind == KindDecoder ? prompt : 0);
 }
 
 static int64_t default_rows(int64_t most)
@@ -168,7 +181,7 @@ static void settle_options(Setup *s)
         o->steps = 0;
     else if (o->steps < 0)
         o->steps = target / 2 < 32 ? target / 2 : 32;
-    if (setup_decodes(s) && target_rows(s) > target)
+    if (setup_decodes(s) && target_rows(s, s->longest) > target)
         fail(ExitUsage, "bench: -n %lld: the model's max_len is %lld",
              (long long)o->steps, (long long)target);
     if (o->beam > 1 && !setup_searches(s))
@@ -204,14 +217,13 @@ static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
 static void make_caches(Setup *s)
 {
     const BenchOptions *o = &s->options;
-    const bool decoder = s->spec->kind == KindDecoder;
     make_cache(s, ATTN_CROSS, o->batch, s->longest);
-    make_cache(s, ATTN_SELF, o->batch * o->beam, target_rows(s) + 1);
+    make_cache(s, ATTN_SELF, o->batch * o->beam,
+               target_rows(s, s->longest) + 1);
     for (int64_t i = 0; i < o->batch; i++)
         grow_cache(s, ATTN_CROSS, i, s->rows[i]);
     for (int64_t i = 0; i < o->batch * o->beam; i++)
-        grow_cache(s, ATTN_SELF, i,
-                   (decoder ? s->rows[i / o->beam] : 0) + o->steps + 1);
+        grow_cache(s, ATTN_SELF, i, target_rows(s, s->rows[i / o->beam]) + 1);
 }
 
 static void share_caches(const Setup *s, struct attn_batch *b)
@@ -310,7 +322,8 @@ static void make_output(Setup *s)
 {
     const BenchOptions *o = &s->options;
     const int64_t n = o->batch * o->beam;
-    const int64_t sources = s->start[o->batch], most = n * target_rows(s);
+    const int64_t sources = s->start[o->batch],
+                  most = n * target_rows(s, s->longest);
     const int64_t rows = sources > most ? sources : most;
     const int64_t encoded = setup_output_floats(s);
     const int64_t logits = setup_decodes(s) ? n * s->model->target_vocab : 0;

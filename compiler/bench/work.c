@@ -228,6 +228,33 @@ static void fill_cache(Setup *s, const int32_t *past)
     }
 }
 
+/* Numbers in every page: calls that follow others never put some there. */
+static void make_past(Setup *s)
+{
+    const struct attn_cache *c = &s->cache[ATTN_SELF];
+    uint64_t state = 5;
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct attn_cache_group *g = &c->group[i];
+        for (int64_t k = 0; k < g->pages * g->is.page_floats; k++)
+            g->pool[k] = (float)bench_random(&state) / 1073741824.0f - 1.0f;
+    }
+}
+
+/* The one call that the code of decode is for. */
+static void add_exact(Setup *s, Works *works)
+{
+    const BenchOptions *o = &s->options;
+    const int64_t rows = s->spec->fix.target, past = setup_exact_past(s);
+    struct attn_batch *b = rows == 1 ? &s->step : &s->prefill;
+    setup_decode(s, b, filled(s->arena, o->batch, (int32_t)rows),
+                 filled(s->arena, o->batch, (int32_t)past), o->beam);
+    need_taken(s, "a call of decode", b, true);
+    if (setup_runs(s) && past > 0)
+        make_past(s);
+    add_decode(s, works, rows == 1 ? "step" : "prefill", 1, b,
+               rows == 1 ? run_step : run_prefill);
+}
+
 /* The step stands for all of them: half the others are in the cache, and all
  * hypotheses are open.                                                       */
 void setup_works(Setup *s, Works *works)
@@ -240,14 +267,18 @@ void setup_works(Setup *s, Works *works)
     }
     if (o->steps == 0 && !decoder)
         return;
+    if (!decoder && setup_runs(s))
+        run_encode(s);
+    if (setup_exact(s)) {
+        add_exact(s, works);
+        return;
+    }
     const int32_t *past = half_way(s);
     const int32_t *zero = filled(s->arena, o->batch, 0);
     const int32_t *one = filled(s->arena, o->batch, 1);
     const bool any = o->steps > 1 || decoder;
     setup_decode(s, &s->step, one, past, o->beam);
     need_taken(s, "a step", &s->step, true);
-    if (!decoder && setup_runs(s))
-        run_encode(s);
     if (setup_runs(s))
         fill_cache(s, any ? past : one);
     if (decoder) {

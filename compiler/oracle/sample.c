@@ -54,8 +54,8 @@ int64_t sample_prefix(const Sample *x, int side, int64_t sequence)
     return x->prefix < rows ? x->prefix : rows;
 }
 
-/* Of a sequence whose length is fixed, that; of a target, as many calls of its
- * new rows as are near what is asked for.                                    */
+/* Of a sequence whose length is fixed, that; of a target, those of its past
+ * too, or as many calls of its new rows as are near what is asked for. */
 static int64_t rows_near(const Spec *s, Side side, int64_t rows)
 {
     const int64_t fixed = spec_fixed_rows(s, side);
@@ -63,10 +63,11 @@ static int64_t rows_near(const Spec *s, Side side, int64_t rows)
     rows = at_most(rows, most);
     if (fixed <= 0)
         return rows;
-    if (side == SideEncoder || s->kind == KindAttention || s->fix.past >= 0
-        || rows < fixed)
+    if (side == SideEncoder || s->kind == KindAttention)
         return fixed;
-    return rows / fixed * fixed;
+    if (s->fix.past >= 0)
+        return s->fix.past + fixed;
+    return rows < fixed ? fixed : rows / fixed * fixed;
 }
 
 static const int32_t *starts(Arena *a, const Spec *s, int64_t sequences,
@@ -128,9 +129,11 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
     uint64_t state = seed;
     bool attention = s->kind == KindAttention;
     bool real = !attention && s->input == InputReal;
-    if (s->fix.batch > 0) { /* as many, of the same lengths again */
+    if (s->fix.batch > 0) { /* as many, of the same lengths again; targets, of
+                               which each call has all, of one */
         source_rows = repeated(a, source_rows, sequences, s->fix.batch);
-        target_rows = repeated(a, target_rows, sequences, s->fix.batch);
+        target_rows = repeated(a, target_rows, sample_side(s) ? 1 : sequences,
+                               s->fix.batch);
         sequences = s->fix.batch;
     }
     x->sequences = sequences;
@@ -155,8 +158,9 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
     if (s->embed_types > 0)
         x->types = random_ids(a, first, s->embed_types, &state);
     x->prefix = (int64_t)(random_bits(&state) % 5);
-    if (s->fix.target > 0)
-        x->prefix = at_most(x->prefix, s->fix.target);
+    if (s->fix.target > 0) /* all of it is in the first call */
+        x->prefix = at_most(x->prefix,
+                            s->fix.past > 0 ? s->fix.past : s->fix.target);
     return x;
 }
 

@@ -17,13 +17,50 @@ static void *nan_memory(int64_t bytes)
     return p;
 }
 
-void trial_free(Trial *t)
+static void free_run(Trial *t)
 {
     for (int i = 0; i < 3; i++)
         free(t->work[i]);
     for (int c = 0; c < 2; c++)
         free(t->cache_memory[c]);
+    *t = (Trial){ .any = t->any, .before = t->before };
+}
+
+void trial_free(Trial *t)
+{
+    free_run(t);
+    if (t->before)
+        trial_free(t->before);
+    if (t->any)
+        engine_close(t->any);
+    free(t->before);
+    free(t->any);
     *t = (Trial){ 0 };
+}
+
+/* Rows of each target that are computed before the call on trial. */
+static int64_t rows_before(const Engine *e)
+{
+    return e->spec->fix.past > 0 ? e->spec->fix.past : 0;
+}
+
+/* The model for any lengths. */
+static void open_any(Trial *t, const Engine *e)
+{
+    EngineOptions o = e->options;
+    const char **sets = arena_alloc(e->arena,
+                                    (size_t)(o.nsets + 1) * sizeof *sets);
+    for (int i = 0; i < o.nsets; i++)
+        sets[i] = o.sets[i];
+    sets[o.nsets] = "fix=";
+    o.sets = sets;
+    o.nsets++;
+    t->any = calloc(1, sizeof *t->any);
+    t->before = calloc(1, sizeof *t->before);
+    const int code = t->any && t->before ? engine_open(t->any, &o)
+                                         : ExitResource;
+    if (code)
+        fail(code, "the model without fix does not open");
 }
 
 static int64_t longest(const Sample *x, int side)
@@ -246,10 +283,25 @@ static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
     arena_free(a);
 }
 
+/* The rows that a call finds in the cache, by the model for any lengths: they
+ * go to the cache of the trial, its values to a run of its own.              */
+static void decode_before(Trial *t, const Engine *e, float *out)
+{
+    if (e->options.keep_all)
+        trial_run(t->before, t->any, t->sample, 0, out);
+    t->engine = t->any;
+    decode(t, 0, rows_before(e), out);
+    t->engine = e;
+}
+
 void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
                float *out)
 {
-    trial_free(t);
+    if (t->engine != e)
+        trial_free(t);
+    free_run(t);
+    if (rows_before(e) && !t->any)
+        open_any(t, e);
     t->engine = e;
     t->sample = x;
     open_cache(t, CacheCross, longest(x, 0));
@@ -262,8 +314,13 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
     int64_t ahead = e->spec->side[SideDecoder].mask.prefix ? x->prefix : 0;
     if (!e->backend.model->decode || most == 0)
         return;
-    int64_t p = step > ahead ? step : ahead;
-    decode(t, 0, p, out);
+    int64_t p = rows_before(e);
+    if (p) {
+        decode_before(t, e, out);
+    } else {
+        p = step > ahead ? step : ahead;
+        decode(t, 0, p, out);
+    }
     for (; p < most; p += step)
         decode(t, p, step, out);
 }
@@ -320,13 +377,20 @@ static void read_row(const float *from, Elem elem, int64_t n, double *out)
     }
 }
 
+/* Rows of each sequence that an entry's last call had not. */
+static int64_t rows_left_out(const Trial *t, Entry entry)
+{
+    return entry == EntryDecode ? rows_before(t->engine) : 0;
+}
+
 /* Where a value that owns memory begins. */
 static const float *memory_of(const Trial *t, int owner)
 {
     const Plan *p = t->engine->plan;
     const Sample *x = t->sample;
     const Entry entry = p->g->nodes.at[owner].entry;
-    int64_t batch = x->start[entry == EntryDecode][x->sequences];
+    int64_t batch = x->start[entry == EntryDecode][x->sequences]
+                  - x->sequences * rows_left_out(t, entry);
     if (t->engine->spec->kind == KindAttention
         && x->start[1][x->sequences] > batch)
         batch = x->start[1][x->sequences];
@@ -368,19 +432,27 @@ bool trial_value(const Trial *t, int node, int64_t sequence, double *out)
     const float *at = memory_of(t, owner) + v->column;
     int64_t rows = rows_by(x, t->engine->spec, row_sym(n->type), sequence,
                            &first);
+    const int64_t out_rows = rows * v->times;
+    const int64_t before = rows_left_out(t, n->entry);
+    if (before && row_sym(n->type) != SymS) {
+        trial_value(t->before, node, sequence, out);
+        first -= sequence * before;
+        rows -= before;
+    }
+    int64_t cols = extent(t, n->type.dim[n->type.rank - 1], sequence);
+    double *to = out + (out_rows - rows * v->times) * cols;
     if (graph_routes(p->g, node) >= 0) {
-        read_routed(t, node, first, rows, out);
+        read_routed(t, node, first, rows, to);
         return true;
     }
     first *= v->times;
     rows *= v->times;
     if (n->type.rank == 3)
         heads = n->type.dim[0].c;
-    int64_t cols = extent(t, n->type.dim[n->type.rank - 1], sequence);
-    for (int64_t h = 0; h < heads; h++)
-        for (int64_t r = 0; r < rows; r++, out += cols)
+    for (int64_t h = 0; h < heads; h++, to += out_rows * cols)
+        for (int64_t r = 0; r < rows; r++)
             read_row(at + (first + r) * v->stride + h * v->head_stride,
-                     n->type.elem, cols, out);
+                     n->type.elem, cols, to + r * cols);
     return true;
 }
 

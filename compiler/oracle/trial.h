@@ -50,13 +50,17 @@ bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
                       Fault *why);
 
 /* ------------------------------------------------------------ trial.c --- */
-typedef struct { /* {0} before the first run */
+typedef struct Trial Trial;
+struct Trial { /* {0} before the first run */
     const Engine *engine;
     const Sample *sample;
     void *work[3]; /* by Entry: the arena of its last call */
     void *cache_memory[2];
     struct attn_cache cache[2];
-} Trial;
+    /* Of a model with rows before those of a call, by `fix.past`: */
+    Engine *any;   /* the same for any lengths, which computes them */
+    Trial *before; /* its run, whose values these rows have */
+};
 
 /* Encodes and decodes. `chunk` rows of each sequence are decoded in one call,
  * the prefix at least in the first; 0: all. `out`:

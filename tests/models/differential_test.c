@@ -306,6 +306,10 @@ static const char *fixed_lengths(const Case *c, const Spec *s)
     const int64_t most[2] = { s->side[0].max_len, s->side[1].max_len };
     const bool free = s->kind == KindAttention;
     const int64_t learned = spec_input_learned(s), k = (int64_t)c->seed;
+    const int64_t rows = most[1] == 0 ? 0
+                       : free         ? 1 + k * 5 % most[1] % 70
+                       : k % 3 == 0   ? 1 + k % most[1] % 20
+                                      : 1;
     Buffer set = { .arena = c->arena };
     buffer_printf(&set, "fix.unroll=%s", k % 5 ? "false" : "true");
     if (most[0] > learned)
@@ -314,14 +318,15 @@ static const char *fixed_lengths(const Case *c, const Spec *s)
                                   + k * 7 % (most[0] - learned) % 70));
     if (most[1] > 0)
         buffer_printf(&set, ",fix.%s=%lld", free ? "key" : "target",
-                      (long long)(free         ? 1 + k * 5 % most[1] % 70
-                                  : k % 3 == 0 ? 1 + k % most[1] % 20
-                                               : 1));
+                      (long long)rows);
     if (most[1] > 0 && !free && k % 4 == 0)
         buffer_printf(&set, ",fix.past=0");
+    else if (most[1] > rows && !free && k % 4 == 1)
+        buffer_printf(&set, ",fix.past=%lld",
+                      (long long)(1 + k % (most[1] - rows) % 130));
     if (k % 8 && s->kind != KindEncoder && !free)
-        buffer_printf(&set, ",search.beam=1,fix.batch=1");
-    else if (k % 8)
+        buffer_printf(&set, ",search.beam=1");
+    if (k % 8)
         buffer_printf(&set, ",fix.batch=%lld", (long long)(1 + k % 3));
     if (k % 2)
         buffer_printf(&set, ",fix.threads=1");
