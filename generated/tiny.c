@@ -3867,6 +3867,7 @@ struct attn_search_state {
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
+    int64_t sources, slots;   /* sentences and hypotheses of a call */
     int64_t limit, positions; /* the most of any sentence */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */
@@ -3921,6 +3922,8 @@ struct attn_search_request { /* what a search is asked for: attn_search() */
 /* ------------------------------------------------------------ stream.c --- */
 /* Is it one that was opened, and are its options right? 0, or an error. */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
+/* Was that next token an error, and not the end, or room that is full? */
+ATTN_API int attn_stream_failed(int64_t token);
 struct attn_stream_request { /* what a stream begins with */
     const struct attn_model *model;
     const void *bound;
@@ -5378,7 +5381,10 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
  * sentences in one call a step, until every sentence's rule (beam.c) is done.
  *
  * Slot i of the self cache is row i of the batch: the open hypotheses, sentence
- * by sentence. The cross cache has one slot a sentence, written by encode.  */
+ * by sentence. The cross cache has one slot a sentence, written by encode.
+ *
+ * Where the code is for so many sequences, others fill the batch, copies of the
+ * first source and hypotheses of one token, and nobody reads their logits.  */
 
 /* ------------------------------------------------------------ sources --- */
 
@@ -5412,13 +5418,14 @@ static int search_sources(struct attn_search_state *s,
     int64_t most = m->kind == ATTN_DECODER ? m->max_target : m->max_source;
     int64_t at = 0;
     s->source_start[0] = 0;
-    for (int64_t i = 0; i < s->sentences; i++) {
-        int64_t rows = start[i + 1] - start[i];
+    for (int64_t i = 0; i < s->sources; i++) {
+        const int64_t of = i < s->sentences ? i : 0;
+        int64_t rows = start[of + 1] - start[of];
         if (s->o->max_input > 0)
             rows = attn_min(rows, s->o->max_input);
         if (rows > most)
             return ATTN_ERROR_LENGTH;
-        int wrong = search_copy(s, r, start[i], at, rows);
+        int wrong = search_copy(s, r, start[of], at, rows);
         if (wrong)
             return wrong;
         at += rows;
@@ -5431,13 +5438,13 @@ static int search_sources(struct attn_search_state *s,
 static int search_read(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
-    b->sequences = s->sentences;
-    b->rows = s->source_start[s->sentences];
+    b->sequences = s->sources;
+    b->rows = s->source_start[s->sources];
     b->start = s->source_start;
     b->ids = s->source_ids;
     b->input = s->source_input;
     attn_cache_bind(&s->cross, 0, b);
-    for (int64_t i = 0; i < s->sentences; i++)
+    for (int64_t i = 0; i < s->sources; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
     if (b->rows == 0)
@@ -5536,12 +5543,12 @@ static int search_fill(struct attn_search_state *s)
     struct attn_batch *b = &s->batch;
     const int64_t most = attn_cache_rows(s->model);
     const int ahead = search_most_unread(s) > most;
-    int64_t row = 0, slot = 0;
+    int64_t row = 0, slot = 0, last = 0;
     for (int64_t i = 0; i < s->sentences; i++) {
         for (int64_t h = 0; h < s->beam[i].open; h++) {
             int64_t n = search_unread(s, i, slot);
             if (ahead)
-                n = n > most ? most : 0;
+                n = attn_min(n, n > most ? most : last);
             if (search_add(s, i, h, slot, row, n) < 0)
                 return ATTN_ERROR_ROOM;
             row += n;
@@ -5627,8 +5634,9 @@ static int search_run(struct attn_search_state *s)
             wrong = attn_enter(s->model, s->bound, &s->batch, s->arena, 1);
         if (wrong)
             return wrong;
-        if (s->batch.selected == 0)
+        if (s->batch.selected == 0) {
             continue;
+        }
         open = search_choose(s);
         attn_cache_reorder(&s->self, s->parents, open, s->scratch);
     }
@@ -6654,14 +6662,14 @@ static int search_sizes(const struct attn_search_state *s)
 static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
-    int64_t n = s->sentences;
+    int64_t n = s->sources;
     /* Of the pages of a source only the last is not full. */
     int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
     struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
 
-    self.slots = n * s->o->beam;
+    self.slots = s->slots;
     self.length = s->positions;
     self.rows = attn_cache_rows(s->model);
     attn_cache_take(&s->self, s->model, &self, at);
@@ -6702,13 +6710,15 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     const struct attn_model *m = s->model;
-    int64_t n = s->sentences;
-    int64_t slots = n * s->o->beam;
+    int64_t n = s->sentences, more = 0;
     int64_t word = sizeof(int32_t);
 
     if (s->o->max_input > 0)
         s->longest = attn_min(s->longest, s->o->max_input);
-    s->source_rows = attn_min(s->source_rows, n * s->longest);
+    s->sources = n;
+    s->slots = n * s->o->beam;
+    const int64_t slots = s->slots;
+    s->source_rows = attn_min(s->source_rows, s->sources * s->longest);
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
@@ -6716,7 +6726,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
-    first = attn_min(first, n * attn_cache_rows(m));
+    first = attn_min(first, n * attn_cache_rows(m)) + more;
 
     if (s->o->sampling.temperature > 0.0f)
         s->order = attn_take(at, m->target_vocab, word);
@@ -6726,8 +6736,8 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
         s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
     else
         s->source_ids = attn_take(at, s->source_rows, word);
-    s->source_start = attn_take(at, n + 1, word);
-    s->source_rows_of = attn_take(at, n, word);
+    s->source_start = attn_take(at, s->sources + 1, word);
+    s->source_rows_of = attn_take(at, s->sources, word);
     s->ids = attn_take(at, attn_max(first, slots), word);
     s->start = attn_take(at, slots + 1, word);
     s->past = attn_take(at, slots, word);
@@ -6739,10 +6749,11 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     if (at->used < 0)
         return;
     int64_t parts = attn_parts(s->o->parallel);
-    int64_t arena = attn_max(m->arena_bytes(first, n, parts),
+    int64_t arena = attn_max(m->arena_bytes(first, slots, parts),
                              m->arena_bytes(slots, slots, parts));
     if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, parts));
+        arena = attn_max(arena,
+                         m->arena_bytes(s->source_rows, s->sources, parts));
     s->arena = attn_take(at, arena, 1);
 }
 
@@ -7037,7 +7048,10 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
-    if (stream_read(s, s->n) < 0)
+    wrong = stream_read(s, s->n);
+    if (wrong == ATTN_ERROR_FIXED)
+        return wrong;
+    if (wrong)
         return ATTN_STREAM_FULL;
     if (!attn_logits_finite(r->logits, vocab))
         return ATTN_ERROR_FINITE;
@@ -7053,6 +7067,11 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     s->tokens[s->n] = (int32_t)token;
     s->n++;
     return token;
+}
+
+ATTN_API int attn_stream_failed(int64_t token)
+{
+    return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED;
 }
 
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
@@ -10385,7 +10404,7 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
     };
     if (target_n > 0 && bytes > 0)
         said = attn_score_pair(&request, scores);
-    if (said == ATTN_ERROR_FINITE)
+    if (said == ATTN_ERROR_FINITE || said == ATTN_ERROR_FIXED)
         program_wrong(p, "%s", attn_error_text(said));
     else if (said != 0)
         score_refuse(p, n, target_n);
@@ -10674,7 +10693,7 @@ static void stream_answer(struct program *p, struct program_stream *r)
         return;
     fputc('\n', r->to);
     program_flush(p, r->to);
-    if (token == ATTN_ERROR_FINITE)
+    if (attn_stream_failed(token))
         program_fail(p, 3, "--prompt: %s", attn_error_text(token));
 }
 

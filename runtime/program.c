@@ -73,6 +73,9 @@ struct program {
     int64_t n;     /* items of this batch so far */
     int64_t parts; /* that ended */
     int64_t ended; /* parts of all batches */
+#if ATTN_HAS_FIXED
+    int64_t beam; /* sequences of a part; 0: one */
+#endif
     int32_t start[PROGRAM_PARTS + 1]; /* first row of each */
     int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
     int64_t last[PROGRAM_PARTS];      /* number of its last line */

@@ -121,7 +121,7 @@ static void chat_answer(struct program *p, struct program_chat *c)
     chat_print(p, c, -1);
     putchar('\n');
     program_flush(p, stdout);
-    if (token == ATTN_ERROR_FINITE) {
+    if (attn_stream_failed(token)) {
         program_wrong(p, "%s", attn_error_text(token));
         program_refuse(p, p->line);
     }

@@ -352,10 +352,6 @@ static void program_open_lines(struct program *p)
 static void program_run(struct program *p)
 {
     int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
-#if ATTN_HAS_FIXED
-    if (p->m->kind != ATTN_ATTENTION && p->m->fixed_batch > 0)
-        most = attn_min(most, p->m->fixed_batch);
-#endif
 
     p->width = p->m->input_width > 0 ? p->m->input_width : 1;
     program_open_lines(p);
@@ -363,6 +359,12 @@ static void program_run(struct program *p)
         program_prepare(p);
     if (p->status != 0)
         return;
+#if ATTN_HAS_FIXED
+    if (p->m->kind != ATTN_ATTENTION && p->m->fixed_batch > 0)
+        most = attn_max(attn_min(most,
+                                 p->m->fixed_batch / attn_max(p->beam, 1)),
+                        1);
+#endif
     while (p->status == 0 || p->status == 3) {
         if (!program_read(p, most))
             break;

@@ -71,7 +71,7 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
     };
     if (target_n > 0 && bytes > 0)
         said = attn_score_pair(&request, scores);
-    if (said == ATTN_ERROR_FINITE)
+    if (said == ATTN_ERROR_FINITE || said == ATTN_ERROR_FIXED)
         program_wrong(p, "%s", attn_error_text(said));
     else if (said != 0)
         score_refuse(p, n, target_n);

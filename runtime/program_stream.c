@@ -142,6 +142,12 @@ static void stream_make(struct program *p, struct program_stream *r,
     if (!wrong)
         wrong = attn_stream_feed(&r->s, search.o.prefix, search.o.prefix_n);
     r->s.lead = lead;
+#if ATTN_HAS_FIXED
+    if (wrong == ATTN_ERROR_FIXED) {
+        program_fail(p, 3, "--prompt: %s", attn_error_text(wrong));
+        return;
+    }
+#endif
     if (wrong)
         program_fail(p, 70, "internal error: the stream failed");
 }
@@ -302,7 +308,7 @@ static void stream_answer(struct program *p, struct program_stream *r)
 #endif
     fputc('\n', r->to);
     program_flush(p, r->to);
-    if (token == ATTN_ERROR_FINITE)
+    if (attn_stream_failed(token))
         program_fail(p, 3, "--prompt: %s", attn_error_text(token));
 }
 

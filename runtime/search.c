@@ -2,7 +2,10 @@
  * sentences in one call a step, until every sentence's rule (beam.c) is done.
  *
  * Slot i of the self cache is row i of the batch: the open hypotheses, sentence
- * by sentence. The cross cache has one slot a sentence, written by encode.  */
+ * by sentence. The cross cache has one slot a sentence, written by encode.
+ *
+ * Where the code is for so many sequences, others fill the batch, copies of the
+ * first source and hypotheses of one token, and nobody reads their logits.  */
 #include "core.h"
 
 #include <string.h>
@@ -39,13 +42,14 @@ static int search_sources(struct attn_search_state *s,
     int64_t most = m->kind == ATTN_DECODER ? m->max_target : m->max_source;
     int64_t at = 0;
     s->source_start[0] = 0;
-    for (int64_t i = 0; i < s->sentences; i++) {
-        int64_t rows = start[i + 1] - start[i];
+    for (int64_t i = 0; i < s->sources; i++) {
+        const int64_t of = i < s->sentences ? i : 0;
+        int64_t rows = start[of + 1] - start[of];
         if (s->o->max_input > 0)
             rows = attn_min(rows, s->o->max_input);
         if (rows > most)
             return ATTN_ERROR_LENGTH;
-        int wrong = search_copy(s, r, start[i], at, rows);
+        int wrong = search_copy(s, r, start[of], at, rows);
         if (wrong)
             return wrong;
         at += rows;
@@ -58,13 +62,13 @@ static int search_sources(struct attn_search_state *s,
 static int search_read(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
-    b->sequences = s->sentences;
-    b->rows = s->source_start[s->sentences];
+    b->sequences = s->sources;
+    b->rows = s->source_start[s->sources];
     b->start = s->source_start;
     b->ids = s->source_ids;
     b->input = s->source_input;
     attn_cache_bind(&s->cross, 0, b);
-    for (int64_t i = 0; i < s->sentences; i++)
+    for (int64_t i = 0; i < s->sources; i++)
         if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
             return ATTN_ERROR_ROOM;
     if (b->rows == 0)
@@ -155,6 +159,42 @@ static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
     return attn_cache_grow(&s->self, slot, n);
 }
 
+#if ATTN_HAS_FIXED
+/* What was read ahead of the call that wants its logits is unread. */
+static void search_go_back(struct attn_search_state *s)
+{
+    int64_t slot = 0;
+    for (int64_t i = 0; i < s->sentences; i++)
+        for (int64_t h = 0; h < s->beam[i].open; h++) {
+            if (search_unread(s, i, slot) == 0)
+                attn_cache_cut(&s->self, slot,
+                               s->self.length[slot] - s->model->fixed_target);
+            slot++;
+        }
+}
+
+/* What fills the batch from `slot` on; the row behind it, or -1. */
+static int64_t search_add_others(struct attn_search_state *s, int64_t slot,
+                                 int64_t row)
+{
+    const int64_t n = attn_max(s->model->fixed_target, 1);
+    for (; slot < s->model->fixed_batch && slot < s->slots; slot++) {
+        attn_cache_release(&s->self, slot);
+        s->start[slot] = (int32_t)row;
+        s->past[slot] = 0;
+        s->source[slot] = 0;
+        for (int64_t j = 0; j < n; j++)
+            s->ids[row + j] = 0;
+        row += n;
+        if (attn_cache_grow(&s->self, slot, n) < 0)
+            return -1;
+    }
+    s->start[slot] = (int32_t)row;
+    s->batch.sequences = slot;
+    return row;
+}
+#endif
+
 /* Fills the batch with the unread tokens of all open hypotheses, whose last
  * ones' logits are wanted; where some have more than are read at once, with the
  * first of these alone, of which none is.                                   */
@@ -163,12 +203,15 @@ static int search_fill(struct attn_search_state *s)
     struct attn_batch *b = &s->batch;
     const int64_t most = attn_cache_rows(s->model);
     const int ahead = search_most_unread(s) > most;
-    int64_t row = 0, slot = 0;
+    int64_t row = 0, slot = 0, last = 0;
+#if ATTN_HAS_FIXED
+    last = s->model->fixed_target; /* to be read once more: none has no rows */
+#endif
     for (int64_t i = 0; i < s->sentences; i++) {
         for (int64_t h = 0; h < s->beam[i].open; h++) {
             int64_t n = search_unread(s, i, slot);
             if (ahead)
-                n = n > most ? most : 0;
+                n = attn_min(n, n > most ? most : last);
             if (search_add(s, i, h, slot, row, n) < 0)
                 return ATTN_ERROR_ROOM;
             row += n;
@@ -178,6 +221,11 @@ static int search_fill(struct attn_search_state *s)
     s->start[slot] = (int32_t)row;
     b->sequences = slot;
     b->selected = ahead ? 0 : slot;
+#if ATTN_HAS_FIXED
+    row = search_add_others(s, slot, row);
+    if (row < 0)
+        return ATTN_ERROR_ROOM;
+#endif
     b->rows = row;
     return 0;
 }
@@ -254,8 +302,12 @@ static int search_run(struct attn_search_state *s)
             wrong = attn_enter(s->model, s->bound, &s->batch, s->arena, 1);
         if (wrong)
             return wrong;
-        if (s->batch.selected == 0)
+        if (s->batch.selected == 0) {
+#if ATTN_HAS_FIXED
+            search_go_back(s);
+#endif
             continue;
+        }
         open = search_choose(s);
         attn_cache_reorder(&s->self, s->parents, open, s->scratch);
     }

@@ -145,6 +145,7 @@ struct attn_search_state {
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
+    int64_t sources, slots;   /* sentences and hypotheses of a call */
     int64_t limit, positions; /* the most of any sentence */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */

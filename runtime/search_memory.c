@@ -97,14 +97,14 @@ static int search_sizes(const struct attn_search_state *s)
 static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
-    int64_t n = s->sentences;
+    int64_t n = s->sources;
     /* Of the pages of a source only the last is not full. */
     int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
     struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
 
-    self.slots = n * s->o->beam;
+    self.slots = s->slots;
     self.length = s->positions;
     self.rows = attn_cache_rows(s->model);
     attn_cache_take(&s->self, s->model, &self, at);
@@ -141,17 +141,37 @@ static void search_lay_out_beams(struct attn_search_state *s,
     }
 }
 
+#if ATTN_HAS_FIXED
+/* What fills a call that has always as many sequences; its rows. */
+static int64_t search_fill_up(struct attn_search_state *s)
+{
+    const struct attn_model *m = s->model;
+    if (s->sentences == 0 || m->fixed_batch == 0)
+        return 0;
+    if (m->kind == ATTN_ENCODER_DECODER)
+        s->sources = attn_max(s->sentences, m->fixed_batch);
+    s->slots = attn_max(s->slots, m->fixed_batch);
+    s->source_rows += (s->sources - s->sentences) * s->longest;
+    return m->fixed_batch * attn_max(m->fixed_target, 1);
+}
+#endif
+
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     const struct attn_model *m = s->model;
-    int64_t n = s->sentences;
-    int64_t slots = n * s->o->beam;
+    int64_t n = s->sentences, more = 0;
     int64_t word = sizeof(int32_t);
 
     if (s->o->max_input > 0)
         s->longest = attn_min(s->longest, s->o->max_input);
-    s->source_rows = attn_min(s->source_rows, n * s->longest);
+    s->sources = n;
+    s->slots = n * s->o->beam;
+#if ATTN_HAS_FIXED
+    more = search_fill_up(s);
+#endif
+    const int64_t slots = s->slots;
+    s->source_rows = attn_min(s->source_rows, s->sources * s->longest);
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
@@ -159,7 +179,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
-    first = attn_min(first, n * attn_cache_rows(m));
+    first = attn_min(first, n * attn_cache_rows(m)) + more;
 
     if (s->o->sampling.temperature > 0.0f)
         s->order = attn_take(at, m->target_vocab, word);
@@ -169,8 +189,8 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
         s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
     else
         s->source_ids = attn_take(at, s->source_rows, word);
-    s->source_start = attn_take(at, n + 1, word);
-    s->source_rows_of = attn_take(at, n, word);
+    s->source_start = attn_take(at, s->sources + 1, word);
+    s->source_rows_of = attn_take(at, s->sources, word);
     s->ids = attn_take(at, attn_max(first, slots), word);
     s->start = attn_take(at, slots + 1, word);
     s->past = attn_take(at, slots, word);
@@ -182,10 +202,12 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     if (at->used < 0)
         return;
     int64_t parts = attn_parts(s->o->parallel);
-    int64_t arena = attn_max(m->arena_bytes(first, n, parts),
+    int64_t arena = attn_max(m->arena_bytes(first, attn_max(n, m->fixed_batch),
+                                            parts),
                              m->arena_bytes(slots, slots, parts));
     if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena, m->arena_bytes(s->source_rows, n, parts));
+        arena = attn_max(arena,
+                         m->arena_bytes(s->source_rows, s->sources, parts));
     s->arena = attn_take(at, arena, 1);
 }
 

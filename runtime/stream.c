@@ -264,7 +264,10 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
-    if (stream_read(s, s->n) < 0)
+    wrong = stream_read(s, s->n);
+    if (wrong == ATTN_ERROR_FIXED)
+        return wrong;
+    if (wrong)
         return ATTN_STREAM_FULL;
     if (!attn_logits_finite(r->logits, vocab))
         return ATTN_ERROR_FINITE;
@@ -280,6 +283,11 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     s->tokens[s->n] = (int32_t)token;
     s->n++;
     return token;
+}
+
+ATTN_API int attn_stream_failed(int64_t token)
+{
+    return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED;
 }
 
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,

@@ -8,6 +8,8 @@
 /* ------------------------------------------------------------ stream.c --- */
 /* Is it one that was opened, and are its options right? 0, or an error. */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
+/* Was that next token an error, and not the end, or room that is full? */
+ATTN_API int attn_stream_failed(int64_t token);
 struct attn_stream_request { /* what a stream begins with */
     const struct attn_model *model;
     const void *bound;

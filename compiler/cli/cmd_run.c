@@ -192,8 +192,9 @@ static void end_block(Run *r)
 /* At most: as many as the code takes, where that is fixed. */
 static int64_t batch_lines(const Run *r)
 {
-    const int64_t fixed = r->e.backend.model->fixed_batch;
-    return fixed > 0 && fixed < BatchLines ? fixed : BatchLines;
+    const int64_t beam = r->search.o.beam > 0 ? r->search.o.beam : 1;
+    const int64_t lines = r->e.backend.model->fixed_batch / beam;
+    return lines > 0 && lines < BatchLines ? lines : BatchLines;
 }
 
 /* Collects whole blocks of rows, each with an empty line behind it; empty lines

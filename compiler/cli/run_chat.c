@@ -158,7 +158,7 @@ static int answer(Chat *c)
     print_token(c, -1);
     putchar('\n');
     flush_answers(stdout);
-    if (token == ATTN_ERROR_FINITE) {
+    if (attn_stream_failed(token)) {
         line_error(c->in.number, "%s", attn_error_text(token));
         c->code = ExitInput;
     }

@@ -154,7 +154,13 @@ static int open_new(Stream *r)
         .memory = memory,
         .bytes = bytes,
     };
-    if (attn_stream_open(&r->s, &request) != 0)
+    const int wrong = attn_stream_open(&r->s, &request);
+    if (wrong == ATTN_ERROR_FIXED) {
+        error_at((Pos){ 0 }, "--prompt: %s: see fix in the spec, and --fix",
+                 attn_error_text(wrong));
+        return ExitInput;
+    }
+    if (wrong != 0)
         die("the stream refused a prompt that fits the model");
     return ExitDone;
 }
@@ -315,11 +321,11 @@ static int print_answer(Stream *r)
     if (!r->o->json)
         fputc('\n', r->to);
     flush_answers(r->to);
-    r->ended = r->text.stopped            ? "stop"
-             : token == ATTN_STREAM_END   ? "end"
-             : token == ATTN_ERROR_FINITE ? "error"
-                                          : "length";
-    if (token != ATTN_ERROR_FINITE)
+    r->ended = r->text.stopped           ? "stop"
+             : token == ATTN_STREAM_END  ? "end"
+             : attn_stream_failed(token) ? "error"
+                                         : "length";
+    if (!attn_stream_failed(token))
         return ExitDone;
     error_at((Pos){ 0 }, "--prompt: %s", attn_error_text(token));
     return ExitInput;

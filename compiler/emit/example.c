@@ -45,25 +45,26 @@ static void put_out(Gen *g, Emit *e)
                            : "static float out[$MAX_SOURCE * $OUTPUT];\n");
 }
 
-static void put_ids(Gen *g, Emit *e)
+/* As many as let_rows() said. */
+static void put_ids(Gen *g, Emit *e, int64_t n)
 {
     const Spec *s = g->p->g->spec;
-    const int64_t vocab = s->kind == KindDecoder ? s->target.size
-                                                 : s->source.size;
-    put(e, vocab > 5 ? "static const int32_t ids[] = { 3, 4, 5 };\n"
-                     : "static const int32_t ids[] = { 0, 0, 0 };\n");
+    let_ids(g, e, s->kind == KindDecoder ? s->target.size : s->source.size, n);
+    put(e, "static const int32_t ids[$all] = { $ids };\n");
 }
 
 static void put_encode(Gen *g, Emit *e)
 {
-    put_begin(e, "the output for three tokens");
-    put_ids(g, e);
+    const int64_t n = let_rows(g, e, SideEncoder, 3);
+    put_begin(e,
+              arena_printf(g->a, "the output for %s", count_of(g, n, "token")));
+    put_ids(g, e, n);
     put_out(g, e);
     put(e, "\n"
            "int main(void)\n"
            "{\n"
            "    struct attn_handle *h = $open($weights, NULL);\n"
-           "    if ($encode(h, ids, 3, out) < 0)\n");
+           "    if ($encode(h, ids, $n, out) < 0)\n");
     put_numbers(g, e);
     put_end(e);
 }
@@ -83,31 +84,42 @@ static void put_embed(Gen *g, Emit *e)
 
 static void put_encode_rows(Gen *g, Emit *e)
 {
-    let(e, "width", "%lld", (long long)g->p->g->spec->input_width);
-    put_begin(e, "the output for two rows of $width numbers");
-    put(e, "static const float rows[2 * $width] = { 1.0f };\n");
+    const long long width = g->p->g->spec->input_width;
+    const int64_t n = let_rows(g, e, SideEncoder, 2);
+    let(e, "width", "%lld", width);
+    put_begin(e, arena_printf(g->a, "the output for %s of %lld numbers",
+                              count_of(g, n, "row"), width));
+    put(e, "static const float rows[$n * $width] = { 1.0f };\n");
     put_out(g, e);
     put(e, "\n"
            "int main(void)\n"
            "{\n"
            "    struct attn_handle *h = $open($weights, NULL);\n"
-           "    if ($encode_rows(h, rows, 2, out) < 0)\n");
+           "    if ($encode_rows(h, rows, $n, out) < 0)\n");
     put_numbers(g, e);
     put_end(e);
 }
 
 static void put_attend(Gen *g, Emit *e)
 {
-    put_begin(e, "one query's attention to two keys");
-    put(e, "static const float query[$D_MODEL] = { 1.0f };\n"
-           "static const float key[2 * $D_MODEL] = { 1.0f, 2.0f };\n"
-           "static const float value[2 * $D_MODEL] = { 3.0f, 4.0f };\n"
-           "static float out[$OUTPUT];\n"
-           "\n"
+    const int64_t queries = let_rows(g, e, SideEncoder, 1);
+    const int64_t keys = let_rows(g, e, SideDecoder, 2);
+    let(e, "queries", "%lld", (long long)queries);
+    put_begin(e, arena_printf(g->a, "the attention of %s to %s",
+                              count_of(g, queries, "row"),
+                              count_of(g, keys, "key")));
+    put(e, queries == 1
+               ? "static const float query[$D_MODEL] = { 1.0f };\n"
+               : "static const float query[$queries * $D_MODEL] = { 1.0f };\n");
+    put(e, "static const float key[$n * $D_MODEL] = { 1.0f, 2.0f };\n"
+           "static const float value[$n * $D_MODEL] = { 3.0f, 4.0f };\n");
+    put(e, queries == 1 ? "static float out[$OUTPUT];\n"
+                        : "static float out[$queries * $OUTPUT];\n");
+    put(e, "\n"
            "int main(void)\n"
            "{\n"
            "    struct attn_handle *h = $open($weights, NULL);\n"
-           "    if ($attend(h, query, 1, key, value, 2, out) < 0)\n");
+           "    if ($attend(h, query, $queries, key, value, $n, out) < 0)\n");
     put_numbers(g, e);
     put_end(e);
 }
@@ -146,8 +158,9 @@ static void put_generate(Emit *e)
 
 static void put_generate_ids(Gen *g, Emit *e)
 {
+    const int64_t n = let_rows(g, e, SideEncoder, 3);
     put_begin(e, "the tokens of an answer as they come");
-    put_ids(g, e);
+    put_ids(g, e, n);
     put(e, "\n"
            "static int print(void *file, int32_t id)\n"
            "{\n"
@@ -157,7 +170,7 @@ static void put_generate_ids(Gen *g, Emit *e)
            "int main(void)\n"
            "{\n"
            "    struct attn_handle *h = $open($weights, NULL);\n"
-           "    if ($generate_ids(h, ids, 3, NULL, print, stdout) < 0)\n"
+           "    if ($generate_ids(h, ids, $n, NULL, print, stdout) < 0)\n"
            "        puts($error(h));\n");
     put_end(e);
 }
@@ -167,8 +180,9 @@ static void put_score(Gen *g, Emit *e)
     const bool text = has_text(g->p);
     put_begin(e, text ? "how probable an answer is: ./example TEXT ANSWER"
                       : "how probable the answer of the one token 3 is");
+    const int64_t n = let_rows(g, e, SideEncoder, 3);
     if (!text)
-        put_ids(g, e);
+        put_ids(g, e, n);
     put(e, "static double log_probability;\n"
            "\n");
     put(e, text ? "int main(int argc, char **argv)\n" : "int main(void)\n");
@@ -178,7 +192,7 @@ static void put_score(Gen *g, Emit *e)
         put(e, "if (argc > 2)\n"
                "    $score(h, argv[1], -1, argv[2], -1, &log_probability);\n");
     else
-        put(e, "$score_ids(h, ids, 3, ids, 1, &log_probability);\n");
+        put(e, "$score_ids(h, ids, $n, ids, 1, &log_probability);\n");
     put(e, "printf(\"%.7g %s\\n\", log_probability, $error(h));\n");
     put_end(e);
 }

@@ -96,6 +96,12 @@ void emit_handle_names(Gen *g, Emit *e); /* what those files call by others */
 void emit_examples(Gen *g, Emit *e);
 /* static_example.c: that of a freestanding header, not yet in a comment. */
 void put_static_program(Gen *g, Emit *e);
+/* $n: of a program's one sequence the rows of that side, `usual` where any will
+ * do. "three tokens".                                                       */
+int64_t let_rows(Gen *g, Emit *e, Side side, int64_t usual);
+const char *count_of(Gen *g, int64_t n, const char *noun);
+/* $ids: so many tokens, of which the first are named. */
+void let_ids(Gen *g, Emit *e, int64_t vocab, int64_t n);
 
 /* ----------------------------------------------------- static_memory.c --- */
 void emit_static_sizes(Gen *g, Emit *e); /* macros of a freestanding header */

@@ -45,9 +45,12 @@ static void put_search(Gen *g, Emit *e)
     const Spec *s = g->p->g->spec;
     const int64_t vocab = s->kind == KindDecoder ? s->target.size
                                                  : s->source.size;
-    put_begin(g, e, "the best answer to three tokens");
-    let(e, "ids", vocab > 5 ? "3, 4, 5" : "0, 0, 0");
-    put(e, "static const int32_t ids[] = { $ids }, start[] = { 0, 3 };\n"
+    const int64_t n = let_rows(g, e, SideEncoder, 3);
+    let_ids(g, e, vocab, n);
+    put_begin(g, e,
+              arena_printf(g->a, "the best answer to %s",
+                           count_of(g, n, "token")));
+    put(e, "static const int32_t ids[$all] = { $ids }, start[] = { 0, $n };\n"
            "alignas(64) static char bound[$BOUND_BYTES];\n"
            "alignas(64) static char memory[$SEARCH_BYTES];\n"
            "static struct attn_hypothesis answer;\n"
@@ -69,28 +72,53 @@ static void put_input(Gen *g, Emit *e)
     const Spec *s = g->p->g->spec;
     if (s->kind == KindAttention)
         put(e, "batch.query = batch.key = batch.value = rows;\n"
-               "batch.key_rows = 3;\n"
-               "batch.key_start = start;\n");
+               "batch.key_rows = $keys;\n"
+               "batch.key_start = $key_start;\n");
     else
         put(e, s->input == InputReal ? "batch.input = rows;\n"
                                      : "batch.ids = ids;\n");
+}
+
+/* "static const int32_t start[] = { 0, 3 };" */
+static void put_starts(Gen *g, Emit *e, const char *name, int64_t batch,
+                       int64_t rows)
+{
+    Buffer list = { .arena = g->a };
+    for (int64_t i = 0; i <= batch; i++)
+        buffer_printf(&list, "%s%lld", i ? ", " : "", (long long)(i * rows));
+    let(e, "name", "%s", name);
+    let(e, "list", "%s", list.at);
+    put(e, "static const int32_t $name[] = { $list };\n");
 }
 
 static void put_encode(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
     const bool numbers = s->kind == KindAttention || s->input == InputReal;
+    const int64_t keys = let_rows(g, e, SideDecoder, 3);
+    const int64_t n = let_rows(g, e, SideEncoder, 3);
+    const int64_t batch = s->fix.batch > 0 ? s->fix.batch : 1;
+    const bool two = s->kind == KindAttention && keys != n;
+    const int64_t given = two && keys > n ? keys : n;
     put_begin(g, e,
-              numbers ? "the output for three rows"
-                      : "the output for three tokens");
+              arena_printf(g->a, "the output for %s",
+                           count_of(g, n, numbers ? "row" : "token")));
     let(e, "width", "%lld",
         (long long)(s->kind == KindAttention ? s->d_model : s->input_width));
-    let(e, "ids", s->source.size > 5 ? "3, 4, 5" : "0, 0, 0");
-    let(e, "rows", "%d", is_pooled(g->p) ? 1 : 3 + spec_input_learned(s));
-    put(e, numbers ? "static const float rows[3 * $width] = { 1.0f };\n"
-                   : "static const int32_t ids[] = { $ids };\n");
-    put(e, "static const int32_t start[] = { 0, 3 };\n"
-           "alignas(64) static char bound[$BOUND_BYTES];\n"
+    let_ids(g, e, s->source.size, batch * n);
+    let(e, "given", "%lld", (long long)(batch * given));
+    let(e, "batch", "%lld", (long long)batch);
+    let(e, "n", "%lld", (long long)(batch * n));
+    let(e, "keys", "%lld", (long long)(batch * (two ? keys : n)));
+    let(e, "key_start", two ? "key_start" : "start");
+    let(e, "rows", "%lld",
+        (long long)(batch * (is_pooled(g->p) ? 1 : n + spec_input_learned(s))));
+    put(e, numbers ? "static const float rows[$given * $width] = { 1.0f };\n"
+                   : "static const int32_t ids[$all] = { $ids };\n");
+    put_starts(g, e, "start", batch, n);
+    if (two)
+        put_starts(g, e, "key_start", batch, keys);
+    put(e, "alignas(64) static char bound[$BOUND_BYTES];\n"
            "alignas(64) static char arena[$ARENA_BYTES];\n"
            "static struct attn_batch batch;\n"
            "static float out[$rows * $OUTPUT];\n"
@@ -98,8 +126,8 @@ static void put_encode(Gen *g, Emit *e)
            "int main(void)\n"
            "{\n");
     put_bind(g, e);
-    put(e, "batch.sequences = 1;\n"
-           "batch.rows = 3;\n"
+    put(e, "batch.sequences = $batch;\n"
+           "batch.rows = $n;\n"
            "batch.start = start;\n");
     put_input(g, e);
     put(e, "batch.output = out;\n"

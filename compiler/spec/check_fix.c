@@ -56,25 +56,20 @@ static void check_learned(Spec *s, const FieldState *state)
     note_at(nowhere, "fix.source counts the class token: make it more");
 }
 
-/* Answers end one by one, and a search follows several. */
+/* A search follows several hypotheses in one call. */
 static void check_batch(Spec *s, const FieldState *state)
 {
     (void)state;
     if (s->fix.batch < 0
         || !(s->kind == KindEncoderDecoder || s->kind == KindDecoder))
         return;
-    if (s->fix.batch > 1) {
-        error_at(spec_pos(s, "fix.batch"),
-                 "answers end one by one: a batch of %lld does not stay one",
-                 (long long)s->fix.batch);
-        note_at(nowhere, "make it 1, or leave it out");
-    } else if (s->search_beam > 1) {
-        error_at(spec_pos(s, "fix.batch"),
-                 "a beam of %lld is as many sequences, not 1",
-                 (long long)s->search_beam);
-        note_at(spec_pos(s, "search.beam"),
-                "make search.beam 1, or leave fix.batch out");
-    }
+    if (s->search_beam <= s->fix.batch)
+        return;
+    error_at(spec_pos(s, "fix.batch"),
+             "a beam of %lld is as many sequences, not %lld",
+             (long long)s->search_beam, (long long)s->fix.batch);
+    note_at(spec_pos(s, "search.beam"),
+            "make search.beam at most as much, or leave fix.batch out");
 }
 
 /* clang-format off */

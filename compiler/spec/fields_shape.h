@@ -44,18 +44,20 @@ INT("max_len.key", side[1].max_len, 1, MostRows, Attention, NULL, NULL,
 
 INT("fix.source", fix.source, 1, MostRows, Source_, "", NULL,
     "Each source has this many rows, of which a class token is one: a "
-    "constant of the C, which takes no other. So are those below; no bit of "
-    "a result changes."),
+    "constant of the C, which takes no other; no bit of a result changes."),
 INT("fix.target", fix.target, 1, MostRows, Target_, "", NULL,
-    "Each call of decode has this many new rows of each target; 1: steps."),
+    "Each call of decode has this many new rows of each target, a constant; "
+    "1: steps."),
 INT("fix.past", fix.past, 0, MostRows, Target_, "", NULL,
-    "Before them each target has this many; 0: they are its first."),
+    "Before its new rows each target has this many, a constant; 0: they are "
+    "its first."),
 INT("fix.query", fix.query, 1, MostRows, Attention, "", NULL,
-    "Each query has this many rows."),
+    "Each query has this many rows, a constant."),
 INT("fix.key", fix.key, 1, MostRows, Attention, "", NULL,
-    "Each key and value has this many rows."),
+    "Each key and value has this many rows, a constant."),
 INT("fix.batch", fix.batch, 1, MostRows, AllKinds, "", NULL,
-    "Each call has this many sequences."),
+    "Each call has this many sequences, a constant: a search fills them up, "
+    "with hypotheses that nobody asked for."),
 INT("fix.threads", fix.threads, 1, 1, AllKinds, "", NULL,
     "A call runs on one thread, whatever its caller has."),
 BOOL("fix.unroll", fix.unroll, AllKinds, "false", NULL,

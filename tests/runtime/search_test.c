@@ -116,6 +116,27 @@ static void test_against_slow(void **unused)
     free(c);
 }
 
+/* Code for as many sequences, and rows of each, in every call: what fills them
+ * changes no answer. What is forced, or a prompt, is read row by row.        */
+static void test_fixed_calls(void **unused)
+{
+    (void)unused;
+    Case *c = malloc(sizeof *c);
+    for (uint32_t seed = 0; seed < 300; seed++) {
+        case_random(c, seed);
+        c->f.model.fixed_batch = c->sentences * c->o.beam + seed % 3;
+        c->f.model.fixed_target = seed / 3 % 2;
+        assert_int_equal(case_run(c), 0);
+        assert_slow_agrees(c);
+        free(c->memory);
+    }
+    case_make(c, ATTN_ENCODER_DECODER, 9, 1, 2, 3);
+    c->f.model.fixed_batch = 1;
+    assert_int_equal(case_run(c), ATTN_ERROR_FIXED);
+    free(c->memory);
+    free(c);
+}
+
 /* Over several pages, where hypotheses share the full ones. */
 static void test_long(void **unused)
 {
@@ -246,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_slow),
+        cmocka_unit_test(test_fixed_calls),
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_against_enumeration),
         cmocka_unit_test(test_stops),
