@@ -6749,7 +6749,8 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     if (at->used < 0)
         return;
     int64_t parts = attn_parts(s->o->parallel);
-    int64_t arena = attn_max(m->arena_bytes(first, slots, parts),
+    int64_t arena = attn_max(m->arena_bytes(first, attn_max(n, m->fixed_batch),
+                                            parts),
                              m->arena_bytes(slots, slots, parts));
     if (m->kind == ATTN_ENCODER_DECODER)
         arena = attn_max(arena,
