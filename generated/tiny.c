@@ -37,8 +37,8 @@
  *     tile_bias_relu_prefetch 6x16 5x16 4x16 3x16 2x16
  *     tile_bias_relu   1x16
  *     others           embed_row pack_keys pack_values softmax_begin
- *                      softmax_page softmax_end add_norm_rows softmax_chunk
- *                      add_keys prefetch_keys copy_rows log_sum_exp
+ *                      softmax_page softmax_end add_norm_rows prefetch_keys
+ *                      softmax_chunk add_keys copy_rows log_sum_exp
  */
 #if !defined __AVX2__ || !defined __FMA__
 #error "made for x86-64-v3: compile with -march=x86-64-v3"

@@ -19,7 +19,7 @@ static void find_members(const Gen *g, bool *sinks, bool *additive)
     }
 }
 
-static void need_struct_keys(Gen *g)
+void need_keys(Gen *g)
 {
     bool sinks, additive;
     if (!first_time(g, "struct keys"))
@@ -124,11 +124,8 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
     return name;
 }
 
-/* Scores of products become what softmax takes times $scale: `rows` rows and
- * columns, "s, 64, s, 64, r, n"; `biased`: "s, r, n, " and where the biases of
- * the first of these rows and keys are.                                     */
-static void put_score_ops(Gen *g, const Attention *a, const char *rows,
-                          const char *biased)
+void put_score_ops(Gen *g, const Attention *a, const char *rows,
+                   const char *biased)
 {
     Emit *e = g->shapes;
     const Node *n = a->n;
@@ -435,7 +432,6 @@ static void attention_function(Gen *g, const Attention *a)
     if (a->n->mask)
         edge_function(g, a);
     let(e, "s", blocks ? "scores" : "s");
-    let_scratch(e, a->t->keys, a->v->type.dim[2].c);
     let(e, "weights", a->n->sigmoid ? "sigmoid" : "softmax");
     let(e, "scores", a->n->additive ? "v tanh(q + k)" : "Q K^T");
     if (rows_wait(g, a)) {
@@ -485,7 +481,7 @@ static void need_pieces(Gen *g, const Attention *a)
 {
     const MaskSpec *mask = a->n->mask;
     const Weights *by = weights_of(a->n);
-    need_struct_keys(g);
+    need_keys(g);
     need_min(g);
     need_panels(g, a->t, false);
     need_panels(g, a->t, true);
@@ -502,13 +498,13 @@ static void need_pieces(Gen *g, const Attention *a)
     use_kernel(g->kernels, by->kernel[3]);
 }
 
-const char *need_attention(Gen *g, int node)
+Attention attention_of(Gen *g, int node)
 {
     const TaskKey *key = &plan_task(g->p, TaskAttention, node)->key;
     Node *n = arena_alloc(g->a, sizeof *n);
     *n = *node_at(g->p, node);
     n->mask = attention_mask(g, n);
-    const Attention a = {
+    return (Attention){
         .n = n,
         .k = node_at(g->p, n->in[1]),
         .v = node_at(g->p, n->in[2]),
@@ -519,18 +515,29 @@ const char *need_attention(Gen *g, int node)
                              n->mask == node_at(g->p, node)->mask ? ""
                                                                   : "_last"),
     };
-    const int64_t d_v = a.v->type.dim[2].c;
+}
+
+void let_attention(Emit *e, const Attention *a)
+{
+    const int64_t d_v = a->v->type.dim[2].c;
+    let(e, "mr", "%d", a->t->mr);
+    let(e, "block", "%d", a->t->queries);
+    let(e, "keys", "%d", a->t->keys);
+    let(e, "d_k", "%lld", (long long)a->k->type.dim[2].c);
+    let(e, "d_v", "%lld", (long long)d_v);
+    let(e, "d_v16", "%lld", (long long)round16(d_v));
+    let(e, "panels", "%lld", (long long)(round16(d_v) / ATTN_PANEL));
+    let_scratch(e, a->t->keys, d_v);
+}
+
+const char *need_attention(Gen *g, int node)
+{
+    const Attention a = attention_of(g, node);
     if (!first_time(g, a.name))
         return a.name;
     need_pieces(g, &a);
     const int mark = emit_mark(g->shapes);
-    let(g->shapes, "mr", "%d", a.t->mr);
-    let(g->shapes, "block", "%d", a.t->queries);
-    let(g->shapes, "keys", "%d", a.t->keys);
-    let(g->shapes, "d_k", "%lld", (long long)a.k->type.dim[2].c);
-    let(g->shapes, "d_v", "%lld", (long long)d_v);
-    let(g->shapes, "d_v16", "%lld", (long long)round16(d_v));
-    let(g->shapes, "panels", "%lld", (long long)(round16(d_v) / ATTN_PANEL));
+    let_attention(g->shapes, &a);
     attention_function(g, &a);
     emit_reset(g->shapes, mark);
     return a.name;

@@ -36,8 +36,26 @@ typedef struct { /* one function of attention */
 } Attention;
 /* Binds $outputs, $sums, $maxima: where they begin, in floats a query. */
 void let_scratch(Emit *e, int64_t keys, int64_t d_v);
+Attention attention_of(Gen *g, int node);
+/* Binds what the text of its functions asks for. */
+void let_attention(Emit *e, const Attention *a);
+/* Scores of products become what softmax takes times $scale: `rows` rows and
+ * columns, "s, 64, s, 64, r, n"; `biased`: "s, r, n, " and where the biases of
+ * the first of these rows and keys are.                                     */
+void put_score_ops(Gen *g, const Attention *a, const char *rows,
+                   const char *biased);
+void need_keys(Gen *g); /* struct keys */
 /* Makes the function if it is not there yet, and returns its name. */
 const char *need_attention(Gen *g, int node);
+
+/* ------------------------------------------------------------- heads.c --- */
+enum { HeadsAtOnce = 4 };
+/* Can a row's heads be worked on so many at once? */
+bool heads_together(const Gen *g, int node);
+const char *need_heads(Gen *g, int node);
+/* "heads_at_once(b, 0, tasks, parts)": how many a task has; `apart`: where no
+ * two sequences have one source. */
+const char *heads_at_once(Gen *g, bool apart);
 
 /* ----------------------------------------------------------- waiting.c --- */
 /* Do rows of softmax wait for the scores of others, beside whose products they
@@ -63,7 +81,7 @@ const char *need_short_attention(Gen *g, const Node *n);
 /* ---------------------------------------------------------- kv_cache.c --- */
 /* A task is one head of one sequence: `s`, `head`, its first `row`. */
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
-void begin_task_loop(Gen *g, Emit *e);
+void begin_task_loop(Gen *g, Emit *e, int each); /* heads of a lone sequence */
 const char *head_at(Gen *g, int node, const char *row);
 /* Emitted C for the number of keys of sequence s, its table of pages (NULL: in
  * the arena, without one), and the page of key `at`.                        */

@@ -163,10 +163,11 @@ void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
                "const int64_t tasks = $tasks;\n");
 }
 
-void begin_task_loop(Gen *g, Emit *e)
+void begin_task_loop(Gen *g, Emit *e, int each)
 {
+    let(e, "each", each > 1 ? "head += %d" : "head++", each);
     if (g->alone)
-        put(e, "for (int64_t head = 0; head < $heads; head++) {\n");
+        put(e, "for (int64_t head = 0; head < $heads; $each) {\n");
     else if (g->whole)
         put(e, "for (int64_t task = 0; task < $tasks; task++) {\n"
                "    const int64_t s = task / $heads, head = task % $heads;\n"
@@ -314,6 +315,19 @@ static const char *queries_text(Gen *g, const Node *n, bool shared)
                         shared ? "end" : "s + 1");
 }
 
+/* A task that has some heads, of one row each. */
+static void put_heads(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    put_call(e, need_heads(g, node),
+             arena_printf(g->a, "%s, &m, %s + head * %lld, %s",
+                          head_at(g, n->in[0], g->row),
+                          value_at(g, node, g->row),
+                          (long long)node_at(g->p, n->in[2])->type.dim[2].c,
+                          g->whole ? "c->scratch" : "scratch"),
+             ";");
+}
+
 /* One page has all keys: the first. */
 static void put_short_attention(Gen *g, Emit *e, int node)
 {
@@ -344,6 +358,33 @@ static void put_short_attention(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
+/* The loop over tasks, of which each may be some heads of one row. */
+static void begin_heads_loop(Gen *g, Emit *e, bool apart)
+{
+    let(e, "at_once", "%s", heads_at_once(g, apart));
+    put(e,
+        "const int64_t each = $at_once;\n"
+        "\n"
+        "for (int64_t task = part * each; task < tasks; task += parts * each) {\n"
+        "    const int64_t s = task / $heads, head = task % $heads;\n"
+        "    const int64_t row = b->$start[s];\n");
+}
+
+static void put_head(Gen *g, Emit *e, int node, bool shared)
+{
+    const Node *n = node_at(g->p, node);
+    const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
+    const int64_t d_v = node_at(g->p, n->in[2])->type.dim[2].c;
+    ask_next_head(g, e, n);
+    put_call(e, need_attention(g, node),
+             arena_printf(g->a, "%s, %lld, %s, &m, %s + head * %lld, %lld, %s",
+                          head_at(g, n->in[0], g->row), (long long)q->stride,
+                          queries_text(g, n, shared), value_at(g, node, g->row),
+                          (long long)d_v, (long long)y->stride,
+                          g->whole ? "c->scratch" : "scratch"),
+             ";");
+}
+
 void emit_attention(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -351,27 +392,30 @@ void emit_attention(Gen *g, Emit *e, int node)
         put_short_attention(g, e, node);
         return;
     }
-    const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
-    const char *name = need_attention(g, node);
-    const int64_t d_v = node_at(g->p, n->in[2])->type.dim[2].c;
     const bool shared = node_at(g->p, n->in[1])->op == OpRecall && !n->mask
                      && !n->bias;
+    const bool together = heads_together(g, node);
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
     if (!g->whole)
         put(e, "float *const scratch = c->scratch + part * $scratch;\n");
-    begin_task_loop(g, e);
+    if (together && !g->whole)
+        begin_heads_loop(g, e, shared);
+    else
+        begin_task_loop(g, e, together ? HeadsAtOnce : 1);
     if (shared && !g->alone)
         share_source(e);
     keys_fields(g, e, node);
-    ask_next_head(g, e, n);
-    put_call(e, name,
-             arena_printf(g->a, "%s, %lld, %s, &m, %s + head * %lld, %lld, %s",
-                          head_at(g, n->in[0], g->row), (long long)q->stride,
-                          queries_text(g, n, shared), value_at(g, node, g->row),
-                          (long long)d_v, (long long)y->stride,
-                          g->whole ? "c->scratch" : "scratch"),
-             ";");
+    if (together && !g->whole)
+        put(e, "\n"
+               "if (each > 1) {\n");
+    if (together)
+        put_heads(g, e, node);
+    if (together && !g->whole)
+        put(e, "continue;\n"
+               "}\n");
+    if (!together || !g->whole)
+        put_head(g, e, node, shared);
     put(e, "}\n");
 }
 
@@ -440,7 +484,7 @@ void emit_pack_kv(Gen *g, Emit *e, int first)
     const char *table = page_table(g, n);
     const Sym rows = node_at(g->p, n->in[0])->type.dim[1].sym;
     begin_tasks(g, e, n->type.dim[0].c, rows);
-    begin_task_loop(g, e);
+    begin_task_loop(g, e, 1);
     if (table) {
         let(e, "table", "%s", table);
         put(e, "const int32_t *page = $table;\n");

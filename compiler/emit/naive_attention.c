@@ -34,7 +34,7 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
         let(e, "scratch", "%lld", (long long)g->p->scratch);
         put(e, "float *const o = c->scratch + part * $scratch;\n");
     }
-    begin_task_loop(g, e);
+    begin_task_loop(g, e, 1);
     let(e, "count", "%s", count_text(g, k));
     put(e, "const int64_t keys = $count;\n");
     if (table) {
@@ -197,7 +197,7 @@ void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code)
     const Node *n = node_at(g->p, node);
     const Sym keys = n->type.dim[2].sym;
     begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
-    begin_task_loop(g, e);
+    begin_task_loop(g, e, 1);
     Node k = *n;
     k.op = keys == SymPT           ? OpAppend
          : n->entry == EntryDecode ? OpRecall

@@ -345,6 +345,39 @@ static void add_keys(const float *p, int64_t keys, const float *values,
         }
 }
 
+//: kernel heads_product needs: v_load v_store v_splat v_fma
+/* c = a b, or c += a b, of four rows with panels of their own, ldb apart: those
+ * of row i at b[i]. What one row waits for, the others do not. */
+static void heads_product(const float *a, int64_t lda, const float *const *b,
+                          int64_t ldb, int64_t k, int64_t panels, float *c,
+                          int64_t ldc, int64_t adds)
+{
+    for (int64_t j = 0; j < panels; j++)
+        for (int64_t l = 0; l < 16; l += W) {
+            const int64_t at = j * ldb + l;
+            float *to = c + j * 16 + l;
+            v sum0 = v_splat(0.0f), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+            if (adds) {
+                sum0 = v_load(to);
+                sum1 = v_load(to + ldc);
+                sum2 = v_load(to + 2 * ldc);
+                sum3 = v_load(to + 3 * ldc);
+            }
+            for (int64_t i = 0; i < k; i++) {
+                const float *x = a + i;
+                const int64_t line = at + i * 16;
+                sum0 = v_fma(v_splat(x[0]), v_load(b[0] + line), sum0);
+                sum1 = v_fma(v_splat(x[lda]), v_load(b[1] + line), sum1);
+                sum2 = v_fma(v_splat(x[2 * lda]), v_load(b[2] + line), sum2);
+                sum3 = v_fma(v_splat(x[3 * lda]), v_load(b[3] + line), sum3);
+            }
+            v_store(to, sum0);
+            v_store(to + ldc, sum1);
+            v_store(to + 2 * ldc, sum2);
+            v_store(to + 3 * ldc, sum3);
+        }
+}
+
 //: type waiting when: w16
 struct waiting {         /* rows of a page that become weights while .. */
     int64_t rows;        /* .. the scores of others are made; 0: none */
