@@ -37,7 +37,7 @@ static void run_turn(Setup *s, const Works *works, Times *times)
     }
     if (!s->options.no_limit)
         vec_push(s->arena, &times[works->n],
-                 machine_fma_rate(s->threads, slice));
+                 machine_fma_rate(&s->engine->target, s->threads, slice));
 }
 
 static bool all_known(const Times *times, int works)
@@ -133,7 +133,8 @@ static void measure(BenchReport *r, Setup *s)
     r->setup = s;
     r->threads = s->threads;
     show_part(o, works.n, 0);
-    machine_measure(&r->machine, s->threads, most_seconds(o->seconds));
+    machine_measure(&r->machine, r->target, s->threads,
+                    most_seconds(o->seconds));
     r->rates = *machine_rates(&r->machine, s->threads);
     show_part(o, works.n, 1);
     progress_begin("");
@@ -153,7 +154,7 @@ static void measure(BenchReport *r, Setup *s)
 
 int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
 {
-    BenchReport r = { .engine = e };
+    BenchReport r = { .engine = e, .target = &e->target };
     Fault why;
     Setup *s = setup_new(e, o);
     Output *file = arena_alloc(e->arena, sizeof *file);
@@ -171,7 +172,7 @@ int bench_machine(const BenchOptions *o, FILE *out)
     Machine m;
     Target t;
     Fault why;
-    machine_measure(&m, 1, most_seconds(o->seconds));
+    machine_measure(&m, NULL, 1, most_seconds(o->seconds));
     machine_print(&m, o->format, out);
     if (!target_find(&t, "native", 0, NULL, &why))
         return report_fault(&why);

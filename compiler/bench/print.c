@@ -137,8 +137,10 @@ static void put_title(const BenchReport *r, FILE *out)
         fprintf(out, "layers %s\n", r->engine->spec->layers);
     fprintf(out, "lengths ");
     put_lengths(s, out);
-    fprintf(out, "; FMA peak %.1f GFLOP/s, between the runs %.1f\n\n",
-            1e-9 * r->rates.fma, 1e-9 * r->between);
+    fprintf(out, "; FMA peak %.1f GFLOP/s", 1e-9 * r->rates.fma);
+    if (t->width > 1)
+        fprintf(out, " in vectors of %d", t->width);
+    fprintf(out, ", between the runs %.1f\n\n", 1e-9 * r->between);
 }
 
 static void put_kernel(const Table *t, const BenchReport *r, int work,

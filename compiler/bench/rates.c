@@ -61,7 +61,7 @@ void bench_limits(BenchReport *r, double seconds)
          r->again++) {
         const Rates before = r->rates;
         Machine again;
-        machine_measure(&again, r->threads, seconds);
+        machine_measure(&again, r->target, r->threads, seconds);
         machine_keep_better(&r->machine, &again);
         rates_keep_better(&r->rates, machine_rates(&r->machine, r->threads));
         more = grew(&r->rates, &before);

@@ -35,6 +35,7 @@ typedef struct {
 
 typedef struct {
     const Engine *engine;
+    const Target *target; /* whose multiply-adds are the peak */
     Machine machine;
     Rates rates;    /* of the threads in use: the best that was seen, of
                        kernels too */

@@ -237,7 +237,7 @@ static int explain(Selection *w)
     w->here.threads = w->o->code.threads > 0 ? (int)w->o->code.threads
                                              : m.cores;
     w->here.compiler = "libtcc";
-    machine_measure(&m, w->here.threads, 0.5);
+    machine_measure(&m, NULL, w->here.threads, 0.5);
     records_explain(&w->r, &w->here, w->target, &m, stdout);
     return ExitDone;
 }

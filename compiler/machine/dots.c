@@ -41,17 +41,26 @@ DOT_LOOP(madd_256, "avx2", __m256i, _mm256_setzero_si256, _mm256_set1_epi32,
          MADD_256)
 #endif
 
-DotLoop dot_loop(void)
+/* Vectors of so many floats, and an instruction; NULL: one of its set. */
+static bool may(const Target *t, int width, const char *feature)
+{
+    return !t || t->width == 1
+        || (t->width >= width && (!feature || target_has(t, feature)));
+}
+
+DotLoop dot_loop(const Target *t)
 {
 #if defined __x86_64__
-    if (__builtin_cpu_supports("avx512vnni"))
+    if (__builtin_cpu_supports("avx512vnni") && may(t, 16, "avx512vnni"))
         return (DotLoop){ vnni_512, 10 * 64 };
-    if (__builtin_cpu_supports("avxvnni"))
+    if (__builtin_cpu_supports("avxvnni") && may(t, 8, "avxvnni"))
         return (DotLoop){ vnni_256, 10 * 32 };
-    if (__builtin_cpu_supports("avx512bw"))
+    if (__builtin_cpu_supports("avx512bw") && may(t, 16, NULL))
         return (DotLoop){ madd_512, 10 * 32 };
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && may(t, 8, NULL))
         return (DotLoop){ madd_256, 10 * 16 };
+#else
+    (void)t;
 #endif
     return (DotLoop){ 0 };
 }

@@ -4,10 +4,13 @@
 
 #include <stdint.h>
 
+#include "machine/target.h"
+
 typedef struct {
     int (*run)(int64_t steps); /* NULL: none for this machine */
     int products;              /* of a step */
 } DotLoop;
-DotLoop dot_loop(void); /* the best that this machine has */
+/* The best that this machine has, and code for `t` may use; NULL: any. */
+DotLoop dot_loop(const Target *t);
 
 #endif

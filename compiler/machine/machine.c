@@ -31,56 +31,70 @@ double machine_seconds(void)
 }
 
 /* ------------------------------------------------------- multiply-adds --- */
-enum { Chains = 16 }; /* independent sums: latency times units */
-
+/* Independent sums, latency times units or more: 12 stay in 16 registers beside
+ * two numbers, 16 in 32.                                                     */
 #define FMA_EACH(a, x, y)                                                     \
     a##0 = a##0 * x + y, a##1 = a##1 * x + y, a##2 = a##2 * x + y,            \
-    a##3 = a##3 * x + y, a##4 = a##4 * x + y, a##5 = a##5 * x + y,            \
-    a##6 = a##6 * x + y, a##7 = a##7 * x + y
+    a##3 = a##3 * x + y
+#define ALL_16(more) more
+#define ONLY_12(more) (void)0
 
-/* One loop for each vector width; `steps` steps of Chains vectors, named so
- * that every compiler keeps them in registers. a*x+y tends to y/(1-x) = 1, so
- * that no number becomes extreme.                                            */
-#define FMA_LOOP(name, floats, target)                                        \
+/* One loop for each vector width, named so that every compiler keeps its sums
+ * in registers. a*x+y tends to y/(1-x) = 1, so that no number becomes extreme.
+ */
+#define FMA_LOOP(name, floats, fourth, target)                                \
     typedef float name##_vector __attribute__((vector_size(4 * (floats))));   \
     target static float name(int64_t steps)                                   \
     {                                                                         \
         name##_vector x = {0}, y = {0};                                       \
         name##_vector a0 = {1}, a1 = {2}, a2 = {3}, a3 = {4};                 \
-        name##_vector a4 = {5}, a5 = {6}, a6 = {7}, a7 = {8};                 \
-        name##_vector b0 = -a0, b1 = -a1, b2 = -a2, b3 = -a3;                 \
-        name##_vector b4 = -a4, b5 = -a5, b6 = -a6, b7 = -a7;                 \
+        name##_vector b0 = {5}, b1 = {6}, b2 = {7}, b3 = {8};                 \
+        name##_vector c0 = -a0, c1 = -a1, c2 = -a2, c3 = -a3;                 \
+        name##_vector d0 = -b0, d1 = -b1, d2 = -b2, d3 = -b3;                 \
         x += 0.75f;                                                           \
         y += 0.25f;                                                           \
         for (int64_t i = 0; i < steps; i++) {                                 \
             FMA_EACH(a, x, y);                                                \
             FMA_EACH(b, x, y);                                                \
+            FMA_EACH(c, x, y);                                                \
+            fourth(FMA_EACH(d, x, y));                                        \
         }                                                                     \
-        a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7;                               \
-        b0 += b1 + b2 + b3 + b4 + b5 + b6 + b7;                               \
-        return a0[0] + b0[0];                                                 \
+        a0 += a1 + a2 + a3 + b0 + b1 + b2 + b3;                               \
+        c0 += c1 + c2 + c3 + d0 + d1 + d2 + d3;                               \
+        return a0[0] + c0[0];                                                 \
     }
 
 #if defined __x86_64__
-FMA_LOOP(fma_16, 16, __attribute__((target("avx512f"))))
-FMA_LOOP(fma_8, 8, __attribute__((target("avx2,fma"))))
+FMA_LOOP(fma_16, 16, ALL_16, __attribute__((target("avx512f"))))
+FMA_LOOP(fma_8, 8, ONLY_12, __attribute__((target("avx2,fma"))))
+FMA_LOOP(fma_4, 4, ONLY_12, __attribute__((target("avx2,fma"))))
+FMA_LOOP(base_4, 4, ONLY_12, )
+#else
+FMA_LOOP(base_4, 4, ALL_16, )
 #endif
-FMA_LOOP(fma_4, 4, )
 
 typedef struct {
     float (*run)(int64_t steps);
-    int floats; /* in a vector */
+    int floats; /* of a step */
 } FmaLoop;
 
-static FmaLoop fma_loop(void)
+static FmaLoop fma_loop(const Target *t)
 {
 #if defined __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
-        return (FmaLoop){ fma_16, 16 };
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return (FmaLoop){ fma_8, 8 };
+    const int most = t && t->width > 1 ? t->width : 16;
+    const bool fused = __builtin_cpu_supports("avx2")
+                    && __builtin_cpu_supports("fma") && (!t || t->fma);
+    if (most >= 16 && __builtin_cpu_supports("avx512f"))
+        return (FmaLoop){ fma_16, 16 * 16 };
+    if (most >= 8 && fused)
+        return (FmaLoop){ fma_8, 8 * 12 };
+    if (fused)
+        return (FmaLoop){ fma_4, 4 * 12 };
+    return (FmaLoop){ base_4, 4 * 12 };
+#else
+    (void)t;
+    return (FmaLoop){ base_4, 4 * 16 };
 #endif
-    return (FmaLoop){ fma_4, 4 };
 }
 
 /* ---------------------------------------------------------------- crew --- */
@@ -94,8 +108,9 @@ typedef struct Crew Crew;
 typedef struct { /* one thread of it */
     Crew *crew;
     pthread_t thread;
-    const char *block; /* what it reads; NULL: nothing */
-    size_t bytes, at;  /* of the block; where it goes on */
+    const Target *target; /* what it multiplies as; NULL: as it can */
+    const char *block;    /* what it reads; NULL: nothing */
+    size_t bytes, at;     /* of the block; where it goes on */
     double rate[MostRounds];
 } Member;
 
@@ -170,41 +185,42 @@ static double crew_rate(Member *members, int threads, double step(Member *),
 static double fma_step(Member *m)
 {
     const int64_t steps = 5000;
-    const FmaLoop loop = fma_loop();
+    const FmaLoop loop = fma_loop(m->target);
     volatile float kept = loop.run(steps); /* so that the loop must run */
-    (void)m;
     (void)kept;
-    return 2.0 * (double)(steps * Chains * loop.floats);
+    return 2.0 * (double)(steps * loop.floats);
 }
 
 static double dot_step(Member *m)
 {
     const int64_t steps = 5000;
-    const DotLoop loop = dot_loop();
+    const DotLoop loop = dot_loop(m->target);
     volatile int kept = loop.run(steps);
-    (void)m;
     (void)kept;
     return 2.0 * (double)(steps * loop.products);
 }
 
 /* Of what needs no memory. */
-static double step_rate(int threads, double step(Member *), double seconds)
+static double step_rate(const Target *t, int threads, double step(Member *),
+                        double seconds)
 {
     Arena *a = arena_new();
     Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
+    for (int i = 0; i < threads; i++)
+        members[i].target = t;
     const double rate = crew_rate(members, threads, step, seconds);
     arena_free(a);
     return rate;
 }
 
-double machine_fma_rate(int threads, double seconds)
+double machine_fma_rate(const Target *t, int threads, double seconds)
 {
-    return step_rate(threads, fma_step, seconds);
+    return step_rate(t, threads, fma_step, seconds);
 }
 
-double machine_dot_rate(int threads, double seconds)
+double machine_dot_rate(const Target *t, int threads, double seconds)
 {
-    return dot_loop().run ? step_rate(threads, dot_step, seconds) : 0;
+    return dot_loop(t).run ? step_rate(t, threads, dot_step, seconds) : 0;
 }
 
 /* Multiplications that wait for each other: 3 cycles each on every x86-64 of
@@ -348,11 +364,11 @@ static size_t piece_of(const Machine *m, Level level, int threads,
     return m->cache[level] / 2;
 }
 
-static void measure_rates(const Machine *m, Rates *r, const ReadBlock *b,
-                          double seconds)
+static void measure_rates(const Machine *m, Rates *r, const Target *t,
+                          const ReadBlock *b, double seconds)
 {
-    r->fma = machine_fma_rate(r->threads, seconds);
-    r->dot = machine_dot_rate(r->threads, seconds);
+    r->fma = machine_fma_rate(t, r->threads, seconds);
+    r->dot = machine_dot_rate(t, r->threads, seconds);
     for (int level = 0; b->at && level < Levels; level++)
         r->read[level] = machine_read_rate(
             b, r->threads, piece_of(m, (Level)level, r->threads, b), seconds);
@@ -372,7 +388,7 @@ static void add_count(Machine *m, int threads)
     m->counts++;
 }
 
-void machine_measure(Machine *m, int threads, double seconds)
+void machine_measure(Machine *m, const Target *t, int threads, double seconds)
 {
     const size_t most = (size_t)1 << 30;
     ReadBlock b = { 0 };
@@ -387,7 +403,7 @@ void machine_measure(Machine *m, int threads, double seconds)
     const double slice = seconds / (m->counts * (2 + Levels) + 1);
     m->clock = machine_clock(slice);
     for (int i = 0; i < m->counts; i++)
-        measure_rates(m, &m->rates[i], &b, slice);
+        measure_rates(m, &m->rates[i], t, &b, slice);
     if (b.at)
         read_block_free(&b);
 }

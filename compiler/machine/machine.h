@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "machine/target.h"
+
 typedef enum { LevelL1, LevelL2, LevelL3, LevelMemory, Levels } Level;
 extern const char *const level_name[Levels]; /* "L1" .. "memory" */
 
@@ -45,14 +47,15 @@ void machine_find(Machine *m);
 /* Seconds of a clock that never steps back. */
 double machine_seconds(void);
 
-/* Multiply-adds (two operations each) of f32 vectors as wide as the machine
- * has, in registers only, by some threads at once: operations a second of all,
- * in the best of many short rounds within `seconds`, so that what else runs on
- * the machine is left out.                                                   */
-double machine_fma_rate(int threads, double seconds);
+/* Multiply-adds (two operations each) of f32 vectors, in registers only, by
+ * some threads at once: operations a second of all, in the best of many short
+ * rounds within `seconds`, so that what else runs on the machine is left out.
+ * Of what code for `t` may use: NULL, or of width 1, which compilers may make
+ * wider: all that the machine has.                                           */
+double machine_fma_rate(const Target *t, int threads, double seconds);
 
 /* The same of products of integers and their sums. */
-double machine_dot_rate(int threads, double seconds);
+double machine_dot_rate(const Target *t, int threads, double seconds);
 
 /* Cycles a second of a core, within `seconds`; 0: not known how to tell. */
 double machine_clock(double seconds);
@@ -71,8 +74,8 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
                          double seconds);
 
 /* Measures rates of 1, 2, 4 .. cores threads, and of `threads`, within about
- * `seconds`.                                                                 */
-void machine_measure(Machine *m, int threads, double seconds);
+ * `seconds`; multiply-adds as code for `t`.                                  */
+void machine_measure(Machine *m, const Target *t, int threads, double seconds);
 /* The better of two measurements of one machine: one of them may have been
  * taken while other programs ran. */
 void rates_keep_better(Rates *r, const Rates *again);

@@ -15,7 +15,7 @@ void estimate_begin(Sweep *s)
         *s->machine = kept;
         return;
     }
-    machine_measure(s->machine, s->threads, rates_seconds);
+    machine_measure(s->machine, NULL, s->threads, rates_seconds);
     if (have)
         machine_keep_better(s->machine, &kept);
     rates_keep(s->arena, s->machine);

@@ -72,7 +72,7 @@ static int share(Tuner *t, const Tuner *first)
         const int code = engine_weights(&t->engine);
         if (code)
             return code;
-        t->env->rates(&r->machine, r->host.threads,
+        t->env->rates(&r->machine, &t->engine.target, r->host.threads,
                       fmin(0.5, t->options->budget / 20));
     }
     r->rates = *machine_rates(&r->machine, r->host.threads);
@@ -187,7 +187,7 @@ static void settle_limits(Tuner *t)
     TuneReport *r = &t->report;
     if (tune_beats_limits(r)) {
         Machine again;
-        t->env->rates(&again, r->host.threads,
+        t->env->rates(&again, &t->engine.target, r->host.threads,
                       fmin(0.5, t->options->budget / 20));
         machine_keep_better(&r->machine, &again);
         r->rates = *machine_rates(&r->machine, r->host.threads);

@@ -109,7 +109,7 @@ double tiling_seconds(const CostModel *m, const Tiling *t);
 /* -------------------------------------------------------------- tune.c --- */
 typedef struct {         /* what a tuning asks of the machine */
     double (*now)(void); /* seconds, rising */
-    void (*rates)(Machine *m, int threads, double seconds);
+    void (*rates)(Machine *m, const Target *t, int threads, double seconds);
     void (*compile)(SpawnJob *jobs, int n, const SpawnLimits *l);
     void (*measure)(Arena *a, const ChildWork *w, Measurement *m);
     void (*progress)(Progress *p, double done, double left);

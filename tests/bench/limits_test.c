@@ -96,7 +96,7 @@ static void assert_bounds(const BenchReport *r)
 static BenchReport spoilt(Arena *a, const Cost *sum, const Cost *kernel)
 {
     BenchReport r = { .threads = 1, .between = 1 };
-    machine_measure(&r.machine, 1, 0.02);
+    machine_measure(&r.machine, NULL, 1, 0.02);
     for (int i = 0; i < r.machine.counts; i++) {
         const int n = r.machine.rates[i].threads;
         r.machine.rates[i] = (Rates){ n, 1, 1, { 1, 1, 1, 1 } };

@@ -26,7 +26,8 @@ int __wrap_cmd_verify(const VerifyCommand *o);
 int __wrap_cmd_bench(const BenchCommand *o);
 int __wrap_cmd_tune(const TuneCommand *o);
 int __wrap_cmd_sweep(const SweepCommand *o);
-void __wrap_machine_measure(Machine *m, int threads, double seconds);
+void __wrap_machine_measure(Machine *m, const Target *t, int threads,
+                            double seconds);
 
 int __wrap_cmd_verify(const VerifyCommand *o)
 {
@@ -50,8 +51,10 @@ int __wrap_cmd_tune(const TuneCommand *o)
 }
 
 /* To measure takes time, and more memory than all else. */
-void __wrap_machine_measure(Machine *m, int threads, double seconds)
+void __wrap_machine_measure(Machine *m, const Target *t, int threads,
+                            double seconds)
 {
+    (void)t;
     (void)seconds;
     machine_find(m);
     m->rates[0] = (Rates){ threads, 1e11, 4e11, { 4e11, 2e11, 1e11, 2e10 } };

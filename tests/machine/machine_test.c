@@ -17,7 +17,7 @@ static void rates_of_threads(void **state)
     ReadBlock b;
     const double begin = machine_seconds();
     for (int threads = 1; threads <= 3; threads++) {
-        assert_true(machine_fma_rate(threads, 0.001) > 1e6);
+        assert_true(machine_fma_rate(NULL, threads, 0.001) > 1e6);
         assert_true(read_block_make(&b, 1 << 16));
         assert_true(machine_read_rate(&b, threads, 1 << 14, 0.001) > 1e6);
         assert_true(machine_read_rate(&b, threads, 1 << 17, 0.001) == 0.0);
@@ -31,7 +31,7 @@ static void machine_as_a_whole(void **state)
 {
     (void)state;
     Machine m;
-    machine_measure(&m, 3, 0.01);
+    machine_measure(&m, NULL, 3, 0.01);
     assert_true(m.cores >= 1);
     assert_int_equal(m.rates[0].threads, 1);
     assert_true(m.rates[m.counts - 1].threads >= m.cores);

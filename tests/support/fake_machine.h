@@ -38,8 +38,10 @@ static inline double fake_now(void)
     return fake.now;
 }
 
-static inline void fake_rates(Machine *m, int threads, double seconds)
+static inline void fake_rates(Machine *m, const Target *t, int threads,
+                              double seconds)
 {
+    (void)t;
     machine_find(m);
     m->cores = 2;
     m->cache[LevelL1] = 32 << 10;
