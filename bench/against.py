@@ -81,6 +81,7 @@ def verdict(low, ratio, high):
 def arguments_of(work):
     """(options of `attnc bench`, the row of its report)"""
     options = [work["spec"]] + (["--set", work["set"]] if work["set"] else [])
+    options += ["--march", work["isa"]] if "isa" in work else []
     lengths = work.get("lengths", [work.get("n") or work.get("prompt")])
     ragged = len(set(lengths)) > 1
     options += ["-t", str(work["threads"]), "-b", str(len(lengths)), "-p",

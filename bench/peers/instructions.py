@@ -1,7 +1,11 @@
-"""What of the CPU's instructions for dot products of integers this process may
-use. Linux gives a process the tiles of AMX when it asks for them, so a filter
-of system calls that refuses this is what no library gets around; oneDNN has a
-variable for it too."""
+"""What of the CPU's instructions this process may use: for dot products of
+integers, and where a workload is for a lesser CPU.
+
+Linux gives a process the tiles of AMX when it asks for them, so a filter of
+system calls that refuses this is what no library gets around; oneDNN has a
+variable for it too. AVX-512 needs no asking. Libraries look whether the system
+keeps its registers, by the instruction xgetbv, and may be told that it keeps
+those of AVX alone."""
 import ctypes
 import errno
 import os
@@ -15,6 +19,9 @@ NAMES = [                        # of /proc/cpuinfo; the best first
     ("i8mm", "NEON i8mm"), ("asimddp", "NEON dotprod")]
 ARCH_PRCTL, ARCH_GET_PERM, ARCH_REQUEST_PERM = 158, 0x1022, 0x1023
 TILES = 18                       # their bit of the state
+ONEDNN = {"x86-64-v3": "AVX2"}   # sets that workloads name, as oneDNN does
+ASKS = bytes.fromhex("31c9 0f01d0")     # xor %ecx, %ecx; xgetbv
+IS_TOLD = bytes.fromhex("31c9 8d4107")  # xor %ecx, %ecx; lea 7(%rcx), %eax
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 
 
@@ -63,3 +70,25 @@ def deny_amx():
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program)):
         raise SystemExit("AMX cannot be denied: no filter of system calls")
+
+
+def deny_avx512(part):
+    """To the libraries that are loaded by now and have that part in their
+    paths: they are told of x87, SSE and AVX. How many places asked."""
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        maps = [line.split() for line in file]
+    places = 0
+    with open("/proc/self/mem", "r+b", buffering=0) as memory:
+        for span, rights, _, _, _, *path in maps:
+            if "x" not in rights or part not in " ".join(path):
+                continue
+            begin, end = (int(x, 16) for x in span.split("-"))
+            memory.seek(begin)
+            code = memory.read(end - begin)
+            at = code.find(ASKS)
+            while at >= 0:
+                memory.seek(begin + at)
+                memory.write(IS_TOLD)
+                places += 1
+                at = code.find(ASKS, at + 1)
+    return places

@@ -1,4 +1,4 @@
-"""attnc: C that it emits for this machine, built by clang as the file's own
+"""attnc: C that it emits for this machine, or a lesser one, built by clang as the file's own
 first comment says, and called in this process."""
 import ctypes
 import os
@@ -9,8 +9,7 @@ import numpy as np
 
 import workloads
 
-FLAGS = ["-O2", "-std=c11", "-ffp-contract=off", "-march=native", "-fPIC",
-         "-shared"]
+FLAGS = ["-O2", "-std=c11", "-ffp-contract=off", "-fPIC", "-shared"]
 
 
 def pointer(array):
@@ -29,7 +28,8 @@ def emit(work, variant):
     not know ends this process."""
     path = os.path.join(work["folder"],
                         f"model{re.sub('[^a-z0-9]+', '-', variant)}.c")
-    command = [work["attnc"], "compile", "-o", path]
+    command = [work["attnc"], "compile", "-o", path,
+               "--march", work.get("isa", "native")]
     fields = [f for f in (work["set"], variant) if "=" in f]
     if fields:
         command += ["--set", ",".join(fields)]
@@ -71,7 +71,8 @@ def library(work, variant):
     with open(stem + ".h", encoding="utf-8") as file:
         header = file.read()
     prefix = re.search(r"\b(\w+)_model\(void\)", header).group(1)
-    flags = [f'-DHEADER="{stem}.h"', f"-DNAME(x)={prefix}_##x"]
+    flags = [f"-march={work.get('isa', 'native')}", f'-DHEADER="{stem}.h"',
+             f"-DNAME(x)={prefix}_##x"]
     if f"{prefix}_search(" in header:
         flags += ["-DSEARCHES"]
     subprocess.run(

@@ -1,11 +1,17 @@
 """OpenVINO, from the ONNX model, or from PyTorch's for attention alone and for
 decoders. In int8 there are two, both by NNCF: weights alone, where activations
 are rounded as they come, by groups; and scales for all that products read, from
-samples, here the inputs that are measured, which is in its favour."""
+samples, here the inputs that are measured, which is in its favour.
+
+Its variable for an instruction set is oneDNN's: kernels beside it ask the CPU
+themselves, and are denied what is beyond that set. Products in f32 are such."""
+import os
+
 import numpy as np
 import openvino
 
 import export_onnx
+import instructions
 import workloads
 
 
@@ -24,6 +30,15 @@ def compiled(work, model):
         "INFERENCE_NUM_THREADS": work["threads"],
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": group(work),
         "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"})
+
+
+def limit(isa):
+    """To an instruction set, before anything is asked of it."""
+    os.environ["ONEDNN_MAX_CPU_ISA"] = instructions.ONEDNN[isa]
+    asked = instructions.deny_avx512("libopenvino")
+    openvino.Core().get_property("CPU", "FULL_DEVICE_NAME")  # loads the rest
+    if not asked or not instructions.deny_avx512("libopenvino"):
+        raise SystemExit(f"OpenVINO cannot be limited to {isa}")
 
 
 def samples(work):
@@ -94,6 +109,8 @@ def decoder(work):
 
 
 def prepare(work, variant):
+    if "isa" in work:
+        limit(work["isa"])
     if work["kind"] == "llama":
         return decoder(work), np.array
     if work["kind"] == "attention":

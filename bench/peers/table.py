@@ -160,6 +160,14 @@ def stories():
         "batch": 1, "beam": 1, "steps": 200, "lengths": [1], "end": 1}
 
 
+def avx2(work, peers=("onnxruntime", "openvino")):
+    """attnc's code is for x86-64-v3, and OpenVINO limited to that, which ONNX
+    Runtime cannot be."""
+    return dict(work, name="avx2-" + work["name"],
+                title=work["title"] + ", AVX2", isa="x86-64-v3",
+                peers=list(peers))
+
+
 WORKLOADS = [
     encoder("encoder-128", "encoder base, 1 x 128", [128]),
     encoder("encoder-16", "encoder base, 1 x 16", [16]),
@@ -174,6 +182,9 @@ WORKLOADS = [
     embedding(),
     *[attention(n, causal) for causal in (False, True)
       for n in (128, 384, 1024, 4096)],
+    avx2(encoder("encoder-128", "encoder base, 1 x 128", [128])),
+    avx2(encoder("encoder-16", "encoder base, 1 x 16", [16])),
+    avx2(attention(384, False), ["openvino"]),
     *[translation(model, batch, beam) for model in ("base", "g2p")
       for batch in (1, 32) for beam in (1, 4)],
     *[llama(part, threads) for threads in (1, 2)

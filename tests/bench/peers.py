@@ -34,6 +34,16 @@ for line in sys.stdin:
     print(json.dumps([2.0 if name == "attnc" else 1.0]), flush=True)
 """
 
+# Which registers the system keeps.
+XGETBV = """unsigned registers(void)
+{
+    unsigned kept;
+    __asm__ volatile("xor %%ecx, %%ecx; xgetbv"
+                     : "=a"(kept) : : "ecx", "edx");
+    return kept;
+}
+"""
+
 
 def skips_without(module):
     try:
@@ -58,6 +68,7 @@ def every_workload_names_programs():
         assert len(set(work["peers"])) == len(work["peers"]), work["name"]
         for name in work["peers"]:
             assert name in PROGRAMS and not PROGRAMS[name].amx, name
+        assert work.get("isa", "x86-64-v3") in instructions.ONEDNN, work
     assert len({w["name"] for w in WORKLOADS}) == len(WORKLOADS)
 
 
@@ -94,6 +105,23 @@ def amx_is_denied():
                           check=True, capture_output=True, text=True)
     assert done.stdout == "-1 False True\n", done.stdout
     assert instructions.usable() in [None, *instructions.of_cpu()]
+
+
+def avx512_is_denied():
+    """To a library that is loaded, and to no other."""
+    code = ("import ctypes, sys, instructions as i\n"
+            "asked = [ctypes.CDLL(path).registers for path in sys.argv[1:]]\n"
+            "print(i.deny_avx512('denied'), asked[0]() == 7,"
+            " asked[1]() & 7 == 7, i.deny_avx512('denied'))")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("denied.so", "b.so")]
+        for path in paths:
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o",
+                            path], input=XGETBV, text=True, check=True)
+        done = subprocess.run([sys.executable, "-B", "-c", code, *paths],
+                              cwd=PEERS, check=True, capture_output=True,
+                              text=True)
+    assert done.stdout == "1 True True 0\n", done.stdout
 
 
 def table_of_fewer_bits():
@@ -204,9 +232,11 @@ def comparison_of_tokens():
 
 
 NUMPY = skips_without("numpy")
+AVX = None if "AVX2" in instructions.of_cpu() else "this CPU has no AVX2"
 TESTS = [(every_program_has_its_f32, None),
          (every_workload_names_programs, None), (what_is_measured, None),
-         (losses, None), (amx_is_denied, None), (table_of_fewer_bits, None),
+         (losses, None), (amx_is_denied, None), (avx512_is_denied, AVX),
+         (table_of_fewer_bits, None),
          (reports_by_machine_and_day, None),
          (whole_comparison, NUMPY), (comparison_of_tokens, NUMPY)]
 print(f"1..{len(TESTS)}")
