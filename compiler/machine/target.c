@@ -91,7 +91,7 @@ typedef struct {
 static const Row rows[] = {
     { "x86-64-v4", V4, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
       "as of Zen 4" },
-    { "x86-64-v3", V3, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
+    { "x86-64-v3", V3, { NULL }, CpuOther, 0, "", 2, 32, 1024, 32768, 23, 9,
       "as of Zen 4" },
     { "x86-64-v2", V2, { NULL }, CpuOther, 0, "", 1, 32, 1024, 32768, 23, 9,
       "as of Zen 4" },
@@ -352,7 +352,7 @@ int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
         return t->row_block;
     const int64_t least = 10 * flops * bytes / (2 * numbers * rate);
     const int64_t blocks = (least + t->row_block - 1) / t->row_block;
-    const int64_t fewest = t->tall_mr > t->mr ? 2 : 1;
+    const int64_t fewest = t->fmas > 1 && t->width >= 8 ? 2 : 1;
     return t->row_block * (blocks < fewest ? fewest : blocks > 8 ? 8 : blocks);
 }
 
