@@ -10,7 +10,7 @@
  *
  *          44,288  parameters
  *         181,248  bytes of packed weights
- *          60,544  bytes of arena for a call with one row
+ *          85,120  bytes of arena for a call with one row
  *          54,720  FLOPs a token
  *
  * Tasks and their tilings (default):
@@ -23,8 +23,8 @@
  *     attention 16x16                 mr=6 nr=16 prefetch=17 queries=48 keys=64
  *     attention 16x16 causal_paged    mr=6 nr=16 prefetch=17 queries=48 keys=64
  *     attention 16x16 paged           mr=6 nr=16 prefetch=17 queries=48 keys=64
- *     rows      32x32_32x64_64x32     rows=48
- *     rows      32x32_32x32           rows=48
+ *     rows      32x32_32x64_64x32     rows=96
+ *     rows      32x32_32x32           rows=96
  *     split     32x64x4 encode_decode work=1500000
  *
  * Kernels; tiles are rows x columns:
@@ -282,10 +282,10 @@ struct encode {
     float *self_attn_keys;           /* 2048 floats a page */
     float *self_attn_values;         /* 2048 floats a page */
     float *self_attn;                /* 32 floats a row */
-    float *self_attn_o;              /* 1536 floats a part */
-    float *norm1;                    /* 1536 floats a part */
-    float *ffn_w1;                   /* 3072 floats a part */
-    float *ffn_w2;                   /* 1536 floats a part */
+    float *self_attn_o;              /* 3072 floats a part */
+    float *norm1;                    /* 3072 floats a part */
+    float *ffn_w1;                   /* 6144 floats a part */
+    float *ffn_w2;                   /* 3072 floats a part */
     float *cross_attn_kv;            /* 64 floats a row */
     float *scratch;                  /* 4656 floats a part */
 };
@@ -305,13 +305,13 @@ struct decode {
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn;                /* 32 floats a row */
-    float *self_attn_o;              /* 1536 floats a part */
+    float *self_attn_o;              /* 3072 floats a part */
     float *cross_attn_q;             /* 32 floats a row */
     float *cross_attn;               /* 32 floats a row */
-    float *cross_attn_o;             /* 1536 floats a part */
-    float *norm3;                    /* 1536 floats a part */
-    float *ffn_w1;                   /* 3072 floats a part */
-    float *ffn_w2;                   /* 1536 floats a part */
+    float *cross_attn_o;             /* 3072 floats a part */
+    float *norm3;                    /* 3072 floats a part */
+    float *ffn_w1;                   /* 6144 floats a part */
+    float *ffn_w2;                   /* 3072 floats a part */
     float *logits_selected;          /* 32 floats a row */
     float *logits_matmul;            /* 48 floats a row */
     float *scratch;                  /* 4656 floats a part */
@@ -367,7 +367,7 @@ static const struct step encoder_self_attn_step = {
 static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
     .count = 5,
     .min_part_rows = 8,
-    .block_rows = 48,
+    .block_rows = 96,
     .step = {
         { encoder_self_attn_o, .flops = 2048 },
         { encoder_norm1, .flops = 512 },
@@ -414,7 +414,7 @@ static const struct step decoder_self_attn_step = {
 static const struct steps decoder_o_norm1_q_steps = {
     .count = 3,
     .min_part_rows = 8,
-    .block_rows = 48,
+    .block_rows = 96,
     .step = {
         { decoder_self_attn_o, .flops = 2048 },
         { decoder_norm1, .flops = 512 },
@@ -429,7 +429,7 @@ static const struct step decoder_cross_attn_step = {
 static const struct steps decoder_o_norm3_w1_w2_norm2_steps = {
     .count = 5,
     .min_part_rows = 8,
-    .block_rows = 48,
+    .block_rows = 96,
     .step = {
         { decoder_cross_attn_o, .flops = 2048 },
         { decoder_norm3, .flops = 512 },
@@ -3222,10 +3222,10 @@ static void encode_rows_part(void *call, int64_t part, int64_t parts)
     const int64_t end = part_begin(c.rows, 6, part + 1, parts);
 
     c.row = part_begin(c.rows, 6, part, parts);
-    c.self_attn_o += part * 1536;
-    c.norm1 += part * 1536;
-    c.ffn_w1 += part * 3072;
-    c.ffn_w2 += part * 1536;
+    c.self_attn_o += part * 3072;
+    c.norm1 += part * 3072;
+    c.ffn_w1 += part * 6144;
+    c.ffn_w2 += part * 3072;
     for (; c.row < end; c.row += c.rows) {
         c.rows = next_block(end - c.row, c.block_rows);
         for (int64_t s = 0; s < c.steps->count; s++)
@@ -3268,11 +3268,11 @@ static void decode_rows_part(void *call, int64_t part, int64_t parts)
     const int64_t end = part_begin(c.rows, 6, part + 1, parts);
 
     c.row = part_begin(c.rows, 6, part, parts);
-    c.self_attn_o += part * 1536;
-    c.cross_attn_o += part * 1536;
-    c.norm3 += part * 1536;
-    c.ffn_w1 += part * 3072;
-    c.ffn_w2 += part * 1536;
+    c.self_attn_o += part * 3072;
+    c.cross_attn_o += part * 3072;
+    c.norm3 += part * 3072;
+    c.ffn_w1 += part * 6144;
+    c.ffn_w2 += part * 3072;
     for (; c.row < end; c.row += c.rows) {
         c.rows = next_block(end - c.row, c.block_rows);
         for (int64_t s = 0; s < c.steps->count; s++)
@@ -3310,9 +3310,9 @@ static void decode_rows(struct decode *c, int64_t rows,
 static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 {
     const int64_t encode_floats =
-        rows * 224 + sequences * 4096 + parts * 10800;
+        rows * 224 + sequences * 4096 + parts * 16944;
     const int64_t decode_floats =
-        rows * 160 + parts * 10800;
+        rows * 160 + parts * 16944;
 
     (void)sequences;
     return 4 * max(encode_floats, decode_floats) + 64;
@@ -3338,10 +3338,10 @@ static void encode_layout(struct encode *c, const void *bound,
     c->self_attn = arena + rows * 192 + sequences * 4096;
     c->self_attn_o = arena + rows * 224 + sequences * 4096;
     c->norm1 = arena + rows * 224 + sequences * 4096;
-    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + parts * 1536;
-    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + parts * 4608;
+    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + parts * 3072;
+    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + parts * 9216;
     c->cross_attn_kv = arena + rows * 32;
-    c->scratch = arena + rows * 224 + sequences * 4096 + parts * 6144;
+    c->scratch = arena + rows * 224 + sequences * 4096 + parts * 12288;
 }
 
 static void decode_layout(struct decode *c, const void *bound,
@@ -3365,11 +3365,11 @@ static void decode_layout(struct decode *c, const void *bound,
     c->cross_attn = arena + rows * 32;
     c->cross_attn_o = arena + rows * 160;
     c->norm3 = arena + rows * 160;
-    c->ffn_w1 = arena + rows * 160 + parts * 1536;
-    c->ffn_w2 = arena + rows * 160 + parts * 4608;
+    c->ffn_w1 = arena + rows * 160 + parts * 3072;
+    c->ffn_w2 = arena + rows * 160 + parts * 9216;
     c->logits_selected = arena + rows * 128;
     c->logits_matmul = arena + rows * 32;
-    c->scratch = arena + rows * 160 + parts * 6144;
+    c->scratch = arena + rows * 160 + parts * 12288;
 }
 
 static void bind_weights(void *bound, const void *packed)

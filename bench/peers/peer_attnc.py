@@ -1,5 +1,5 @@
-"""attnc: C that it emits for this machine, or a lesser one, built by clang as the file's own
-first comment says, and called in this process."""
+"""attnc: C that it emits for this machine, or a lesser one, built by clang as
+the file's own first comment says, and called in this process."""
 import ctypes
 import os
 import re

@@ -342,8 +342,8 @@ static void tall_tile(Target *t, const Isa *isa)
 }
 
 /* Weights are read again for each block of rows, a tenth of the time that the
- * FMAs take: in whole blocks of RowBlock, of which tall tiles want two, as
- * measured.                                                                  */
+ * FMAs take: in whole blocks of RowBlock, two at least where two FMAs start in
+ * a cycle, as measured.                                                      */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
 {
     const int64_t flops = 2 * t->fmas * t->width;

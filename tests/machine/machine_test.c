@@ -27,6 +27,29 @@ static void rates_of_threads(void **state)
     assert_true(machine_seconds() > begin);
 }
 
+/* Code for a lesser target may use less of the machine. */
+static void rates_of_targets(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "native", "x86-64-v3", "x86-64-v2",
+                                         "generic" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        Target t;
+        Fault why;
+        Cpu here;
+        cpu_find(&here);
+        assert_true(target_find(&t, names[i], 0, NULL, &why));
+        if (target_lacks(&t, &here))
+            continue;
+        assert_true(machine_fma_rate(&t, 1, 0.001) > 1e6);
+        const bool dots = machine_dot_rate(&t, 1, 0.001) > 0;
+        if (t.triple && t.width < 8) /* SSE: no loop for integers */
+            assert_false(dots);
+        else
+            assert_true(dots == machine_dot_rate(NULL, 1, 0.001) > 0);
+    }
+}
+
 static void machine_as_a_whole(void **state)
 {
     (void)state;
@@ -180,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_of_threads),
+        cmocka_unit_test(rates_of_targets),
         cmocka_unit_test(machine_as_a_whole),
         cmocka_unit_test(target_beside_machine),
         cmocka_unit_test(machine_formats),
