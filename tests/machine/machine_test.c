@@ -46,7 +46,7 @@ static void rates_of_targets(void **state)
         if (t.triple && t.width < 8) /* SSE: no loop for integers */
             assert_false(dots);
         else
-            assert_true(dots == machine_dot_rate(NULL, 1, 0.001) > 0);
+            assert_true(dots == (machine_dot_rate(NULL, 1, 0.001) > 0));
     }
 }
 
