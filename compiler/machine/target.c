@@ -313,32 +313,18 @@ static void default_tile(Target *t, const Isa *isa)
     t->tile_from = FromDefault;
 }
 
-/* Few rows read their panels from memory once, and wait unless all their tiles
- * prefetch: of two tiles each prefetches a half of three panels, or the first
- * one all of two. 16 rows, 512x2048, eight such: 1.34 ms by 14x32, 1.01 by 8x48
- * on an EPYC (Zen 5).                                                        */
-static void few_tile(Target *t, const Isa *isa)
-{
-    const int nr = 3 * t->width;
-    if (nr % 16)
-        return;
-    t->few_nr = nr;
-    t->few_mr = (isa->registers - 4) / 3 / 8 * 8;
-}
-
 /* A panel that L1 does not hold comes from L2 again for each tile of rows: 4 nr
  * bytes for mr nr FMAs. With one FMA of 16 a cycle that is 11 bytes a cycle of
  * a 6x64 tile, with two 21, which is more than L2 gives: so there it is two
  * vectors wide, and as high as registers allow.                             */
 static void tall_tile(Target *t, const Isa *isa)
 {
-    t->few_mr = t->tall_mr = t->mr;
-    t->few_nr = t->tall_nr = t->nr;
+    t->tall_mr = t->mr;
+    t->tall_nr = t->nr;
     if (t->fmas < 2 || t->width < 8 || t->width < isa->width)
         return;
-    t->few_nr = t->tall_nr = 2 * t->width;
-    t->few_mr = t->tall_mr = (isa->registers - 3) / 2;
-    few_tile(t, isa);
+    t->tall_nr = 2 * t->width;
+    t->tall_mr = (isa->registers - 3) / 2;
 }
 
 /* Weights are read again for each block of rows, a tenth of the time that the
@@ -401,8 +387,8 @@ static bool read_tile(Target *t, const char *tile, Fault *why)
                      "tile %s: expected ROWSxCOLUMNS, 1 to 16 "
                      "rows and 16, 32, 48 or 64 columns, as 6x64",
                      quote(tile));
-    t->few_mr = t->tall_mr = t->mr;
-    t->few_nr = t->tall_nr = t->nr;
+    t->tall_mr = t->mr;
+    t->tall_nr = t->nr;
     t->tile_from = FromOption;
     return true;
 }

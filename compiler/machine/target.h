@@ -31,7 +31,6 @@ typedef struct {                 /* what code is made for */
                                    from memory */
     int mr, nr;                 /* usual tile: rows x columns */
     int tall_mr, tall_nr;       /* the same, of panels that L1 does not hold */
-    int few_mr, few_nr;         /* the same, of these and some 16 rows */
     int small_m_mr, small_m_nr; /* tile of products of a small M; 0: none */
     int64_t small_m_bytes;      /* weights that stay in a cache */
     int near_small_m;           /* the largest small M where they do */

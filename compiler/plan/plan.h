@@ -64,8 +64,6 @@ typedef struct { /* what tells one task from another */
     const char *epilogue; /* "bias_relu"; of attention "causal_paged" */
     Dtype dtype;
     Arithmetic arithmetic; /* of a product, whose epilogue has it too */
-    bool few;              /* a product's rows are those of one expert: for the
-                              default alone, for a task may have both */
 } TaskKey;
 bool task_same(const TaskKey *a, const TaskKey *b);
 

@@ -75,7 +75,6 @@ static TaskKey product_key(const Plan *p, TaskKind kind, int node)
         TaskKey){ .kind = kind,
                   .dtype = dtype_of(w->type),
                   .arithmetic = epilogue_of(p, node).arithmetic,
-                  .few = n->op == OpLinear && n->nin > InRoutes,
                   .shape = by(p, matrix_columns(w->type), matrix_rows(w->type)),
                   .epilogue = product_epilogue(p, node) };
 }
@@ -208,8 +207,8 @@ Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k, Tiling by)
     switch (kind) {
     case TaskMatmul:
     case TaskAttention:
-        settle(&by.mr, !tall ? m->mr : key->few ? m->few_mr : m->tall_mr);
-        settle(&by.nr, !tall ? m->nr : key->few ? m->few_nr : m->tall_nr);
+        settle(&by.mr, tall ? m->tall_mr : m->mr);
+        settle(&by.nr, tall ? m->tall_nr : m->nr);
         settle(&by.prefetch, UsualPrefetch);
         break;
     case TaskSmallM: settle(&by.streams, m->small_m_nr / ATTN_PANEL); break;

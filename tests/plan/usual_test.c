@@ -72,30 +72,6 @@ static void test_tilings(void **state)
     assert_int_equal(tiling_settled(&t, &floats, 512, chosen).mr, 6);
 }
 
-/* A product of experts, of which each has few rows. */
-static void test_experts(void **state)
-{
-    (void)state;
-    const TaskKey key = {
-        .kind = TaskMatmul, .shape = "", .epilogue = "", .few = true
-    };
-    static const struct {
-        const char *name;
-        int64_t k;
-        int mr, nr;
-    } rows[] = {
-        { "znver5", 512, 8, 48 },         { "znver5", 2048, 8, 48 },
-        { "sapphirerapids", 128, 6, 64 }, { "sapphirerapids", 2048, 8, 48 },
-        { "znver4", 512, 6, 64 },         { "haswell", 2048, 6, 16 },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const Target t = target(rows[i].name);
-        const Tiling by = tiling_settled(&t, &key, rows[i].k, (Tiling){ 0 });
-        assert_int_equal(by.mr, rows[i].mr);
-        assert_int_equal(by.nr, rows[i].nr);
-    }
-}
-
 /* A record is explained beside the default of the machine that it is from. */
 static void test_explained(void **state)
 {
@@ -165,8 +141,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_tilings),   TEST(test_experts), TEST(test_rows),
-        TEST(test_explained), TEST(test_strides),
+        TEST(test_tilings),
+        TEST(test_rows),
+        TEST(test_explained),
+        TEST(test_strides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
