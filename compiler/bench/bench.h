@@ -48,6 +48,9 @@ typedef struct {
     double flops;   /* useful operations on floats, by node_flops */
     double dots;    /* those on integers in products, of all their planes */
     double weights; /* bytes of weights: once for each call */
+    double again;   /* of those of scans: for each step but the first */
+    double scan;    /* of one scan's, the least: what a step reads before it
+                       reads the same again */
     double cached;  /* bytes of keys and values in a cache */
     double values;  /* bytes of what goes in and comes out */
     double written; /* of these: what comes out */

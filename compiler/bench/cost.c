@@ -169,6 +169,19 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     to->dots += planes * sums;
 }
 
+/* A scan's step works on a row of each sequence, so there are as many as the
+ * longest has rows; each reads the weights of the states.                    */
+static void add_scans(const Plan *p, const EntryCall *c, int64_t steps,
+                      Cost *cost)
+{
+    for (int i = 0; i < p->g->nodes.n; i++)
+        if (p->g->nodes.at[i].op == OpRecurrent
+            && p->g->nodes.at[i].entry == c->entry && p->region_of[i] >= 0) {
+            cost[i].scan = cost[i].weights;
+            cost[i].again += (double)(steps - 1) * cost[i].scan;
+        }
+}
+
 /* Sequence `s` of the call. */
 static void count_sequence(const Plan *p, const EntryCall *c,
                            const Lengths length, int64_t s, Cost *cost)
@@ -193,6 +206,7 @@ static void count_sequence(const Plan *p, const EntryCall *c,
 
 void count_call(const Plan *p, const EntryCall *c, Cost *cost)
 {
+    int64_t longest = 1;
     for (int64_t s = 0; s < c->sequences; s++) {
         const int64_t rows = c->start[s + 1] - c->start[s];
         const int64_t past = c->past ? c->past[s] : 0;
@@ -204,7 +218,9 @@ void count_call(const Plan *p, const EntryCall *c, Cost *cost)
                                  [SymR] = 1,
                                  [SymS] = 1 };
         count_sequence(p, c, length, s, cost);
+        longest = rows > longest ? rows : longest;
     }
+    add_scans(p, c, longest, cost);
 }
 
 Cost *new_costs(const Plan *p)
@@ -214,9 +230,15 @@ Cost *new_costs(const Plan *p)
 
 Cost cost_sum(Cost a, Cost b)
 {
-    return (Cost){ a.flops + b.flops,     a.dots + b.dots,
-                   a.weights + b.weights, a.cached + b.cached,
-                   a.values + b.values,   a.written + b.written };
+    const bool both = a.again > 0 && b.again > 0;
+    return (Cost){ .flops = a.flops + b.flops,
+                   .dots = a.dots + b.dots,
+                   .weights = a.weights + b.weights,
+                   .again = a.again + b.again,
+                   .scan = both ? fmin(a.scan, b.scan) : fmax(a.scan, b.scan),
+                   .cached = a.cached + b.cached,
+                   .values = a.values + b.values,
+                   .written = a.written + b.written };
 }
 
 double cost_operations(Cost c)
@@ -233,10 +255,11 @@ double operations_seconds(const Rates *r, Cost c)
 
 double cost_traffic(const Cost *c)
 {
-    return c->weights + c->cached + fmax(c->values - c->written, c->written);
+    return c->weights + c->again + c->cached
+         + fmax(c->values - c->written, c->written);
 }
 
 double cost_bytes(Cost c)
 {
-    return c.weights + c.cached + c.values;
+    return c.weights + c.again + c.cached + c.values;
 }

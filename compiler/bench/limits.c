@@ -28,7 +28,7 @@ Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
 {
     const Cost *c = &d->cost;
     const double far = c->weights + c->cached;
-    const double near = cost_traffic(c) - far;
+    const double near = cost_traffic(c) - far - c->again;
     const double calls = d->calls > 0 ? d->calls : 1;
     const double all = operations_seconds(r, *c);
     const bool floats = c->flops / r->fma >= all / 2;
@@ -36,9 +36,10 @@ Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
     double room = 0;
     for (int i = LevelL1; i <= (int)farthest; i++) {
         const double bytes = i == LevelL1
-                               ? far + near
+                               ? far + near + c->again
                                : far * part_beyond(d->set, room)
-                                     + near * part_beyond(near / calls, room);
+                                     + near * part_beyond(near / calls, room)
+                                     + c->again * part_beyond(c->scan, room);
         if (r->read[i] > 0 && bytes / r->read[i] > limit.seconds)
             limit = (Limit){ bytes / r->read[i], i };
         if (i < LevelMemory)

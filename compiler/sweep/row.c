@@ -38,9 +38,10 @@ static json_t *text(const char *s)
 
 static json_t *cost_json(const Cost *c)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "flops", c->flops,
-                     "dots", c->dots, "weights", c->weights, "cached",
-                     c->cached, "values", c->values, "written", c->written);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "flops",
+                     c->flops, "dots", c->dots, "weights", c->weights, "again",
+                     c->again, "scan", c->scan, "cached", c->cached, "values",
+                     c->values, "written", c->written);
 }
 
 static json_t *work_json(const RowWork *w)
@@ -121,7 +122,8 @@ static Cost take_cost(Reader *r)
     Reader c = { r->arena, json_object_get(r->from, "cost"), false };
     const Cost cost = {
         take_number(&c, "flops"),   take_number(&c, "dots"),
-        take_number(&c, "weights"), take_number(&c, "cached"),
+        take_number(&c, "weights"), take_number(&c, "again"),
+        take_number(&c, "scan"),    take_number(&c, "cached"),
         take_number(&c, "values"),  take_number(&c, "written")
     };
     r->bad |= c.bad;

@@ -80,6 +80,44 @@ static void nearer(void **state)
     assert_limit(limit_of(&small, &one, &d, 500), 222, LevelL1);
 }
 
+/* What a scan reads in each of its steps comes from where all of it fits. */
+static void scans(void **state)
+{
+    (void)state;
+    const Cost near = { .weights = 500, .again = 2000, .scan = 500 };
+    assert_limit(limit(near, 222000, 1), 250, LevelMemory);
+    const Cost far = { .weights = 2000, .again = 200000, .scan = 2000 };
+    assert_limit(limit(far, 2000, 1), 1010, LevelL2);
+    const Cost both = cost_sum(near, far);
+    assert_true(both.again == near.again + far.again);
+    assert_true(both.scan == 500); /* a bound of the longer one too */
+    assert_true(cost_sum(far, (Cost){ .flops = 1 }).scan == 2000);
+}
+
+/* Weights of the states once a step, of all sequences; all others once. */
+static void scan_counts(void **state)
+{
+    (void)state;
+    static const int32_t start[] = { 0, 3, 10, 14 };
+    Engine e = { 0 };
+    const EngineOptions o = { .spec = "tests/torch/lstm.yaml" };
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    Cost *cost = new_costs(e.plan), all = { 0 };
+    count_call(e.plan,
+               &(EntryCall){ .entry = EntryEncode,
+                             .sequences = 3,
+                             .start = start,
+                             .group = 1 },
+               cost);
+    for (int i = 0; i < e.plan->g->nodes.n; i++)
+        all = cost_sum(all, cost[i]);
+    const double scan = 4 * (64 * 16 + 64); /* and of biases */
+    assert_true(all.scan == scan);
+    assert_true(all.again == 6 * scan);
+    assert_true(all.weights > scan && all.weights < all.again);
+    engine_close(&e);
+}
+
 static void assert_bounds(const BenchReport *r)
 {
     for (int i = 0; i < r->rows.n; i++) {
@@ -185,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels),     cmocka_unit_test(threads),
         cmocka_unit_test(values),     cmocka_unit_test(nearer),
+        cmocka_unit_test(scans),      cmocka_unit_test(scan_counts),
         cmocka_unit_test(bad_moment), cmocka_unit_test(faster_than_any),
         cmocka_unit_test(busy),
     };
