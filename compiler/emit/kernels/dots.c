@@ -137,29 +137,16 @@ static void unpack_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
     }
 }
 
-//: kernel unpack_int4 needs: unpack_lines copy_bytes
+//: unpack_groups needs: unpack_lines int4_steps int4_line copy_bytes
 /* A panel of int4 as one of int8. */
-static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
+static void unpack_groups(int8_t *to, const uint8_t *panel, int64_t k,
+                          int64_t shared)
 {
     const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t g = 0; g < stored; g += 32) {
-        const uint8_t *pair = panel + g / 64 * 576;
-        unpack_lines(to + g * 16, pair + g % 64 * 8, pair + 512 + g % 64);
-    }
-    copy_bytes(to + stored * 16, panel + stored * 9, 128);
-}
-
-//: kernel unpack_int4g64 needs: unpack_lines copy_bytes
-/* The same of int4 with a step for 64 k. */
-static void unpack_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
-{
-    const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t g = 0; g < stored; g += 32) {
-        const uint8_t *pair = panel + g / 128 * 1088;
-        unpack_lines(to + g * 16, pair + g % 128 * 8,
-                     pair + 1024 + g % 128 / 64 * 32);
-    }
-    copy_bytes(to + stored * 16, panel + (k + 127) / 128 * 1088, 128);
+    for (int64_t g = 0; g < stored; g += 32)
+        unpack_lines(to + g * 16, int4_line(panel, g, shared),
+                     int4_steps(panel, g, shared));
+    copy_bytes(to + stored * 16, panel + int4_bytes(k, shared), 128);
 }
 
 //: v_put_wide when: wide needs: v_store_words v_halves
@@ -198,29 +185,28 @@ static void widen_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
     }
 }
 
-//: kernel widen_int4 when: wide needs: widen_lines copy_bytes
+//: widen_groups when: wide needs: widen_lines int4_steps int4_line copy_bytes
 /* A panel of int4 as one of int8 in 16 bits. */
-static void widen_int4(int8_t *to, const uint8_t *panel, int64_t k)
+static void widen_groups(int8_t *to, const uint8_t *panel, int64_t k,
+                         int64_t shared)
 {
     const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t g = 0; g < stored; g += 32) {
-        const uint8_t *pair = panel + g / 64 * 576;
-        widen_lines(to + g * 32, pair + g % 64 * 8, pair + 512 + g % 64);
-    }
-    copy_bytes(to + stored * 32, panel + stored * 9, 128);
+    for (int64_t g = 0; g < stored; g += 32)
+        widen_lines(to + g * 32, int4_line(panel, g, shared),
+                    int4_steps(panel, g, shared));
+    copy_bytes(to + stored * 32, panel + int4_bytes(k, shared), 128);
 }
 
-//: kernel widen_int4g64 when: wide needs: widen_lines copy_bytes
-/* The same of int4 with a step for 64 k. */
+//: kernel widen_int4 when: wide needs: widen_groups
+static void widen_int4(int8_t *to, const uint8_t *panel, int64_t k)
+{
+    widen_groups(to, panel, k, 32);
+}
+
+//: kernel widen_int4g64 when: wide needs: widen_groups
 static void widen_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
 {
-    const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t g = 0; g < stored; g += 32) {
-        const uint8_t *pair = panel + g / 128 * 1088;
-        widen_lines(to + g * 32, pair + g % 128 * 8,
-                    pair + 1024 + g % 128 / 64 * 32);
-    }
-    copy_bytes(to + stored * 32, panel + (k + 127) / 128 * 1088, 128);
+    widen_groups(to, panel, k, 64);
 }
 
 //: v_dot_wide when: wide w8 needs: intrinsics v_words

@@ -38,21 +38,12 @@ static inline int32_t int4_of(const uint8_t *line, int64_t k,
     return (one - 8) * step[0] + (int8_t)step[16];
 }
 
-//: int4_at needs: int4_of
-static inline int32_t int4_at(const uint8_t *panel, int64_t k, int64_t column)
+//: int4_at needs: int4_of int4_steps int4_line
+static inline int32_t int4_at(const uint8_t *panel, int64_t k, int64_t column,
+                              int64_t shared)
 {
-    const uint8_t *pair = panel + k / 64 * 576;
-    const uint8_t *steps = pair + 512 + k / 32 % 2 * 32;
-    return int4_of(pair + k % 64 / 8 * 64 + column * 4, k, steps + column);
-}
-
-//: int4g64_at needs: int4_of
-static inline int32_t int4g64_at(const uint8_t *panel, int64_t k,
-                                 int64_t column)
-{
-    const uint8_t *pair = panel + k / 128 * 1088;
-    const uint8_t *steps = pair + 1024 + k / 64 % 2 * 32;
-    return int4_of(pair + k % 128 / 8 * 64 + column * 4, k, steps + column);
+    return int4_of(int4_line(panel, k, shared) + column * 4, k,
+                   int4_steps(panel, k, shared) + column);
 }
 
 //: kernel embed_row_int8 needs: fma1 float_at int8_at
@@ -67,48 +58,55 @@ static void embed_row_int8(float *y, const int8_t *panel, int64_t column,
     }
 }
 
-//: kernel embed_row_int4 needs: fma1 float_at int4_at
+//: embed_int4 needs: fma1 float_at int4_at
+static void embed_int4(float *y, const uint8_t *panel, int64_t column,
+                       int64_t d, float scale, const float *position,
+                       int64_t shared)
+{
+    const float unit = float_at(panel + int4_bytes(d, shared) + column * 4);
+    for (int64_t k = 0; k < d; k++) {
+        const float w = (float)int4_at(panel, k, column, shared) * unit;
+        y[k] = position ? fma1(scale, w, position[k]) : scale * w;
+    }
+}
+
+//: kernel embed_row_int4 needs: embed_int4
 static void embed_row_int4(float *y, const uint8_t *panel, int64_t column,
                            int64_t d, float scale, const float *position)
 {
-    const float unit = float_at(panel + (d + 63) / 64 * 576 + column * 4);
-    for (int64_t k = 0; k < d; k++) {
-        const float w = (float)int4_at(panel, k, column) * unit;
-        y[k] = position ? fma1(scale, w, position[k]) : scale * w;
-    }
+    embed_int4(y, panel, column, d, scale, position, 32);
 }
 
-//: kernel embed_row_int4g64 needs: fma1 float_at int4g64_at
+//: kernel embed_row_int4g64 needs: embed_int4
 static void embed_row_int4g64(float *y, const uint8_t *panel, int64_t column,
                               int64_t d, float scale, const float *position)
 {
-    const float unit = float_at(panel + (d + 127) / 128 * 1088 + column * 4);
-    for (int64_t k = 0; k < d; k++) {
-        const float w = (float)int4g64_at(panel, k, column) * unit;
-        y[k] = position ? fma1(scale, w, position[k]) : scale * w;
-    }
+    embed_int4(y, panel, column, d, scale, position, 64);
 }
 
-//: kernel unpack_int4 when: w1 needs: int4_at copy_bytes
+//: unpack_groups when: w1 needs: int4_at copy_bytes
 /* A panel of int4 as one of int8. */
+static void unpack_groups(int8_t *to, const uint8_t *panel, int64_t k,
+                          int64_t shared)
+{
+    const int64_t stored = (k + 63) / 64 * 64;
+    for (int64_t i = 0; i < stored; i++)
+        for (int64_t c = 0; c < 16; c++)
+            to[i / 4 * 64 + c * 4 + i % 4] =
+                (int8_t)int4_at(panel, i, c, shared);
+    copy_bytes(to + stored * 16, panel + int4_bytes(k, shared), 128);
+}
+
+//: kernel unpack_int4 needs: unpack_groups
 static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
 {
-    const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t i = 0; i < stored; i++)
-        for (int64_t c = 0; c < 16; c++)
-            to[i / 4 * 64 + c * 4 + i % 4] = (int8_t)int4_at(panel, i, c);
-    copy_bytes(to + stored * 16, panel + stored * 9, 128);
+    unpack_groups(to, panel, k, 32);
 }
 
-//: kernel unpack_int4g64 when: w1 needs: int4g64_at copy_bytes
-/* The same of int4 with a step for 64 k. */
+//: kernel unpack_int4g64 needs: unpack_groups
 static void unpack_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
 {
-    const int64_t stored = (k + 63) / 64 * 64;
-    for (int64_t i = 0; i < stored; i++)
-        for (int64_t c = 0; c < 16; c++)
-            to[i / 4 * 64 + c * 4 + i % 4] = (int8_t)int4g64_at(panel, i, c);
-    copy_bytes(to + stored * 16, panel + (k + 127) / 128 * 1088, 128);
+    unpack_groups(to, panel, k, 64);
 }
 
 //: row_peak when: w1

@@ -48,3 +48,28 @@ static inline void copy_bytes(void *to, const void *from, int64_t n)
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i];
 }
+
+//: int4_bytes
+/* Of k numbers of int4 in a panel: two groups, whose `shared` numbers have a
+ * step, lie together, then the steps and offsets of each. */
+static inline int64_t int4_bytes(int64_t k, int64_t shared)
+{
+    return (k + 2 * shared - 1) / (2 * shared) * (16 * shared + 64);
+}
+
+//: int4_steps needs: int4_bytes
+/* Those of k's group; columns have a byte each. */
+static inline const uint8_t *int4_steps(const uint8_t *panel, int64_t k,
+                                        int64_t shared)
+{
+    return panel + int4_bytes(k + 1, shared) - 64 + k / shared % 2 * 32;
+}
+
+//: int4_line needs: int4_bytes
+/* The line of k. */
+static inline const uint8_t *int4_line(const uint8_t *panel, int64_t k,
+                                       int64_t shared)
+{
+    const int64_t in = k % (2 * shared);
+    return panel + int4_bytes(k - in, shared) + in / 8 * 64;
+}
