@@ -272,14 +272,6 @@ static void test_rows(void **state)
             }
 }
 
-static int open_labs(void **state)
-{
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_open(kernels, NULL, 0, tanh_all);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,5 +280,7 @@ int main(void)
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_rows),
     };
+    lab_of.kernels = kernels;
+    lab_of.more = tanh_all;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

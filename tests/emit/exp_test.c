@@ -162,14 +162,6 @@ static void test_exp_points(void **state)
     }
 }
 
-static int open_labs(void **state)
-{
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_open(kernels, NULL, 0, exp_log);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,5 +169,7 @@ int main(void)
         cmocka_unit_test(test_exp_log),
         cmocka_unit_test(test_exp_points),
     };
+    lab_of.kernels = kernels;
+    lab_of.more = exp_log;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

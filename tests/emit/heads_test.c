@@ -62,18 +62,11 @@ static void test_chains(void **state)
                     check(k[i], panels, group, adds);
 }
 
-static int open_labs(void **state)
-{
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_open(kernels, NULL, 0, "");
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chains),
     };
+    lab_of.kernels = kernels;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

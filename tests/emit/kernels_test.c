@@ -572,21 +572,14 @@ static void test_nan(void **state)
     }
 }
 
-static int open_labs(void **state)
-{
-    lab_fill(gamma_, Ld, FillUniform);
-    lab_fill(beta_, Ld, FillUniform);
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_open(kernels, NULL, 0, "");
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_nan),
     };
+    lab_fill(gamma_, Ld, FillUniform);
+    lab_fill(beta_, Ld, FillUniform);
+    lab_of.kernels = kernels;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

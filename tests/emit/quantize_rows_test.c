@@ -152,20 +152,13 @@ static void test_int15(void **state)
     run(2);
 }
 
-static int open_labs(void **state)
-{
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_way = ways;
-    lab_open(kernels, NULL, 0, "");
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_int8),
         cmocka_unit_test(test_int15),
     };
+    lab_way = ways;
+    lab_of.kernels = kernels;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

@@ -321,14 +321,6 @@ static void test_rows_are_alone(void **state)
     assert_true(isnan(y[Ldy]));
 }
 
-static int open_labs(void **state)
-{
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_open(kernels, NULL, 0, "");
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,5 +332,6 @@ int main(void)
         cmocka_unit_test(test_without_fma),
         cmocka_unit_test(test_rows_are_alone),
     };
+    lab_of.kernels = kernels;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

@@ -298,10 +298,6 @@ static void expect(const Lab *l, TileKey key, int parts, Activation act,
 
 /* --------------------------------------------------------------- tiles --- */
 
-typedef void Called(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                    int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                    int64_t, int64_t);
-
 static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                       int64_t k)
 {
@@ -326,16 +322,7 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
         line_numbers(key.dtype),
         ldp_of(key),
     };
-    int64_t x[TileParameters] = { 0 };
-    int n = 0;
-    for (int p = 0; p < TileParameters; p++)
-        if (tile_has(key, (TileParameter)p))
-            x[n++] = all[p];
-    ((Called *)lab_function(l, tile_name(lab_arena, key)))(x[0], x[1], x[2],
-                                                           x[3], x[4], x[5],
-                                                           x[6], x[7], x[8],
-                                                           x[9], x[10], x[11],
-                                                           x[12], x[13]);
+    lab_call_tile(l, key, all);
 }
 
 static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
@@ -544,19 +531,6 @@ static void add_forms(TileKey pair)
     }
 }
 
-static int open_labs(void **state)
-{
-    lab_fill(bias, C, FillUniform);
-    lab_fill(residual, High * C, FillUniform);
-    each_pair(add_forms);
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_way = ways;
-    lab_wide = wide_kernels;
-    lab_open(kernels, tiles, n_tiles, "");
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,5 +538,13 @@ int main(void)
         cmocka_unit_test(test_look_up), cmocka_unit_test(test_unpack),
         cmocka_unit_test(test_widen),
     };
+    lab_fill(bias, C, FillUniform);
+    lab_fill(residual, High * C, FillUniform);
+    each_pair(add_forms);
+    lab_way = ways;
+    lab_wide = wide_kernels;
+    lab_of.kernels = kernels;
+    lab_of.tiles = tiles;
+    lab_of.n_tiles = n_tiles;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

@@ -117,27 +117,6 @@ static void round_b(void)
     }
 }
 
-/* The arguments of a tile that has them, and so many numbers more, which it
- * does not look at.                                                         */
-typedef void Called(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                    int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                    int64_t, int64_t);
-
-static void call_with(const Lab *l, TileKey key,
-                      const int64_t all[TileParameters])
-{
-    int64_t x[TileParameters] = { 0 };
-    int n = 0;
-    for (int p = 0; p < TileParameters; p++)
-        if (tile_has(key, (TileParameter)p))
-            x[n++] = all[p];
-    ((Called *)lab_function(l, tile_name(lab_arena, key)))(x[0], x[1], x[2],
-                                                           x[3], x[4], x[5],
-                                                           x[6], x[7], x[8],
-                                                           x[9], x[10], x[11],
-                                                           x[12], x[13]);
-}
-
 /* Parts as run-time arguments: absent ones are NULL. */
 static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                       int64_t depth)
@@ -145,12 +124,12 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
     const void *panels = key.dtype == DtypeBf16 ? (void *)b_bf16 : (void *)b;
     key.width = l->target.width;
     key.prebuilt = !l->object;
-    call_with(l, key,
-              (int64_t[]){
-                  (int64_t)a, Stride, (int64_t)panels, depth * 16, depth,
-                  (int64_t)c, C, parts & EpBias ? (int64_t)bias : 0,
-                  parts & EpResidual ? (int64_t)residual : 0, C,
-                  parts & EpAct ? act : ActNone, (int64_t)panels, 16, 16 });
+    lab_call_tile(l, key,
+                  (int64_t[]){
+                      (int64_t)a, Stride, (int64_t)panels, depth * 16, depth,
+                      (int64_t)c, C, parts & EpBias ? (int64_t)bias : 0,
+                      parts & EpResidual ? (int64_t)residual : 0, C,
+                      parts & EpAct ? act : ActNone, (int64_t)panels, 16, 16 });
 }
 
 static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
@@ -313,16 +292,6 @@ static void test_look_up(void **state)
         }
 }
 
-static int open_labs(void **state)
-{
-    lab_fill(bias, Wide, FillUniform);
-    lab_fill(residual, High * C, FillUniform);
-    if (scratch_make(state) != 0)
-        return -1;
-    lab_open(kernels, tiles, Tiles, "");
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,5 +302,10 @@ int main(void)
         cmocka_unit_test(test_nan_stays_in_its_row),
         cmocka_unit_test(test_look_up),
     };
+    lab_fill(bias, Wide, FillUniform);
+    lab_fill(residual, High * C, FillUniform);
+    lab_of.kernels = kernels;
+    lab_of.tiles = tiles;
+    lab_of.n_tiles = Tiles;
     return cmocka_run_group_tests(tests, open_labs, close_labs);
 }

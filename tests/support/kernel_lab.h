@@ -243,10 +243,47 @@ static void lab_close(void)
     arena_free(lab_arena);
 }
 
+/* What open_labs() makes: a test sets it, with `lab_way` and the like. */
+static struct {
+    const char *const *kernels;
+    TileKey *tiles;
+    int n_tiles;
+    const char *more;
+} lab_of = { .more = "" };
+
+static int open_labs(void **state)
+{
+    if (scratch_make(state) != 0)
+        return -1;
+    lab_open(lab_of.kernels, lab_of.tiles, lab_of.n_tiles, lab_of.more);
+    return 0;
+}
+
 static int close_labs(void **state)
 {
     lab_close();
     return scratch_remove(state);
+}
+
+/* The arguments of a tile that has them, and so many numbers more, which it
+ * does not look at.                                                         */
+typedef void LabTile(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                     int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                     int64_t, int64_t);
+
+static inline void lab_call_tile(const Lab *l, TileKey key,
+                                 const int64_t all[TileParameters])
+{
+    int64_t x[TileParameters] = { 0 };
+    int n = 0;
+    for (int p = 0; p < TileParameters; p++)
+        if (tile_has(key, (TileParameter)p))
+            x[n++] = all[p];
+    ((LabTile *)lab_function(l, tile_name(lab_arena, key)))(x[0], x[1], x[2],
+                                                            x[3], x[4], x[5],
+                                                            x[6], x[7], x[8],
+                                                            x[9], x[10], x[11],
+                                                            x[12], x[13]);
 }
 
 /* --------------------------------------------------------------- data --- */
