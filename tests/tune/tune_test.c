@@ -192,20 +192,25 @@ static double some_faster(const TuneTask *task, const Tiling *tiling)
 /* Of libtcc's code, whose candidates run here, on a clock of the test's. */
 typedef void Plant(const Task *task, int candidate, float *result);
 
-static json_t *tuned(Plant *plant, int code)
+static json_t *tuned_with(const char *weights, Plant *plant, int code)
 {
-    static const char *const sets[] = { "kind=encoder" };
+    const char *const sets[] = { "kind=encoder", weights };
     const TuneOptions o = {
         .budget = 4,
         .format = TuneJson,
         .work = { .lengths = "16", .beam = 1 },
-        .model = { .sets = sets, .nsets = 1, .backend = "jit", .threads = 1 },
+        .model = { .sets = sets, .nsets = 2, .backend = "jit", .threads = 1 },
     };
     fake_machine();
     fake.children = true;
     fake.run = some_faster;
     fake.plant = plant;
     return fake_tune(o, code);
+}
+
+static json_t *tuned(Plant *plant, int code)
+{
+    return tuned_with("dtype=f32", plant, code);
 }
 
 /* No task may have chosen what was removed. */
@@ -282,6 +287,28 @@ static void test_planted(void **state)
     munmap(hung, sizeof *hung);
 }
 
+/* Candidates for weights of other formats run, too, in each arithmetic. */
+static void test_formats(void **state)
+{
+    (void)state;
+    static const char *const weights[] = {
+        "dtype=bf16",
+        "dtype=int8",
+        "dtype=int8,arithmetic=int8",
+        "dtype=int4,arithmetic=int8",
+        "dtype=int4g64,arithmetic=int15",
+    };
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        remove(in_dir("tune.txt"));
+        json_t *j = tuned_with(weights[i], NULL, ExitDone);
+        assert_int_equal(count_status(j, "crashed", ""), 0);
+        assert_int_equal(count_status(j, "wrong", ""), 0);
+        assert_true(count_status(j, "timed", "") > 1);
+        assert_true(count_tasks(j, "finished") > 0);
+        json_decref(j);
+    }
+}
+
 /* A second run takes what the first one found. */
 static void test_resume(void **state)
 {
@@ -349,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_child, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_child_default, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_planted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_formats, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_resume, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_taken_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
