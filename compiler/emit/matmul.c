@@ -312,24 +312,29 @@ typedef struct { /* how many rows are multiplied, and how few */
     const char *shape;
 } Nests;
 
+/* Those of a product, where they are known; else 0. */
+static int64_t known_rows(const Gen *g, const Node *n)
+{
+    const int64_t rows = plan_rows(g->p, row_sym(n->type));
+    const bool known = g->whole && is_product(n) && rows <= SumRows
+                    && row_times(n->type) == 1;
+    return known && !dtype_is_integer(dtype_of(node_at(g->p, n->in[1])->type))
+             ? rows
+             : 0;
+}
+
+/* What is built before takes any rows, in tiles that divide the known ones. */
 bool has_fixed_product(const Gen *g, const Node *n)
 {
-    const Dtype d = dtype_of(node_at(g->p, n->in[1])->type);
-    const int64_t rows = plan_rows(g->p, row_sym(n->type));
-    return g->whole && rows > 0 && rows <= SumRows && is_product(n)
-        && g->o->mode != EmitJit && !dtype_is_integer(d)
-        && row_times(n->type) == 1;
+    return g->o->mode != EmitJit && known_rows(g, n) > 0;
 }
 
 static void find_nests(Gen *g, int node, Nests *n)
 {
     const Node *w = node_at(g->p, node_at(g->p, node)->in[1]);
     const bool alone = g->only && g->only->key.kind == TaskMatmul;
-    const int64_t fixed = has_fixed_product(g, node_at(g->p, node))
-                            ? plan_rows(g->p,
-                                        row_sym(node_at(g->p, node)->type))
-                            : 0;
-    *n = (Nests){ .p = { .fixed = fixed,
+    const int64_t rows = known_rows(g, node_at(g->p, node));
+    *n = (Nests){ .p = { .fixed = g->o->mode == EmitJit ? 0 : rows,
                          .t = tiling_of(g, TaskMatmul, node),
                          .k = matrix_columns(w->type),
                          .n = matrix_rows(w->type),
@@ -337,10 +342,10 @@ static void find_nests(Gen *g, int node, Nests *n)
                                                 matrix_columns(w->type)),
                          .ep = epilogue_of(g->p, node) },
                   .small = alone ? NULL : tiling_of(g, TaskSmallM, node) };
-    if (fixed) {
+    if (rows) {
         n->fixed_by = plan_fixed_tiling(g->p, node);
         n->p.t = &n->fixed_by;
-        if (n->small && fixed >= n->small->small_m)
+        if (n->small && rows >= n->small->small_m)
             n->small = NULL;
     }
     n->p.least = n->small && n->small->small_m > 1 ? n->small->small_m : 1;
@@ -348,7 +353,7 @@ static void find_nests(Gen *g, int node, Nests *n)
     n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
     n->shape =
         arena_printf(g->a, "%s_%s%lldx%lld", epilogue_suffix(g->a, n->p.ep),
-                     fixed ? arena_printf(g->a, "%lldx", (long long)fixed) : "",
+                     rows ? arena_printf(g->a, "%lldx", (long long)rows) : "",
                      (long long)n->p.k, (long long)n->p.n);
 }
 
