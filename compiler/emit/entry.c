@@ -397,6 +397,7 @@ static int put_layers(Gen *g, Emit *e, int from)
 {
     const Region *r = g->p->region.at;
     const Entry entry = r[from].entry;
+    const bool written = plan_code(g->p, entry).written;
     Calls c = { 0 };
     Index like = { 0 };
     while (from < g->p->region.n && r[from].entry == entry
@@ -404,7 +405,7 @@ static int put_layers(Gen *g, Emit *e, int from)
         const int to = group_end(g, from);
         const LoopItem item = {
             .stack = r[from].stack,
-            .like = g->p->g->spec->fix.unroll
+            .like = written
                       ? from
                       : index_add(g->a, &like, call_key(g, from, to), from),
             .number = { [NumberLayer] = r[from].layer,

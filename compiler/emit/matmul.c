@@ -351,10 +351,11 @@ static void find_nests(Gen *g, int node, Nests *n)
     n->p.least = n->small && n->small->small_m > 1 ? n->small->small_m : 1;
     n->copies = copied_product(g, &n->p, &n->copied, &n->copied_by);
     n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
-    n->shape =
-        arena_printf(g->a, "%s_%s%lldx%lld", epilogue_suffix(g->a, n->p.ep),
-                     rows ? arena_printf(g->a, "%lldx", (long long)rows) : "",
-                     (long long)n->p.k, (long long)n->p.n);
+    n->shape = arena_printf(g->a, "%s_%s%lldx%lld",
+                            epilogue_suffix(g->a, n->p.ep),
+                            rows ? arena_printf(g->a, "%lldx", (long long)rows)
+                                 : "",
+                            (long long)n->p.k, (long long)n->p.n);
 }
 
 /* What the function calls is printed before it. */

@@ -24,6 +24,7 @@ typedef struct {                 /* what code is made for */
     const char *guard;          /* preprocessor condition; NULL: none */
     const char *const *needs;   /* of the instruction set: "avx2", "fma" */
     int fmas;                   /* of the widest vectors, in a cycle */
+    int64_t code;               /* bytes of instructions that L1 holds */
     int64_t cache[3];           /* bytes of L1, L2, L3 */
     const char *met;            /* where its figures come from; NULL: no such
                                    machine was met */

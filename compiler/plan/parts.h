@@ -9,6 +9,7 @@
  *   tasks.c     what is tuned: tasks and their tilings
  *   work.c      what a step is worth, for threads
  *   fixed.c     lengths that are constants
+ *   unroll.c    loops over layers, and the code that these would be
  *   arena.c     slots of the arena and their offsets
  *   counted.c   the model's sizes, as if it were compiled
  *   report.c    what `attnc plan` prints

@@ -336,6 +336,16 @@ int64_t plan_floats(const Plan *p, Entry entry, AffineSize batch);
 Tiling plan_fixed_tiling(const Plan *p, int product);
 Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n);
 
+/* ------------------------------------------------------------- unroll.c --- */
+typedef struct {
+    int layers;                /* that an entry goes through */
+    int64_t bytes, more, room; /* of code: of the steps; where layers are no
+                                  loops; that L1 holds */
+    bool fits, written;        /* all; layers, one behind the other */
+} PlanCode;
+PlanCode plan_code(const Plan *p, Entry entry); /* an estimate */
+void plan_code_text(Buffer *b, const Plan *p, Entry entry);
+
 /* -------------------------------------------------------------- arena.c --- */
 /* Of a value that is in the arena: what it needs of its slot. */
 AffineSize value_floats(const Plan *p, int node);

@@ -275,8 +275,12 @@ static void add_fixed(Buffer *b, const Plan *p)
         for (int k = 0; k < r->count && r->whole; k++)
             add_fixed_tile(b, p, p->order.at[r->first + k]);
     }
+    for (Entry e = EntryEncode; e <= EntryDecode; e++)
+        if (has_entry(p, e))
+            plan_code_text(b, p, e);
     buffer_printf(b, "  sums stay loops: a tile's fill the registers, and are "
-                     "spilled where a\n  loop over k is written out\n");
+                     "spilled where a\n  loop over k is written out; columns "
+                     "and heads too, which gains no time\n");
 }
 
 char *plan_text(Arena *a, const Plan *p)

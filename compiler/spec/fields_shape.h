@@ -61,4 +61,5 @@ INT("fix.batch", fix.batch, 1, MostRows, AllKinds, "", NULL,
 INT("fix.threads", fix.threads, 1, 1, AllKinds, "", NULL,
     "A call runs on one thread, whatever its caller has."),
 BOOL("fix.unroll", fix.unroll, AllKinds, "false", NULL,
-     "Layers are written out one behind the other, not as loops."),
+     "Layers are written out one behind the other, not as loops, where all "
+     "code stays in the cache of instructions."),

@@ -1,0 +1,89 @@
+/* unroll.c: loops over layers of a model whose lengths are fixed: how much code
+ * the steps are, how much more without the loop, and whether the cache of
+ * instructions has it all.                                                  */
+#include "plan/parts.h"
+
+enum { /* bytes of code, as clang -O2 makes it for vectors of 16 floats */
+       SumBytes = 38,         /* a vector of sums of a tile: FMA, load, store */
+       AttentionBytes = 2400, /* with its tiles, of a few rows */
+       PagesBytes = 1500,
+       NormBytes = 600,
+       StepBytes = 250, /* of any other */
+       CallBytes = 16,  /* of a step, and of a pointer that a layer sets */
+};
+
+static int64_t tile_bytes(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    const int64_t rows = plan_rows(p, row_sym(n->type));
+    const Tiling t = rows ? plan_fixed_tiling(p, node)
+                          : plan_task(p, TaskMatmul, node)->tiling;
+    const int64_t rest = rows ? rows % t.mr : 0; /* in a tile of its own */
+    return SumBytes * (t.mr + rest) * (t.nr / p->target.width);
+}
+
+static int64_t step_bytes(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    if (is_product(n))
+        return StepBytes + tile_bytes(p, node);
+    switch (n->op) {
+    case OpAttention: return AttentionBytes;
+    case OpPackKv:
+    case OpAppend:    return PagesBytes;
+    case OpNorm:
+    case OpAddNorm:   return NormBytes;
+    default:          return StepBytes;
+    }
+}
+
+PlanCode plan_code(const Plan *p, Entry entry)
+{
+    PlanCode c = { .room = p->target.code };
+    Index steps = { 0 };
+    int layer = -1;
+    for (int i = 0; i < p->region.n; i++) {
+        const Region *r = &p->region.at[i];
+        if (r->entry != entry)
+            continue;
+        const bool next = r->layer >= 0 && r->layer != layer;
+        layer = r->layer;
+        c.layers += next;
+        if (c.layers > 1 && r->layer >= 0)
+            c.more += CallBytes * (r->count + 2 * next);
+        for (int k = r->first; k < r->first + r->count; k++) {
+            const int node = p->order.at[k];
+            /* layers that are alike have one name */
+            if (index_add(p->arena_, &steps, step_name(p, node), k) == k)
+                c.bytes += step_bytes(p, node);
+        }
+    }
+    c.fits = c.bytes + c.more <= c.room;
+    c.written = p->g->spec->fix.unroll && c.layers > 1 && c.fits;
+    return c;
+}
+
+static const char *kib(const Plan *p, int64_t bytes)
+{
+    return arena_printf(p->arena_, "%.1f KiB", (double)bytes / 1024);
+}
+
+void plan_code_text(Buffer *b, const Plan *p, Entry entry)
+{
+    const PlanCode c = plan_code(p, entry);
+    buffer_printf(b, "  %s: about %s of code, of %s that L1 holds\n",
+                  entry == EntryEncode ? "encode" : "decode", kib(p, c.bytes),
+                  kib(p, c.room));
+    if (c.layers < 2)
+        return;
+    buffer_printf(b, "    %d layers %s: ", c.layers,
+                  c.written ? "are written out" : "stay loops");
+    if (c.written)
+        buffer_printf(b, "%s of it\n", kib(p, c.more));
+    else if (!c.fits)
+        buffer_printf(b, "written out they were %s more, too much\n",
+                      kib(p, c.more));
+    else
+        buffer_printf(b, "fix.unroll writes them out, in %s more\n",
+                      kib(p, c.more));
+}
