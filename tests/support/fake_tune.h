@@ -23,18 +23,15 @@ static int tear_down(void **state)
 }
 
 static const Task fake_tasks[] = {
-    { .key = { TaskMatmul, "512x2048", "bias_relu", DtypeF32, ArithmeticF32,
-               false } },
+    { .key = { TaskMatmul, "512x2048", "bias_relu", DtypeF32, ArithmeticF32 } },
     { .key = { TaskMatmul, "2048x500", "bias_residual", DtypeBf16,
-               ArithmeticF32, false } },
-    { .key = { TaskSmallM, "512x2048", "bias_relu", DtypeF32, ArithmeticF32,
-               false } },
-    { .key = { TaskAttention, "64x64", "causal_paged", DtypeF32, ArithmeticF32,
-               false } },
-    { .key = { TaskRows, "512x2048_2048x512", "", DtypeF32, ArithmeticF32,
-               false } },
+               ArithmeticF32 } },
+    { .key = { TaskSmallM, "512x2048", "bias_relu", DtypeF32, ArithmeticF32 } },
+    { .key = { TaskAttention, "64x64", "causal_paged", DtypeF32,
+               ArithmeticF32 } },
+    { .key = { TaskRows, "512x2048_2048x512", "", DtypeF32, ArithmeticF32 } },
     { .key = { TaskSplit, "512x2048x12", "encode_decode", DtypeF32,
-               ArithmeticF32, false } },
+               ArithmeticF32 } },
 };
 enum { FakeTasks = 6, FakeTimed = 24, FakeRanked = 6, FakeRemoved = 5 };
 

@@ -352,15 +352,12 @@ static void no_numbers(TuneReport *r)
 static void strange(TuneReport *r)
 {
     static const Task strange_tasks[] = {
-        { .key = { TaskMatmul, "x", "\x1b[2J", DtypeF32, ArithmeticF32,
-                   false } },
-        { .key = { TaskRows, "_x__", "", DtypeBf16, ArithmeticF32, false } },
-        { .key = { TaskRows, "9999999999x1_", "", DtypeBf16, ArithmeticF32,
-                   false } },
-        { .key = { TaskAttention, "-1x0", "", DtypeF32, ArithmeticF32,
-                   false } },
-        { .key = { TaskSmallM, "", "", DtypeF32, ArithmeticF32, false } },
-        { .key = { TaskSplit, "?", "<&>", DtypeF32, ArithmeticF32, false } },
+        { .key = { TaskMatmul, "x", "\x1b[2J", DtypeF32, ArithmeticF32 } },
+        { .key = { TaskRows, "_x__", "", DtypeBf16, ArithmeticF32 } },
+        { .key = { TaskRows, "9999999999x1_", "", DtypeBf16, ArithmeticF32 } },
+        { .key = { TaskAttention, "-1x0", "", DtypeF32, ArithmeticF32 } },
+        { .key = { TaskSmallM, "", "", DtypeF32, ArithmeticF32 } },
+        { .key = { TaskSplit, "?", "<&>", DtypeF32, ArithmeticF32 } },
     };
     for (int i = 0; i < r->task.n; i++) {
         r->task.at[i].task = &strange_tasks[i];
