@@ -131,7 +131,7 @@ static void need_of_sums(Kernels *k, TileKey key)
     }
     need(k, "float_at");
     if (!vectors) {
-        need(k, arena_printf(k->arena, "%s_at", dtype_word[key.dtype]));
+        need(k, dtype_shared(key.dtype) ? "int4_at" : "int8_at");
         return;
     }
     need_all(k, words);

@@ -30,14 +30,14 @@ static const Line lines[Dtypes] = {
                     .scales = "stored * 9",
                     .number = NUMBER4,
                     .four = FOUR4,
-                    .one = "int4_at(b, i, l)" },
+                    .one = "int4_at(b, i, l, 32)" },
     [DtypeInt4g64] = { .numbers = 8,
                        .groups = "b + g / 128 * 1088 + g % 128 * 8",
                        .steps = "b + g / 128 * 1088 + 1024 + g % 128 / 64 * 32",
                        .scales = "(k + 127) / 128 * 1088",
                        .number = NUMBER4,
                        .four = FOUR4,
-                       .one = "int4g64_at(b, i, l)" },
+                       .one = "int4_at(b, i, l, 64)" },
 };
 
 /* A block of text for each accumulator of row i, as put_lanes(), with names of
