@@ -96,7 +96,8 @@ static void heads_function(Gen *g, const Attention *a, const char *name)
         "        const float *const values[$heads] = { $v_of };\n"
         "\n"
         "        heads_product(q, $d_k, keys, $panel, $d_k, (n + 15) / 16, s, 64, 0);\n");
-    put_score_ops(g, a, "s, 64, s, 64, $heads, n", "");
+    put_score_ops(g, a, arena_printf(g->a, "s, 64, s, 64, %d, n", HeadsAtOnce),
+                  "");
     put(e, "softmax_page(s, $heads, n, $scale, maxima, sum, o, $d_v16);\n"
            "heads_product(s, 64, values, 1024, n, $panels, o, $d_v16, 1);\n"
            "}\n"
