@@ -8,7 +8,9 @@ int cmd_tune(const TuneCommand *o)
     TuneOptions tune = o->tune;
     if (o->dtype)
         vec_push(a, &model.sets, arena_printf(a, "dtype=%s", o->dtype));
-    tune.budget = o->budget ? budget_seconds(o->budget) : 60;
+    tune.budget = TuneBudget;
+    if (o->budget)
+        tune.budget = budget_seconds(o->budget);
     tune.records = records_option(&o->code);
     tune.model = engine_options(CmdTune, &model, &o->code);
     const int code = tune_run(&tune, beside(tune.svg));

@@ -351,7 +351,7 @@ const Option option_table[] = {
 #undef GROUP
 #define GROUP GroupTuning
     TEXT("--budget", "TIME", OWN(Tune, budget),
-         "that the tuning takes: 60s (default), 2m, 90"),
+         "that the tuning takes: 20s (default), 2m, 90"),
     TEXT("--budget", "TIME", SWEEPS(budget),
          "for all of it, spent where it tells most: 30s, 2m"),
     FLAG("--again", OWN(Tune, tune.again),

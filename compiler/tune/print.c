@@ -307,6 +307,18 @@ static void put_busy(Arena *a, const TuneReport *r, FILE *out)
     }
 }
 
+/* Why there is no more time by default, and how to give it. */
+static void put_budget(const TuneReport *r, FILE *out)
+{
+    if (r->options->budget > (double)TuneBudget || r->interrupted)
+        return;
+    fputc('\n', out);
+    put_wrapped(
+        out, 0, 0,
+        "By default a tuning is short: 30 specs gained less than 1 % in the "
+        "mean beside the default tilings; --budget=2m searches on.");
+}
+
 void tune_print(const TuneReport *r, FILE *out)
 {
     Arena *a = arena_new();
@@ -322,6 +334,7 @@ void tune_print(const TuneReport *r, FILE *out)
         }
         put_backend(a, o, out);
     }
+    put_budget(r, out);
     put_busy(a, r, out);
     arena_free(a);
 }

@@ -17,8 +17,9 @@
 
 typedef enum { TuneLines, TuneJson } TuneFormat;
 
+enum { TuneBudget = 20 }; /* seconds, where no others are given */
 typedef struct {
-    double budget; /* seconds; 60 */
+    double budget; /* seconds */
     TuneFormat format;
     const char *svg;     /* NULL: none */
     const char *records; /* path; NULL: the user's own */
