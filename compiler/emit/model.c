@@ -68,7 +68,8 @@ static void append(Emit *e, const Emit *part)
 {
     size_t n;
     const char *text = emit_text(part, &n);
-    paste(e, text, text + n);
+    if (n > 0) /* else there is no text */
+        paste(e, text, text + n);
 }
 
 static void append_kernels(Gen *g, Emit *e)
