@@ -247,13 +247,18 @@ def print_rows(report):
 
 
 def today(folder, here):
-    """The path of today's report of this machine; the workloads it has."""
+    """The path of today's report of this machine; the workloads it has. The
+    peak is the best of the day: a rate is lower where others disturbed it."""
     if not folder:
         return None, {}
     path = history.path_of(folder, datetime.date.today().isoformat(),
                            here["march"])
-    old = history.load(path)["workloads"] if os.path.exists(path) else []
-    return path, {work["name"]: work for work in old}
+    if not os.path.exists(path):
+        return path, {}
+    old = history.load(path)
+    here["fma_gflop_per_s"] = max(here["fma_gflop_per_s"],
+                                  old["machine"]["fma_gflop_per_s"])
+    return path, {work["name"]: work for work in old["workloads"]}
 
 
 def save(path, here, found):
