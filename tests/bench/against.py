@@ -95,6 +95,13 @@ def verdicts():
     assert against.verdict(0.9, 1.0, 1.1) == "can't decide"
 
 
+def every_workload_has_arguments():
+    for work in against.WORKLOADS:
+        options, row = against.arguments_of(work)
+        assert os.path.exists(os.path.join(against.ROOT, options[0])), options
+        assert row in ("encode", "prefill", "step", "search"), work["name"]
+
+
 def whole_run_of_one_revision():
     with tempfile.TemporaryDirectory() as folder:
         code, text, found = run(fake(folder, "a"), fake(folder, "b"),
@@ -127,7 +134,8 @@ def a_revision_that_lacks_a_workload():
 
 
 TESTS = [exact_skips, equal_builds_are_across_one, a_loss_is_found,
-         one_wild_pair_changes_little, verdicts, whole_run_of_one_revision,
+         one_wild_pair_changes_little, verdicts,
+         every_workload_has_arguments, whole_run_of_one_revision,
          whole_run_of_a_loss, a_revision_that_lacks_a_workload]
 print(f"1..{len(TESTS)}")
 wrong = 0
