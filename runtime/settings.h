@@ -35,7 +35,8 @@ ATTN_API const char *attn_use_text(int use);
  * printable ASCII as \xHH, 80 at most.                                      */
 enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
-/* The one of n names that is most like the word; NULL: none is like it. */
+/* The one of n names that begins with the word, that the word is short for, or
+ * that is most like it, in this order; NULL: none is like it.               */
 ATTN_API const char *attn_nearest(const char *word, const char *const *names,
                                   int n);
 
