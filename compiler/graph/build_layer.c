@@ -17,8 +17,8 @@ static const char *const projection[] = {
     [Wo] = "o",
 };
 
-/* An absent projection (kind attention only) is the identity. What those of
- * queries, keys and values give may be clipped.                             */
+/* An absent projection (kind attention only) is the identity. Queries, keys and
+ * values are clipped, projected or not.                                     */
 static int project(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
@@ -33,9 +33,8 @@ static int project(Build *b, int x, Projection which)
         [Wo] = { s->d_model, s->has_o, s->bias_o },
     };
     b->field = "h";
-    if (s->kind == KindAttention && !p[which].has)
-        return x;
-    x = put_linear(b, x, p[which].out, p[which].bias, projection[which]);
+    if (s->kind != KindAttention || p[which].has)
+        x = put_linear(b, x, p[which].out, p[which].bias, projection[which]);
     return which == Wo ? x : put_clipped(b, x, projection[which]);
 }
 

@@ -239,6 +239,7 @@ extern const Check form_checks[];  /* check_forms.c; ends with 0 */
 extern const Check input_checks[]; /* check_input.c; too */
 extern const Check fix_checks[];   /* check_fix.c */
 void check_scans(const Spec *s);   /* check_scans.c: of all layers */
+void print_formulas(FILE *out);    /* formulas.c: Markdown */
 /* Are some layers of this stack as s says? */
 static inline bool has_layers(const Spec *s, Side side)
 {

@@ -50,7 +50,9 @@ INT("positions.dims", pos_dims, 2, MostWidth, Model,
 SPREAD("positions.scaling", WORDS("positions.scaling.step"), Model,
        "Rotary, alibi: positions are multiplied by this."),
 REAL("positions.scaling.step", scaling.step, 1.0e-6, 1.0e6, Model, "1",
-     NULL, "Positions are multiplied by this."),
+     NULL,
+     "Positions are multiplied by this: in the angles of rotary ones, in the "
+     "distances of alibi; those of positions.scores are not."),
 ENUM("positions.scaling.type", scaling.type, scalings, Model, "none", NULL,
      "Wavelengths are changed for a text longer than those of the "
      "training, as transformers does by this name; linear is step."),

@@ -14,7 +14,8 @@ REAL("logits.softcap", logits_softcap, 1.0e-3, 1.0e6, Model, "", NULL,
   .most = 1.0e6,
   .kinds = Model,
   .preset = "sqrt_d_model",
-  .doc = "Embeddings are multiplied by this before positions are added." },
+  .doc = "A token's embedding is multiplied by this, before embedding.project "
+         "and before positions are added." },
 INT("embedding.width", embed_width, 1, MostWidth, Model, "d_model",
     follow_width,
     "A token's embedding has this width; where it is not d_model, "
@@ -76,7 +77,7 @@ SPREAD("head.dense", WORDS("head.dense.width"), Model,
        "A dense layer of this width stands in the head; 0: none."),
 INT("head.dense.width", head_width, 0, MostWidth, Model, "0", NULL,
     "A dense layer of this width stands in the head, behind pooling, in "
-    "front of logits and classes; 0: none."),
+    "front of logits and classes; the head rows gives its rows. 0: none."),
 ENUM("head.dense.activation", head_act, acts, Model, "none", NULL,
      "This is f of the dense layer f(W x + b)."),
 BOOL("head.dense.bias", head_bias, Model, "true", NULL,

@@ -22,7 +22,8 @@ BOOL("norm.embedding", norm_embedding, Model, "false", NULL,
 BOOL("norm.attention", norm_attention, Model, "true", NULL,
      "Attention has the norms of its place; false: x itself is read."),
 BOOL("norm.ffn", norm_ffn, Model, "true", NULL,
-     "The feed-forward network has those of its own."),
+     "The feed-forward network has those of its own; false: it reads x "
+     "itself, also with parallel: shared."),
 ENUM("norm.qk", norm_qk, qk_norms, Model, "false", NULL,
      "Each head's queries and keys are normalised, or, by width, those of all "
      "heads as one row."),
@@ -74,7 +75,7 @@ BOOL("bias.o", bias_o, AllKinds, "projections.o", follow_o,
      "The output projection adds a bias."),
 BOOL("bias.mix", bias_mix, Model, "true", NULL,
      "The products of a recurrent layer add a bias, both that of its rows and "
-     "that of its states."),
+     "that of its states; so does a convolution."),
 BOOL("bias.ffn", bias_ffn, Model, "true", NULL,
      "Both products of the feed-forward network add a bias."),
 BOOL("bias.logits", bias_logits, Model, "false", NULL,
@@ -101,5 +102,5 @@ BOOL("attention.sinks", attention_sinks, Model, "false", NULL,
 BOOL("attention.cross", attention_cross, Seq2seq, "true", NULL,
      "A decoder's layers attend to the rows of the encoder."),
 REAL("attention.clip", attention_clip, 1.0e-3, 1.0e6, AllKinds, "", NULL,
-     "What the projections of queries, keys and values give is limited to "
-     "-clip and clip."),
+     "Queries, keys and values are limited to -clip and clip, behind their "
+     "projections, or without one."),

@@ -36,5 +36,5 @@ BOOL("mix.gated", mix_gated, Model, "false", NULL,
      "Convolution: products are twice as wide, their first half times the "
      "sigmoid of the second."),
 INT("mix.inner", mix_inner, 0, MostWidth, Model, "0", NULL,
-    "Convolution: there are two, this wide between, where the activation "
-    "stands; 0: one."),
+    "Convolution: there are two, this wide between, where f of the "
+    "activation stands, alone also of one with glu in its name; 0: one."),

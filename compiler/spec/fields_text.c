@@ -335,6 +335,8 @@ void spec_print_fields(FILE *out, bool markdown)
             layers_about);
     fprintf(out, "\n%s%s", markdown ? "## How rows are mixed\n\n" : "",
             mixes_about);
+    fputs(markdown ? "\n## What a model computes\n\n" : "\n", out);
+    print_formulas(out);
     fprintf(out, "\n%s%s", markdown ? "## Formats of weights\n\n" : "",
             dtypes_about);
     fprintf(out, "\n%s%s\n", markdown ? "## Names of weights\n\n" : "",

@@ -35,6 +35,7 @@ static const char *const examples[] = {
     "five_keys_64",
     "additive",
     "sigmoid",
+    "clipped",
 };
 enum { Examples = sizeof examples / sizeof *examples };
 
