@@ -10480,7 +10480,7 @@ struct program_stream {
 
 static int is_stdout(const char *path)
 {
-    return path && strcmp(path, "-") == 0;
+    return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
 }
 
 static double stream_now(void)
@@ -10710,26 +10710,32 @@ static void stream_speed(const struct program *p,
             (r->first - r->from) * 1e3);
 }
 
-/* Can a file be renamed to this? Of a device nothing would be left. */
-static int stream_may_save(struct program *p, const char *path)
+enum { SAVE_NEVER, SAVE_RENAME, SAVE_DIRECTLY };
+
+/* How a state is written to this path: to a file beside it that is renamed, or
+ * directly to a pipe or a device such as /dev/null, which nothing replaces. */
+static int stream_saves(struct program *p, const char *path)
 {
     struct stat st;
 
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
-        return 1;
+        return SAVE_RENAME;
+    if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+        return SAVE_DIRECTLY;
     program_fail(p, 4, "%s: cannot write: %s", path,
                  S_ISDIR(st.st_mode) ? "is a folder" : "is not a regular file");
-    return 0;
+    return SAVE_NEVER;
 }
 
-/* Written beside its place, then renamed: a state is there whole, or not. */
 static void stream_save(struct program *p, const struct program_stream *r)
 {
-    const char *path = p->save_state;
+    const char *path = p->save_state, *to = path;
     const int64_t bytes = attn_state_bytes(&r->s);
     const size_t size = strlen(path) + 8;
     char *state = program_grow(p, &p->items, bytes);
     char *beside = program_grow(p, &p->text, (int64_t)size);
+    int how, well;
+    FILE *f;
 
     if (!state || !beside)
         return;
@@ -10739,17 +10745,20 @@ static void stream_save(struct program *p, const struct program_stream *r)
         program_flush(p, stdout);
         return;
     }
-    if (!stream_may_save(p, path))
+    how = stream_saves(p, path);
+    if (how == SAVE_NEVER)
         return;
     snprintf(beside, size, "%s.new", path);
-    FILE *f = fopen(beside, "wb");
-    int well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;
+    if (how == SAVE_RENAME)
+        to = beside;
+    f = fopen(to, "wb");
+    well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;
     if (f && fclose(f) != 0)
         well = 0;
-    if (well && rename(beside, path) == 0)
+    if (well && (to == path || rename(beside, path) == 0))
         return;
     program_fail(p, 4, "%s: cannot write: %s", path, strerror(errno));
-    if (f)
+    if (f && to == beside)
         remove(beside);
 }
 

@@ -2,8 +2,10 @@
  *
  * Bytes go to .NAME.tmp.PID.RANDOM in the target's folder; fsync and rename
  * put it in place. What is unfinished is removed on every failure and when a
- * signal ends the process. "-" is stdout, which takes bytes as they come.   */
+ * signal ends the process. "-" is stdout, which takes bytes as they come, as
+ * do pipes, /dev/null and the descriptors of /dev/fd.                       */
 #define _GNU_SOURCE /* getentropy, sync_file_range */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -108,9 +110,46 @@ void files_on_signal(void)
 }
 
 /* -------------------------------------------------------------- outputs --- */
+/* Returns the descriptor that /dev/stdout or /dev/fd/7 names, -1 for all other
+ * paths. These can't be opened anew: the file behind them may be renamed over,
+ * or be a socket.                                                           */
+static int named_descriptor(const char *path)
+{
+    static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (int i = 0; i < 2; i++) {
+        const size_t n = strlen(folders[i]);
+        char *end;
+        if (strncmp(path, folders[i], n) != 0
+            || !isdigit((unsigned char)path[n]))
+            continue;
+        const long fd = strtol(path + n, &end, 10);
+        if (!*end && fd <= INT_MAX)
+            return (int)fd;
+    }
+    return -1;
+}
+
 bool is_stdout(const char *path)
 {
-    return path && strcmp(path, "-") == 0;
+    return path && named_descriptor(path) == STDOUT_FILENO;
+}
+
+/* Does the path name what takes bytes as they come and is never replaced: a
+ * pipe, a terminal, /dev/null? Disks are not meant.                         */
+static bool is_pipe(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0
+        && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
+bool is_stream(const char *path)
+{
+    return path && (named_descriptor(path) >= 0 || is_pipe(path));
 }
 
 static bool cannot_write(Output *o, Fault *why)
@@ -124,12 +163,17 @@ static bool cannot_write(Output *o, Fault *why)
     return false;
 }
 
-/* Behind all that was printed before; closing it leaves stdout open. */
-static bool open_stdout(Output *o, Fault *why)
+/* Opens what takes bytes as they come. A descriptor is copied, so that closing
+ * the Output leaves it open; of stdout, all that was printed before goes first.
+ */
+static bool open_stream(Output *o, const char *path, Fault *why)
 {
-    strcpy(o->path, "-");
-    if (fflush(stdout) == 0)
-        o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    const int fd = named_descriptor(path);
+    snprintf(o->path, sizeof o->path, "%s", path);
+    if (fd < 0)
+        o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    else if (fd != STDOUT_FILENO || fflush(stdout) == 0)
+        o->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return o->fd >= 0 || cannot_write(o, why);
 }
 
@@ -179,8 +223,8 @@ bool output_open(Output *o, const char *path, Fault *why)
 {
     o->fd = -1;
     o->temp[0] = '\0';
-    if (is_stdout(path))
-        return open_stdout(o, why);
+    if (is_stream(path))
+        return open_stream(o, path, why);
     if (!set_path(o, path, why))
         return false;
     if (!set_temp(o))
@@ -263,12 +307,14 @@ bool output_commit_unsynced(Output *o, Fault *why)
 {
     int fd = o->fd;
     o->fd = -1;
-    return close(fd) == 0 ? give_name(o, why) : cannot_write(o, why);
+    if (close(fd) != 0)
+        return cannot_write(o, why);
+    return !o->temp[0] || give_name(o, why);
 }
 
 bool output_commit(Output *o, Fault *why)
 {
-    const bool file = !is_stdout(o->path);
+    const bool file = o->temp[0];
     if (file && fsync(o->fd) != 0)
         return cannot_write(o, why);
     int fd = o->fd;
@@ -352,7 +398,7 @@ static bool unchanged(const char *path, const void *data, size_t n)
 
 bool write_file(const char *path, const void *data, size_t n, Fault *why)
 {
-    if (!is_stdout(path) && unchanged(path, data, n))
+    if (!is_stream(path) && unchanged(path, data, n))
         return true;
     Output o;
     return output_open(&o, path, why) && output_write(&o, data, n, why)

@@ -74,12 +74,15 @@ size_t file_mark(const File *f);
 /* An output file that appears whole or not at all: a temporary file in the
  * same folder, fsync, rename. Unfinished ones are removed on failure, and by
  * the signal handlers that files_on_signal() installs. An open Output stays
- * where it is. The path "-" is stdout, which gets the bytes as they come.   */
+ * where it is. The path "-" is stdout, which gets the bytes as they come, as
+ * does each path of which is_stream() is true.                              */
 typedef struct {
     int fd;
     char path[4096], temp[4096];
 } Output;
-bool is_stdout(const char *path); /* NULL: false */
+bool is_stdout(const char *path); /* "-", /dev/stdout; NULL: false */
+/* Is it stdout, another open descriptor, a pipe or a device? NULL: false. */
+bool is_stream(const char *path);
 bool output_open(Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);

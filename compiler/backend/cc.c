@@ -1,5 +1,6 @@
 /* cc.c: compiles emitted C by the C compiler of the machine.              */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -186,6 +187,31 @@ static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
     return true;
 }
 
+/* Compiles into a folder of its own and copies the result, because a compiler
+ * can't write to a pipe, and would replace /dev/null.                       */
+static bool compile_and_copy(Arena *a, const CcOptions *o, CcKind kind,
+                             CText text, const char *output, Fault *why)
+{
+    Output *file = arena_alloc(a, sizeof *file);
+    TempFolder temp;
+    File made;
+    if (!temp_open(&temp, NULL))
+        return fault(why, ExitIO, "no folder can be made in %s: %s",
+                     temp_root(), strerror(errno));
+    interrupt_watch(); /* so that the folder goes */
+    bool ok = output_open(file, arena_printf(a, "%s/made", temp.path), why)
+           && compile_into(a, o, kind, text, file, why)
+           && file_map(&made, file->temp, why);
+    if (ok) {
+        ok = write_file(output, made.at, made.size, why);
+        file_close(&made);
+        output_cancel(file);
+    }
+    temp_close(&temp);
+    interrupt_end();
+    return ok;
+}
+
 bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
                 const char *output, Fault *why)
 {
@@ -195,6 +221,8 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
         fprintf(stderr, "%s\n", join(a, argv, true));
         return true;
     }
+    if (is_stream(output))
+        return compile_and_copy(a, o, kind, text, output, why);
     Output *file = arena_alloc(a, sizeof *file);
     return output_open(file, output, why)
         && compile_into(a, o, kind, text, file, why)

@@ -157,7 +157,7 @@ static int embed_file(Compile *c, int64_t bytes)
 {
     const char *name = base_name(weights_path(c));
     const int megabytes = (int)(bytes / 1000000);
-    if (is_stdout(c->o->output)) {
+    if (is_stream(c->o->output)) {
         error_at((Pos){ 0 },
                  "--embed: %d MB of weights are no text: -o model.c writes "
                  "model.weights beside it, which compilers take in; --emit=obj "
@@ -360,7 +360,8 @@ static int make_text(Compile *c)
 static bool keeps_weights(const Compile *c)
 {
     const bool text = is_wanted(c, EmitC) || c->o->save_temps;
-    return has_weights(c) && (!c->o->embed || (c->emit.embed_file && text));
+    return has_weights(c) && !is_stream(c->o->output)
+        && (!c->o->embed || (c->emit.embed_file && text));
 }
 
 static bool write_plain_weights(const Compile *c, const char *path, Fault *why)
@@ -386,7 +387,7 @@ static bool write_weights(const Compile *c, const char *path, Fault *why)
 
 static bool has_header(const Compile *c)
 {
-    return !is_only(c, EmitExe) && !c->o->plain;
+    return !is_only(c, EmitExe) && !c->o->plain && !is_stream(c->o->output);
 }
 
 static bool write_header(Compile *c, Fault *why)
@@ -500,15 +501,17 @@ int cmd_compile(const CompileCommand *o)
         progress_off();
     Compile c = { .o = o };
     Fault why;
-    bool to_stdout = is_stdout(o->output);
+    const bool alone = is_stream(o->output); /* nothing lies beside it */
     look_at_freestanding(o);
     look_at_plain(o);
-    if (to_stdout && !is_only(&c, EmitC))
+    if (alone && o->kinds & (o->kinds - 1))
+        fail(ExitUsage, "-o %s takes one kind of --emit", quote(o->output));
+    if (is_stdout(o->output) && !is_only(&c, EmitC))
         fail(ExitUsage, "-o - is for C text alone");
     int code = make_text(&c);
-    if (!code && !(to_stdout ? write_c(&c, &why) : write_all(&c, &why)))
+    if (!code && !write_all(&c, &why))
         code = report_fault(&why);
-    if (!code && !to_stdout && !o->print_commands)
+    if (!code && !alone && !o->print_commands)
         report(&c);
     engine_close(&c.e);
     return code;

@@ -112,13 +112,13 @@ static int import_spec(const ImportCommand *o)
     const ImportOptions with = {
         .folder = o->folders.at[0],
         .spec = spec,
-        .name = model_name(a, o->output && !is_stdout(spec)
+        .name = model_name(a, o->output && !is_stream(spec)
                                   ? last_part(a, o->output)
                                   : part),
         .rules = o->rules,
         .lora = o->lora,
         .merged = o->lora || o->average ? weights_path(a, spec) : NULL,
-        .joined = is_stdout(spec) ? NULL : weights_path(a, spec),
+        .joined = is_stream(spec) ? NULL : weights_path(a, spec),
         .others = o->folders.at + 1,
         .n_others = o->folders.n - 1,
     };
@@ -129,7 +129,7 @@ static int import_spec(const ImportCommand *o)
     Fault why;
     if (!outputs_release(!code, &why) && !code)
         code = report_fault(&why);
-    if (!code && !is_stdout(spec) && !o->quiet)
+    if (!code && !is_stream(spec) && !o->quiet)
         say_written(o, &i, spec);
     import_close(&i);
     if (!code && o->check)
@@ -154,13 +154,13 @@ int cmd_import(const ImportCommand *o)
         fail(ExitUsage,
              "attnc import takes one folder; with --average several, "
              "whose mean it makes");
-    if ((o->average || o->lora) && is_stdout(o->output))
+    if ((o->average || o->lora) && is_stream(o->output))
         fail(ExitUsage, "the weights that are made lie beside the spec that -o "
                         "names, which must be a file");
     if (!o->folders.n)
         fail(ExitUsage, "attnc import takes the folder of a checkpoint, which "
                         "has config.json; --families lists what is known");
-    if ((o->compile || o->check) && is_stdout(o->output))
+    if ((o->compile || o->check) && is_stream(o->output))
         fail(ExitUsage, "%s reads the spec that -o names, which must be a file",
              o->compile ? "--compile" : "--check");
     if (o->check && *o->check && is_gguf(o->folders.at[0]))

@@ -218,7 +218,7 @@ static const char *way(Arena *a, const char *from, const char *to)
 {
     char here[PATH_MAX], there[PATH_MAX];
     const char *name = strrchr(to, '/');
-    if (!realpath(is_stdout(from) ? "." : folder_of(a, from), here)
+    if (!realpath(is_stream(from) ? "." : folder_of(a, from), here)
         || !realpath(folder_of(a, to), there))
         return to;
     name = name ? name + 1 : to;

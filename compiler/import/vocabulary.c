@@ -118,7 +118,7 @@ void vocabularies_read(Import *m, Yaml *spec, Imported *to)
     const char *kind = text_at(spec, "kind", NULL);
     Yaml *vocab = (Yaml *)yaml_get(spec, "vocab");
     Vocabulary source, target;
-    if (!vocab || vocab->kind != YamlMap || is_stdout(m->o->spec))
+    if (!vocab || vocab->kind != YamlMap || is_stream(m->o->spec))
         return;
     if (!kind || strcmp(kind, "encoder-decoder") != 0) {
         if (read_side(m, vocab, TextAlone, &source))

@@ -44,8 +44,13 @@ static void assert_same_bytes(const char *command)
         arena_printf(
             a,
             "%s there > told && %s - > here 2> besides && cmp there here && "
-            "cmp told besides && test -s here && test ! -e ./-",
-            command, command),
+            "cmp told besides && test -s here && test ! -e ./- && "
+            "%s /dev/stdout > here 2> besides && cmp there here && "
+            "cmp told besides && rm -f fifo && mkfifo fifo && "
+            "{ cmp fifo there & } && %s fifo > told && wait $! && "
+            "test -p fifo && %s /dev/null > told && test -c /dev/null && "
+            "test ! -e /dev/null.h",
+            command, command, command, command, command),
         0);
 }
 
