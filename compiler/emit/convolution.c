@@ -66,19 +66,29 @@ static const char *times_text(Gen *g, const char *rows, int64_t times)
                      : rows;
 }
 
-/* The row of a sequence of number `i`. */
+/* "x + 32", or "x" where n is 0. */
+static const char *plus(Gen *g, const char *x, int64_t n)
+{
+    return n > 0 ? arena_printf(g->a, "%s + %lld", x, (long long)n)
+         : n < 0 ? arena_printf(g->a, "%s - %lld", x, -(long long)n)
+                 : x;
+}
+
+/* Returns the address of row `i` of a sequence, counted from the first row that
+ * is not skipped.                                                           */
 static const char *tap_text(Gen *g, int node, const char *i)
 {
     const Node *n = node_at(g->p, node);
     const bool decoder = n->entry == EntryDecode;
     const int64_t d = tap_columns(g, node);
+    const int64_t ld = stride_of(g, n->in[0]) / frames_of(n);
     const char *outside = decoder && n->state
                             ? arena_printf(g->a, "past, %lld", (long long)d)
                         : decoder ? "0, 0"
-                                  : "rows";
-    return arena_printf(g->a, "%s(x, %lld, %s, %s, %s)", need_tap(g, decoder),
-                        stride_of(g, n->in[0]) / frames_of(n), i, outside,
-                        need_zeros(g, d));
+                                  : plus(g, "rows", -n->skipped);
+    return arena_printf(g->a, "%s(%s, %lld, %s, %s, %s)", need_tap(g, decoder),
+                        plus(g, "x", n->skipped * ld), (long long)ld, i,
+                        outside, need_zeros(g, d));
 }
 
 /* From here on: columns from .. to - 1 of a part; of each sequence the rows,
@@ -153,7 +163,7 @@ static const char *tap_of(Gen *g, int node, const char *row)
     return tap_text(g, node,
                     arena_printf(g->a, "%s + %s - %lld", row,
                                  times_text(g, "t", n->dilation),
-                                 (long long)-n->first));
+                                 (long long)(n->skipped - n->first)));
 }
 
 void emit_taps(Gen *g, Emit *e, int node)

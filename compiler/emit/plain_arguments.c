@@ -88,6 +88,11 @@ static const char *of_expert(Plain *p, const char *at, int64_t numbers)
 
 /* ---- arguments ---- */
 
+static int64_t num_d_tap(Plain *p, int node)
+{
+    return plain_columns(node_at(p->g.p, node)) / node_at(p->g.p, node)->taps;
+}
+
 static const char *arg_y(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -102,9 +107,15 @@ static const char *input_text(Plain *p, int node, int k)
                            plain_columns(node_at(p->g.p, in)));
 }
 
+/* Taps begin at the first row that they do not skip. */
 static const char *arg_x(Plain *p, int node)
 {
-    return input_text(p, node, 0);
+    const Node *n = node_at(p->g.p, node);
+    const char *x = input_text(p, node, 0);
+    return n->skipped ? arena_printf(p->g.a, "%s + %lld * %lld", x,
+                                     (long long)n->skipped,
+                                     (long long)num_d_tap(p, node))
+                      : x;
 }
 
 static const char *arg_b(Plain *p, int node)
@@ -260,8 +271,10 @@ static const char *arg_rows_in(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
     const char *rows = plain_rows(p, plain_input_type(p, node, 0));
-    return n->frames > 1
-             ? arena_printf(p->g.a, "%s * %lld", rows, (long long)n->frames)
+    if (n->frames > 1)
+        rows = arena_printf(p->g.a, "%s * %lld", rows, (long long)n->frames);
+    return n->skipped
+             ? arena_printf(p->g.a, "%s - %lld", rows, (long long)n->skipped)
              : rows;
 }
 
@@ -303,11 +316,6 @@ static int64_t num_d_head(Plain *p, int node)
     return plain_columns(n) / n->heads;
 }
 
-static int64_t num_d_tap(Plain *p, int node)
-{
-    return plain_columns(node_at(p->g.p, node)) / node_at(p->g.p, node)->taps;
-}
-
 static int64_t num_kept(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -326,11 +334,12 @@ static int64_t num_stride(Plain *p, int node)
     return stride > 0 ? stride : 1;
 }
 
-/* The row that is a learned one. */
+/* The row that is a learned one; tap 0 of row 0, from the first row that is not
+ * skipped.                                                                  */
 static int64_t num_first(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    return n->op == OpFirstRow ? -n->first : n->first;
+    return n->op == OpFirstRow ? -n->first : n->first - n->skipped;
 }
 
 #define NUMBER(name, what)                                                     \

@@ -76,25 +76,31 @@ static int tokens(Build *b, const End *e)
     return x;
 }
 
-/* One row of each `stride` frames, of which a row of x has `frames`. */
-static int frame_taps(Build *b, int x, int64_t taps, int64_t stride,
-                      int64_t frames, const char *word)
+/* Adds the taps of convolution i: one row of each `stride` frames. A row of
+ * the input has all frames side by side; `frames` of the values that x has now
+ * become one row of the encoder.                                            */
+static int frame_taps(Build *b, int x, int i, int64_t stride, int64_t frames,
+                      const char *word)
 {
+    const int64_t taps = (int64_t)b->s->input_kernels.at[i];
     const Node n = { .op = OpTaps,
                      .in = { x },
                      .nin = 1,
                      .taps = taps,
                      .dilation = 1,
                      .stride = stride,
-                     .frames = frames,
+                     .frames = i ? 1 : frames,
+                     .skipped = spec_input_learned(b->s) * frames,
                      .first = -(taps - 1) / 2 };
     return put_node(b, n, build_join(b, word, ".taps"));
 }
 
-/* Convolutions over frames: source.convolution.0 .. */
+/* Convolutions over frames: source.convolution.0 and so on. They do not see the
+ * learned rows, which take their places only behind the last one.           */
 static int convolutions(Build *b, int x, const End *e)
 {
     const Spec *s = b->s;
+    int64_t frames = spec_input_frames(s);
     b->field = "input.kernels";
     for (int i = 0; i < s->input_kernels.n; i++) {
         const char *word = arena_printf(b->g->arena, "%s.convolution.%d",
@@ -103,7 +109,8 @@ static int convolutions(Build *b, int x, const End *e)
         const int64_t stride = s->input_strides.n
                                  ? (int64_t)s->input_strides.at[i]
                                  : 1;
-        x = frame_taps(b, x, taps, stride, i ? 1 : spec_input_frames(s), word);
+        x = frame_taps(b, x, i, stride, frames, word);
+        frames /= stride;
         x = put_product_of_taps(b, x, taps, s->d_model, true, word);
         x = put_activation(b, x, s->input_act, build_join(b, word, ".active"));
     }

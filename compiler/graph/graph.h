@@ -160,6 +160,8 @@ typedef struct { /* one operation and the tensor it makes */
     int64_t stride;   /* Taps: and from a result's row to the next's; 0: 1 */
     int64_t frames;   /* Taps: rows that one of the input has side by side;
                          0: 1 */
+    int64_t skipped;  /* Taps: rows of the input, or frames of them, that
+                         stand in front of a sequence's own: read as zeros */
     int64_t channels, tall, wide; /* Patches: of an image, lines and columns
                                      of a patch */
     int64_t across;               /* Patches: so many are side by side */

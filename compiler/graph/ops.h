@@ -134,7 +134,7 @@ OP(Join, "join", 2, 2, Row,
    "columns of a, then of b; of each head, where b may have one for all",
    join, No, 0, join, EXACT, STEP(join), PIECE("join"))
 OP(Taps, "taps", 1, 1, Head,
-   "rows first + dilation t + stride i for each tap t, side by side; outside 0",
+   "rows first + dilation t + stride i of taps t, side by side; outside 0",
    taps, No, 0, taps, EXACT, STEP(taps), CALLS(taps))
 OP(Patches, "patches", 1, 1, Head,
    "patch i - first of an image: its channels, of each its lines; others are 0",

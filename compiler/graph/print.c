@@ -192,6 +192,8 @@ static void add_attributes(Attributes *b, const Node *n)
         add_count(b, "stride", n->stride);
     if (n->frames > 1)
         add_count(b, "frames", n->frames);
+    if (n->skipped > 0)
+        add_count(b, "skipped", n->skipped);
     if (n->op == OpPatches) {
         add_count(b, "channels", n->channels);
         add_count(b, "tall", n->tall);

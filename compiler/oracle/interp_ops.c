@@ -64,7 +64,7 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
 static const double *tap(const Node *n, Matrix x, int64_t i, int64_t t)
 {
     const int64_t row = i + n->first + t * n->dilation;
-    return row >= 0 && row < x.rows ? x.at + row * x.cols : NULL;
+    return row >= n->skipped && row < x.rows ? x.at + row * x.cols : NULL;
 }
 
 void eval_taps(const Interp *in, const Node *n, double *out)

@@ -40,7 +40,7 @@ INT("input.width", input_width, 0, MostWidth, Source_, "0", NULL,
 REALS("input.kernels", input_kernels, 1, 4096, Source_,
       "Real: in the place of that product stand convolutions, each to d_model "
       "columns, with a bias and input.activation; these are their kernels. "
-      "Rows outside of the sequence are zeros."),
+      "Rows outside of the input are zeros."),
 REALS("input.strides", input_strides, 1, 4096, Source_,
       "Real: a convolution makes one row of so many; 1 where none are given. "
       "A row of the input then has in turn all rows, frames, that one row of "
@@ -57,7 +57,8 @@ REALS("input.patch", input_patch, 1, 65536, Source_,
       "Conv2d's kernel: channel by channel, of each line by line."),
 BOOL("input.class_token", input_class_token, Source_, "false", NULL,
      "Real: a learned row stands before those of the input, which are "
-     "max_len.source - 1 at most."),
+     "max_len.source - 1 at most. Convolutions do not read it: it stands "
+     "before the last one's rows."),
 BOOL("input.distillation_token", input_distillation_token, Source_, "false",
      NULL, "Real: another learned row stands behind the class token's."),
 SPREAD("head", WORDS("head.type"), Model,

@@ -78,8 +78,12 @@ static const char mixes_about[] =
     "An encoder of numbers (`input: real`) reads rows of `input.width`: a product\n"
     "takes them to d_model, or convolutions do (`input.kernels`), which may make\n"
     "one row of several frames (`input.strides`): frames f, f + 1 .. that become\n"
-    "one row are one row of the input, side by side. A kernel of k reads (k - 1) / 2\n"
-    "frames before, rounded down.\n";
+    "one row are one row of the input, side by side. With kernel k and stride s,\n"
+    "row i of a convolution is made of rows s i - p to s i - p + k - 1 of what it\n"
+    "reads, where p is (k - 1) / 2, rounded down. Rows before the first and behind\n"
+    "the last are zeros. No convolution reads a learned row (`input.class_token`):\n"
+    "learned rows stand in front of the last convolution's rows. They count as rows\n"
+    "of the encoder: for positions, masks, pooling, max_len and `fix`.\n";
 
 static const char names_about[] =
     "`names` maps canonical names to those of the file: `encoder.{i}.ffn.w1:\n"

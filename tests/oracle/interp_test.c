@@ -161,7 +161,8 @@ static void test_join(void **state)
     assert_value(flat, (double[]){ 4, 1, 2, 3, 4, 8, 5, 6, 7, 8 }, 10);
 }
 
-/* Rows 1 2, 3 4, 5 6; the taps are two rows before a row, and itself. */
+/* Rows 1 2, 3 4, 5 6; the taps are two rows before a row, and itself. With the
+ * first row skipped it is the row before, and itself.                       */
 static void test_taps(void **state)
 {
     (void)state;
@@ -178,6 +179,14 @@ static void test_taps(void **state)
     n.op = OpDepthwise;
     n.nin = 3;
     int sums = add(n);
+    int own = add((Node){ .op = OpTaps,
+                          .in = { a },
+                          .nin = 1,
+                          .taps = 2,
+                          .dilation = 1,
+                          .skipped = 1,
+                          .first = -1 });
+    assert_value(own, (double[]){ 0, 0, 0, 0, 0, 0, 3, 4, 3, 4, 5, 6 }, 12);
     assert_value(beside, (double[]){ 0, 0, 1, 2, 0, 0, 3, 4, 1, 2, 5, 6 }, 12);
     assert_value(sums, (double[]){ 101, -2, 103, -4, 115, -6 }, 6);
 }

@@ -170,6 +170,21 @@ CASES = [
         norm=PRE, positions="learned",
         input=dict(type="real", width=5, class_token=True,
                    distillation_token=True))),
+    ("class_front", "encoder", dict(
+        norm=PRE, positions="learned", head=dict(type="pool", pool="mean"),
+        input=dict(type="real", width=5, class_token=True, kernels=[4]))),
+    ("class_fronts", "encoder", dict(
+        norm=PRE, positions="learned", masking=[dict(window=3)],
+        input=dict(type="real", width=6, class_token=True,
+                   distillation_token=True, kernels=[3, 4],
+                   strides=[1, 2]))),
+    ("class_front_strides", "encoder", dict(
+        masking="causal", head=dict(type="pool", pool="last"),
+        input=dict(type="real", width=12, class_token=True, kernels=[6, 5, 2],
+                   strides=[2, 3, 2]))),
+    ("class_front_both", "encoder-decoder", dict(
+        vocab=BOTH, input=dict(type="real", width=4, class_token=True,
+                               kernels=[3, 3]))),
 ]
 ACT = dict(none=lambda x: x, relu=F.relu, gelu=F.gelu, silu=F.silu,
            gelu_tanh=lambda x: F.gelu(x, approximate="tanh"))
@@ -552,7 +567,8 @@ class Model:
 
     def embed(self, side, data, types):
         stack = "encoder" if side == "source" else "decoder"
-        if self.get("input", "type", "tokens") == "real":
+        real = self.get("input", "type", "tokens") == "real"
+        if real and side == "source":
             x = self.front(data)
             if self.get("input", "class_token", False):
                 first = self.weight("source.class_token.weight",
