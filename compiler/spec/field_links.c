@@ -119,12 +119,11 @@ const int n_field_links = sizeof field_links / sizeof *field_links;
 
 /* Fields that a row may set, and all that is below them. */
 static const char *const of_layers[] = {
-    "masking",    "h",         "h_kv",      "d_k",
-    "d_v",        "d_ff",      "mix",       "ffn",
-    "activation", "attention", "positions", "bias.q",
-    "bias.k",     "bias.v",    "bias.o",    "bias.ffn",
-    "residual",   "parallel",  "norm.type", "norm.place",
-    "norm.bias",  "norm.eps",  "norm.qk",   "norm.attention",
+    "masking",    "h",         "h_kv",     "d_k",        "d_v",
+    "d_ff",       "mix",       "ffn",      "activation", "attention",
+    "positions",  "bias.q",    "bias.k",   "bias.v",     "bias.o",
+    "bias.mix",   "bias.ffn",  "residual", "parallel",   "norm.type",
+    "norm.place", "norm.bias", "norm.eps", "norm.qk",    "norm.attention",
     "norm.ffn",
 };
 

@@ -64,6 +64,17 @@ static bool read_repeat(Pattern *p, int row, const Yaml *value)
     return true;
 }
 
+/* A key that sets others is of layers if all of these are. */
+static bool is_of_layers(const Field *f)
+{
+    if (f->type != FieldSpread || field_of_layers(f->key))
+        return field_of_layers(f->key);
+    for (int i = 0; f->words[i]; i++)
+        if (!field_of_layers(f->words[i]))
+            return false;
+    return true;
+}
+
 /* What a row writes that is the same for all layers. */
 static bool refuse_others(const Written *row, const Written *all)
 {
@@ -72,7 +83,7 @@ static bool refuse_others(const Written *row, const Written *all)
     for (int i = 0; i < n_fields; i++) {
         const Yaml *value = row->value[i];
         if (value == all->value[i] || !value || row->spread[i]
-            || field_of_layers(fields[i].key))
+            || is_of_layers(&fields[i]))
             continue;
         error_at(value->pos, "%s is the same for all layers of a model",
                  fields[i].key);

@@ -76,6 +76,20 @@ static void other_forms(void **state)
     arena_free(a);
 }
 
+/* A key that sets fields of layers alone may stand in a row. */
+static void keys_that_set_others(void **state)
+{
+    Arena *a = arena_new();
+    const Spec *s = load_good(a, good, "layers={norm: rms, bias: false}");
+    const Spec *layer = spec_layer(s, SideDecoder, 0);
+
+    (void)state;
+    assert_int_equal(layer->norm_type, NormRms);
+    assert_false(layer->bias_q || layer->bias_ffn || layer->bias_mix);
+    assert_true(s->bias_q && s->bias_ffn && s->bias_mix);
+    arena_free(a);
+}
+
 /* What holds for one stack alone is no matter of a row of the other's. */
 static void rows_are_of_their_stack(void **state)
 {
@@ -213,6 +227,7 @@ int main(void)
         cmocka_unit_test(rows_go_round),
         cmocka_unit_test(repeats),
         cmocka_unit_test(other_forms),
+        cmocka_unit_test(keys_that_set_others),
         cmocka_unit_test(rows_are_of_their_stack),
         cmocka_unit_test(equal_rows_are_no_pattern),
         cmocka_unit_test(tables_are_shared),
