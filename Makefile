@@ -130,7 +130,7 @@ $(B)/kernels/%.o: $(B)/kernels/%.c
 $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 	$(call say,LINK $@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -MMD -MP -o $@ $(filter %.c,$^) $(filter %.o,$^) $(filter %.a,$^) \
+	$(Q)$(LINK) -DREADS_LAYERS= -MMD -MP -o $@ $(filter %.c,$^) $(filter %.o,$^) $(filter %.a,$^) \
 	    -lcmocka $(LDLIBS)
 
 # Objects that count the edges of their code, before those of the library.

@@ -265,15 +265,16 @@ static const char *model_text(const Picture *p)
         [KindAttention] = "attention",
     };
     const Spec *s = p->g->spec;
-    const SpecSide *side =
-        &s->side[s->kind == KindDecoder ? SideDecoder : SideEncoder];
-    const char *text = arena_printf(p->arena, "%s, d_model %lld, %lld head%s",
-                                    kind[s->kind], (long long)s->d_model,
-                                    (long long)side->h,
-                                    side->h == 1 ? "" : "s");
-    return s->kind == KindAttention ? text
-                                    : arena_printf(p->arena, "%s, d_ff %lld",
-                                                   text, (long long)side->d_ff);
+    const Side side = s->kind == KindDecoder ? SideDecoder : SideEncoder;
+    const long long h = spec_of_layers(s, side, "h");
+    const long long d_ff = spec_of_layers(s, side, "d_ff");
+    const char *text = arena_printf(p->arena, "%s, d_model %lld", kind[s->kind],
+                                    (long long)s->d_model);
+    if (h > 0)
+        text = arena_printf(p->arena, "%s, %lld head%s", text, h,
+                            h == 1 ? "" : "s");
+    return d_ff > 0 ? arena_printf(p->arena, "%s, d_ff %lld", text, d_ff)
+                    : text;
 }
 
 static void measure(Page *d, const char *stage)

@@ -150,7 +150,11 @@ static int run_of(const Picture *p, int column, int layer)
 /* Attention and feed-forward of a parallel layer stand side by side. */
 static Sublayer drawn_sublayer(const Picture *p, const Node *n)
 {
-    return p->g->spec->parallel != ParallelNone ? SublayerNone : n->sublayer;
+    const Side side = n->stack == StackEncoder ? SideEncoder : SideDecoder;
+    const bool parallel = n->layer >= 0
+                       && spec_is_parallel(
+                              spec_layer(p->g->spec, side, n->layer));
+    return parallel ? SublayerNone : n->sublayer;
 }
 
 /* A node that goes on where the last segment of its column ended? */

@@ -222,14 +222,14 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
     const Spec *s = g->p->g->spec;
     const SpecSide *enc = &s->side[SideEncoder], *dec = &s->side[SideDecoder];
-    const SpecSide *side = s->kind == KindDecoder ? dec : enc;
+    const Side side = s->kind == KindDecoder ? SideDecoder : SideEncoder;
     const int columns = has_decoder(g->p) ? 0 : output_columns(g->p);
     const Dimension dims[] = {
         { "D_MODEL", s->d_model },
-        { "HEADS", side->h },
-        { "D_K", side->d_k },
-        { "D_V", side->d_v },
-        { "D_FF", side->d_ff },
+        { "HEADS", spec_of_layers(s, side, "h") },
+        { "D_K", spec_of_layers(s, side, "d_k") },
+        { "D_V", spec_of_layers(s, side, "d_v") },
+        { "D_FF", spec_of_layers(s, side, "d_ff") },
         { "ENCODER_LAYERS", enc->N },
         { "DECODER_LAYERS", dec->N },
         { "SOURCE_VOCAB", s->source.size },

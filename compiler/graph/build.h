@@ -3,6 +3,7 @@
 #ifndef ATTNC_BUILD_H
 #define ATTNC_BUILD_H
 
+#define READS_LAYERS /* of Build.s, which is the layer's */
 #include "graph/graph.h"
 
 typedef struct {

@@ -1,6 +1,7 @@
 /* sample.c: what a model on trial is run on. */
 #include <string.h>
 
+#define READS_LAYERS /* of kind attention, which has one */
 #include "oracle/trial.h"
 
 static uint64_t random_bits(uint64_t *state)

@@ -155,8 +155,8 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
 /* Rows that all see, where a mask says so: a number under that name. */
 static bool read_prefix(SampleReader *r, Fault *why)
 {
-    const SpecSide *side = r->e->spec->side;
-    if (!side[SideEncoder].mask.prefix && !side[SideDecoder].mask.prefix)
+    const Spec *s = r->e->spec;
+    if (!spec_has_prefix(s, SideEncoder) && !spec_has_prefix(s, SideDecoder))
         return true;
     const Tensor *from = find(r, "prefix");
     if (!from)

@@ -311,7 +311,7 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
     int64_t most = longest(x, 1), step = chunk > 0 ? chunk : most;
     if (e->backend.model->fixed_target > 0)
         step = e->backend.model->fixed_target;
-    int64_t ahead = e->spec->side[SideDecoder].mask.prefix ? x->prefix : 0;
+    int64_t ahead = spec_has_prefix(e->spec, SideDecoder) ? x->prefix : 0;
     if (!e->backend.model->decode || most == 0)
         return;
     int64_t p = rows_before(e);

@@ -117,19 +117,17 @@ static TaskKey split_key(const Plan *p)
     bool has[3] = { false };
     for (int i = 0; i < p->region.n; i++)
         has[p->region.at[i].entry] = true;
-    const SpecSide *side =
-        &s->side[has[EntryEncode] ? SideEncoder : SideDecoder];
-    return (TaskKey){
-        .kind = TaskSplit,
-        .dtype = s->dtype.usual,
-        .shape = arena_printf(p->arena_, "%lldx%lldx%lld",
-                              (long long)s->d_model, (long long)side->d_ff,
-                              (long long)(s->side[SideEncoder].N
-                                          + s->side[SideDecoder].N)),
-        .epilogue = !has[EntryDecode] ? "encode"
-                  : has[EntryEncode]  ? "encode_decode"
-                                      : "decode"
-    };
+    const Side side = has[EntryEncode] ? SideEncoder : SideDecoder;
+    return (TaskKey){ .kind = TaskSplit,
+                      .dtype = s->dtype.usual,
+                      .shape = arena_printf(
+                          p->arena_, "%lldx%lldx%lld", (long long)s->d_model,
+                          (long long)spec_of_layers(s, side, "d_ff"),
+                          (long long)(s->side[SideEncoder].N
+                                      + s->side[SideDecoder].N)),
+                      .epilogue = !has[EntryDecode] ? "encode"
+                                : has[EntryEncode]  ? "encode_decode"
+                                                    : "decode" };
 }
 
 /* ---- tilings ---- */

@@ -18,18 +18,16 @@ static void check_ahead(const Spec *s)
     }
 }
 
-static bool starts_with_source(const Spec *layer)
+static bool starts_with_source(const Spec *layer, Side side)
 {
+    (void)side;
     return layer->mix == MixRecurrent && layer->mix_start == StartSource;
 }
 
 bool spec_sourced(const Spec *s)
 {
-    bool sourced = false;
-
-    for (int64_t i = 0; i < s->side[SideDecoder].N; i++)
-        sourced |= starts_with_source(spec_layer(s, SideDecoder, i));
-    return sourced && s->kind == KindEncoderDecoder;
+    return s->kind == KindEncoderDecoder
+        && spec_any_layer(s, SideDecoder, starts_with_source);
 }
 
 static bool same_cell(const Spec *a, const Spec *b)
@@ -53,7 +51,7 @@ static void check_sources(const Spec *s)
     }
     for (int64_t i = 0; i < n; i++) {
         const Spec *b = spec_layer(s, SideDecoder, i);
-        if (!starts_with_source(b)
+        if (!starts_with_source(b, SideDecoder)
             || same_cell(spec_layer(s, SideEncoder, i), b))
             continue;
         error_at(spec_pos(b, "mix.start"),
@@ -64,13 +62,10 @@ static void check_sources(const Spec *s)
     }
 }
 
-static bool sees_source(const Spec *s)
+static bool sees_source(const Spec *layer, Side side)
 {
-    bool cross = false;
-
-    for (int64_t i = 0; i < s->side[SideDecoder].N; i++)
-        cross |= spec_layer(s, SideDecoder, i)->attention_cross;
-    return cross;
+    (void)side;
+    return layer->attention_cross;
 }
 
 /* A decoder that knows of its source, by one state for another. */
@@ -80,7 +75,7 @@ static void check_start(const Spec *s)
         return;
     if (spec_sourced(s)) {
         check_sources(s);
-    } else if (!sees_source(s)) {
+    } else if (!spec_any_layer(s, SideDecoder, sees_source)) {
         error_at(spec_pos(spec_layer(s, SideDecoder, 0), "attention.cross"),
                  "without cross-attention a decoder knows nothing of its "
                  "source");

@@ -3,6 +3,7 @@
 #ifndef ATTNC_FIELDS_H
 #define ATTNC_FIELDS_H
 
+#define READS_LAYERS /* those of a row of `layers`, or of the spec as one */
 #include "spec/spec.h"
 #include "spec/yaml.h"
 

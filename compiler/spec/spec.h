@@ -193,14 +193,24 @@ int64_t mask_pairs(const MaskSpec *m, int64_t first, int64_t rows,
 
 typedef enum { SideEncoder, SideDecoder } Side;
 
-typedef struct {     /* what may differ between the two stacks; */
-    int64_t N;       /* kind attention: that of SideEncoder. Layers;
-                        0: this side is absent */
-    int64_t h, h_kv; /* heads of queries; of keys and values */
-    int64_t d_k, d_v, d_ff;
-    int64_t max_len; /* positions; 0: side absent; kind attention:
-                        query rows, and key rows of SideDecoder */
-    MaskSpec mask;   /* of its self-attention */
+/* Marks a field that each layer has its own value of. A model's Spec has the
+ * value of layers that say nothing else, so a file that reads it must have it
+ * of spec_layer(), or ask all layers: spec_any_layer(), spec_of_layers(). Only
+ * a file that defines READS_LAYERS reads it without a warning.              */
+#ifdef READS_LAYERS
+#define LAYER
+#else
+#define LAYER __attribute__((deprecated("layers differ: spec_layer()")))
+#endif
+
+typedef struct {           /* what may differ between the two stacks; */
+    int64_t N;             /* kind attention: that of SideEncoder. Layers;
+                              0: this side is absent */
+    LAYER int64_t h, h_kv; /* heads of queries; of keys and values */
+    LAYER int64_t d_k, d_v, d_ff;
+    int64_t max_len;     /* positions; 0: side absent; kind attention:
+                            query rows, and key rows of SideDecoder */
+    LAYER MaskSpec mask; /* of its self-attention */
 } SpecSide;
 
 typedef struct { /* lengths that are constants of the emitted C; -1: any */
@@ -231,69 +241,69 @@ struct Spec {
     int64_t token_unknown_target; /* token_unknown: of the source */
     VocabSplit split_source, split_target;
     bool append_end; /* source text gets the end token appended */
-    PosType positions;
-    BiasKind pos_scores; /* beside a type that adds nothing to them */
+    LAYER PosType positions;
+    LAYER BiasKind pos_scores; /* beside a type that adds nothing to them */
     double pos_base;
     int64_t pos_first; /* position of the first row: paper 0;
                           learned: its row of the table */
     PosLayout pos_layout;
-    int64_t pos_dims;    /* rotary: columns of a head that turn; where it
-                            is odd, one more */
-    SpecScaling scaling; /* rotary */
-    int64_t pos_buckets, pos_max_distance; /* relative */
+    LAYER int64_t pos_dims;    /* rotary: columns of a head that turn; where it
+                                  is odd, one more */
+    LAYER SpecScaling scaling; /* rotary */
+    LAYER int64_t pos_buckets, pos_max_distance; /* relative */
     PosExponent pos_exponent;
-    MixType mix;
-    CellType mix_cell;
-    RecurAct mix_act;  /* CellSimple */
-    int64_t mix_width; /* numbers of a state, of each direction */
-    Direction mix_direction;
-    int64_t mix_kernel, mix_dilation; /* rows that one reads; their distance */
-    bool mix_depthwise;               /* each column by itself, and then, */
-    bool mix_pointwise;               /* a product */
-    bool mix_gated;                   /* a * sigmoid(b) of a product's halves */
-    int64_t mix_inner;                /* width between two; 0: there is one */
-    StartType mix_start;
-    bool attention_cross; /* a decoder's layers see the encoder's rows */
-    NormType norm_type;
-    NormPlace norm_place;
-    double norm_eps;
-    bool norm_final;     /* one more norm after each stack */
-    bool norm_bias;      /* beta; rms has none */
-    bool norm_embedding; /* one more after the embeddings */
-    bool norm_attention; /* a sublayer has a norm */
-    bool norm_ffn;
-    NormQk norm_qk; /* of queries and keys */
-    ResidualType residual;
-    double residual_scale; /* x + s f(x); 1: none */
-    ResidualLearned residual_learned;
-    Parallel parallel; /* x + attention(norm x) + ffn(norm x) */
-    ScoreType attention_score;
-    Normalizer attention_normalizer;
-    double attention_scale;   /* 0: 1 / sqrt(d_k), additive scores: 1 */
-    double attention_softcap; /* 0: none */
-    bool attention_sinks;     /* a learned score a head, of no key */
-    double attention_clip;    /* of q, k, v; 0: none */
-    int64_t latent_kv;        /* columns that self-attention's keys and values
-                                 are made of; 0: the layer's rows are */
-    int64_t latent_q;         /* the same of queries; 0: the layer's rows */
-    int64_t latent_rope;      /* columns of a key that all heads have alike,
-                                 which alone turn; see spec_shared_columns() */
-    double latent_eps;        /* of the norms of those columns; 0:
-                                 norm_eps */
-    Activation activation;
-    bool gated; /* w2 (act(w1 x) * (w3 x)) */
-    FfnType ffn;
-    int64_t ffn_experts, ffn_chosen; /* FfnExperts; so the rest */
-    RouteSoftmax ffn_softmax;
-    bool ffn_normalize;   /* the chosen weights sum to 1 */
-    bool ffn_router_bias; /* the router's product adds a bias */
-    bool ffn_correction;  /* one more is added for the choice alone */
-    int64_t ffn_groups, ffn_groups_chosen;
-    GroupScore ffn_group_score;
-    double ffn_factor;    /* of the weights */
-    int64_t ffn_shared;   /* columns of the shared experts; 0: none */
-    bool ffn_shared_gate; /* a sigmoid of their own */
-    bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn, bias_logits;
+    LAYER MixType mix;
+    LAYER CellType mix_cell;
+    LAYER RecurAct mix_act;  /* CellSimple */
+    LAYER int64_t mix_width; /* numbers of a state, of each direction */
+    LAYER Direction mix_direction;
+    LAYER int64_t mix_kernel, mix_dilation; /* rows that one reads; apart */
+    LAYER bool mix_depthwise; /* each column by itself, and then, */
+    LAYER bool mix_pointwise; /* a product */
+    LAYER bool mix_gated;     /* a * sigmoid(b) of a product's halves */
+    LAYER int64_t mix_inner;  /* width between two; 0: there is one */
+    LAYER StartType mix_start;
+    LAYER bool attention_cross; /* a decoder's see the encoder's rows */
+    LAYER NormType norm_type;
+    LAYER NormPlace norm_place;
+    LAYER double norm_eps;
+    bool norm_final;           /* one more norm after each stack */
+    LAYER bool norm_bias;      /* beta; rms has none */
+    bool norm_embedding;       /* one more after the embeddings */
+    LAYER bool norm_attention; /* a sublayer has a norm */
+    LAYER bool norm_ffn;
+    LAYER NormQk norm_qk; /* of queries and keys */
+    LAYER ResidualType residual;
+    LAYER double residual_scale; /* x + s f(x); 1: none */
+    LAYER ResidualLearned residual_learned;
+    LAYER Parallel parallel; /* x + attention(norm x) + ffn(norm x) */
+    LAYER ScoreType attention_score;
+    LAYER Normalizer attention_normalizer;
+    LAYER double attention_scale;   /* 0: 1 / sqrt(d_k), additive scores: 1 */
+    LAYER double attention_softcap; /* 0: none */
+    LAYER bool attention_sinks;     /* a learned score a head, of no key */
+    LAYER double attention_clip;    /* of q, k, v; 0: none */
+    LAYER int64_t latent_kv;   /* columns that self-attention's keys and values
+                                  are made of; 0: the layer's rows are */
+    LAYER int64_t latent_q;    /* the same of queries; 0: the layer's rows */
+    LAYER int64_t latent_rope; /* columns of a key that all heads have alike,
+                                  which alone turn: spec_shared_columns() */
+    LAYER double latent_eps;   /* of the norms of those columns; 0: norm_eps */
+    LAYER Activation activation;
+    LAYER bool gated; /* w2 (act(w1 x) * (w3 x)) */
+    LAYER FfnType ffn;
+    LAYER int64_t ffn_experts, ffn_chosen; /* FfnExperts; so the rest */
+    LAYER RouteSoftmax ffn_softmax;
+    LAYER bool ffn_normalize;   /* the chosen weights sum to 1 */
+    LAYER bool ffn_router_bias; /* the router's product adds a bias */
+    LAYER bool ffn_correction;  /* one more is added for the choice alone */
+    LAYER int64_t ffn_groups, ffn_groups_chosen;
+    LAYER GroupScore ffn_group_score;
+    LAYER double ffn_factor;    /* of the weights */
+    LAYER int64_t ffn_shared;   /* columns of the shared experts; 0: none */
+    LAYER bool ffn_shared_gate; /* a sigmoid of their own */
+    LAYER bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn;
+    bool bias_logits;
     bool has_q, has_k, has_v, has_o; /* kind attention: projection there */
     EmbedScale embed_scale;
     double embed_factor; /* EmbedScaleNumber */
@@ -390,6 +400,16 @@ static inline const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
 {
     return s->layer[side] ? s->layer[side][layer] : s;
 }
+/* Do its attention and its network read the same rows? */
+bool spec_is_parallel(const Spec *layer);
+/* Is it so of any layer of a side; of kind attention, of the block? */
+typedef bool LayerTest(const Spec *layer, Side side);
+bool spec_any_layer(const Spec *s, Side side, LayerTest *fits);
+/* Do rows of a prefix see each other in a layer of that side? */
+bool spec_has_prefix(const Spec *s, Side side);
+/* The number that all layers of a side have for a key of both: "h", "d_ff"; 0:
+ * they differ.                                                              */
+int64_t spec_of_layers(const Spec *s, Side side, const char *key);
 /* What layers have in common whose keys and values lie in the same pages. */
 typedef struct {
     int64_t window; /* rows that a row reads, itself too; 0: all */
@@ -401,12 +421,7 @@ bool same_cache(CacheForm a, CacheForm b);
 /* The field was written: in the file, in one that it extends, by --set. */
 bool spec_says(const Spec *s, const char *field);
 /* What positions add to the scores of self-attention. */
-static inline BiasKind spec_score_bias(const Spec *s)
-{
-    return s->positions == PosAlibi    ? BiasAlibi
-         : s->positions == PosRelative ? BiasRelative
-                                       : s->pos_scores;
-}
+BiasKind spec_score_bias(const Spec *s);
 /* Does it say how turns of a conversation are told apart? Then spec_chat() is
  * what it says, with "" for texts that are not written.                     */
 bool spec_chats(const Spec *s);
@@ -449,10 +464,7 @@ void spec_propose_names(Arena *a, const PackList *list,
                         const Safetensors *file);
 /* Columns of a key of self-attention that all heads have alike; with latent
  * attention alone there are some.                                           */
-static inline int64_t spec_shared_columns(const Spec *s)
-{
-    return s->latent_kv > 0 ? s->latent_rope : 0;
-}
+int64_t spec_shared_columns(const Spec *s);
 /* rotary.c: columns that turn, an even number. */
 int64_t spec_rotary_columns(const Spec *s);
 /* The angle by which each pair of them turns from one position to the next, in

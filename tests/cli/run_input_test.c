@@ -233,6 +233,38 @@ static void test_more_tensors(void **state)
     assert_string_equal(s.tail, "");
 }
 
+/* Logits of the targets, of which the first three are a prefix. */
+static void logits_of(const char *set, float out[3 * 11])
+{
+    static const int32_t ids[4] = { 1, 0, 4, 3 };
+    Spawned s;
+    Fault why;
+    give((TensorOut[]){ whole("target.ids", 3, ids),
+                        whole("prefix", 1, ids + 3) },
+         2);
+    assert_int_equal(RUN(&s, "", attnc(), "run", "tests/torch/prefix.yaml",
+                         "--input", in_dir("in"), "--output", in_dir("out"),
+                         "--set", set),
+                     0);
+    assert_string_equal(s.tail, "");
+    Safetensors *file = safetensors_open(in_dir("out"), &why);
+    assert_non_null(file);
+    const Tensor *t = safetensors_find(file, "logits");
+    assert_int_equal(t->elements, 3 * 11);
+    tensor_floats(t, 0, 3 * 11, out);
+    safetensors_close(file);
+}
+
+/* A row of `layers` that has the prefix is as a spec that has it. */
+static void test_prefix_of_a_layer(void **state)
+{
+    (void)state;
+    float spec[3 * 11], row[3 * 11];
+    logits_of("masking=[causal, prefix]", spec);
+    logits_of("masking=causal,layers=[{masking: [causal, prefix]}]", row);
+    assert_memory_equal(spec, row, sizeof row);
+}
+
 static void test_no_such_tap(void **state)
 {
     (void)state;
@@ -249,9 +281,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_image),       TEST(test_one_key), TEST(test_tap),
-        TEST(test_bad_rows),    TEST(test_bad_ids), TEST(test_more_tensors),
-        TEST(test_no_such_tap),
+        TEST(test_image),       TEST(test_one_key),
+        TEST(test_tap),         TEST(test_bad_rows),
+        TEST(test_bad_ids),     TEST(test_more_tensors),
+        TEST(test_no_such_tap), TEST(test_prefix_of_a_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,24 @@ static void other_forms(void **state)
     arena_free(a);
 }
 
+/* What all layers have, and what any of them has. */
+static void of_all_layers(void **state)
+{
+    Arena *a = arena_new();
+    const Spec *s = load_good(a, pattern, NULL);
+
+    (void)state;
+    assert_int_equal(spec_of_layers(s, SideDecoder, "d_ff"), 0);
+    assert_int_equal(spec_of_layers(s, SideDecoder, "h"),
+                     s->side[SideDecoder].h);
+    assert_false(spec_has_prefix(s, SideDecoder));
+    s = load_good(a, pattern, "layers=[{}, {masking: [causal, prefix]}]");
+    assert_true(spec_has_prefix(s, SideDecoder));
+    s = load_good(a, pattern, "layers={d_ff: 7}");
+    assert_int_equal(spec_of_layers(s, SideDecoder, "d_ff"), 7);
+    arena_free(a);
+}
+
 /* A key that sets fields of layers alone may stand in a row. */
 static void keys_that_set_others(void **state)
 {
@@ -227,6 +245,7 @@ int main(void)
         cmocka_unit_test(rows_go_round),
         cmocka_unit_test(repeats),
         cmocka_unit_test(other_forms),
+        cmocka_unit_test(of_all_layers),
         cmocka_unit_test(keys_that_set_others),
         cmocka_unit_test(rows_are_of_their_stack),
         cmocka_unit_test(equal_rows_are_no_pattern),

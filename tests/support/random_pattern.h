@@ -23,9 +23,9 @@ static inline const char *form_mix_row(RandomForm *f, Side side)
 static inline const char *form_row(RandomForm *f, Side side)
 {
     RandomSpec *r = &f->r;
-    const int64_t form = pick(r, f->scoreless ? 6 : 15);
+    const int64_t form = pick(r, f->scoreless ? 7 : 18);
 
-    f->shaped |= form == 4 || form == 5 || form == 11 || form == 12;
+    f->shaped |= form == 4 || form == 5 || form == 12 || form == 13;
     switch (form) {
     case 0:  return "{norm.eps: 0.001}";
     case 1:  return TEXT(f, "{bias: {ffn: %s}}", yes_no(r));
@@ -33,16 +33,22 @@ static inline const char *form_row(RandomForm *f, Side side)
     case 3:  return "{}";
     case 4:  return form_mix_row(f, side);
     case 5:  return "{ffn: dense, d_ff: 5, activation: swiglu}";
-    case 6:  return "{masking: [causal, {window: 3}]}";
-    case 7:  return "{attention.softcap: 2.5}";
-    case 8:  return "{attention: {normalizer: sigmoid}}";
-    case 9:  return "{attention: {score: additive}}";
-    case 10: return "{positions: none}";
-    case 11:
+    case 6:  return "{bias: false}";
+    case 7:  return "{masking: [causal, {window: 3}]}";
+    case 8:  return "{attention.softcap: 2.5}";
+    case 9:  return "{attention: {normalizer: sigmoid}}";
+    case 10: return "{attention: {score: additive}}";
+    case 11: return "{positions: none}";
+    case 12:
         return f->rope < 0 ? "{h_kv: 1, d_v: 5}"
                            : "{attention: {latent: {q_rank: 0, kv_rank: 9}}}";
-    case 12: return TEXT(f, "{d_k: %lld}", (long long)(2 * f->d_k[side]));
-    case 13: return "{masking: [causal, {block: 2}]}";
+    case 13: return TEXT(f, "{d_k: %lld}", (long long)(2 * f->d_k[side]));
+    case 14: return "{masking: [causal, {block: 2}]}";
+    case 15: return "{masking: [causal, prefix]}";
+    case 16:
+        return both_sides(f) ? "{attention.clip: 0.5}"
+                             : "{parallel: separate, norm.place: pre, "
+                               "norm.attention: true, residual: add}";
     default: return "{masking: causal, attention: {scale: 0.4}}";
     }
 }
