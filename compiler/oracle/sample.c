@@ -57,7 +57,7 @@ int64_t sample_prefix(const Sample *x, int side, int64_t sequence)
 
 /* Of a sequence whose length is fixed, that; of a target, those of its past
  * too, or as many calls of its new rows as are near what is asked for. */
-static int64_t rows_near(const Spec *s, Side side, int64_t rows)
+int64_t sample_rows(const Spec *s, Side side, int64_t rows)
 {
     const int64_t fixed = spec_fixed_rows(s, side);
     const int64_t most = s->side[side].max_len;
@@ -76,7 +76,7 @@ static const int32_t *starts(Arena *a, const Spec *s, int64_t sequences,
 {
     int32_t *start = arena_alloc(a, (size_t)(sequences + 1) * sizeof *start);
     for (int64_t i = 0; i < sequences; i++)
-        start[i + 1] = start[i] + (int32_t)rows_near(s, side, rows[i]);
+        start[i + 1] = start[i] + (int32_t)sample_rows(s, side, rows[i]);
     return start;
 }
 

@@ -95,6 +95,7 @@ static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
                        Fault *why)
 {
     int64_t before = rows_before(r, n), most = n->type.dim[0].c - before;
+    int64_t needed = sample_rows(r->e->spec, (Side)side, before + rows);
     int32_t *end = &r->to->start[side][1];
     const char *text = NULL;
     if (rows < 1 || rows > most)
@@ -110,6 +111,10 @@ static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
                             "as many rows as '%s' has, %d, are "
                             "needed",
                             r->counted[side], *end);
+    else if (before + rows != needed)
+        text = arena_printf(r->e->arena,
+                            "%lld rows are needed, which `fix` makes constant",
+                            (long long)(needed - before));
     if (text)
         return wrong(r, n->name, text, why);
     r->counted[side] = n->name;
@@ -181,6 +186,11 @@ static void warn_of_others(const SampleReader *r)
 static bool read_inputs(SampleReader *r, Fault *why)
 {
     const Graph *g = r->e->unfused;
+    if (r->e->spec->fix.batch > 1)
+        return fault(why, ExitInput,
+                     "%s: it is one sequence, fix.batch makes a call of %lld; "
+                     "leave that out by --set fix.batch=",
+                     safetensors_path(r->in), (long long)r->e->spec->fix.batch);
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
         if (n->op != OpInput)

@@ -36,6 +36,9 @@ int64_t result_rows(const Spec *s, const Sample *x);
 int64_t result_columns(const Spec *s);
 /* The side that token types, or numbers in the place of tokens, are of. */
 int input_side(const Spec *s);
+/* The rows that a sequence may have, near what is asked for: `fix` may make
+ * them constant. */
+int64_t sample_rows(const Spec *s, Side side, int64_t rows);
 /* Keys of one sequence that all of its rows see. */
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 

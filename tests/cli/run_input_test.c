@@ -233,6 +233,33 @@ static void test_more_tensors(void **state)
     assert_string_equal(s.tail, "");
 }
 
+/* Calls of the lengths that `fix` makes constant alone. */
+static void test_fixed(void **state)
+{
+    (void)state;
+    static const char model[] = "attnc: 1\nname: fixed\nkind: encoder\n"
+                                "vocab: {size: 11}\nd_model: 8\nh: 2\nN: 1\n"
+                                "d_ff: 8\nmax_len: 12\nfix: {source: %d}\n";
+    static const int32_t ids[3] = { 1, 0, 4 };
+    Spawned s;
+    for (int n = 2; n <= 3; n++) {
+        FILE *spec = fopen(in_dir("spec.yaml"), "w");
+        fprintf(spec, model, n);
+        fclose(spec);
+        give((TensorOut[]){ whole("source.ids", 3, ids) }, 1);
+        assert_int_equal(run_spec(&s, in_dir("spec.yaml"), NULL),
+                         n == 3 ? ExitDone : ExitInput);
+        assert_true(n == 3
+                    || strstr(s.tail, "'source.ids': 2 rows are needed, which "
+                                      "`fix` makes constant"));
+    }
+    assert_int_equal(RUN(&s, "", attnc(), "run", in_dir("spec.yaml"), "--input",
+                         in_dir("in"), "--output", in_dir("out"), "--fix",
+                         "batch=2"),
+                     ExitInput);
+    assert_non_null(strstr(s.tail, "it is one sequence, fix.batch makes"));
+}
+
 /* Logits of the targets, of which the first three are a prefix. */
 static void logits_of(const char *set, float out[3 * 11])
 {
@@ -285,6 +312,7 @@ int main(void)
         TEST(test_tap),         TEST(test_bad_rows),
         TEST(test_bad_ids),     TEST(test_more_tensors),
         TEST(test_no_such_tap), TEST(test_prefix_of_a_layer),
+        TEST(test_fixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
