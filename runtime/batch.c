@@ -175,7 +175,7 @@ static int batch_output(const struct batch_call *c)
 #if ATTN_HAS_FIXED
 static int batch_fixed(const struct batch_call *c)
 {
-    return attn_check_fixed(c->m, c->b, c->decodes);
+    return attn_check_fixed(c->m, c->b, c->decodes, c->m->class_token);
 }
 #endif
 

@@ -106,7 +106,8 @@ static int check_decoded(const struct attn_model *m, const struct attn_batch *b)
 }
 
 ATTN_API int attn_check_fixed(const struct attn_model *m,
-                              const struct attn_batch *b, int decodes)
+                              const struct attn_batch *b, int decodes,
+                              int64_t learned)
 {
     if (m->fixed_batch > 0 && b->sequences != m->fixed_batch)
         return ATTN_ERROR_FIXED;
@@ -115,8 +116,7 @@ ATTN_API int attn_check_fixed(const struct attn_model *m,
     if (m->kind == ATTN_ATTENTION
         && check_lengths(b->key_start, b->sequences, m->fixed_keys))
         return ATTN_ERROR_FIXED;
-    return check_lengths(b->start, b->sequences,
-                         m->fixed_source - m->class_token);
+    return check_lengths(b->start, b->sequences, m->fixed_source - learned);
 }
 #endif
 
@@ -124,7 +124,7 @@ ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes)
 {
 #if ATTN_HAS_FIXED
-    int wrong = attn_check_fixed(m, b, decodes);
+    int wrong = attn_check_fixed(m, b, decodes, 0);
     if (wrong)
         return wrong;
 #endif

@@ -13,10 +13,12 @@ ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
 /* Has a batch, whose tables have been looked at, the lengths that the model's
- * code was made for?                                                        */
+ * code was made for? A source of it has no rows for `learned` rows.         */
 ATTN_API int attn_check_fixed(const struct attn_model *m,
-                              const struct attn_batch *b, int decodes);
-/* Calls an inner entry, where the batch has these lengths. */
+                              const struct attn_batch *b, int decodes,
+                              int64_t learned);
+/* Calls an inner entry, where the batch has these lengths. Its sources have the
+ * learned rows.                                                             */
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes);
 

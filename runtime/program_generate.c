@@ -97,22 +97,21 @@ static int64_t program_question(struct program *p, const char *line,
 static int64_t program_part(struct program *p, int64_t rows)
 {
     const struct attn_search_options *o = &search.o;
-    const int decoder = p->m->kind == ATTN_DECODER;
     const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
-    const int64_t most = decoder ? p->m->max_target : p->m->max_source;
+    const int64_t most = attn_search_source(p->m);
     const int64_t lead = attn_search_lead(p->m, o, cut);
     const int64_t answer = attn_max(search.o.prefix_n, 1);
 
     if (!attn_search_asks(p->m, o, rows))
         return rows;
     if (cut > most || lead > p->m->max_target)
-        return program_wrong(p,
-                             "the %s has %lld %s, the model takes %lld "
-                             "(max_len); --max-input=N cuts it",
-                             p->m->input_width > 0 ? "block" : "line",
-                             (long long)rows,
-                             p->m->input_width > 0 ? "rows" : "tokens",
-                             (long long)most);
+        return program_wrong(
+            p,
+            "the %s has %lld %s, the model takes %lld "
+            "(max_len%s); --max-input=N cuts it",
+            p->m->input_width > 0 ? "block" : "line", (long long)rows,
+            p->m->input_width > 0 ? "rows" : "tokens", (long long)most,
+            p->m->class_token ? ", which counts the class token" : "");
     if (attn_search_limit(p->m, o, cut, lead) < answer)
         return program_wrong(p,
                              "no room is left for an answer of %lld tokens to "

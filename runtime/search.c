@@ -12,7 +12,8 @@
 
 /* ------------------------------------------------------------ sources --- */
 
-/* Copies rows from .. of what is asked, to row `at`. 0, or an error. */
+/* Copies `rows` rows of what is asked, from row `from` on, to row `at`: behind
+ * zeros where learned rows go. Returns 0, or an error.                      */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -20,9 +21,13 @@ static int search_copy(struct attn_search_state *s,
     const struct attn_model *m = s->model;
     const int64_t width = m->input_width;
     if (width > 0) {
-        if (rows > 0)
-            memcpy(s->source_input + at * width, r->input + from * width,
-                   (size_t)(rows * width) * sizeof(float));
+        const int64_t learned = m->class_token * width;
+        float *to = s->source_input + at * width;
+        if (rows > 0) {
+            memset(to, 0, (size_t)learned * sizeof *to);
+            memcpy(to + learned, r->input + from * width,
+                   (size_t)(rows * width) * sizeof *to);
+        }
         return 0;
     }
     int32_t *ids = s->source_ids + at;
@@ -39,8 +44,7 @@ static int search_sources(struct attn_search_state *s,
 {
     const struct attn_model *m = s->model;
     const int32_t *start = r->start;
-    int64_t most = m->kind == ATTN_DECODER ? m->max_target : m->max_source;
-    int64_t at = 0;
+    int64_t most = attn_search_source(m), at = 0;
     s->source_start[0] = 0;
     for (int64_t i = 0; i < s->sources; i++) {
         const int64_t of = i < s->sentences ? i : 0;
@@ -52,6 +56,8 @@ static int search_sources(struct attn_search_state *s,
         int wrong = search_copy(s, r, start[of], at, rows);
         if (wrong)
             return wrong;
+        if (rows > 0)
+            rows += m->class_token;
         at += rows;
         s->source_start[i + 1] = (int32_t)at;
         s->source_rows_of[i] = (int32_t)rows;
@@ -83,7 +89,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 {
     const int64_t forced = s->o->prefix_n;
     struct attn_beam *b = &s->beam[i];
-    int64_t rows = s->source_rows_of[i];
+    int64_t rows = attn_max(s->source_rows_of[i] - s->model->class_token, 0);
     int64_t lead = attn_search_lead(s->model, s->o, rows);
 
     b->limit = attn_search_limit(s->model, s->o, rows, lead);

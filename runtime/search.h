@@ -168,6 +168,8 @@ ATTN_API int64_t attn_search_lead(const struct attn_model *m,
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
+/* Rows that a source may have. */
+ATTN_API int64_t attn_search_source(const struct attn_model *m);
 /* Tokens that such an answer may have: the last needs no position, for it is
  * never read. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,

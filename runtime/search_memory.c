@@ -14,6 +14,12 @@ ATTN_API int64_t attn_search_lead(const struct attn_model *m,
     return lead;
 }
 
+ATTN_API int64_t attn_search_source(const struct attn_model *m)
+{
+    return m->kind == ATTN_DECODER ? m->max_target
+                                   : m->max_source - m->class_token;
+}
+
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead)
@@ -97,9 +103,9 @@ static int search_sizes(const struct attn_search_state *s)
 static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
-    int64_t n = s->sources;
+    int64_t n = s->sources, keys = s->longest + s->model->class_token;
     /* Of the pages of a source only the last is not full. */
-    int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
+    int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
     struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
@@ -109,7 +115,7 @@ static void search_lay_out_caches(struct attn_search_state *s,
     self.rows = attn_cache_rows(s->model);
     attn_cache_take(&s->self, s->model, &self, at);
     cross.slots = n;
-    cross.length = s->longest;
+    cross.length = keys;
     cross.spare = spare;
     if (s->model->kind == ATTN_ENCODER_DECODER)
         attn_cache_take(&s->cross, s->model, &cross, at);
@@ -160,8 +166,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     const struct attn_model *m = s->model;
-    int64_t n = s->sentences, more = 0;
-    int64_t word = sizeof(int32_t);
+    int64_t n = s->sentences, more = 0, word = sizeof(int32_t);
 
     if (s->o->max_input > 0)
         s->longest = attn_min(s->longest, s->o->max_input);
@@ -171,7 +176,8 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     more = search_fill_up(s);
 #endif
     const int64_t slots = s->slots;
-    s->source_rows = attn_min(s->source_rows, s->sources * s->longest);
+    s->source_rows = attn_min(s->source_rows, s->sources * s->longest)
+                   + s->sources * m->class_token;
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);

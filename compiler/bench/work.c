@@ -196,7 +196,7 @@ static int32_t *filled(Arena *a, int64_t n, int32_t value)
 /* Has it the lengths that the code was made for? */
 static bool is_taken(const Setup *s, const struct attn_batch *b, bool decodes)
 {
-    return attn_check_fixed(s->model, b, decodes) == 0;
+    return attn_check_fixed(s->model, b, decodes, 0) == 0;
 }
 
 static void need_taken(const Setup *s, const char *name,

@@ -93,16 +93,16 @@ static bool check_length(Run *r, int64_t n, Fault *why)
     const struct attn_model *m = r->e.backend.model;
     const struct attn_search_options *o = &r->search.o;
     int64_t cut = o->max_input ? attn_min(n, o->max_input) : n;
-    bool decoder = r->e.spec->kind == KindDecoder;
-    int64_t most = decoder ? m->max_target : m->max_source;
+    int64_t most = attn_search_source(m);
     int64_t lead = attn_search_lead(m, o, cut);
     int64_t answer = attn_max(r->search.o.prefix_n, 1);
     if (cut > most || lead > m->max_target)
         return fault(why, ExitInput,
                      "the %s has %lld %s, the model takes "
-                     "%lld (max_len); --max-input=N cuts it",
+                     "%lld (max_len%s); --max-input=N cuts it",
                      r->width ? "block" : "line", (long long)n,
-                     r->width ? "rows" : "tokens", (long long)most);
+                     r->width ? "rows" : "tokens", (long long)most,
+                     m->class_token ? ", which counts the class token" : "");
     return attn_search_limit(m, o, cut, lead) >= answer
         || fault(why, ExitInput,
                  "no room is left for an answer of %lld tokens "

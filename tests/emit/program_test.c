@@ -379,6 +379,28 @@ static void test_golden(void **state)
     assert_string_equal(s.out + strlen(s.out) - 3, "\n\n\n");
 }
 
+/* The class token is a row of the source in a search, too. */
+static void test_longest_source(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {
+        "$M $W", "${ATTNC:-build/attnc} run "
+                 "tests/torch/class_front_both.yaml --ids"
+    };
+    const char *rows = "";
+    Spawned s;
+    build("tests/torch/class_front_both.yaml", "-O0");
+    for (int i = 0; i < 11; i++)
+        rows = arena_printf(a, "%s1 2 3 4\n", rows);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sh(&s, rows, ways[i]), 0);
+        assert_int_equal(sh(&s, arena_printf(a, "%s1 2 3 4\n", rows), ways[i]),
+                         3);
+        assert_says(&s, "the block has 12 rows, the model takes 11 (max_len, "
+                        "which counts the class token)");
+    }
+}
+
 /* Ids in, ids out, as attnc run --ids; the longest line leaves one place. */
 static void test_decoder(void **state)
 {
@@ -431,6 +453,7 @@ int main(void)
         TEST(test_rows_in),
         TEST(test_many_rows_in),
         TEST(test_golden),
+        TEST(test_longest_source),
         TEST(test_decoder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "support/answers.h"
 #include "support/oracle_model.h"
 
 static const char folder[] = "tests/torch";
@@ -140,6 +141,71 @@ static void compiled(const Case *c, const char *backend, const char *set,
     engine_close(&e);
 }
 
+enum { Vocab = 11 };
+
+static void assert_scores(const Case *c, const struct attn_hypothesis *out,
+                          const Tensor *want)
+{
+    float logits[Vocab];
+    double sum = 0;
+    tensor_floats(want, (c->t - 1) * Vocab, Vocab, logits);
+    for (int i = 0; i < Vocab; i++)
+        sum += exp((double)logits[i]);
+    for (int i = 0; i < Vocab; i++) {
+        const int32_t last = out[i].tokens[out[i].n - 1];
+        const double near = (double)logits[last] - log(sum);
+        assert_int_equal(out[i].n, c->t);
+        assert_true(fabs((double)out[i].score - near) < 1e-5);
+    }
+}
+
+/* After the target all tokens, by a beam as wide as the vocabulary: their
+ * scores are the logarithms of the softmax of the last row's logits.        */
+static void run_search(const Case *c)
+{
+    Engine e;
+    struct attn_hypothesis out[Vocab];
+    struct attn_search_options o = { .beam = Vocab,
+                                     .results = Vocab,
+                                     .want_scores = 1,
+                                     .end = -1,
+                                     .max_output_plus = -1,
+                                     .patience = 1 };
+    float rows[256];
+    int64_t given = 0, found;
+    const Tensor *want = safetensors_find(c->io, "out.logits");
+    const Tensor *input = find(c, "rows", &given);
+    const int32_t *source = ids_of(c, "source", &given);
+    if (!want || given == 0 || c->t == 0)
+        return;
+    o.start = c->ids[EntryDecode][0];
+    o.prefix = c->ids[EntryDecode] + 1;
+    o.prefix_n = c->t - 1;
+    o.max_output = c->t;
+    assert_int_equal(engine_open(&e, &(EngineOptions){ .spec = c->spec,
+                                                       .backend = "jit" }),
+                     ExitDone);
+    if (input)
+        tensor_floats(input, 0, input->elements, rows);
+    const struct attn_model *m = e.backend.model;
+    const int64_t bytes = attn_search_bytes(m, &o, 1, given, given);
+    const struct attn_search_request r = {
+        .model = m,
+        .bound = e.bound,
+        .o = &o,
+        .sentences = 1,
+        .ids = source,
+        .input = input ? rows : NULL,
+        .start = (int32_t[]){ 0, (int32_t)given },
+        .memory = nan_block(e.arena, bytes),
+        .bytes = bytes
+    };
+    assert_int_equal(attn_search(&r, out, &found), 0);
+    assert_int_equal(found, Vocab);
+    assert_scores(c, out, want);
+    engine_close(&e);
+}
+
 static void run_jit(const Case *c)
 {
     compiled(c, "jit", "dtype=f32", NULL, 0, 1e-5);
@@ -190,6 +256,7 @@ static const struct { /* each fails by itself where it differs */
     { "oracle of the fused graph", run_fused_oracle },
     { "jit", run_jit },
     { "jit, row by row", run_jit_by_row },
+    { "jit, by a search", run_search },
     { "jit, unfused", run_jit_unfused },
     { "jit, weights in bf16", run_jit_bf16 },
     { "clang", run_clang },
