@@ -48,7 +48,7 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           stream state score vocab aligned encoding trie mapping normal replace charmap \
           sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
           held decode text packed
-FILES  := files output formats convert json safetensors safetensors_write gguf shards seed \
+FILES  := files foreign output formats convert json safetensors safetensors_write gguf shards seed \
           loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \

@@ -177,6 +177,19 @@ static ssize_t read_whole(int fd, unsigned char *to, size_t size)
     return (ssize_t)done;
 }
 
+bool file_is_itself(const char *path, const unsigned char *at, size_t n,
+                    Fault *why)
+{
+    static const char pointer[] = "version https://git-lfs";
+
+    if (n < sizeof pointer || memcmp(at, pointer, sizeof pointer - 1) != 0)
+        return true;
+    return fault(why, ExitInput,
+                 "%s: is a pointer of Git LFS, the file itself is not here: "
+                 "run `git lfs pull` in its folder",
+                 path);
+}
+
 bool file_read(File *f, const char *path, size_t limit, Fault *why)
 {
     int fd = open_regular(f, path, why);
@@ -201,7 +214,10 @@ bool file_read(File *f, const char *path, size_t limit, Fault *why)
     at[n] = '\0';
     f->at = at;
     f->size = (size_t)n;
-    return true;
+    if (file_is_itself(path, f->at, f->size, why))
+        return true;
+    file_close(f);
+    return false;
 }
 
 bool file_map(File *f, const char *path, Fault *why)
@@ -227,7 +243,10 @@ bool file_map(File *f, const char *path, Fault *why)
                      path, MaxMapped);
     }
     catch_bus_errors();
-    return true;
+    if (file_is_itself(path, f->at, f->size, why))
+        return true;
+    file_close(f);
+    return false;
 }
 
 void file_close(File *f)

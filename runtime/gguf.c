@@ -370,6 +370,23 @@ static const struct {
 };
 enum { TensorTypes = sizeof tensor_types / sizeof *tensor_types };
 
+/* Names a type that cannot be read; one of a later version by its number. */
+static const char *type_name(uint64_t type, char number[24])
+{
+    static const char *const names[] = {
+        [3] = "Q4_1",     [6] = "Q5_0",    [7] = "Q5_1",     [9] = "Q8_1",
+        [10] = "Q2_K",    [11] = "Q3_K",   [12] = "Q4_K",    [13] = "Q5_K",
+        [14] = "Q6_K",    [15] = "Q8_K",   [16] = "IQ2_XXS", [17] = "IQ2_XS",
+        [18] = "IQ3_XXS", [19] = "IQ1_S",  [20] = "IQ4_NL",  [21] = "IQ3_S",
+        [22] = "IQ2_S",   [23] = "IQ4_XS", [29] = "IQ1_M",   [34] = "TQ1_0",
+        [35] = "TQ2_0",   [39] = "MXFP4",
+    };
+    if (type < sizeof names / sizeof *names && names[type])
+        return names[type];
+    snprintf(number, 24, "%llu", (unsigned long long)type);
+    return number;
+}
+
 static bool bad_tensor(const Cursor *c, const Tensor *t, const char *what)
 {
     return fault(c->why, ExitInput, "%s: tensor '%.80s': %s", c->file->path,
@@ -399,6 +416,7 @@ static bool read_shape(Cursor *c, Tensor *t)
 static bool read_storage(Cursor *c, Tensor *t)
 {
     uint64_t type;
+    char number[24];
     int i = 0;
     if (!read_number(c, 4, &type))
         return false;
@@ -406,10 +424,10 @@ static bool read_storage(Cursor *c, Tensor *t)
         i++;
     if (i == TensorTypes)
         return fault(c->why, ExitInput,
-                     "%s: tensor '%.80s': ggml's type %llu cannot be read; "
+                     "%s: tensor '%.80s': ggml's type %s cannot be read; "
                      "F32, F16, BF16, Q8_0 and Q4_0 can: convert the file "
                      "(llama-quantize)",
-                     c->file->path, t->name, (unsigned long long)type);
+                     c->file->path, t->name, type_name(type, number));
     t->type = tensor_types[i].type;
     t->type_name = tensor_types[i].name;
     const int64_t width = t->rank > 0 ? t->dim[t->rank - 1] : 1;

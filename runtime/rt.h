@@ -6,7 +6,7 @@
  * Out: answers; what was read, checked; files that appear whole or not at all.
  * Public beside it: core.h, exports.h, pool.h, settings.h, search_settings.h,
  * options.h, kinds.h, steps.h, split_steps.h, writers.h, json.h, chat.h,
- * gguf.h, formats.h. */
+ * gguf.h, formats.h, foreign.h. */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 
@@ -59,6 +59,10 @@ bool fault(Fault *f, int code, const char *fmt, ...) /* returns false */
 bool file_read(File *f, const char *path, size_t limit, Fault *why);
 /* a NUL follows the last byte */
 bool file_map(File *f, const char *path, Fault *why); /* read-only */
+/* Do these first bytes belong to the file? False, with *why, where they are Git
+ * LFS's pointer to it, which no reader of files takes.                      */
+bool file_is_itself(const char *path, const unsigned char *at, size_t n,
+                    Fault *why);
 void file_close(File *f);
 /* Has nobody written to it since it was opened? True where its path leads to
  * another one by now.                                                       */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "json.h"
 #include "safetensors.h"
 
@@ -185,10 +186,11 @@ static int64_t header_length(const File *f, Fault *why)
 {
     uint64_t n = 0; /* little-endian */
     if (f->size <= LengthBytes || f->at[LengthBytes] != '{') {
-        fault(why, ExitInput,
-              "%s: does not look like a .safetensors file: no "
-              "header begins with '{' at byte 8; convert other formats",
-              f->path);
+        if (!foreign_file(f->path, AskedWeights, why))
+            fault(why, ExitInput,
+                  "%s: does not look like a .safetensors file: no "
+                  "header begins with '{' at byte 8; convert other formats",
+                  f->path);
         return -1;
     }
     for (int i = LengthBytes - 1; i >= 0; i--)

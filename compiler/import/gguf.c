@@ -72,6 +72,30 @@ const char *gguf_called(Import *m, const char *name)
 
 /* ---------------------------------------------------------------- file --- */
 
+/* Is a whole model in the file? The format serves adapters, vocabularies, parts
+ * of a model and tables of statistics too.                                  */
+static bool check_contents(Import *m, Fault *why)
+{
+    const Datum *type = value_get(&m->gguf, "general.type");
+    const Datum *parts = value_get(&m->gguf, "split.count");
+
+    if (type && type->kind == ValueText && strcmp(type->text, "model") != 0)
+        return fault(why, ExitInput,
+                     "%s: its general.type is '%s': give the file of the "
+                     "model itself",
+                     m->path, type->text);
+    if (parts && parts->kind == ValueInt && parts->whole > 1)
+        return fault(why, ExitInput,
+                     "%s: is one of %lld parts of a model: join them first, as "
+                     "by `llama-gguf-split --merge`",
+                     m->path, (long long)parts->whole);
+    return safetensors_count(m->weights) > 0
+        || fault(why, ExitInput,
+                 "%s: has no tensors, so it is a vocabulary alone: give the "
+                 "file of the model",
+                 m->path);
+}
+
 bool gguf_read(Import *m)
 {
     Fault why;
@@ -84,11 +108,11 @@ bool gguf_read(Import *m)
     json_decref(j);
     m->path = m->o->folder;
     m->weights = safetensors_open(m->path, &why);
-    if (!m->weights)
+    if (!m->weights || !check_contents(m, &why))
         m->code = report_fault(&why);
     m->config->src = (Source){ .name = m->o->folder, .text = "" };
     m->config->top.kind = ValueMap;
-    return m->weights != NULL;
+    return m->code == ExitDone;
 }
 
 static bool names_architecture(const Rules *r, const char *word)

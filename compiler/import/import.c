@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "import/state.h"
+#include "runtime/foreign.h"
 #include "runtime/gguf.h"
 
 /* --------------------------------------------------------------- folder --- */
@@ -17,7 +18,10 @@ static bool read_config(Import *m)
     struct stat s;
     const char *folder = m->o->folder;
     const char *path = arena_printf(m->a, "%s/config.json", folder);
-    if (stat(folder, &s) != 0) {
+    Fault why;
+    if (foreign_file(folder, AskedCheckpoint, &why)) {
+        m->code = report_fault(&why);
+    } else if (stat(folder, &s) != 0) {
         error_at((Pos){ 0 }, "%s: %s", quote(folder), strerror(errno));
         m->code = ExitIO;
     } else if (!S_ISDIR(s.st_mode)) {

@@ -282,12 +282,15 @@ bool refuse_word(Arena *a, const Field *f, const Yaml *v)
 
     while (words[n])
         n++;
-    const char *near = v->kind == YamlScalar ? hint_word(f->key, v->text)
-                                             : NULL;
-    if (!near && v->kind == YamlScalar)
+    const bool scalar = v->kind == YamlScalar;
+    const char *choice = scalar ? hint_choice(f->key, v->text) : NULL;
+    const char *near = scalar ? hint_word(f->key, v->text) : NULL;
+    if (!near && scalar)
         near = nearest(v->text, words, n);
     refuse_value(a, f, v);
-    if (near)
+    if (choice)
+        note_at((Pos){ 0 }, "%s", choice);
+    else if (near)
         note_at((Pos){ 0 }, "did you mean '%s'?", near);
     return false;
 }

@@ -90,6 +90,17 @@ const char *hint_word(const char *key, const char *value)
     return same;
 }
 
+const char *hint_choice(const char *key, const char *value)
+{
+    const Field *f = &fields[field_row(key)];
+
+    for (int i = 0; i < n_word_choices; i++)
+        if (has_words_of(f, word_choices[i].field)
+            && hint_matches(word_choices[i].theirs, value))
+            return word_choices[i].ours;
+    return NULL;
+}
+
 const Hint *hint_find(const char *name)
 {
     for (int i = 0; i < n_hints; i++)

@@ -34,6 +34,8 @@ typedef struct {
 } WordHint;
 extern const WordHint word_hints[];
 extern const int n_word_hints;
+extern const WordHint word_choices[]; /* `ours` is a note */
+extern const int n_word_choices;
 
 typedef struct { /* a family of models: what its config.json leaves unsaid */
     const char *theirs;
@@ -56,6 +58,8 @@ const char *hint_field(Arena *a, const char *path);
 const char *hint_group(Arena *a, const char *path);
 /* Our word for a value of that field, NULL: none is known. */
 const char *hint_word(const char *field, const char *value);
+/* A note for a value that several words may stand for; NULL: there is none. */
+const char *hint_choice(const char *field, const char *value);
 
 /* explain.c: keys that no field has, each reported with what to write. What
  * they say is taken as if it stood there, so that all errors come in one run.

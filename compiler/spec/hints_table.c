@@ -236,6 +236,13 @@ const WordHint word_hints[] = {
 };
 const int n_word_hints = sizeof word_hints / sizeof *word_hints;
 
+/* A value that no word of ours stands for: what to choose between. */
+const WordHint word_choices[] = {
+    { "dtype", "float16 fp16 f16 half torch.float16",
+      "f16 is not there: write bf16 or f32" },
+};
+const int n_word_choices = sizeof word_choices / sizeof *word_choices;
+
 const Family families[] = {
     { "bert* minilm*", false, 0,
       "kind: encoder\n"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/foreign.h"
 #include "spec/hints.h"
 
 enum {
@@ -29,6 +30,8 @@ static Source *open_source(Reader *r, const char *path, Pos from)
     Fault why;
     File file;
 
+    if (!from.src && foreign_file(path, AskedSpec, &why))
+        fail(why.code, "%s", why.text);
     if (!file_read(&file, path, MostBytes, &why)) {
         if (!from.src)
             fail(why.code, "%s", why.text);
