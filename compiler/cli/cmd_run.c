@@ -70,8 +70,6 @@ static int open_run(Run *r)
     r->source.how = decoder ? ATTN_STARTED : 0;
     r->target.how = ATTN_PLAIN;
     r->width = r->e.backend.model->input_width;
-    if ((code = need_vocabularies(s, r->width ? NULL : &r->source, &r->target)))
-        return code;
     r->line_ids = arena_alloc(r->e.arena, MostTokens * sizeof *r->line_ids);
     if (r->width) {
         r->line = arena_alloc(r->e.arena, LongestLine + 1);

@@ -20,15 +20,20 @@ typedef struct {
     Buffer text; /* of a JSON object */
 } Score;
 
+static int score_fits(const Spec *s, const void *command)
+{
+    return given_fits(s, ((const ScoreCommand *)command)->lines.ids);
+}
+
 static int open_score(Score *s, const ScoreCommand *o)
 {
     EngineOptions options = engine_options(CmdScore, &o->model, &o->code);
+    options.fits = score_fits;
+    options.command = o;
     int code = engine_open(&s->e, &options);
     if (code)
         return code;
-    code = given_open(&s->line, &s->e, o->lines.ids);
-    if (code)
-        return code;
+    given_open(&s->line, &s->e, o->lines.ids);
     s->scores = arena_alloc(s->e.arena, (MostTokens + 1) * sizeof *s->scores);
     s->text = (Buffer){ .arena = s->e.arena };
     lines_open(&s->in, s->e.arena, STDIN_FILENO);

@@ -262,6 +262,12 @@ static void *place(Reading *r, const Option *row)
 static void take_operand(Reading *r, const char *word)
 {
     const Option *row = operand(r->command, r->operands);
+    if (!row && r->operands > 0 && r->command->bit & (CmdRun | CmdScore))
+        fail(ExitUsage,
+             "one spec at a time: '%s' and '%s'; a text is a line of stdin: "
+             "echo .. | attnc %s %s",
+             quote(r->operand), quote(word), r->command->name,
+             quote(r->operand));
     if (!row && r->operands > 0)
         fail(ExitUsage, "one %s at a time: '%s' and '%s'",
              r->command->bit == CmdHelp     ? "command"

@@ -3,16 +3,19 @@
 
 #include "cli/given.h"
 
-int given_open(Given *to, const Engine *e, bool ids)
+int given_fits(const Spec *s, bool ids)
+{
+    if (s->kind == KindDecoder || s->kind == KindEncoderDecoder)
+        return need_vocabularies(s, ids, false);
+    error_at(spec_pos(s, "kind"), "this kind of model gives no probabilities");
+    return ExitInput;
+}
+
+void given_open(Given *to, const Engine *e, bool ids)
 {
     const Spec *s = e->spec;
     const bool decoder = s->kind == KindDecoder;
     *to = (Given){ .e = e };
-    if (!decoder && s->kind != KindEncoderDecoder) {
-        error_at(spec_pos(s, "kind"), "this kind of model gives no "
-                                      "probabilities");
-        return ExitInput;
-    }
     to->target = tokens_with(e->target_vocab.block, s->target.size, ids);
     to->source = decoder ? to->target
                          : tokens_with(e->source.block, s->source.size, ids);
@@ -21,7 +24,6 @@ int given_open(Given *to, const Engine *e, bool ids)
     size_t bytes = (MostTokens + 1) * sizeof *to->source_ids;
     to->source_ids = arena_alloc(e->arena, bytes);
     to->target_ids = arena_alloc(e->arena, bytes);
-    return need_vocabularies(s, &to->source, &to->target);
 }
 
 /* Tokens that the decoder reads before the output. */

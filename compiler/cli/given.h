@@ -14,9 +14,11 @@ typedef struct {
     int64_t target_n;                 /* the end counted, not what is forced */
 } Given;
 
-/* Of an engine that is open; `ids`: lines are ids. ExitInput and a message
- * where the model gives no probabilities, or has no vocabulary.             */
-int given_open(Given *to, const Engine *e, bool ids);
+/* ExitInput and a message where the model gives no probabilities, or has no
+ * vocabulary and lines are no ids.                                          */
+int given_fits(const Spec *s, bool ids);
+/* Of an engine that is open, whose spec fits; `ids`: lines are ids. */
+void given_open(Given *to, const Engine *e, bool ids);
 /* False where it is no such line, or longer than the model takes. */
 bool given_read(Given *g, const char *text, size_t n, Fault *why);
 /* The same, of a decoder also a line without a tab, an output of no input; its

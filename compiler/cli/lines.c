@@ -358,16 +358,17 @@ bool row_of(const char *text, size_t n, int64_t width, char *room, float *x,
                  (long long)width, (long long)count);
 }
 
-static int need_vocabulary(const Tokens *t, const char *side, const char *key)
+static int need_vocabulary(const SpecVocab *v, bool ids, const char *side,
+                           const char *key)
 {
-    if (t->size == 0) {
+    if (v->size == 0) {
         error_at((Pos){ 0 },
                  "the %s is rows of numbers: lines of stdin have them, a row "
                  "each; --input FILE --output FILE are tensors",
                  side);
         return ExitInput;
     }
-    if (t->ids || t->block)
+    if (ids || v->file)
         return ExitDone;
     error_at((Pos){ 0 },
              "the spec names no vocabulary file (%s): give token ids with "
@@ -376,16 +377,16 @@ static int need_vocabulary(const Tokens *t, const char *side, const char *key)
     return ExitInput;
 }
 
-int need_vocabularies(const Spec *s, const Tokens *source, const Tokens *target)
+int need_vocabularies(const Spec *s, bool ids, bool rows)
 {
     const bool both = s->kind == KindEncoderDecoder;
     int code = ExitDone;
 
-    if (s->kind != KindDecoder && source)
-        code = need_vocabulary(source, "source",
+    if (s->kind != KindDecoder && !(rows && s->source.size == 0))
+        code = need_vocabulary(&s->source, ids, "source",
                                both ? "vocab.source.file" : "vocab.file");
     if (!code && (both || s->kind == KindDecoder))
-        code = need_vocabulary(target, "target",
+        code = need_vocabulary(&s->target, ids, "target",
                                both ? "vocab.target.file" : "vocab.file");
     return code;
 }

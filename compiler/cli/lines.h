@@ -18,7 +18,8 @@ typedef struct {
 typedef enum { LineText, LineTooLong, LineWait, LineEnd } LineState;
 
 void lines_open(Lines *l, Arena *a, int fd);
-/* The next line, without its newline; it stays until the call after. LineWait:
+/* The next line, without its newline and a carriage return before that; it
+ * stays until the call after. LineWait:
  * there is none without waiting, and `wait` is false. LineTooLong: *n is its
  * length.                                                                   */
 LineState lines_next(Lines *l, bool wait, const char **text, size_t *n);
@@ -71,11 +72,10 @@ void add_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 /* `"tokens": [3, 2]`, and behind it `, "text": "AH"` where text is no ids. */
 void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);
-/* Text needs a vocabulary on each side that the model has: ExitInput and a
- * message where there is none, or where no tokens are read. A side of blocks of
- * numbers, source NULL, needs none.                                         */
-int need_vocabularies(const Spec *s, const Tokens *source,
-                      const Tokens *target);
+/* Text, where it is no ids, needs a vocabulary on each side that the model has:
+ * ExitInput and a message where there is none, or where the source is rows of
+ * numbers and `rows` is false.                                              */
+int need_vocabularies(const Spec *s, bool ids, bool rows);
 /* Where text goes beside an output file: to stdout, or where the file is that
  * ("-"), to stderr. file NULL: there is none.                               */
 FILE *beside(const char *file);

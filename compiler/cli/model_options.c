@@ -88,11 +88,34 @@ EngineOptions engine_options(int command, const ModelOptions *model,
     return o;
 }
 
+/* Can the model do what this form of run asks for? */
+static int run_fits(const Spec *s, const void *command)
+{
+    const RunCommand *o = command;
+    const bool generates = s->kind == KindEncoderDecoder
+                        || s->kind == KindDecoder;
+    const bool prompt = (o->prompt || o->load_state || o->chat)
+                     && !o->attention;
+
+    if (o->input || o->output || o->taps.n)
+        return ExitDone;
+    if (prompt && !generates) {
+        error_at(spec_pos(s, "kind"), "this kind of model continues no text");
+        note_at((Pos){ 0 },
+                "it answers each line of stdin: echo .. | attnc run %s",
+                quote(o->model.spec));
+        return ExitInput;
+    }
+    return o->chat ? ExitDone : need_vocabularies(s, o->lines.ids, !prompt);
+}
+
 EngineOptions run_engine_options(const RunCommand *o)
 {
     EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
     options.taps = o->taps.at;
     options.ntaps = o->taps.n;
+    options.fits = run_fits;
+    options.command = o;
     if (o->quiet)
         options.offers = 0;
     return options;

@@ -101,12 +101,14 @@ static int open_reading(Reading *r, bool ids)
                  "--text has text or ids: this model reads rows of numbers");
         return ExitInput;
     }
-    if (r->generates)
-        return given_open(&r->given, r->e, ids);
+    if (r->generates) {
+        given_open(&r->given, r->e, ids);
+        return given_fits(s, ids);
+    }
     r->source = tokens_with(r->e->source.block, s->source.size, ids);
     r->source_ids = arena_alloc(r->to->arena,
                                 MostTokens * sizeof *r->source_ids);
-    return need_vocabularies(s, &r->source, &r->source);
+    return need_vocabularies(s, ids, false);
 }
 
 int passages_read(Passages *to, const Engine *e, const File *text, bool ids)

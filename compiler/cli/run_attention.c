@@ -242,12 +242,10 @@ static int read_text(AttentionRun *r)
 {
     const Spec *s = r->e.spec;
     int side = s->kind == KindDecoder;
-    int code = need_vocabularies(s, &r->tokens[0], &r->tokens[1]);
     r->in.sample.sequences = 1;
     for (int i = 0; i < 2; i++)
         r->in.sample.start[i] = r->in.start[i];
-    if (!code)
-        code = read_line(r, side);
+    const int code = read_line(r, side);
     return code || s->kind == KindEncoder ? code : answer(r, side);
 }
 

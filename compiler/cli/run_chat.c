@@ -41,10 +41,6 @@ static int open_model(Chat *c)
         return code;
     const Spec *s = c->e.spec;
     c->tokens = tokens_with(c->e.target_vocab.block, s->target.size, false);
-    if (s->kind != KindEncoderDecoder && s->kind != KindDecoder) {
-        error_at(spec_pos(s, "kind"), "this kind of model continues no text");
-        return ExitInput;
-    }
     if ((code = open_search(&c->search, &c->e, &c->o->search, &c->tokens)))
         return code;
     c->search.o.beam = 1;

@@ -49,10 +49,6 @@ static int open_model(Stream *r)
     if (code)
         return code;
     const Spec *s = r->e.spec;
-    if (s->kind != KindEncoderDecoder && s->kind != KindDecoder) {
-        error_at(spec_pos(s, "kind"), "this kind of model continues no text");
-        return ExitInput;
-    }
     r->target = tokens_with(r->e.target_vocab.block, s->target.size,
                             r->o->lines.ids);
     r->source = s->kind == KindDecoder
@@ -63,8 +59,6 @@ static int open_model(Stream *r)
     r->target.how = ATTN_PLAIN;
     if (r->o->save_state || r->o->load_state)
         r->weights = attn_weights_hash(r->e.backend.model, r->e.packed);
-    if ((code = need_vocabularies(s, &r->source, &r->target)))
-        return code;
     code = open_search(&r->search, &r->e, &r->o->search, &r->target);
     r->search.o.beam = 1;
     return code;

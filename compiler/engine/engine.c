@@ -362,6 +362,8 @@ static int open_model(Engine *e, const EngineOptions *o)
 {
     Fault why;
     int code = engine_plan(e, o);
+    if (!code && o->fits)
+        code = o->fits(e->spec, o->command);
     if (!code) /* before there are threads, and weights in memory */
         code = engine_tiers(e);
     e->keeps = true;

@@ -46,9 +46,13 @@ typedef struct {
     bool verbose;           /* say what a model in two tiers does */
     bool tuned;             /* as the records of this machine say .. */
     const char *records;    /* .. in this file; NULL: the user's own */
-    int offers;             /* Offers, for a hint that names records of
-                               other options; 0: no hint */
-    Choices choices;        /* where not `tuned` */
+    /* Asked before weights are made whether the command is for such a model:
+     * an exit code, after a message. NULL: every model will do.             */
+    int (*fits)(const Spec *s, const void *command);
+    const void *command; /* its options, for fits() */
+    int offers;          /* Offers, for a hint that names records of
+                            other options; 0: no hint */
+    Choices choices;     /* where not `tuned` */
 } EngineOptions;
 
 typedef struct {
