@@ -71,6 +71,10 @@ static void say_written(const ImportCommand *o, const Imported *i,
     fprintf(stderr, "wrote %s\n", plain_text(a, spec));
     for (int k = 0; k < i->vocabs; k++)
         fprintf(stderr, "      %s\n", plain_text(a, i->vocab[k].path));
+    if (i->by_token)
+        note_once("the model gives a row of numbers for each token; for one "
+                  "vector of a text, write head: {type: pool, pool: mean} into "
+                  "the spec, or pool: class, as it was trained");
     if (!o->compile)
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
 }

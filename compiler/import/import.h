@@ -41,6 +41,7 @@ typedef struct {
     int64_t parameters;     /* of those that are used */
     ImportedVocab vocab[2]; /* of one side, or of both */
     int vocabs;
+    bool by_token; /* a text gives a row for each token, none of its own */
 } Imported;
 
 /* An exit code; messages on stderr. import_close() also after a failure. */

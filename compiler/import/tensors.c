@@ -197,6 +197,8 @@ bool tensors_fit(Import *m, SpecTree *t, Imported *to)
         if (!know_tensors(m, &e.plan->pack, t, to) || !fits)
             m->code = ExitInput;
         report_free(&report);
+        to->by_token = e.spec->kind == KindEncoder && e.spec->source.size > 0
+                    && e.spec->head == HeadRows;
     }
     engine_close(&e);
     return !m->code;
