@@ -9005,7 +9005,8 @@ ATTN_API const char *attn_use_text(int use);
  * printable ASCII as \xHH, 80 at most.                                      */
 enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
-/* The one of n names that is most like the word; NULL: none is like it. */
+/* The one of n names that begins with the word, that the word is short for, or
+ * that is most like it, in this order; NULL: none is like it.               */
 ATTN_API const char *attn_nearest(const char *word, const char *const *names,
                                   int n);
 
@@ -9064,21 +9065,46 @@ static int words_distance(const char *a, size_t na, const char *b, size_t nb)
     return row[nb];
 }
 
+/* Does `word` have the first and other letters of `name`, in their order, as
+ * params has of parameters?                                                 */
+static bool words_abbreviates(const char *word, const char *name)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; name[i] && (i == 0 || at > 0); i++)
+        at += word[at] == name[i];
+    return !word[at];
+}
+
+/* How far a name is from a word of so many letters: 0 where it begins so, 1
+ * where the word is short for it, else Levenshtein's distance.              */
+static int words_rank(const char *word, size_t length, const char *name)
+{
+    const size_t other = strlen(name);
+
+    if (length > 2 && !strncmp(word, name, length))
+        return 0;
+    if (length > 3 && words_abbreviates(word, name))
+        return 1;
+    return length > 63 || other > 63
+             ? 64
+             : words_distance(word, length, name, other);
+}
+
 ATTN_API const char *attn_nearest(const char *word, const char *const *names,
                                   int n)
 {
-    const char *best = NULL;
     const size_t length = strlen(word);
-    int limit = length < 3 ? 1 : (int)(length + 2) / 3;
+    const char *best = NULL;
+    int least = length < 3 ? 1 : (int)(length + 2) / 3;
 
     for (int i = 0; i < n; i++) {
+        const int rank = words_rank(word, length, names[i]);
         const size_t other = strlen(names[i]);
-        if (length > 63 || other > 63)
-            continue;
-        const int d = words_distance(word, length, names[i], other);
-        if (d <= limit && d < (int)other) {
+        const bool shorter = !best || other < strlen(best);
+        if (rank < (int)other && (rank < least || (rank == least && shorter))) {
             best = names[i];
-            limit = d - 1;
+            least = rank;
         }
     }
     return best;
@@ -9939,6 +9965,7 @@ static int program_line(struct program *p, int wait, const char **text,
         if (eol || (p->over && have > 0)) {
             *n = eol ? eol - *text : have;
             p->begin += *n + (eol != NULL);
+            *n -= eol && *n > 0 && (*text)[*n - 1] == '\r';
             p->line++;
             return LINE_READ;
         }

@@ -199,6 +199,7 @@ static int program_line(struct program *p, int wait, const char **text,
         if (eol || (p->over && have > 0)) {
             *n = eol ? eol - *text : have;
             p->begin += *n + (eol != NULL);
+            *n -= eol && *n > 0 && (*text)[*n - 1] == '\r';
             p->line++;
             return LINE_READ;
         }

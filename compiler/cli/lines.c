@@ -67,6 +67,7 @@ LineState lines_next(Lines *l, bool wait, const char **text, size_t *n)
             *text = at;
             *n = eol ? (size_t)(eol - at) : have;
             l->begin += *n + (eol != NULL);
+            *n -= eol && l->ending == '\n' && *n > 0 && at[*n - 1] == '\r';
             l->number++;
             return LineText;
         }

@@ -122,9 +122,10 @@ int passages_read(Passages *to, const Engine *e, const File *text, bool ids)
     for (int line = 1; !code && at < end; line++) {
         const char *eol = memchr(at, '\n', (size_t)(end - at));
         size_t n = (size_t)((eol ? eol : end) - at);
+        n -= eol && n > 0 && at[n - 1] == '\r';
         if (n > 0 && !add_line(&r, at, n, line, &why))
             error_at((Pos){ &r.text, line, 1 }, "%s", why.text);
-        at += n + (eol != NULL);
+        at = eol ? eol + 1 : end;
     }
     if (!code && error_count() > 0)
         code = ExitInput;

@@ -333,8 +333,8 @@ static void check(const Model *m)
 static void test_text(void **state)
 {
     (void)state;
-    check(&(Model){ g2p, "", "hello\\nhe7lo\\n\\nattention\\n", "hello",
-                    "hello\\tHH EH L OW\\nhello\\n\\tAH\\nhello\\t\\n"
+    check(&(Model){ g2p, "", "hello\\r\\nhe7lo\\n\\r\\nattention\\n", "hello",
+                    "hello\\tHH EH L OW\\r\\nhello\\n\\tAH\\nhello\\t\\n"
                     "he7lo\\tAH\\nhello\\tXX\\n" });
 }
 
