@@ -4,20 +4,23 @@
 
 #include "graph/build.h"
 
-/* Do both turn columns by the same angles? */
-static bool same_angles(const Spec *a, const Spec *b, int64_t max_len)
+/* The columns of a head that turn. */
+static int64_t turned_columns(const Build *b)
 {
-    const int64_t n = spec_rotary_columns(a);
+    return spec_rotary_columns(b->s, (Side)(b->side - b->s->side));
+}
+
+/* Do both turn n columns by the same angles? */
+static bool same_angles(const Spec *a, const Spec *b, int64_t n,
+                        int64_t max_len)
+{
     Arena *arena = arena_new();
     double *x = arena_alloc(arena, (size_t)n * sizeof *x);
     double *y = arena_alloc(arena, (size_t)n * sizeof *y);
-    bool same = spec_rotary_columns(b) == n;
-    if (same) {
-        const double mine = spec_rotary(a, max_len, x);
-        const double other = spec_rotary(b, max_len, y);
-        same = memcmp(&mine, &other, sizeof mine) == 0
-            && memcmp(x, y, (size_t)(n / 2) * sizeof *x) == 0;
-    }
+    const double mine = spec_rotary(a, n, max_len, x);
+    const double other = spec_rotary(b, n, max_len, y);
+    const bool same = memcmp(&mine, &other, sizeof mine) == 0
+                   && memcmp(x, y, (size_t)(n / 2) * sizeof *x) == 0;
     arena_free(arena);
     return same;
 }
@@ -28,9 +31,12 @@ static bool serves(const Build *b, const Node *table, Op op)
     const Spec *s = b->s;
     if (table->op != op)
         return false;
-    return op == OpRotaryTable ? same_angles(table->spec, s, b->side->max_len)
-                               : table->type.dim[0].c == s->pos_buckets
-                                     && table->type.dim[1].c == b->side->h;
+    const int64_t columns = table->type.dim[1].c;
+    if (op == OpRotaryTable)
+        return columns == turned_columns(b)
+            && same_angles(table->spec, s, columns, b->side->max_len);
+    return table->type.dim[0].c == s->pos_buckets
+        && table->type.dim[1].c == b->side->h;
 }
 
 /* The stack's table of that op: "rotary", of others than the first "rotary_2".
@@ -65,7 +71,7 @@ static int table(Build *b, Op op, int64_t rows, int64_t columns,
 static int rotary_table(Build *b)
 {
     b->field = "positions.type";
-    return table(b, OpRotaryTable, b->side->max_len, spec_rotary_columns(b->s),
+    return table(b, OpRotaryTable, b->side->max_len, turned_columns(b),
                  "rotary");
 }
 
@@ -84,7 +90,7 @@ int put_turned(Build *b, int x, int64_t heads, int part, const char *word)
                .in = { x, rotary_table(b) },
                .nin = 2,
                .heads = heads,
-               .dims = spec_rotary_columns(s),
+               .dims = turned_columns(b),
                .layout = s->pos_layout,
                .part = part };
     return put_node(b, n, build_join(b, word, ".rotated"));

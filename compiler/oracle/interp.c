@@ -57,7 +57,7 @@ void eval_rotary_table(const Interp *in, const Node *n, double *out)
     int64_t rows = interp_extent(in, n->type.dim[0]);
     int64_t d = interp_extent(in, n->type.dim[1]), half = d / 2;
     double *rate = arena_alloc(in->arena, (size_t)half * sizeof *rate);
-    const double factor = spec_rotary(n->spec, rows, rate);
+    const double factor = spec_rotary(n->spec, d, rows, rate);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < half; j++) {
             out[r * d + j] = factor * cos((double)r * rate[j]);

@@ -323,7 +323,7 @@ static void rotary_item(Plan *p, const Node *n, PackItem *it)
     double *rate = arena_alloc(p->arena_, pairs * sizeof *rate);
 
     it->table = TableRotary;
-    it->factor = spec_rotary(n->spec, it->rows, rate);
+    it->factor = spec_rotary(n->spec, it->k, it->rows, rate);
     it->rate = rate;
 }
 

@@ -154,20 +154,23 @@ static void check_rotary(Spec *s, const FieldState *state)
     bool set = is(state, "positions.dims", StateSet);
     const char *key = set ? "positions.dims" : "positions.type";
 
-    if (s->positions != PosRotary || (!set && s->pos_dims == 0))
+    if (s->positions != PosRotary)
         return;
-    if (!set && (s->pos_dims % 2 || s->pos_dims < 2)) {
-        error_at(spec_pos(s, key),
-                 "rotary positions turn pairs of columns: "
-                 "%lld is odd",
-                 (long long)s->pos_dims);
-        note_at(nowhere, "give an even %s, or positions.dims",
-                s->latent_kv > 0 ? "attention.latent.rope_dims" : "d_k");
-        return;
-    }
     for (Side i = SideEncoder; i <= SideDecoder; i++) {
         const SpecSide *side = &s->side[i];
-        if (side->h == 0 || spec_rotary_columns(s) <= side->d_k)
+        const int64_t dims = s->pos_dims > 0 ? s->pos_dims : side->d_k;
+        if (side->h == 0 || dims == 0)
+            continue;
+        if (!set && dims % 2) {
+            error_at(spec_pos(s, key),
+                     "rotary positions turn pairs of columns: "
+                     "%lld is odd",
+                     (long long)dims);
+            note_at(nowhere, "give an even %s, or positions.dims",
+                    s->latent_kv > 0 ? "attention.latent.rope_dims" : "d_k");
+            return;
+        }
+        if (spec_rotary_columns(s, i) <= side->d_k)
             continue;
         error_at(spec_pos(s, key),
                  "positions.dims (%lld%s) is more than d_k "

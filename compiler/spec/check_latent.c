@@ -52,7 +52,8 @@ static void check_heads(const Spec *s, Side side)
 static void check_turned(const Spec *s, const FieldState *state)
 {
     if (s->positions != PosRotary
-        || (s->latent_rope > 0 && spec_rotary_columns(s) <= s->latent_rope))
+        || (s->latent_rope > 0
+            && spec_rotary_columns(s, SideEncoder) <= s->latent_rope))
         return;
     if (s->latent_rope == 0) {
         error_at(spec_pos(s, "positions.type"),

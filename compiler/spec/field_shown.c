@@ -53,9 +53,8 @@ static const char *shown(Arena *a, const Field *f, const Spec *s)
 
     switch (f->type) {
     case FieldInt:
-        if (f->preset && !*f->preset && *(const int64_t *)at < 0)
-            return NULL;
-        return field_text(a, f, s);
+        return (double)*(const int64_t *)at < f->least ? NULL
+                                                       : field_text(a, f, s);
     case FieldReal:  return number_shown(a, *(const double *)at);
     case FieldReals: return reals_shown(a, at);
     case FieldFlags: return flags_shown(a, f, *(const int *)at);

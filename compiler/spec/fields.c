@@ -174,9 +174,10 @@ static void follow_dims(Spec *s)
     int64_t a = s->side[SideEncoder].d_k, b = s->side[SideDecoder].d_k;
 
     if (s->positions == PosRotary)
-        s->pos_dims = s->latent_kv > 0   ? s->latent_rope
-                    : !b || (a && a < b) ? a
-                                         : b;
+        s->pos_dims = s->latent_kv > 0 ? s->latent_rope
+                    : !b || a == b     ? a
+                    : !a               ? b
+                                       : 0; /* each side's own */
 }
 
 static void follow_width(Spec *s)

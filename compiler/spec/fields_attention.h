@@ -44,7 +44,7 @@ ENUM("positions.exponent", pos_exponent, exponents, Model, "paper", NULL,
      "Sinusoidal: wavelength i is base^(2i/d_model), or "
      "base^(i/(d_model/2 - 1))."),
 INT("positions.dims", pos_dims, 2, MostWidth, Model,
-    "d_k, or attention.latent.rope_dims", follow_dims,
+    "d_k of the layer, or attention.latent.rope_dims", follow_dims,
     "Rotary: so many columns of each head are rotated, the first ones; "
     "of an odd number one more. The wavelengths are 2 pi base^(2i/dims)."),
 SPREAD("positions.scaling", WORDS("positions.scaling.step"), Model,

@@ -8,9 +8,10 @@
 
 static const double pi = 3.14159265358979323846;
 
-int64_t spec_rotary_columns(const Spec *s)
+int64_t spec_rotary_columns(const Spec *s, Side side)
 {
-    return s->pos_dims + s->pos_dims % 2;
+    const int64_t dims = s->pos_dims > 0 ? s->pos_dims : s->side[side].d_k;
+    return dims + dims % 2;
 }
 
 /* ----------------------------------------------------------- scalings --- */
@@ -127,17 +128,19 @@ static const struct {
 };
 /* clang-format on */
 
-double spec_rotary(const Spec *s, int64_t max_len, double *rate)
+double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
+                   double *rate)
 {
+    const int64_t dims = s->pos_dims > 0 ? s->pos_dims : columns;
     const SpecScaling *is = &s->scaling;
     const Stretch x = { .is = is,
                         .base = s->pos_base,
-                        .dims = (double)s->pos_dims,
+                        .dims = (double)dims,
                         .original = (double)is->original_max_len,
                         .longer = max_len > is->original_max_len,
                         .max_len = (double)max_len };
 
-    for (int64_t i = 0; i < spec_rotary_columns(s) / 2; i++)
+    for (int64_t i = 0; i < columns / 2; i++)
         rate[i] = scalings[is->type].rate(&x, i) * is->step;
     return is->attention_factor > 0 ? is->attention_factor
                                     : scalings[is->type].factor(is);
@@ -177,13 +180,24 @@ static bool has_what_it_needs(const Spec *s, const FieldState *state)
 
 static void check_count(const Spec *s, const char *key, const SpecReals *list)
 {
-    const int64_t pairs = spec_rotary_columns(s) / 2;
-
-    if (list->n != pairs)
+    for (Side side = SideEncoder; side <= SideDecoder; side++) {
+        const int64_t pairs = spec_rotary_columns(s, side) / 2;
+        if (!has_layers(s, side) || list->n == pairs)
+            continue;
         error_at(spec_pos(s, key),
                  "%s has %lld numbers; it must have %lld, one for each "
                  "pair of the columns that turn",
                  key, (long long)list->n, (long long)pairs);
+        return;
+    }
+}
+
+static bool turns_two(const Spec *s)
+{
+    for (Side side = SideEncoder; side <= SideDecoder; side++)
+        if (has_layers(s, side) && spec_rotary_columns(s, side) < 3)
+            return true;
+    return false;
 }
 
 void check_scaling(Spec *s, const FieldState *state)
@@ -193,10 +207,9 @@ void check_scaling(Spec *s, const FieldState *state)
     if (s->positions != PosRotary || is->type == ScalingNone
         || !has_what_it_needs(s, state))
         return;
-    if (is->type == ScalingDynamic && s->pos_dims < 3)
+    if (is->type == ScalingDynamic && turns_two(s))
         error_at(spec_pos(s, SCALING ".type"),
-                 "dynamic scaling needs positions.dims above 2, found %lld",
-                 (long long)s->pos_dims);
+                 "dynamic scaling needs positions.dims above 2, found 2");
     if (is->type == ScalingLlama3 && !(is->high_freq > is->low_freq))
         error_at(spec_pos(s, SCALING ".high_freq_factor"),
                  SCALING ".high_freq_factor (%g) must be more than "

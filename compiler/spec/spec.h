@@ -247,8 +247,8 @@ struct Spec {
     int64_t pos_first; /* position of the first row: paper 0;
                           learned: its row of the table */
     PosLayout pos_layout;
-    LAYER int64_t pos_dims;    /* rotary: columns of a head that turn; where it
-                                  is odd, one more */
+    LAYER int64_t pos_dims;    /* rotary: columns of a head that turn; 0: d_k of
+                                  the side; where it is odd, one more */
     LAYER SpecScaling scaling; /* rotary */
     LAYER int64_t pos_buckets, pos_max_distance; /* relative */
     PosExponent pos_exponent;
@@ -466,11 +466,12 @@ void spec_propose_names(Arena *a, const PackList *list,
  * attention alone there are some.                                           */
 int64_t spec_shared_columns(const Spec *s);
 /* rotary.c: columns that turn, an even number. */
-int64_t spec_rotary_columns(const Spec *s);
-/* The angle by which each pair of them turns from one position to the next, in
- * rate[spec_rotary_columns() / 2], where no position is max_len or beyond.
+int64_t spec_rotary_columns(const Spec *s, Side side);
+/* The angle by which each pair of so many columns turns from one position to
+ * the next, in rate[columns / 2], where no position is max_len or beyond.
  * Returns the factor of the turned columns of queries and keys.             */
-double spec_rotary(const Spec *s, int64_t max_len, double *rate);
+double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
+                   double *rate);
 void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
 const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
 /* Does a field have that path, or begin with it? One field alone. */

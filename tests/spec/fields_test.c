@@ -91,7 +91,7 @@ static void forms(void **state)
     expect("norm.type=rms", "norm.type", "rms");
     expect("positions=rotary", "positions.dims", "8");
     expect("positions=rotary,d_k={encoder: 6, decoder: 4}", "positions.dims",
-           "4");
+           "0"); /* of each side its own */
     expect("positions={type: relative, buckets: 8}", "positions.buckets", "8");
     expect("embedding.scale=0.5", "embedding.scale", "0.5");
     expect("embedding.scale=none", "embedding.scale", "none");

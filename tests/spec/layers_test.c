@@ -94,6 +94,30 @@ static void of_all_layers(void **state)
     arena_free(a);
 }
 
+/* Without positions.dims all columns of a layer's own heads turn. */
+static void rotary_columns_are_of_the_layer(void **state)
+{
+    Arena *a = arena_new();
+    const Spec *s = load_good(a, good,
+                              "positions=rotary,d_k={encoder: 6, decoder: 4}");
+
+    (void)state;
+    assert_int_equal(spec_rotary_columns(s, SideEncoder), 6);
+    assert_int_equal(spec_rotary_columns(s, SideDecoder), 4);
+    s = load_good(a, good, "positions=rotary,layers.encoder={d_k: 6}");
+    assert_int_equal(spec_rotary_columns(spec_layer(s, SideEncoder, 0),
+                                         SideEncoder),
+                     6);
+    assert_int_equal(spec_rotary_columns(spec_layer(s, SideDecoder, 0),
+                                         SideDecoder),
+                     8);
+    s = load_good(a, good, "positions=rotary,layers.encoder={d_k: 12}");
+    assert_int_equal(spec_rotary_columns(spec_layer(s, SideEncoder, 0),
+                                         SideEncoder),
+                     12);
+    arena_free(a);
+}
+
 /* A key that sets fields of layers alone may stand in a row. */
 static void keys_that_set_others(void **state)
 {
@@ -247,6 +271,7 @@ int main(void)
         cmocka_unit_test(other_forms),
         cmocka_unit_test(of_all_layers),
         cmocka_unit_test(keys_that_set_others),
+        cmocka_unit_test(rotary_columns_are_of_the_layer),
         cmocka_unit_test(rows_are_of_their_stack),
         cmocka_unit_test(equal_rows_are_no_pattern),
         cmocka_unit_test(tables_are_shared),

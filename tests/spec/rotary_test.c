@@ -46,11 +46,12 @@ static void assert_near(double ours, double theirs, const char *what)
 static void compare_rates(Arena *a, const Spec *s, const char *what,
                           double factor, char *theirs)
 {
-    const int64_t pairs = spec_rotary_columns(s) / 2;
+    const int64_t columns = spec_rotary_columns(s, SideDecoder);
+    const int64_t pairs = columns / 2;
     double *rate = arena_alloc(a, (size_t)pairs * sizeof *rate);
 
-    assert_near(spec_rotary(s, s->side[SideDecoder].max_len, rate), factor,
-                what);
+    assert_near(spec_rotary(s, columns, s->side[SideDecoder].max_len, rate),
+                factor, what);
     for (int64_t i = 0; i < pairs; i++)
         assert_near(rate[i], strtod(theirs, &theirs), what);
     assert_int_equal(*theirs, '\0');
