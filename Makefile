@@ -286,6 +286,11 @@ check-gru: $(B)/attnc build/g2p_gru/ready ## the GRU of g2p-en 2.1.0 by attnc an
 	    build/g2p_gru/g2p_en-2.1.0-py3-none-any.whl build/g2p_gru/model --attnc=$(B)/attnc
 build/g2p_gru/ready: tests/g2p_gru/setup.sh
 	sh tests/g2p_gru/setup.sh
+# N=2000 models, of which those that have passed are left out
+check-reference: $(B)/attnc ## models, searches, draws against a second implementation, in NumPy
+	python3 -B tests/reference/check.py form -n $(or $(N),2000)
+	python3 -B tests/reference/check.py search -n 500
+	python3 -B tests/reference/check.py draws -n 60
 check-tokenizers: $(B)/attnc $(B)/tokens build/tokenizers/ready ## ids, places, speed against Python's packages
 	build/tokenizers/bin/python tests/tokenizers/compare.py --attnc=$(B)/attnc \
 	    --bench=$(B)/tokens $(if $(ONLY),--only $(ONLY))
@@ -333,7 +338,7 @@ help: ## this list
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc check-arm \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-imports check-gru check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
+        families-golden check-imports check-gru check-reference check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
         pictures format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
