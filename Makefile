@@ -291,6 +291,10 @@ check-reference: $(B)/attnc ## models, searches, draws against a second implemen
 	python3 -B tests/reference/check.py form -n $(or $(N),2000)
 	python3 -B tests/reference/check.py search -n 500
 	python3 -B tests/reference/check.py draws -n 60
+check-reference-torch: build/reference-torch/ready ## the second implementation's parts against PyTorch
+	build/reference-torch/bin/python -B tests/reference/against_torch.py
+build/reference-torch/ready: tests/reference/setup.sh
+	sh tests/reference/setup.sh
 check-tokenizers: $(B)/attnc $(B)/tokens build/tokenizers/ready ## ids, places, speed against Python's packages
 	build/tokenizers/bin/python tests/tokenizers/compare.py --attnc=$(B)/attnc \
 	    --bench=$(B)/tokens $(if $(ONLY),--only $(ONLY))
@@ -338,7 +342,7 @@ help: ## this list
 .PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc check-arm \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-imports check-gru check-reference check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
+        families-golden check-imports check-gru check-reference check-reference-torch check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
         pictures format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
