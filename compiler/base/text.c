@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_control(const char *s, int64_t n)
@@ -98,6 +99,18 @@ void json_number(Buffer *b, double x, int digits)
         buffer_printf(b, "%.*g", digits, x);
     else
         buffer_add(b, "null", 4);
+}
+
+const char *number_text(Arena *a, double x)
+{
+    if (fabs(x) < 1e9 && x == floor(x))
+        return arena_printf(a, "%.0f", x);
+    for (int digits = 1; digits < 17; digits++) {
+        const char *text = arena_printf(a, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            return text;
+    }
+    return arena_printf(a, "%.17g", x);
 }
 
 /* Three digits, in the unit that needs no exponent. */

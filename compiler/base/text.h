@@ -20,6 +20,8 @@ void svg_plain(FILE *out, const char *s);
 void json_quote(Buffer *b, const char *s, int64_t n);
 /* The shortest of up to so many digits; null where it is not finite. */
 void json_number(Buffer *b, double x, int digits);
+/* The shortest text that reads back the same; of a whole number, its digits. */
+const char *number_text(Arena *a, double x);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": none */
 /* Words on lines of 80 columns; the first line goes on where `column` is, the
  * others begin at `indent`. Ends the line.                                   */

@@ -498,9 +498,37 @@ static void need_pieces(Gen *g, const Attention *a)
     use_kernel(g->kernels, by->kernel[3]);
 }
 
+/* The names of the functions of a node's task. */
+static AttentionNames *names_of(Gen *g, int node)
+{
+    const size_t tasks = (size_t)g->p->task.n;
+    if (!g->attention)
+        g->attention = arena_alloc(g->a, tasks * sizeof *g->attention);
+    return &g->attention[plan_task(g->p, TaskAttention, node) - g->p->task.at];
+}
+
+/* Of a task, for the last row alone or for any. */
+static const char *attention_name(Gen *g, int node, bool last)
+{
+    const char **name = &names_of(g, node)->name[last];
+    const TaskKey key = task_key(g->a,
+                                 &plan_task(g->p, TaskAttention, node)->is,
+                                 false);
+    if (!*name)
+        *name = unused_name(g, arena_printf(g->a, "attention_%s%s%s%s",
+                                            key.shape, *key.epilogue ? "_" : "",
+                                            key.epilogue, last ? "_last" : ""));
+    return *name;
+}
+
+static bool is_last(Gen *g, int node)
+{
+    const Node *n = node_at(g->p, node);
+    return attention_mask(g, n) != n->mask;
+}
+
 Attention attention_of(Gen *g, int node)
 {
-    const TaskKey *key = &plan_task(g->p, TaskAttention, node)->key;
     Node *n = arena_alloc(g->a, sizeof *n);
     *n = *node_at(g->p, node);
     n->mask = attention_mask(g, n);
@@ -510,10 +538,7 @@ Attention attention_of(Gen *g, int node)
         .v = node_at(g->p, n->in[2]),
         .t = tiling_of(g, TaskAttention, node),
         .paged = node_at(g->p, n->in[1])->op != OpPackKv,
-        .name = arena_printf(g->a, "attention_%s%s%s%s", key->shape,
-                             *key->epilogue ? "_" : "", key->epilogue,
-                             n->mask == node_at(g->p, node)->mask ? ""
-                                                                  : "_last"),
+        .name = attention_name(g, node, is_last(g, node)),
     };
 }
 
@@ -533,8 +558,10 @@ void let_attention(Emit *e, const Attention *a)
 const char *need_attention(Gen *g, int node)
 {
     const Attention a = attention_of(g, node);
-    if (!first_time(g, a.name))
+    bool *made = &names_of(g, node)->made[is_last(g, node)];
+    if (*made)
         return a.name;
+    *made = true;
     need_pieces(g, &a);
     const int mark = emit_mark(g->shapes);
     let_attention(g->shapes, &a);

@@ -5,7 +5,7 @@
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node)
 {
     const Task *t = plan_task(g->p, kind, node);
-    if (t && g->only && task_same(&t->key, &g->only->key))
+    if (t && g->only && identity_same(&t->is, &g->only->is))
         t = g->only;
     return t ? &t->tiling : NULL;
 }
@@ -15,6 +15,14 @@ bool first_time(Gen *g, const char *name)
     const int before = g->shape_names.list.n;
     index_add(g->a, &g->shape_names, name, before);
     return g->shape_names.list.n > before;
+}
+
+const char *unused_name(Gen *g, const char *base)
+{
+    const char *name = base;
+    for (int k = 2; !first_time(g, name); k++)
+        name = arena_printf(g->a, "%s_%d", base, k);
+    return name;
 }
 
 /* ---- helpers of emitted C ---- */

@@ -36,6 +36,17 @@ typedef struct { /* the layers of one stack (weights.c) */
     bool alike;           /* all that have weights */
 } Layers;
 
+typedef struct {         /* the functions of an attention task */
+    const char *name[2]; /* [1]: for the last row, which needs no mask */
+    bool made[2];
+} AttentionNames;
+
+typedef struct { /* what tells functions of short attention apart */
+    int64_t queries, keys, d_k, d_v;
+    double scale;
+    const char *name;
+} ShortAttention;
+
 typedef struct Gen Gen;
 struct Gen {
     Arena *a;
@@ -55,14 +66,16 @@ struct Gen {
     Emit *shapes;         /* products and attention of one shape */
     Emit *counts;         /* pairs(): queries times keys of a batch */
     Emit *count_prototypes;
-    Index shape_names;       /* made already */
-    VEC(Function) functions; /* each text once .. */
-    Index function_texts;    /* .. by that */
-    Index function_names;    /* by base: place in `taken` */
-    VEC(int) taken;          /* how many functions have that base */
-    int *function_of;        /* by region: its step, or list of steps */
-    int *step_of;            /* by place in the plan's order: its function */
-    const Task *only;        /* the one that is printed; NULL: all */
+    Index shape_names;         /* made already */
+    VEC(Function) functions;   /* each text once .. */
+    Index function_texts;      /* .. by that */
+    Index function_names;      /* by base: place in `taken` */
+    VEC(int) taken;            /* how many functions have that base */
+    int *function_of;          /* by region: its step, or list of steps */
+    int *step_of;              /* by place in the plan's order: its function */
+    AttentionNames *attention; /* by task of the plan; NULL: not needed yet */
+    VEC(ShortAttention) short_attention;
+    const Task *only; /* the one that is printed; NULL: all */
     Layers layers[Stacks];
     bool plain; /* the file of plain.c */
     /* The lines of a block's members in a struct of weights. */
@@ -74,6 +87,8 @@ const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
 
 /* Is a function of a shape, or a helper, not there yet? It is from now on. */
 bool first_time(Gen *g, const char *name);
+/* Returns `base`, or where that is taken, base_2 or another one; takes it. */
+const char *unused_name(Gen *g, const char *base);
 /* Helpers of emitted C, made where they are needed first. */
 void need_min(Gen *g);
 void need_max(Gen *g);

@@ -228,9 +228,7 @@ static const char *need_function(Plain *p, const Form *f)
     const char *base = f->mask && f->mask->causal ? "attention_causal"
                      : f->mask                    ? "attention_masked"
                                                   : "attention";
-    const char *name = base;
-    for (int k = 2; !first_time(&p->g, name); k++)
-        name = arena_printf(a, "%s_%d", base, k);
+    const char *name = unused_name(&p->g, base);
     vec_push(a, &p->g.functions, ((Function){ .name = name }));
     let_form(p, e, f);
     put_form_comment(p, e, f);

@@ -179,9 +179,7 @@ static int layer_function(Plain *p, int from, int to)
     const int at = index_add(a, &p->function_texts, key, p->function.n);
     if (at < p->function.n)
         return at;
-    const char *name = base;
-    for (int k = 2; !first_time(&p->g, name); k++)
-        name = arena_printf(a, "%s_%d", base, k);
+    const char *name = unused_name(&p->g, base);
     let(head, "text", "%s", stack_text(n->stack));
     put_comment(head, "$text");
     put_call(head, arena_printf(a, "static void %s", name),

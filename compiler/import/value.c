@@ -1,10 +1,9 @@
 /* value.c: values of expressions: made of JSON and of YAML, compared, shown. */
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <stdlib.h>
-#include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "import/value.h"
 
 static Datum many_of_json(Arena *a, const json_t *j, Pos pos)
@@ -140,20 +139,6 @@ const Datum *value_get(const Datum *map, const char *key)
         if (!strcmp(map->many.key[i], key))
             return &map->many.at[i];
     return NULL;
-}
-
-/* The shortest text that reads back the same; of a whole number, its digits.
- */
-static const char *number_text(Arena *a, double x)
-{
-    if (fabs(x) < 1e9 && x == floor(x))
-        return arena_printf(a, "%.0f", x);
-    for (int digits = 1; digits < 17; digits++) {
-        const char *text = arena_printf(a, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
-            return text;
-    }
-    return arena_printf(a, "%.17g", x);
 }
 
 const char *value_text(Arena *a, const Datum *v)

@@ -6,6 +6,7 @@
  *   values.c    where a node's value lives; caches
  *   names.c     what values, steps and regions are called
  *   pack.c      blocks of packed weights
+ *   identity.c  what tells tasks apart, and their names
  *   tasks.c     what is tuned: tasks and their tilings
  *   work.c      what a step is worth, for threads
  *   fixed.c     lengths that are constants
@@ -30,6 +31,12 @@ void plan_caches(Plan *p);
 const char *local_name(Arena *a, const Node *n);
 const char *region_name(const Plan *p, const Region *r);
 void plan_labels(Plan *p);
+
+/* ---------------------------------------------------------- identity.c --- */
+TaskIdentity product_identity(const Plan *p, TaskKind kind, int node);
+TaskIdentity attention_identity(const Plan *p, int node);
+TaskIdentity rows_identity(const Plan *p, const Region *r);
+TaskIdentity split_identity(const Plan *p);
 
 /* ------------------------------------------- pack.c, tasks.c, arena.c --- */
 void plan_pack(Plan *p);

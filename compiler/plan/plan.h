@@ -58,17 +58,44 @@ bool tiling_same(const Tiling *a, const Tiling *b);
 /* "mr=6 nr=64": what is not 0, in the order of the knobs. */
 char *tiling_text(Arena *a, const Tiling *t);
 
-typedef struct { /* what tells one task from another */
+typedef struct { /* the name of a task, as records and reports have it */
     TaskKind kind;
     const char *shape;    /* "512x2048" */
     const char *epilogue; /* "bias_relu"; of attention "causal_paged" */
     Dtype dtype;
     Arithmetic arithmetic; /* of a product, whose epilogue has it too */
 } TaskKey;
+/* Do both have the same name? In one plan they are the same task then. */
 bool task_same(const TaskKey *a, const TaskKey *b);
 
+/* ----------------------------------------------------------- identity.c --- */
+typedef struct { /* how a function of attention makes weights of scores */
+    bool causal, prefix;   /* its mask .. */
+    int64_t window, block; /* .. as MaskSpec has it */
+    int file;              /* plan_mask() of a mask from a file; 0: none */
+    bool paged, additive, sigmoid, biased, sinks;
+    double cap, scale; /* cap 0: none */
+} AttentionForm;
+
+/* What a task computes: tasks that are equal in every member are one. */
+typedef struct {
+    TaskKind kind;
+    Dtype dtype;
+    const int64_t *size; /* numbers of its shape, in their order */
+    int sizes;
+    Epilogue ep;           /* of a product, but for its dtype */
+    AttentionForm form;    /* of attention */
+    bool encodes, decodes; /* TaskSplit: entries of the model */
+} TaskIdentity;
+bool identity_same(const TaskIdentity *a, const TaskIdentity *b);
+/* The name that is printed from an identity. A cap is in thousandths and a
+ * scale in millionths there, cut to whole ones, as in records and in names of C
+ * functions. `exact`: those that are not whole have all their digits.        */
+TaskKey task_key(Arena *a, const TaskIdentity *t, bool exact);
+
 typedef struct { /* a task of a plan */
-    TaskKey key;
+    TaskIdentity is;
+    TaskKey key;   /* no other task of the plan has the same */
     int node;      /* the first that needs it; -1: TaskSplit */
     Tiling tiling; /* every knob that it has, settled */
     Tiling usual;  /* the same as the tool would choose */
@@ -302,8 +329,10 @@ int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
 Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k,
                       Tiling by);
 enum { UsualPrefetch = 17 };                         /* Tiling.prefetch */
-int plan_mask(const Plan *p, const MaskSpec *m);     /* of a file: 1, 2 .. */
 int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
+
+/* The number of a mask from a file, from 1 on; identity.c. */
+int plan_mask(const Plan *p, const MaskSpec *m);
 
 /* --------------------------------------------------------------- work.c --- */
 /* FLOPs of a row, or of what takes as long. */

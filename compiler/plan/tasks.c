@@ -1,133 +1,17 @@
 /* tasks.c: the tasks of a plan, each with its tiling. A task is told by
  * what it computes, whichever model asks for it: so what was found best for it
- * in one model (Plan.choices) holds for others.                            */
+ * in one model (Plan.choices) holds for others. identity.c says when two are
+ * the same.                                                                 */
 #include "plan/parts.h"
-
-#include <string.h>
 
 static int64_t whole(int64_t n, int64_t step)
 {
     return (n + step - 1) / step * step;
 }
 
-/* ---- what tells tasks apart ---- */
-
-/* "bias_relu_residual" */
-static const char *product_epilogue(const Plan *p, int node)
-{
-    Epilogue ep = epilogue_of(p, node);
-    ep.dtype = DtypeF32; /* the key has it beside */
-    const char *s = epilogue_suffix(p->arena_, ep);
-    return *s ? s + 1 : s;
-}
-
-int plan_mask(const Plan *p, const MaskSpec *m)
-{
-    for (int i = 0; i < p->mask.n; i++)
-        if (p->mask.at[i] == m)
-            return i + 1;
-    die("a mask that the plan does not have");
-}
-
-static const char *mask_epilogue(const Plan *p, const MaskSpec *m)
-{
-    if (!m)
-        return "";
-    if (m->file)
-        return arena_printf(p->arena_, "_mask%d", plan_mask(p, m));
-    return arena_printf(p->arena_, "%s%s%s%s", m->causal ? "_causal" : "",
-                        m->prefix ? "_prefix" : "",
-                        m->window ? arena_printf(p->arena_, "_window%lld",
-                                                 (long long)m->window)
-                                  : "",
-                        m->block ? arena_printf(p->arena_, "_block%lld",
-                                                (long long)m->block)
-                                 : "");
-}
-
-/* "causal_paged_biased" */
-static const char *attention_epilogue(const Plan *p, const Node *n)
-{
-    const bool scaled = n->scale < 1 || n->scale > 1;
-    const char *s = arena_printf(
-        p->arena_, "%s%s%s%s%s%s%s%s", mask_epilogue(p, n->mask),
-        node_at(p, n->in[1])->op != OpPackKv ? "_paged" : "",
-        n->additive ? "_additive" : "", n->sigmoid ? "_sigmoid" : "",
-        n->bias ? "_biased" : "", n->sinks ? "_sinks" : "",
-        n->cap > 0
-            ? arena_printf(p->arena_, "_cap%lld", (long long)(n->cap * 1000))
-            : "",
-        scaled
-            ? arena_printf(p->arena_, "_scale%lld", (long long)(n->scale * 1e6))
-            : "");
-    return *s ? s + 1 : s;
-}
-
 static const char *by(const Plan *p, int64_t a, int64_t b)
 {
     return arena_printf(p->arena_, "%lldx%lld", (long long)a, (long long)b);
-}
-
-static TaskKey product_key(const Plan *p, TaskKind kind, int node)
-{
-    const Node *n = node_at(p, node), *w = node_at(p, n->in[1]);
-    return (
-        TaskKey){ .kind = kind,
-                  .dtype = dtype_of(w->type),
-                  .arithmetic = epilogue_of(p, node).arithmetic,
-                  .shape = by(p, matrix_columns(w->type), matrix_rows(w->type)),
-                  .epilogue = product_epilogue(p, node) };
-}
-
-static TaskKey attention_key(const Plan *p, int node)
-{
-    const Node *n = node_at(p, node);
-    return (TaskKey){ .kind = TaskAttention,
-                      .dtype = DtypeF32,
-                      .shape = by(p, node_at(p, n->in[1])->type.dim[2].c,
-                                  node_at(p, n->in[2])->type.dim[2].c),
-                      .epilogue = attention_epilogue(p, n) };
-}
-
-/* Its products in turn; where it has none, the width of its rows. */
-static TaskKey rows_key(const Plan *p, const Region *r)
-{
-    TaskKey key = { .kind = TaskRows, .shape = "", .epilogue = "" };
-    for (int i = 0; i < r->count; i++) {
-        const int node = p->order.at[r->first + i];
-        if (!is_product(node_at(p, node)))
-            continue;
-        const TaskKey one = product_key(p, TaskMatmul, node);
-        key.dtype = one.dtype;
-        key.shape = *key.shape
-                      ? arena_printf(p->arena_, "%s_%s", key.shape, one.shape)
-                      : one.shape;
-    }
-    if (!*key.shape)
-        key.shape = arena_printf(
-            p->arena_, "%lld",
-            (long long)node_at(p, p->order.at[r->first])->type.dim[1].c);
-    return key;
-}
-
-/* The whole of a model: "512x2048x12", layers of both stacks. */
-static TaskKey split_key(const Plan *p)
-{
-    const Spec *s = p->g->spec;
-    bool has[3] = { false };
-    for (int i = 0; i < p->region.n; i++)
-        has[p->region.at[i].entry] = true;
-    const Side side = has[EntryEncode] ? SideEncoder : SideDecoder;
-    return (TaskKey){ .kind = TaskSplit,
-                      .dtype = s->dtype.usual,
-                      .shape = arena_printf(
-                          p->arena_, "%lldx%lldx%lld", (long long)s->d_model,
-                          (long long)spec_of_layers(s, side, "d_ff"),
-                          (long long)(s->side[SideEncoder].N
-                                      + s->side[SideDecoder].N)),
-                      .epilogue = !has[EntryDecode] ? "encode"
-                                : has[EntryEncode]  ? "encode_decode"
-                                                    : "decode" };
 }
 
 /* ---- tilings ---- */
@@ -292,22 +176,36 @@ Tiling plan_tile(const Plan *p)
 /* ---- the list ---- */
 
 /* Its place in the list, which it gets where it is new. */
-static int place(Plan *p, int node, TaskKey key)
+static int place(Plan *p, int node, TaskIdentity is)
 {
     int i = 0;
-    while (i < p->task.n && !task_same(&p->task.at[i].key, &key))
+    while (i < p->task.n && !identity_same(&p->task.at[i].is, &is))
         i++;
-    if (i == p->task.n) {
-        Task t = { .key = key, .node = node };
-        choose(p, &t);
-        vec_push(p->arena_, &p->task, t);
-    }
+    if (i == p->task.n)
+        vec_push(p->arena_, &p->task, ((Task){ .is = is, .node = node }));
     return i;
 }
 
-static void add(Plan *p, int node, TaskKey key)
+static void add(Plan *p, int node, TaskIdentity is)
 {
-    p->task_of[key.kind][node] = place(p, node, key);
+    p->task_of[is.kind][node] = place(p, node, is);
+}
+
+/* Names all tasks, exactly where their short names are the same. */
+static void name_tasks(Plan *p)
+{
+    const int n = p->task.n;
+    bool *twice = arena_alloc(p->arena_, (size_t)n * sizeof *twice);
+    for (int i = 0; i < n; i++) {
+        Task *t = &p->task.at[i];
+        t->key = task_key(p->arena_, &t->is, false);
+        for (int k = 0; k < i; k++)
+            if (task_same(&p->task.at[k].key, &t->key))
+                twice[i] = twice[k] = true;
+    }
+    for (int i = 0; i < n; i++)
+        if (twice[i])
+            p->task.at[i].key = task_key(p->arena_, &p->task.at[i].is, true);
 }
 
 static void find_masks(Plan *p)
@@ -326,7 +224,7 @@ static void add_products(Plan *p, TaskKind kind)
 {
     for (int o = 0; o < p->order.n; o++)
         if (has_product(node_at(p, p->order.at[o])))
-            add(p, p->order.at[o], product_key(p, kind, p->order.at[o]));
+            add(p, p->order.at[o], product_identity(p, kind, p->order.at[o]));
 }
 
 void plan_tasks(Plan *p)
@@ -343,18 +241,21 @@ void plan_tasks(Plan *p)
         add_products(p, TaskSmallM);
     for (int o = 0; o < p->order.n; o++)
         if (node_at(p, p->order.at[o])->op == OpAttention)
-            add(p, p->order.at[o], attention_key(p, p->order.at[o]));
+            add(p, p->order.at[o], attention_identity(p, p->order.at[o]));
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
         if (!r->row_block)
             continue;
-        const int rows = place(p, p->order.at[r->first], rows_key(p, r));
+        const int rows = place(p, p->order.at[r->first], rows_identity(p, r));
         for (int k = 0; k < r->count; k++)
             p->task_of[TaskRows][p->order.at[r->first + k]] = rows;
     }
-    const int split = p->order.n ? place(p, -1, split_key(p)) : -1;
+    const int split = p->order.n ? place(p, -1, split_identity(p)) : -1;
     for (int o = 0; o < p->order.n; o++)
         p->task_of[TaskSplit][p->order.at[o]] = split;
+    name_tasks(p);
+    for (int i = 0; i < p->task.n; i++)
+        choose(p, &p->task.at[i]);
 }
 
 const Task *plan_task(const Plan *p, TaskKind kind, int node)

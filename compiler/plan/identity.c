@@ -1,0 +1,212 @@
+/* identity.c: what tells tasks apart, in numbers, and the names that are
+ * printed from it. */
+#include "plan/parts.h"
+
+#include "base/text.h"
+
+/* ---- of nodes ---- */
+
+static const int64_t *sizes_of(Arena *a, int64_t x, int64_t y)
+{
+    int64_t *size = arena_alloc(a, 2 * sizeof *size);
+    size[0] = x;
+    size[1] = y;
+    return size;
+}
+
+TaskIdentity product_identity(const Plan *p, TaskKind kind, int node)
+{
+    const Type w = node_at(p, node_at(p, node)->in[1])->type;
+    TaskIdentity t = { .kind = kind,
+                       .dtype = dtype_of(w),
+                       .size = sizes_of(p->arena_, matrix_columns(w),
+                                        matrix_rows(w)),
+                       .sizes = 2,
+                       .ep = epilogue_of(p, node) };
+    t.ep.dtype = DtypeF32; /* the identity has it beside */
+    return t;
+}
+
+int plan_mask(const Plan *p, const MaskSpec *m)
+{
+    for (int i = 0; i < p->mask.n; i++)
+        if (p->mask.at[i] == m)
+            return i + 1;
+    die("a mask that the plan does not have");
+}
+
+static AttentionForm form_of(const Plan *p, const Node *n)
+{
+    AttentionForm f = { .paged = node_at(p, n->in[1])->op != OpPackKv,
+                        .additive = n->additive,
+                        .sigmoid = n->sigmoid,
+                        .biased = n->bias != BiasNone,
+                        .sinks = n->sinks,
+                        .cap = n->cap > 0 ? n->cap : 0,
+                        .scale = n->scale };
+    if (n->mask && n->mask->file) {
+        f.file = plan_mask(p, n->mask);
+    } else if (n->mask) {
+        f.causal = n->mask->causal;
+        f.prefix = n->mask->prefix;
+        f.window = n->mask->window;
+        f.block = n->mask->block;
+    }
+    return f;
+}
+
+TaskIdentity attention_identity(const Plan *p, int node)
+{
+    const Node *n = node_at(p, node);
+    return (TaskIdentity){
+        .kind = TaskAttention,
+        .dtype = DtypeF32,
+        .size = sizes_of(p->arena_, node_at(p, n->in[1])->type.dim[2].c,
+                         node_at(p, n->in[2])->type.dim[2].c),
+        .sizes = 2,
+        .form = form_of(p, n)
+    };
+}
+
+/* Has the sizes of each product of a region; of none, the width of its rows. */
+TaskIdentity rows_identity(const Plan *p, const Region *r)
+{
+    const size_t most = 2 * (size_t)r->count;
+    int64_t *size = arena_alloc(p->arena_, most * sizeof *size);
+    TaskIdentity t = { .kind = TaskRows, .size = size };
+    for (int i = 0; i < r->count; i++) {
+        const int node = p->order.at[r->first + i];
+        if (!is_product(node_at(p, node)))
+            continue;
+        const Type w = node_at(p, node_at(p, node)->in[1])->type;
+        t.dtype = dtype_of(w);
+        size[t.sizes++] = matrix_columns(w);
+        size[t.sizes++] = matrix_rows(w);
+    }
+    if (!t.sizes)
+        size[t.sizes++] = node_at(p, p->order.at[r->first])->type.dim[1].c;
+    return t;
+}
+
+/* Of a whole model: d_model, d_ff, layers of both stacks. */
+TaskIdentity split_identity(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    int64_t *size = arena_alloc(p->arena_, 3 * sizeof *size);
+    TaskIdentity t = { .kind = TaskSplit,
+                       .dtype = s->dtype.usual,
+                       .size = size,
+                       .sizes = 3,
+                       .encodes = has_entry(p, EntryEncode),
+                       .decodes = has_entry(p, EntryDecode) };
+    size[0] = s->d_model;
+    size[1] = spec_of_layers(s, t.encodes ? SideEncoder : SideDecoder, "d_ff");
+    size[2] = s->side[SideEncoder].N + s->side[SideDecoder].N;
+    return t;
+}
+
+/* ---- the same? ---- */
+
+/* Compares numbers that are never NaN. */
+static bool equal(double a, double b)
+{
+    return a >= b && a <= b;
+}
+
+static bool form_same(const AttentionForm *a, const AttentionForm *b)
+{
+    return a->causal == b->causal && a->prefix == b->prefix
+        && a->window == b->window && a->block == b->block && a->file == b->file
+        && a->paged == b->paged && a->additive == b->additive
+        && a->sigmoid == b->sigmoid && a->biased == b->biased
+        && a->sinks == b->sinks && equal(a->cap, b->cap)
+        && equal(a->scale, b->scale);
+}
+
+bool identity_same(const TaskIdentity *a, const TaskIdentity *b)
+{
+    bool same = a->kind == b->kind && a->dtype == b->dtype
+             && a->sizes == b->sizes && a->ep.parts == b->ep.parts
+             && a->ep.act == b->ep.act && a->ep.arithmetic == b->ep.arithmetic
+             && a->encodes == b->encodes && a->decodes == b->decodes
+             && form_same(&a->form, &b->form);
+    for (int i = 0; same && i < a->sizes; i++)
+        same = a->size[i] == b->size[i];
+    return same;
+}
+
+/* ---- names ---- */
+
+/* "512x2048"; of row blocks "512x2048_2048x512", or one width. */
+static const char *shape_text(Arena *a, const TaskIdentity *t)
+{
+    const char *text = "";
+    for (int i = 0; i < t->sizes; i++)
+        text = arena_printf(a, "%s%s%lld", text,
+                            i == 0                              ? ""
+                            : t->kind == TaskRows && i % 2 == 0 ? "_"
+                                                                : "x",
+                            (long long)t->size[i]);
+    return text;
+}
+
+static const char *mask_text(Arena *a, const AttentionForm *f)
+{
+    if (f->file)
+        return arena_printf(a, "_mask%d", f->file);
+    return arena_printf(
+        a, "%s%s%s%s", f->causal ? "_causal" : "", f->prefix ? "_prefix" : "",
+        f->window ? arena_printf(a, "_window%lld", (long long)f->window) : "",
+        f->block ? arena_printf(a, "_block%lld", (long long)f->block) : "");
+}
+
+/* "_cap30000": 30 in thousandths; exact, 0.0012 is "_cap0.0012". */
+static const char *number_word(Arena *a, const char *word, double x,
+                               double parts, bool exact)
+{
+    const long long cut = (long long)(x * parts);
+    return exact && !equal((double)cut / parts, x)
+             ? arena_printf(a, "_%s%s", word, number_text(a, x))
+             : arena_printf(a, "_%s%lld", word, cut);
+}
+
+/* "causal_paged_biased" */
+static const char *form_text(Arena *a, const AttentionForm *f, bool exact)
+{
+    const char *s = arena_printf(
+        a, "%s%s%s%s%s%s%s%s", mask_text(a, f), f->paged ? "_paged" : "",
+        f->additive ? "_additive" : "", f->sigmoid ? "_sigmoid" : "",
+        f->biased ? "_biased" : "", f->sinks ? "_sinks" : "",
+        f->cap > 0 ? number_word(a, "cap", f->cap, 1000, exact) : "",
+        equal(f->scale, 1) ? ""
+                           : number_word(a, "scale", f->scale, 1e6, exact));
+    return *s ? s + 1 : s;
+}
+
+/* "bias_relu_residual" */
+static const char *product_text(Arena *a, Epilogue ep)
+{
+    const char *s = epilogue_suffix(a, ep);
+    return *s ? s + 1 : s;
+}
+
+static const char *epilogue_text(Arena *a, const TaskIdentity *t, bool exact)
+{
+    switch (t->kind) {
+    case TaskMatmul:
+    case TaskSmallM:    return product_text(a, t->ep);
+    case TaskAttention: return form_text(a, &t->form, exact);
+    case TaskSplit:
+        return !t->decodes ? "encode" : t->encodes ? "encode_decode" : "decode";
+    default: return "";
+    }
+}
+
+TaskKey task_key(Arena *a, const TaskIdentity *t, bool exact)
+{
+    return (TaskKey){ .kind = t->kind,
+                      .dtype = t->dtype,
+                      .arithmetic = t->ep.arithmetic,
+                      .shape = shape_text(a, t),
+                      .epilogue = epilogue_text(a, t, exact) };
+}

@@ -1,0 +1,1 @@
+0 verify tests/cli/two_softcaps.yaml --seed=1 --backend=jit
