@@ -75,6 +75,10 @@ void plain_find_caches(Plain *p);
 const char *plain_member(Plain *p, const char *name, const char *type,
                          int64_t rows, const char *rows_text, int64_t columns,
                          const char *comment);
+/* What the layer of a node leaves, `n` numbers: its place in an array of that
+ * name, or, for layers that leave another number of them, of base2 .. */
+const char *plain_left(Plain *p, int node, const char *base, int64_t n,
+                       const char *comment);
 void plain_source_rows(Plain *p); /* how long the source is, in the state */
 /* Where a node's value is: "s->norm1"; of an input, the argument. */
 const char *plain_value(Plain *p, int node);

@@ -211,23 +211,12 @@ static const char *arg_bias(Plain *p, int node)
     return of_expert(p, vector_text(p, node, 0), n->type.dim[1].c);
 }
 
-static const char *rows_before(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    const int64_t layers = p->g.p->g->spec->side[SideDecoder].N;
-    const char *name = arena_printf(p->g.a, "%s_before",
-                                    value_label(p->g.p, node));
-    const char *member = plain_member(p, name, "float", layers,
-                                      layers_text(&p->g, StackDecoder,
-                                                  (int)layers),
-                                      n->state, "of each layer");
-    return arena_printf(p->g.a, "s->%s + %s * %lld", member,
-                        plain_number(p, NumberLayer), (long long)n->state);
-}
-
 static const char *arg_before(Plain *p, int node)
 {
-    return node_at(p->g.p, node)->state ? rows_before(p, node) : "NULL";
+    const int64_t n = node_at(p->g.p, node)->state;
+    const char *name = arena_printf(p->g.a, "%s_before",
+                                    value_label(p->g.p, node));
+    return n ? plain_left(p, node, name, n, "of each layer") : "NULL";
 }
 
 /* A table has a row a position, from the first new one on. */

@@ -307,15 +307,9 @@ static const char *last_state(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
     const int64_t d = plain_columns(n) * (n->cell == CellLstm ? 2 : 1);
-    const Side side = n->entry == EntryDecode ? SideDecoder : SideEncoder;
-    const int64_t layers = p->g.p->g->spec->side[side].N;
-    const char *name = arena_printf(p->g.a, "%s_%s_last", stack_name[n->stack],
-                                    value_label(p->g.p, node));
-    const char *member = plain_member(p, name, "float", layers,
-                                      layers_text(&p->g, n->stack, (int)layers),
-                                      d, "the last state of each layer");
-    return arena_printf(p->g.a, "s->%s + %s * %lld", member,
-                        plain_number(p, NumberLayer), (long long)d);
+    return plain_left(p, node,
+                      arena_printf(p->g.a, "%s_last", step_name(p->g.p, node)),
+                      d, "the last state of each layer");
 }
 
 static void put_first_state(Plain *p, Emit *e, int node)

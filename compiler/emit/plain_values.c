@@ -38,6 +38,29 @@ const char *plain_member(Plain *p, const char *name, const char *type,
     return name;
 }
 
+/* Has the state an array of that name, but of another size? */
+static bool other_size(const Plain *p, const char *name, int64_t size)
+{
+    const int at = index_find(&p->state_names, name);
+    return at >= 0 && p->state.at[at].size != size;
+}
+
+const char *plain_left(Plain *p, int node, const char *base, int64_t n,
+                       const char *comment)
+{
+    Arena *a = p->g.a;
+    const Node *of = node_at(p->g.p, node);
+    const Side side = of->entry == EntryDecode ? SideDecoder : SideEncoder;
+    const int64_t layers = p->g.p->g->spec->side[side].N;
+    const char *name = base;
+    for (int k = 2; other_size(p, name, layers * n); k++)
+        name = arena_printf(a, "%s%d", base, k);
+    plain_member(p, name, "float", layers,
+                 layers_text(&p->g, of->stack, (int)layers), n, comment);
+    return arena_printf(a, "s->%s + %s * %lld", name,
+                        plain_number(p, NumberLayer), (long long)n);
+}
+
 void plain_source_rows(Plain *p)
 {
     const StateMember m = {
