@@ -12,6 +12,7 @@ from searching import Search
 from weights import Weights
 
 START, END, PAD = 1, 2, 0
+SOURCE = [3, 4, 4]
 
 
 def random_search(seed):
@@ -35,18 +36,22 @@ def random_search(seed):
     beam = d.choice([1, 2, 3, 4, 5, 300])
     count = d.randint(1, min(beam, 4))
     line = [f"--beam={beam}", f"--nbest={count}"]
-    most = longest
+    prompt = [3, 4][:d.randint(0, 2)] if kind == "decoder" else []
+    most = longest - len(prompt)
     if d.often(0.3):
-        most = d.randint(2, longest)
+        most = d.randint(1, most)
         spec["search.max_output"] = most
+    elif kind == "encoder-decoder" and d.often(0.4):
+        spec["search.max_output"] = {"plus": 0}
+        most = min(most, len(SOURCE))
     constraints(d, spec, o, line, size, most)
-    return spec, o, line, beam, count, most
+    return spec, o, line, beam, count, most, prompt
 
 
 def constraints(d, spec, o, line, size, most):
     ends = spec["vocab.tokens"]["end"]
     tokens = [t for t in range(3, size) if t not in np.atleast_1d(ends)]
-    if d.often(0.25):
+    if d.often(0.25) and most > 1:
         o["prefix"] = spec["search.prefix"] = [
             d.choice(tokens) for _ in range(d.randint(1, min(2, most - 1)))]
     if d.often(0.25):
@@ -73,11 +78,12 @@ def constraints(d, spec, o, line, size, most):
         line.append(f"--patience={o['patience']}")
 
 
-def asked(spec):
+def asked(spec, prompt):
     """The tensors of the question, and its line."""
-    if spec["kind"] == "encoder-decoder":
-        return {"source.ids": np.array([3, 4, 4], np.int32)}, "3 4 4\n"
-    return {}, "\n"
+    source = spec["kind"] == "encoder-decoder"
+    line = " ".join(str(n) for n in (SOURCE if source else prompt))
+    ids = {"source.ids": np.array(SOURCE, np.int32)} if source else {}
+    return ids, line + "\n"
 
 
 def answers(text):
@@ -90,13 +96,13 @@ def answers(text):
 
 def check_search(seed):
     """What is wrong, in words; none: nothing."""
-    spec, o, line, beam, count, most = random_search(seed)
-    x, text = asked(spec)
+    spec, o, line, beam, count, most, prompt = random_search(seed)
+    x, text = asked(spec, prompt)
     w, known = Weights(spec, seed), {}
 
     def logits(ids):
         if ids not in known:
-            target = np.array([START, *ids], np.int32)
+            target = np.array([START, *prompt, *ids], np.int32)
             known[ids] = compute(spec, w, {**x, "target.ids": target})[-1]
         return known[ids]
     ends = np.atleast_1d(spec["vocab.tokens"]["end"])

@@ -25,7 +25,7 @@ class Search:
 
     def score(self, ids, log_p):
         """The length is that of the answer with its end token."""
-        return log_p / self.penalty(len(ids))
+        return log_p / self.penalty(len(ids)) if ids else 0.0
 
     def forbidden(self, ids, token):
         """Whether the options leave a token out: the others then have its
