@@ -49,7 +49,8 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
           held decode text packed
 FILES  := files foreign output formats convert json safetensors safetensors_write gguf shards seed \
-          loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words
+          loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words \
+          option_hints
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
@@ -67,7 +68,7 @@ HEADERS  := batch compiled_model generate growing_text handle handle_system memo
             stream score text encoding decode packed pool settings search_settings chat system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
-            runtime/words.c $(wildcard runtime/program*.c runtime/handle*.c) \
+            runtime/words.c runtime/option_hints.c $(wildcard runtime/program*.c runtime/handle*.c) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/progress.h"
 #include "cli/cli.h"
 
 #define COMMAND(word, id, ...)                \
@@ -24,16 +25,20 @@ static bool is_any(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
+static int print_version(void)
+{
+    puts("attnc " ATTNC_VERSION);
+    return ExitDone;
+}
+
 static int run_command(Arena *a, int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr, NULL);
         return ExitUsage;
     }
-    if (is_any(argv[1], "--version", "version")) {
-        puts("attnc " ATTNC_VERSION);
-        return ExitDone;
-    }
+    if (is_any(argv[1], "--version", "-V") || !strcmp(argv[1], "version"))
+        return print_version();
     const bool help = is_any(argv[1], "--help", "-h");
     const Command *c = help ? &commands[NthHelp] : command_find(argv[1]);
     const CommonOptions common = options_common(c, argc - 2, argv + 2);
@@ -42,6 +47,10 @@ static int run_command(Arena *a, int argc, char **argv)
         print_help(stdout, c);
         return ExitDone;
     }
+    if (common.version)
+        return print_version();
+    if (common.quiet)
+        quiet();
     return run[c - commands](options_parse(a, c, argc - 2, argv + 2));
 }
 

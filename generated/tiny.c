@@ -3718,7 +3718,8 @@ ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-/* Calls an inner entry, where the batch has these lengths. */
+/* Calls an inner entry, where the batch has these lengths. Its sources have the
+ * learned rows.                                                             */
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes);
 
@@ -3890,6 +3891,8 @@ ATTN_API int64_t attn_search_lead(const struct attn_model *m,
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
+/* Rows that a source may have. */
+ATTN_API int64_t attn_search_source(const struct attn_model *m);
 /* Tokens that such an answer may have: the last needs no position, for it is
  * never read. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
@@ -5388,7 +5391,8 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 
 /* ------------------------------------------------------------ sources --- */
 
-/* Copies rows from .. of what is asked, to row `at`. 0, or an error. */
+/* Copies `rows` rows of what is asked, from row `from` on, to row `at`: behind
+ * zeros where learned rows go. Returns 0, or an error.                      */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -5396,9 +5400,13 @@ static int search_copy(struct attn_search_state *s,
     const struct attn_model *m = s->model;
     const int64_t width = m->input_width;
     if (width > 0) {
-        if (rows > 0)
-            memcpy(s->source_input + at * width, r->input + from * width,
-                   (size_t)(rows * width) * sizeof(float));
+        const int64_t learned = m->class_token * width;
+        float *to = s->source_input + at * width;
+        if (rows > 0) {
+            memset(to, 0, (size_t)learned * sizeof *to);
+            memcpy(to + learned, r->input + from * width,
+                   (size_t)(rows * width) * sizeof *to);
+        }
         return 0;
     }
     int32_t *ids = s->source_ids + at;
@@ -5415,8 +5423,7 @@ static int search_sources(struct attn_search_state *s,
 {
     const struct attn_model *m = s->model;
     const int32_t *start = r->start;
-    int64_t most = m->kind == ATTN_DECODER ? m->max_target : m->max_source;
-    int64_t at = 0;
+    int64_t most = attn_search_source(m), at = 0;
     s->source_start[0] = 0;
     for (int64_t i = 0; i < s->sources; i++) {
         const int64_t of = i < s->sentences ? i : 0;
@@ -5428,6 +5435,8 @@ static int search_sources(struct attn_search_state *s,
         int wrong = search_copy(s, r, start[of], at, rows);
         if (wrong)
             return wrong;
+        if (rows > 0)
+            rows += m->class_token;
         at += rows;
         s->source_start[i + 1] = (int32_t)at;
         s->source_rows_of[i] = (int32_t)rows;
@@ -5459,7 +5468,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 {
     const int64_t forced = s->o->prefix_n;
     struct attn_beam *b = &s->beam[i];
-    int64_t rows = s->source_rows_of[i];
+    int64_t rows = attn_max(s->source_rows_of[i] - s->model->class_token, 0);
     int64_t lead = attn_search_lead(s->model, s->o, rows);
 
     b->limit = attn_search_limit(s->model, s->o, rows, lead);
@@ -6579,6 +6588,12 @@ ATTN_API int64_t attn_search_lead(const struct attn_model *m,
     return lead;
 }
 
+ATTN_API int64_t attn_search_source(const struct attn_model *m)
+{
+    return m->kind == ATTN_DECODER ? m->max_target
+                                   : m->max_source - m->class_token;
+}
+
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead)
@@ -6662,9 +6677,9 @@ static int search_sizes(const struct attn_search_state *s)
 static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
-    int64_t n = s->sources;
+    int64_t n = s->sources, keys = s->longest + s->model->class_token;
     /* Of the pages of a source only the last is not full. */
-    int64_t pages = n * ((s->longest + ATTN_PAGE - 1) / ATTN_PAGE);
+    int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
     struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
@@ -6674,7 +6689,7 @@ static void search_lay_out_caches(struct attn_search_state *s,
     self.rows = attn_cache_rows(s->model);
     attn_cache_take(&s->self, s->model, &self, at);
     cross.slots = n;
-    cross.length = s->longest;
+    cross.length = keys;
     cross.spare = spare;
     if (s->model->kind == ATTN_ENCODER_DECODER)
         attn_cache_take(&s->cross, s->model, &cross, at);
@@ -6710,15 +6725,15 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     const struct attn_model *m = s->model;
-    int64_t n = s->sentences, more = 0;
-    int64_t word = sizeof(int32_t);
+    int64_t n = s->sentences, more = 0, word = sizeof(int32_t);
 
     if (s->o->max_input > 0)
         s->longest = attn_min(s->longest, s->o->max_input);
     s->sources = n;
     s->slots = n * s->o->beam;
     const int64_t slots = s->slots;
-    s->source_rows = attn_min(s->source_rows, s->sources * s->longest);
+    s->source_rows = attn_min(s->source_rows, s->sources * s->longest)
+                   + s->sources * m->class_token;
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
@@ -9005,10 +9020,28 @@ ATTN_API const char *attn_use_text(int use);
  * printable ASCII as \xHH, 80 at most.                                      */
 enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
-/* The one of n names that begins with the word, that the word is short for, or
- * that is most like it, in this order; NULL: none is like it.               */
-ATTN_API const char *attn_nearest(const char *word, const char *const *names,
-                                  int n);
+/* Levenshtein's distance of two texts; 64 where one has more than 63 bytes. */
+ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
+
+/* ---------------------------------------------------- option_hints.c --- */
+struct attn_synonym { /* a row of synonyms.h */
+    const char *answer, *names;
+};
+struct attn_options {        /* what a command takes */
+    const char *const *name; /* "--seed", "SPEC", "--format=json" */
+    const struct attn_synonym *synonym;
+    int names, synonyms;
+};
+/* How far a hint may be from the word; each has those before it. */
+enum {
+    ATTN_HINT_NAMED, /* the name in another form, or another tool's name */
+    ATTN_HINT_BEGUN, /* the beginning of a name */
+    ATTN_HINT_NEAR   /* a name that is one or two letters away */
+};
+/* Returns what was meant by an option that the command lacks: a name of `o` or
+ * the answer of a synonym; NULL: nothing is like it.                        */
+ATTN_API const char *attn_option_hint(const char *word,
+                                      const struct attn_options *o, int how);
 
 #endif
 
@@ -9041,11 +9074,13 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
     snprintf(at, (size_t)(end - at), "%s", n > most ? "..." : "");
 }
 
-/* Levenshtein's distance, one row of its table at a time. */
-static int words_distance(const char *a, size_t na, const char *b, size_t nb)
+/* One row of its table at a time. */
+ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     int row[64];
 
+    if (na > 63 || nb > 63)
+        return 64;
     for (size_t j = 0; j <= nb; j++)
         row[j] = (int)j;
     for (size_t i = 1; i <= na; i++) {
@@ -9065,49 +9100,131 @@ static int words_distance(const char *a, size_t na, const char *b, size_t nb)
     return row[nb];
 }
 
-/* Does `word` have the first and other letters of `name`, in their order, as
- * params has of parameters?                                                 */
-static bool words_abbreviates(const char *word, const char *name)
-{
-    size_t at = 0;
+/* option_hints.c: what was meant by an option that a command lacks. */
 
-    for (size_t i = 0; name[i] && (i == 0 || at > 0); i++)
-        at += word[at] == name[i];
-    return !word[at];
+enum { HINT_BYTES = 64 };
+
+/* Writes "-Max_Tokens=3" as "--max-tokens", the form of all names that are
+ * compared. A single letter stays as it is, since -V and -v differ.         */
+static void hint_form(const char *word, char form[HINT_BYTES])
+{
+    const size_t length = strcspn(word, "=");
+    size_t n = 0;
+
+    if (length > 2 && word[0] == '-' && word[1] != '-')
+        form[n++] = '-';
+    for (size_t i = 0; i < length && n < HINT_BYTES - 1; i++) {
+        char c = word[i];
+        if (c == '_')
+            c = '-';
+        else if (length > 2 && c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        form[n++] = c;
+    }
+    form[n] = '\0';
 }
 
-/* How far a name is from a word of so many letters: 0 where it begins so, 1
- * where the word is short for it, else Levenshtein's distance.              */
-static int words_rank(const char *word, size_t length, const char *name)
+/* Does the command take what the answer begins with? */
+static bool hint_applies(const char *answer, const struct attn_options *o)
 {
-    const size_t other = strlen(name);
+    const size_t n = strcspn(answer, " ");
 
-    if (length > 2 && !strncmp(word, name, length))
-        return 0;
-    if (length > 3 && words_abbreviates(word, name))
-        return 1;
-    return length > 63 || other > 63
-             ? 64
-             : words_distance(word, length, name, other);
+    if (*answer >= 'a' && *answer <= 'z')
+        return true;
+    for (int i = 0; i < o->names; i++)
+        if (strncmp(o->name[i], answer, n) == 0 && !o->name[i][n])
+            return true;
+    return false;
 }
 
-ATTN_API const char *attn_nearest(const char *word, const char *const *names,
-                                  int n)
+/* The edit distance that still is a slip of the hand: two letters, one in a
+ * name of three, none in shorter ones.                                      */
+static int hint_limit(const char *form)
 {
-    const size_t length = strlen(word);
-    const char *best = NULL;
-    int least = length < 3 ? 1 : (int)(length + 2) / 3;
+    const size_t letters = strlen(form) - strspn(form, "-");
 
-    for (int i = 0; i < n; i++) {
-        const int rank = words_rank(word, length, names[i]);
-        const size_t other = strlen(names[i]);
-        const bool shorter = !best || other < strlen(best);
-        if (rank < (int)other && (rank < least || (rank == least && shorter))) {
-            best = names[i];
-            least = rank;
+    return letters < 3 ? 0 : letters == 3 ? 1 : 2;
+}
+
+struct hint { /* the best so far */
+    const char *form, *answer;
+    int distance;
+};
+
+/* Takes the answer where a name, of n bytes, is nearer than all before it. */
+static void hint_try(struct hint *h, const char *name, size_t n,
+                     const char *answer)
+{
+    const int distance = strlen(h->form) == n && !strncmp(h->form, name, n)
+                           ? 0
+                           : attn_distance(h->form, strlen(h->form), name, n);
+
+    if (distance < h->distance) {
+        h->answer = answer;
+        h->distance = distance;
+    }
+}
+
+/* The answer whose name, of another tool, is at most so far away. */
+static const char *hint_synonym(const char *form, const struct attn_options *o,
+                                int limit)
+{
+    struct hint h = { form, NULL, limit + 1 };
+
+    for (int i = 0; i < o->synonyms; i++) {
+        const char *at = o->synonym[i].names;
+        if (!hint_applies(o->synonym[i].answer, o))
+            continue;
+        while (*at) {
+            const size_t n = strcspn(at, " ");
+            hint_try(&h, at, n, o->synonym[i].answer);
+            at += n + strspn(at + n, " ");
         }
     }
+    return h.answer;
+}
+
+/* The option at most so far away. */
+static const char *hint_name(const char *form, const struct attn_options *o,
+                             int limit)
+{
+    struct hint h = { form, NULL, limit + 1 };
+
+    for (int i = 0; i < o->names; i++)
+        hint_try(&h, o->name[i], strlen(o->name[i]), o->name[i]);
+    return h.answer;
+}
+
+/* The shortest option that begins so. */
+static const char *hint_begun(const char *form, const struct attn_options *o)
+{
+    const size_t n = strlen(form);
+    const char *best = NULL;
+
+    for (int i = 0; n > 3 && i < o->names; i++)
+        if (strncmp(o->name[i], form, n) == 0
+            && (!best || strlen(o->name[i]) < strlen(best)))
+            best = o->name[i];
     return best;
+}
+
+ATTN_API const char *attn_option_hint(const char *word,
+                                      const struct attn_options *o, int how)
+{
+    char form[HINT_BYTES];
+    const char *hint;
+
+    hint_form(word, form);
+    hint = hint_name(form, o, 0);
+    if (!hint && how >= ATTN_HINT_BEGUN)
+        hint = hint_begun(form, o);
+    if (!hint)
+        hint = hint_synonym(form, o, 0);
+    if (!hint && how >= ATTN_HINT_NEAR)
+        hint = hint_name(form, o, hint_limit(form));
+    if (!hint && how >= ATTN_HINT_NEAR)
+        hint = hint_synonym(form, o, hint_limit(form));
+    return hint;
 }
 
 /* search_settings.h: the search as options set it. */
@@ -9394,9 +9511,9 @@ static const struct program_option program_option[] = {
         { "Prompt", "--load-state", "FILE", OPTION_TEXT, 2,
           offsetof(struct program, load_state), 0, 0, 0,
           "go on from there, behind --prompt if it is given" },
-        { "Prompt", "--quiet", NULL, OPTION_FLAG, 2,
+        { "Prompt", "--quiet", NULL, OPTION_FLAG, 39,
           offsetof(struct program, quiet), 0, 0, 0,
-          "do not say how fast that answer came" },
+          "no notes, nor how fast that answer came" },
         { "Chat", "--chat", NULL, OPTION_FLAG, 32,
           offsetof(struct program, chat), 0, 0, 0,
           "lines are turns of one conversation" },
@@ -9466,9 +9583,95 @@ static const struct program_option program_option[] = {
         { "General", "--version", NULL, OPTION_FLAG, 39,
           offsetof(struct program, version), 0, 0, 0,
           "which model this is, and by which attnc" },
+        { "General", "-V", NULL, OPTION_FLAG, 39,
+          offsetof(struct program, version), 0, 0, 0,
+          "the same as --version" },
 };
 enum {
     PROGRAM_OPTIONS = sizeof program_option / sizeof *program_option
+};
+
+static const struct attn_synonym program_synonym[] = {
+    { "< FILE",
+          "-f --file --prompt-file --input --input-file --src "
+          "--source-file -i --in" },
+    { "FILE.weights without an option",
+          "-m --model --model-path --model-file --weights --checkpoint -w" },
+    { "--prompt",
+          "-p --text --query --in-prompt" },
+    { "--chat",
+          "-i --interactive --conversation --cnv --interactive-first "
+          "--instruct" },
+    { "--system",
+          "--system-prompt --sys --system-message" },
+    { "--stop",
+          "-r --reverse-prompt --stop-words --stop-strings "
+          "--stop-sequences --antiprompt" },
+    { "--max-output",
+          "--max-tokens --max-new-tokens --max-length "
+          "--max-decoding-length --max-target-length --max-gen-len "
+          "--max-len-b --n-predict --num-predict --predict --gen-len -l" },
+    { "-n",
+          "--max-tokens --max-new-tokens --n-predict --num-predict "
+          "--predict --n-gen --gen-len --output-len --decode-steps" },
+    { "--max-input",
+          "-c --ctx-size --context-size --n-ctx --max-seq-len "
+          "--max-source-length --max-input-length --max-source-positions "
+          "--truncate" },
+    { "--min-length",
+          "--min-decoding-length --min-tokens --min-new-tokens --min-len" },
+    { "--ids",
+          "--token-ids --input-ids --tokens" },
+    { "--prefix",
+          "--target-prefix --prefix-text --forced-bos-token" },
+    { "--save-state",
+          "--prompt-cache --save-session --slot-save-path" },
+    { "--beam",
+          "--beams --num-beams --n-beams --beam-size --beam-width "
+          "--beam-search -k" },
+    { "--nbest",
+          "--n-best --num-hypotheses --num-return-sequences --num-results "
+          "--best-of" },
+    { "--scores",
+          "--with-scores --with-score --return-scores --print-scores "
+          "--logprobs" },
+    { "--length-penalty",
+          "--len-penalty --lenpen --length-normalization" },
+    { "--repetition-penalty",
+          "--repeat-penalty --rep-penalty --rep-pen" },
+    { "--no-repeat-ngram",
+          "--no-repeat-ngram-size" },
+    { "--suppress",
+          "--logit-bias --bad-words --suppress-tokens --suppress-sequences "
+          "--disable-unk --ban-tokens" },
+    { "--end-token",
+          "--eos --eos-id --eos-token --eos-token-id" },
+    { "--temperature",
+          "--tmp --do-sample --sampling-temperature --softmax-temp" },
+    { "--top-k",
+          "-k --topk --sampling-topk" },
+    { "--top-p",
+          "--topp --sampling-topp --nucleus" },
+    { "--min-p",
+          "--minp" },
+    { "--seed",
+          "-s --random-seed --rng-seed --rand-seed --manual-seed "
+          "--sampling-seed" },
+    { "--threads",
+          "-t -j --jobs --num-threads --n-threads --nthreads --nproc "
+          "--num-cores --threads-batch --intra-threads --inter-threads "
+          "--cpu-threads --intra-op-num-threads --inter-op-num-threads" },
+    { "attnc computes on the CPU alone",
+          "--device --gpu --cuda --use-gpu --use-cuda --ngl --gpu-layers "
+          "--n-gpu-layers --main-gpu --tensor-split --device-map --fa "
+          "--flash-attn" },
+    { "--no-check",
+          "--no-verify --skip-check --no-checksum" },
+    { "--quiet",
+          "-q --silent --no-verbose --log-disable --no-progress "
+          "--no-display-prompt --no-perf" },
+    { "--help",
+          "-? --usage --man --h" },
 };
 
 /* program_words.c: the words of the command line, by the rows of
@@ -9479,10 +9682,34 @@ static void *option_at(struct program *p, const struct program_option *o)
     return (char *)p + o->at;
 }
 
+static int program_alone(const struct program *p)
+{
+    return p->file || p->m->weights_bytes == 0;
+}
+
+/* What was meant by a word that is no option of this program; NULL: unknown. */
+static const char *option_hint(const struct program *p, const char *word,
+                               int how)
+{
+    const char *names[PROGRAM_OPTIONS + 2];
+    struct attn_options o;
+
+    o.names = 0;
+    for (; o.names < PROGRAM_OPTIONS; o.names++)
+        names[o.names] = program_option[o.names].name;
+    names[o.names++] = "<";
+    if (!program_alone(p))
+        names[o.names++] = "FILE.weights";
+    o.name = names;
+    o.synonym = program_synonym;
+    o.synonyms = (int)(sizeof program_synonym / sizeof *program_synonym);
+    return attn_option_hint(word, &o, how);
+}
+
 /* The row of a word, and its value where it is in the word itself, else NULL;
- * NULL: there is no such option.                                            */
-static const struct program_option *option_of(const char *word,
-                                              const char **value)
+ * NULL: there is no such option. A word such as -ngl is not -n with a value. */
+static const struct program_option *
+option_of(const struct program *p, const char *word, const char **value)
 {
     const int is_long = strncmp(word, "--", 2) == 0;
 
@@ -9494,7 +9721,9 @@ static const struct program_option *option_of(const char *word,
             continue;
         if (word[n] == '\0')
             return o;
-        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2))
+        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2)
+            || (!is_long && word[n] == '=')
+            || (!is_long && option_hint(p, word, ATTN_HINT_NAMED)))
             continue;
         *value = word + n + is_long;
         return o;
@@ -9504,24 +9733,30 @@ static const struct program_option *option_of(const char *word,
 
 static void option_unknown(struct program *p, const char *word)
 {
-    const char *names[PROGRAM_OPTIONS], *near;
-    char name[64], quoted[ATTN_QUOTED];
+    const char *hint = option_hint(p, word, ATTN_HINT_NEAR);
+    const size_t n = strcspn(word, "=");
+    char quoted[ATTN_QUOTED];
 
-    for (int i = 0; i < PROGRAM_OPTIONS; i++)
-        names[i] = program_option[i].name;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    near = attn_nearest(name, names, PROGRAM_OPTIONS);
-    attn_quote(word, (int64_t)strcspn(word, "="), quoted);
-    for (int i = 0; i < PROGRAM_OPTIONS; i++)
-        if (strcmp(names[i], name) == 0) {
-            program_fail(p, 2, "%s takes no value", name);
-            return;
-        }
-    if (near)
-        program_fail(p, 2, "unknown option '%s': did you mean %s?", quoted,
-                     near);
-    else
+    attn_quote(word, (int64_t)n, quoted);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        if (strncmp(o->name, word, n) != 0 || o->name[n])
+            continue;
+        if (o->takes)
+            program_fail(p, 2, "%s takes its value without '=': %s %s", o->name,
+                         o->name, o->takes);
+        else
+            program_fail(p, 2, "%s takes no value", o->name);
+        return;
+    }
+    if (!hint)
         program_fail(p, 2, "unknown option '%s'; --help lists them", quoted);
+    else
+        program_fail(p, 2,
+                     *hint >= 'a' && *hint <= 'z'
+                         ? "unknown option '%s': %s"
+                         : "unknown option '%s': did you mean %s?",
+                     quoted, hint);
 }
 
 /* ------------------------------------------------------------- values --- */
@@ -9597,11 +9832,6 @@ static void option_defaults(struct program *p)
 
 /* --------------------------------------------------------------- help --- */
 
-static int program_alone(const struct program *p)
-{
-    return p->file || p->m->weights_bytes == 0;
-}
-
 static void program_usage(const struct program *p, FILE *to)
 {
     fprintf(to, "usage: %s [options]%s < lines\n", p->name,
@@ -9643,12 +9873,12 @@ static void program_version(struct program *p)
 /* ------------------------------------------------------------- reading --- */
 
 /* Is help wanted? It is given wherever the word stands, but as a value. */
-static int words_help(int n, char **word)
+static int words_help(const struct program *p, int n, char **word)
 {
     const char *value;
 
     for (int i = 0; i < n && strcmp(word[i], "--") != 0; i++) {
-        const struct program_option *o = option_of(word[i], &value);
+        const struct program_option *o = option_of(p, word[i], &value);
         if (strcmp(word[i], "-h") == 0 || strcmp(word[i], "--help") == 0)
             return 1;
         if (o && o->takes && !value)
@@ -9661,7 +9891,7 @@ static int words_help(int n, char **word)
 static int words_option(struct program *p, const char *word, const char *next)
 {
     const char *value;
-    const struct program_option *o = option_of(word, &value);
+    const struct program_option *o = option_of(p, word, &value);
 
     if (!o)
         option_unknown(p, word);
@@ -9708,7 +9938,7 @@ static int program_words(struct program *p, int n, char **word)
     int options = 1, i = 0;
 
     option_defaults(p);
-    if (words_help(n, word)) {
+    if (words_help(p, n, word)) {
         program_help(p);
         return 0;
     }
@@ -9846,7 +10076,7 @@ static void program_weights(struct program *p)
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target; /* it goes on with what it reads */
     p->packed = p->file + h.weights_at;
-    if (h.random > 0)
+    if (h.random > 0 && !p->quiet)
         fprintf(stderr, "%s: weights are random (seed %llu)\n", p->name,
                 (unsigned long long)(h.random - 1));
 }
@@ -10232,22 +10462,21 @@ static int64_t program_question(struct program *p, const char *line,
 static int64_t program_part(struct program *p, int64_t rows)
 {
     const struct attn_search_options *o = &search.o;
-    const int decoder = p->m->kind == ATTN_DECODER;
     const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
-    const int64_t most = decoder ? p->m->max_target : p->m->max_source;
+    const int64_t most = attn_search_source(p->m);
     const int64_t lead = attn_search_lead(p->m, o, cut);
     const int64_t answer = attn_max(search.o.prefix_n, 1);
 
     if (!attn_search_asks(p->m, o, rows))
         return rows;
     if (cut > most || lead > p->m->max_target)
-        return program_wrong(p,
-                             "the %s has %lld %s, the model takes %lld "
-                             "(max_len); --max-input=N cuts it",
-                             p->m->input_width > 0 ? "block" : "line",
-                             (long long)rows,
-                             p->m->input_width > 0 ? "rows" : "tokens",
-                             (long long)most);
+        return program_wrong(
+            p,
+            "the %s has %lld %s, the model takes %lld "
+            "(max_len%s); --max-input=N cuts it",
+            p->m->input_width > 0 ? "block" : "line", (long long)rows,
+            p->m->input_width > 0 ? "rows" : "tokens", (long long)most,
+            p->m->class_token ? ", which counts the class token" : "");
     if (attn_search_limit(p->m, o, cut, lead) < answer)
         return program_wrong(p,
                              "no room is left for an answer of %lld tokens to "

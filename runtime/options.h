@@ -53,8 +53,8 @@ OPTION(PROMPT, Prompt, Text, "--save-state", "FILE",
 OPTION(PROMPT, Prompt, Text, "--load-state", "FILE",
     Prompt, load_state, 0, 0, 0,
     "go on from there, behind --prompt if it is given")
-OPTION(PROMPT, Prompt, Flag, "--quiet", NULL,
-    Prompt, quiet, 0, 0, 0, "do not say how fast that answer came")
+OPTION(ALL, Prompt, Flag, "--quiet", NULL,
+    Prompt, quiet, 0, 0, 0, "no notes, nor how fast that answer came")
 
 OPTION(CHAT, Chat, Flag, "--chat", NULL,
     Chat, chat, 0, 0, 0, "lines are turns of one conversation")
@@ -111,6 +111,8 @@ PROGRAM_OPTION(ALL, General, Flag, "--help", NULL,
     Program, help, 0, 0, 0, "this text")
 PROGRAM_OPTION(ALL, General, Flag, "--version", NULL,
     Program, version, 0, 0, 0, "which model this is, and by which attnc")
+PROGRAM_OPTION(ALL, General, Flag, "-V", NULL,
+    Program, version, 0, 0, 0, "the same as --version")
 /* clang-format on */
 
 #undef LINES

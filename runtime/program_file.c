@@ -114,7 +114,7 @@ static void program_weights(struct program *p)
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target; /* it goes on with what it reads */
     p->packed = p->file + h.weights_at;
-    if (h.random > 0)
+    if (h.random > 0 && !p->quiet)
         fprintf(stderr, "%s: weights are random (seed %llu)\n", p->name,
                 (unsigned long long)(h.random - 1));
 }

@@ -6,10 +6,34 @@ static void *option_at(struct program *p, const struct program_option *o)
     return (char *)p + o->at;
 }
 
+static int program_alone(const struct program *p)
+{
+    return p->file || p->m->weights_bytes == 0;
+}
+
+/* What was meant by a word that is no option of this program; NULL: unknown. */
+static const char *option_hint(const struct program *p, const char *word,
+                               int how)
+{
+    const char *names[PROGRAM_OPTIONS + 2];
+    struct attn_options o;
+
+    o.names = 0;
+    for (; o.names < PROGRAM_OPTIONS; o.names++)
+        names[o.names] = program_option[o.names].name;
+    names[o.names++] = "<";
+    if (!program_alone(p))
+        names[o.names++] = "FILE.weights";
+    o.name = names;
+    o.synonym = program_synonym;
+    o.synonyms = (int)(sizeof program_synonym / sizeof *program_synonym);
+    return attn_option_hint(word, &o, how);
+}
+
 /* The row of a word, and its value where it is in the word itself, else NULL;
- * NULL: there is no such option.                                            */
-static const struct program_option *option_of(const char *word,
-                                              const char **value)
+ * NULL: there is no such option. A word such as -ngl is not -n with a value. */
+static const struct program_option *
+option_of(const struct program *p, const char *word, const char **value)
 {
     const int is_long = strncmp(word, "--", 2) == 0;
 
@@ -21,7 +45,9 @@ static const struct program_option *option_of(const char *word,
             continue;
         if (word[n] == '\0')
             return o;
-        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2))
+        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2)
+            || (!is_long && word[n] == '=')
+            || (!is_long && option_hint(p, word, ATTN_HINT_NAMED)))
             continue;
         *value = word + n + is_long;
         return o;
@@ -31,24 +57,30 @@ static const struct program_option *option_of(const char *word,
 
 static void option_unknown(struct program *p, const char *word)
 {
-    const char *names[PROGRAM_OPTIONS], *near;
-    char name[64], quoted[ATTN_QUOTED];
+    const char *hint = option_hint(p, word, ATTN_HINT_NEAR);
+    const size_t n = strcspn(word, "=");
+    char quoted[ATTN_QUOTED];
 
-    for (int i = 0; i < PROGRAM_OPTIONS; i++)
-        names[i] = program_option[i].name;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    near = attn_nearest(name, names, PROGRAM_OPTIONS);
-    attn_quote(word, (int64_t)strcspn(word, "="), quoted);
-    for (int i = 0; i < PROGRAM_OPTIONS; i++)
-        if (strcmp(names[i], name) == 0) {
-            program_fail(p, 2, "%s takes no value", name);
-            return;
-        }
-    if (near)
-        program_fail(p, 2, "unknown option '%s': did you mean %s?", quoted,
-                     near);
-    else
+    attn_quote(word, (int64_t)n, quoted);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        if (strncmp(o->name, word, n) != 0 || o->name[n])
+            continue;
+        if (o->takes)
+            program_fail(p, 2, "%s takes its value without '=': %s %s", o->name,
+                         o->name, o->takes);
+        else
+            program_fail(p, 2, "%s takes no value", o->name);
+        return;
+    }
+    if (!hint)
         program_fail(p, 2, "unknown option '%s'; --help lists them", quoted);
+    else
+        program_fail(p, 2,
+                     *hint >= 'a' && *hint <= 'z'
+                         ? "unknown option '%s': %s"
+                         : "unknown option '%s': did you mean %s?",
+                     quoted, hint);
 }
 
 /* ------------------------------------------------------------- values --- */
@@ -124,11 +156,6 @@ static void option_defaults(struct program *p)
 
 /* --------------------------------------------------------------- help --- */
 
-static int program_alone(const struct program *p)
-{
-    return p->file || p->m->weights_bytes == 0;
-}
-
 static void program_usage(const struct program *p, FILE *to)
 {
     fprintf(to, "usage: %s [options]%s < lines\n", p->name,
@@ -170,12 +197,12 @@ static void program_version(struct program *p)
 /* ------------------------------------------------------------- reading --- */
 
 /* Is help wanted? It is given wherever the word stands, but as a value. */
-static int words_help(int n, char **word)
+static int words_help(const struct program *p, int n, char **word)
 {
     const char *value;
 
     for (int i = 0; i < n && strcmp(word[i], "--") != 0; i++) {
-        const struct program_option *o = option_of(word[i], &value);
+        const struct program_option *o = option_of(p, word[i], &value);
         if (strcmp(word[i], "-h") == 0 || strcmp(word[i], "--help") == 0)
             return 1;
         if (o && o->takes && !value)
@@ -188,7 +215,7 @@ static int words_help(int n, char **word)
 static int words_option(struct program *p, const char *word, const char *next)
 {
     const char *value;
-    const struct program_option *o = option_of(word, &value);
+    const struct program_option *o = option_of(p, word, &value);
 
     if (!o)
         option_unknown(p, word);
@@ -235,7 +262,7 @@ static int program_words(struct program *p, int n, char **word)
     int options = 1, i = 0;
 
     option_defaults(p);
-    if (words_help(n, word)) {
+    if (words_help(p, n, word)) {
         program_help(p);
         return 0;
     }

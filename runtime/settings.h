@@ -35,9 +35,27 @@ ATTN_API const char *attn_use_text(int use);
  * printable ASCII as \xHH, 80 at most.                                      */
 enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
-/* The one of n names that begins with the word, that the word is short for, or
- * that is most like it, in this order; NULL: none is like it.               */
-ATTN_API const char *attn_nearest(const char *word, const char *const *names,
-                                  int n);
+/* Levenshtein's distance of two texts; 64 where one has more than 63 bytes. */
+ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
+
+/* ---------------------------------------------------- option_hints.c --- */
+struct attn_synonym { /* a row of synonyms.h */
+    const char *answer, *names;
+};
+struct attn_options {        /* what a command takes */
+    const char *const *name; /* "--seed", "SPEC", "--format=json" */
+    const struct attn_synonym *synonym;
+    int names, synonyms;
+};
+/* How far a hint may be from the word; each has those before it. */
+enum {
+    ATTN_HINT_NAMED, /* the name in another form, or another tool's name */
+    ATTN_HINT_BEGUN, /* the beginning of a name */
+    ATTN_HINT_NEAR   /* a name that is one or two letters away */
+};
+/* Returns what was meant by an option that the command lacks: a name of `o` or
+ * the answer of a synonym; NULL: nothing is like it.                        */
+ATTN_API const char *attn_option_hint(const char *word,
+                                      const struct attn_options *o, int how);
 
 #endif

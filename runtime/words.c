@@ -31,11 +31,13 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
     snprintf(at, (size_t)(end - at), "%s", n > most ? "..." : "");
 }
 
-/* Levenshtein's distance, one row of its table at a time. */
-static int words_distance(const char *a, size_t na, const char *b, size_t nb)
+/* One row of its table at a time. */
+ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     int row[64];
 
+    if (na > 63 || nb > 63)
+        return 64;
     for (size_t j = 0; j <= nb; j++)
         row[j] = (int)j;
     for (size_t i = 1; i <= na; i++) {
@@ -53,49 +55,4 @@ static int words_distance(const char *a, size_t na, const char *b, size_t nb)
         }
     }
     return row[nb];
-}
-
-/* Does `word` have the first and other letters of `name`, in their order, as
- * params has of parameters?                                                 */
-static bool words_abbreviates(const char *word, const char *name)
-{
-    size_t at = 0;
-
-    for (size_t i = 0; name[i] && (i == 0 || at > 0); i++)
-        at += word[at] == name[i];
-    return !word[at];
-}
-
-/* How far a name is from a word of so many letters: 0 where it begins so, 1
- * where the word is short for it, else Levenshtein's distance.              */
-static int words_rank(const char *word, size_t length, const char *name)
-{
-    const size_t other = strlen(name);
-
-    if (length > 2 && !strncmp(word, name, length))
-        return 0;
-    if (length > 3 && words_abbreviates(word, name))
-        return 1;
-    return length > 63 || other > 63
-             ? 64
-             : words_distance(word, length, name, other);
-}
-
-ATTN_API const char *attn_nearest(const char *word, const char *const *names,
-                                  int n)
-{
-    const size_t length = strlen(word);
-    const char *best = NULL;
-    int least = length < 3 ? 1 : (int)(length + 2) / 3;
-
-    for (int i = 0; i < n; i++) {
-        const int rank = words_rank(word, length, names[i]);
-        const size_t other = strlen(names[i]);
-        const bool shorter = !best || other < strlen(best);
-        if (rank < (int)other && (rank < least || (rank == least && shorter))) {
-            best = names[i];
-            least = rank;
-        }
-    }
-    return best;
 }

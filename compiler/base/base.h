@@ -150,8 +150,9 @@ void die_at(const char *file, int line, const char *fmt, ...)
  * cut at 80 bytes. The result lives in one of 8 static buffers.             */
 const char *quote(const char *s);
 const char *quote_n(const char *s, size_t n);
-/* The candidate nearest to `word` by edit distance, NULL if none is near. */
-const char *nearest(const char *word, const char *const *words, int n);
+/* nearest.c: the one of n names that begins with the word, that the word is
+ * short for, or that is most like it, in this order; NULL: none is like it. */
+const char *nearest(const char *word, const char *const *names, int n);
 
 /* ------------------------------------------------------------ report.c --- */
 /* `attnc: error: ...`; returns the fault's exit code. */

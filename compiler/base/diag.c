@@ -445,8 +445,3 @@ const char *quote(const char *s)
 {
     return quote_n(s, strlen(s));
 }
-
-const char *nearest(const char *word, const char *const *words, int n)
-{
-    return attn_nearest(word, words, n);
-}

@@ -35,6 +35,12 @@ static struct {
     double (*now)(void);
 } line = { .fd = -1, .now = seconds_now };
 
+void quiet(void)
+{
+    progress_off();
+    notes_off();
+}
+
 void progress_off(void)
 {
     terminal_clear();

@@ -36,6 +36,7 @@ void progress_at(double done);
 void progress_tick(void); /* nothing is new but the time */
 /* None from now on: --quiet. */
 void progress_off(void);
+void quiet(void); /* nor notes */
 
 /* For a line of its own: is there a terminal for it? The columns that it has;
  * 0: none is to be written now.                                              */

@@ -47,7 +47,7 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv);
 
 typedef struct { /* what all commands take */
     int color;   /* ColorWhen */
-    bool help;
+    bool help, version, quiet;
 } CommonOptions;
 /* What of these stands among the words, whatever else is wrong with them. */
 CommonOptions options_common(const Command *c, int argc, char **argv);

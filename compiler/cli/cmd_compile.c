@@ -498,7 +498,7 @@ static void report(const Compile *c)
 int cmd_compile(const CompileCommand *o)
 {
     if (o->quiet)
-        progress_off();
+        quiet();
     Compile c = { .o = o };
     Fault why;
     const bool alone = is_stream(o->output); /* nothing lies beside it */

@@ -377,7 +377,7 @@ static void check_use(const RunCommand *o, int use)
 int cmd_run(const RunCommand *o)
 {
     if (o->quiet)
-        progress_off();
+        quiet();
     if (o->json && (o->attention || o->input || o->output || o->taps.n))
         fail(ExitUsage, "--format=json is for lines and for --prompt: "
                         "--attention FILE.json has weights, --output FILE "

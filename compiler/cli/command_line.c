@@ -28,18 +28,6 @@ const Command *command_find(const char *name)
     fail(ExitUsage, "unknown command '%s'; attnc help lists them", quote(name));
 }
 
-/* --------------------------------------------------------------- hints --- */
-static const char *nearest_option(const char *word, int command)
-{
-    const char *names[256];
-    int n = 0;
-    for (int i = 0; i < n_options && n < 256; i++)
-        if ((option_table[i].commands & command)
-            && !is_operand(&option_table[i]))
-            names[n++] = option_table[i].name;
-    return nearest(word, names, n);
-}
-
 bool option_taken(int command, const char *name)
 {
     for (int i = 0; i < n_options; i++)
@@ -47,39 +35,6 @@ bool option_taken(int command, const char *name)
             && !strcmp(option_table[i].name, name))
             return true;
     return false;
-}
-
-/* Names of the commands that take an option. */
-static const char *takers(Arena *a, int bits)
-{
-    const char *list = "";
-    for (int i = 0; i < n_commands; i++)
-        if (commands[i].bit & bits)
-            list = arena_printf(a, "%s%s%s", list, *list ? ", " : "",
-                                commands[i].name);
-    return list;
-}
-
-static void unknown_option(Arena *a, const Command *c, const char *name)
-    __attribute__((noreturn));
-
-static void unknown_option(Arena *a, const Command *c, const char *name)
-{
-    int bits = 0; /* of the commands that take it */
-    for (int i = 0; i < n_options; i++)
-        if (strcmp(option_table[i].name, name) == 0)
-            bits |= option_table[i].commands;
-    if (bits & c->bit)
-        fail(ExitUsage, "%s takes no value", name);
-    if (bits)
-        fail(ExitUsage, "attnc %s takes no %s: it belongs to %s", c->name, name,
-             takers(a, bits));
-    const char *near = nearest_option(name, c->bit);
-    if (near)
-        fail(ExitUsage, "unknown option '%s': did you mean %s?", quote(name),
-             near);
-    fail(ExitUsage, "unknown option '%s'; attnc help %s lists them",
-         quote(name), c->name);
 }
 
 /* -------------------------------------------------------------- values --- */
@@ -219,8 +174,10 @@ static const Option *find(const char *word, int command, const char **value)
         if (!(row->commands & command) || strncmp(word, row->name, n) != 0)
             continue;
         bool joined = row->takes
-                   && (is_long ? word[n] == '='
-                               : row->name[1] != '-' && word[n]);
+                   && (is_long
+                           ? word[n] == '='
+                           : row->name[1] != '-' && word[n] && word[n] != '='
+                                 && !option_misread(word, command));
         *value = joined ? word + n + is_long : NULL;
         if (!word[n] || joined)
             return row;
@@ -296,8 +253,7 @@ static bool take_option(Reading *r, const char *word, const char *next)
     const char *value;
     const Option *row = find(word, r->command->bit, &value);
     if (!row)
-        unknown_option(r->arena, r->command,
-                       arena_strndup(r->arena, word, strcspn(word, "=")));
+        unknown_option(r->arena, r->command, word);
     const bool apart = option_needs(row) && !value;
     if (apart && !next)
         fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
@@ -318,7 +274,7 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
         if (option_needs(row) && !value && i + 1 < argc)
             value = argv[++i];
         char *at = (char *)&found + row->at;
-        if (row->part == PartCommon && row->kind == Alone)
+        if (row->part == PartCommon && !row->takes)
             *(bool *)at = true;
         const int word = value ? find_word(row, value, strlen(value)) : -1;
         if (row->part == PartCommon && word >= 0)

@@ -119,7 +119,8 @@ static const char *const color_words[] = {
 #define CODE(commands, to) commands, PartCode, offsetof(CodeOptions, to)
 #define SEARCH(commands, to) commands, PartSearch, offsetof(SearchOptions, to)
 #define BENCH(commands, to) commands, PartBench, offsetof(BenchOptions, to)
-#define COMMON(to) CmdAll, PartCommon, offsetof(CommonOptions, to)
+#define COMMON(to) SHARED(CmdAll, to)
+#define SHARED(commands, to) commands, PartCommon, offsetof(CommonOptions, to)
 #define OWN(command, to) \
     Cmd##command, PartCommand, offsetof(command##Command, to)
 
@@ -491,6 +492,10 @@ const Option option_table[] = {
 #define GROUP GroupGeneral
     WORD("--color", "WHEN", COMMON(color), color_words, ColorAuto,
          "auto (on a terminal, default), always, never"),
+    FLAG("--quiet", SHARED(CmdAll & ~(CmdImport | CmdCompile | CmdRun), quiet),
+         "no notes, and no progress"),
+    ALONE("--version", COMMON(version), "which attnc this is"),
+    ALONE("-V", COMMON(version), "the same as --version"),
     ALONE("--help", COMMON(help), "this text"),
     ALONE("-h", COMMON(help), "the same as --help"),
 };

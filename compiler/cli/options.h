@@ -302,6 +302,12 @@ Texts new_words(Arena *a); /* cmd_new.c: what attnc new takes */
 bool option_taken(int command, const char *name);
 bool option_needs(const Option *row); /* a value: `takes` one always */
 bool option_usual(const void *at, const Option *row); /* as if not given? */
+/* option_hints.c: ends with ExitUsage, and says what was meant perhaps. */
+void unknown_option(Arena *a, const Command *c, const char *word)
+    __attribute__((noreturn));
+/* Is "-ngl" a name of its own, of this or of another tool, and not -n with a
+ * value?                                                                    */
+bool option_misread(const char *word, int command);
 /* Refuses what is given and is not for this use, ATTN_FOR_LINES .. */
 void options_for(const void *options, const Command *c, int use);
 

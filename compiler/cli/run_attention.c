@@ -38,7 +38,6 @@ static int check_options(const RunCommand *o)
                       : o->stop.n               ? "--stop"
                       : o->search.set.nbest > 0 ? "--nbest"
                       : o->search.set.scores    ? "--scores"
-                      : o->quiet                ? "--quiet"
                                                 : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);

@@ -5,6 +5,7 @@
 #include "runtime/pool.h"
 #include "runtime/settings.h"
 
+#include <ctype.h>
 #include <string.h>
 
 typedef struct {
@@ -47,6 +48,11 @@ static const Row rows[] = {
 #include "runtime/options.h"
 };
 
+#define SYNONYM(answer, names) { answer, names },
+static const struct attn_synonym synonyms[] = {
+#include "runtime/synonyms.h"
+};
+
 static int use_of(const Plan *p)
 {
     if (has_decoder(p))
@@ -75,6 +81,46 @@ static void put_row(Gen *g, Emit *e, const Row *row, int use)
            "      \"$help\" },\n");
 }
 
+/* Does the program take what the answer begins with? Its weights are FILE, as
+ * stdin is of all programs.                                                 */
+static bool is_answer(const char *answer, int use)
+{
+    const size_t n = strcspn(answer, " ");
+
+    if (strchr("<F", answer[0]) || islower((unsigned char)answer[0]))
+        return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].use & use && !strncmp(rows[i].name, answer, n)
+            && !rows[i].name[n])
+            return true;
+    return false;
+}
+
+/* A row of names of other tools, in lines of 80 columns. */
+static void put_synonym(Emit *e, const struct attn_synonym *row)
+{
+    let(e, "answer", "%s", row->answer);
+    put(e, "{ \"$answer\",\n");
+    for (const char *at = row->names; *at;) {
+        size_t n = strlen(at);
+        while (n > 64)
+            for (n--; at[n - 1] != ' '; n--) {
+            }
+        let(e, "names", "%.*s", (int)n, at);
+        at += n;
+        put(e, *at ? "  \"$names\"\n" : "  \"$names\" },\n");
+    }
+}
+
+static void put_synonyms(Emit *e, int use)
+{
+    put(e, "static const struct attn_synonym program_synonym[] = {\n");
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (is_answer(synonyms[i].answer, use))
+            put_synonym(e, &synonyms[i]);
+    put(e, "};\n\n");
+}
+
 void emit_options(Gen *g, Emit *e)
 {
     const int use = use_of(g->p);
@@ -89,4 +135,5 @@ void emit_options(Gen *g, Emit *e)
            "    PROGRAM_OPTIONS = sizeof program_option / sizeof "
            "*program_option\n"
            "};\n\n");
+    put_synonyms(e, use);
 }

@@ -344,6 +344,7 @@ void emit_main(Gen *g, Emit *e)
     } files[] = {
         { "settings.h", NULL, NULL },
         { "words.c", NULL, NULL },
+        { "option_hints.c", NULL, NULL },
         { "search_settings.h", NULL, has_decoder },
         { "search_settings.c", NULL, has_decoder },
         { "chat.h", NULL, talks },

@@ -158,6 +158,8 @@ static void common(void **state)
         assert_int_equal(common_of(name, "-- --color=always").color, ColorAuto);
         assert_true(common_of(name, "--no-such x --help").help);
         assert_true(common_of(name, "-h").help);
+        assert_true(common_of(name, "--no-such -V").version);
+        assert_true(option_taken(commands[k].bit, "--quiet"));
         assert_false(common_of(name, "-- --help").help);
     }
     assert_int_equal(common_of("run", "--prompt --color=never").color,
@@ -165,6 +167,8 @@ static void common(void **state)
     assert_false(common_of("run", "--prompt --help").help);
     assert_true(common_of("run", "--prompt= --help").help);
     assert_true(common_of("run", "--color --help -h").help);
+    assert_true(common_of("plan", "x --quiet").quiet);
+    assert_false(common_of("plan", "x").quiet);
 }
 
 /* Help has all options of a command, each under a head, in lines of 80. */

@@ -5,7 +5,6 @@
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --stop 2
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --nbest 2
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --scores
-2 run tests/cli/small.yaml --ids --attention TMP/a.svg --quiet
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --temperature 1 --beam 2
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --prefix 11
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --suppress x

@@ -18,5 +18,4 @@
 2 run models/g2p-en/g2p-en.yaml -n 3
 2 run models/g2p-en/g2p-en.yaml --stop x
 2 run models/g2p-en/g2p-en.yaml --save-state x
-2 run models/g2p-en/g2p-en.yaml --quiet
 2 run models/g2p-en/g2p-en.yaml --top-k 2 --nbest 2
