@@ -105,6 +105,9 @@ typedef struct {                 /* how C is compiled */
 /* The compiler to use: `name`, or if NULL the first of clang-19, clang,
  * clang-18 .. clang-14 that is installed.                                   */
 const char *cc_find(Arena *a, const char *name, Fault *why);
+/* Returns the name of a C compiler in PATH for a person to type: cc, gcc or one
+ * of those clangs. NULL: there is none.                                     */
+const char *cc_to_type(Arena *a);
 /* First line of its --version. */
 const char *cc_version(Arena *a, const char *compiler, Fault *why);
 /* Compiles `text` to the file `output`, which appears whole or not at all. */

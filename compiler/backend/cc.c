@@ -13,11 +13,24 @@
 
 enum { MaxArgs = 32, TailLines = 20, DefaultSeconds = 600 };
 
+static const char *const clangs[] = { "clang-19", "clang",    "clang-18",
+                                      "clang-17", "clang-16", "clang-15",
+                                      "clang-14" };
+
+const char *cc_to_type(Arena *a)
+{
+    static const char *const usual[] = { "cc", "gcc" };
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (find_program(a, usual[i]))
+            return usual[i];
+    for (size_t i = 0; i < sizeof clangs / sizeof *clangs; i++)
+        if (find_program(a, clangs[i]))
+            return clangs[i];
+    return NULL;
+}
+
 const char *cc_find(Arena *a, const char *name, Fault *why)
 {
-    static const char *const clangs[] = { "clang-19", "clang",    "clang-18",
-                                          "clang-17", "clang-16", "clang-15",
-                                          "clang-14" };
     if (name) {
         const char *path = find_program(a, name);
         if (!path)

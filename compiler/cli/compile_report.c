@@ -89,21 +89,35 @@ static void say_files(const Written *w)
 
 /* ---------------------------------------------------------- the commands ---
  */
-/* The C compiler's words: one that makes code for the target. */
-static const char *compiler_words(const Written *w)
+/* Returns the C compiler that makes code for the target, one that is in PATH if
+ * any is, and sets `aim` to its --target or NULL. Quoted for a shell later.  */
+static const char *compiler_name(const Written *w, const char **aim)
 {
     Arena *a = w->e->arena;
     const Target *t = &w->e->target;
     const char *named = w->o->code.cc;
     Fault unused;
+    *aim = NULL;
     if (!target_foreign(t))
-        return shell_word(a, named ? named : "cc");
+        return named ? named : cc_to_type(a);
     CcOptions cc = { .compiler = named ? cc_find(a, named, &unused) : NULL };
     if (!cc.compiler || !cc_aim(a, &cc, t, &unused))
         return arena_printf(a, "%s-gcc", t->triple);
-    return cc.target ? arena_printf(a, "%s --target=%s", shell_word(a, named),
-                                    cc.target)
-                     : shell_word(a, named);
+    *aim = cc.target;
+    return named;
+}
+
+/* Returns a comment that says how to get a compiler that is not in PATH. */
+static const char *compiler_remedy(const Written *w, const char *name)
+{
+    Arena *a = w->e->arena;
+    const Target *t = &w->e->target;
+    if (name && find_program(a, name))
+        return "";
+    if (name && !target_foreign(t))
+        return arena_printf(a, "  # there is no %s here", plain_text(a, name));
+    return arena_printf(a, "  # needs a C compiler: apt-get install %s",
+                        name ? t->packages : "gcc");
 }
 
 /* Where compilers find weights that they take in: the working folder needs no
@@ -128,17 +142,21 @@ static const char *build_command(const Written *w)
                       : t->guard    ? "-march=native"
                                     : "";
     const char *c = w->path[EmitC];
-    const char *cc = arena_printf(a, "%s -O%s -std=c11%s%s%s",
-                                  compiler_words(w),
+    const char *aim, *name = compiler_name(w, &aim);
+    const char *cc = arena_printf(a, "%s%s%s -O%s -std=c11%s%s%s",
+                                  shell_word(a, name ? name : "cc"),
+                                  aim ? " --target=" : "", aim ? aim : "",
                                   code->level ? code->level : "2",
                                   *march ? " " : "", march, include_word(w));
     const char *text = arena_printf(a, "%s%s", ends_in(c, ".c") ? "" : "-x c ",
                                     shell_word(a, c));
     const char *to = shell_word(a, w->program);
     if (w->o->freestanding)
-        return arena_printf(a, "%s -c %s -o %s", cc, text,
-                            shell_word(a, arena_printf(a, "%s.o", w->program)));
-    return arena_printf(a, "%s -DATTNC_MAIN %s -lm -o %s", cc, text, to);
+        return arena_printf(a, "%s -c %s -o %s%s", cc, text,
+                            shell_word(a, arena_printf(a, "%s.o", w->program)),
+                            compiler_remedy(w, name));
+    return arena_printf(a, "%s -DATTNC_MAIN %s -lm -o %s%s", cc, text, to,
+                        compiler_remedy(w, name));
 }
 
 /* Does the vocabulary have all of this text? */

@@ -10,21 +10,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "support/aot.h"
 
-/* What it said on stderr, called in the test's folder by a shell. */
-static const char *said_by(const char *arguments)
+/* Returns what attnc printed to stderr, called in the test's folder by a shell
+ * after a line of its own.                                                  */
+static const char *said_after(const char *line, const char *arguments)
 {
     Spawned s;
     char *exe = realpath(attnc(), NULL);
     assert_non_null(exe);
-    const char *command = arena_printf(a, "cd '%s' && '%s' compile %s", dir,
-                                       exe, arguments);
+    const char *command = arena_printf(a, "cd '%s' && %s\n'%s' compile %s", dir,
+                                       line, exe, arguments);
     free(exe);
     if (RUN(&s, "", "/bin/sh", "-c", command) != 0)
         fail_msg("%s: %s", command, s.tail);
     assert_string_equal(s.out, "");
     return arena_strdup(a, s.tail);
+}
+
+static const char *said_by(const char *arguments)
+{
+    return said_after(":", arguments);
 }
 
 /* The rest of the line that begins so; NULL: there is none. */
@@ -91,6 +98,38 @@ static void test_commands_work(void **state)
         assert_int_equal(line_of(said, "run:   ") != NULL, tries[i].answers);
         if (tries[i].answers)
             assert_string_not_equal(pasted(said, "run:   "), "");
+    }
+}
+
+/* The command names a compiler that is in PATH, or says how to get one. */
+static void test_compiler_that_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *there, *more, *begin, *end;
+    } tries[] = {
+        { "cc gcc clang-19 clang", "", "cc -O2 ", "-o m" },
+        { "gcc clang-19", "", "gcc -O2 ", "-o m" },
+        { "clang clang-18", "", "clang -O2 ", "-o m" },
+        { "clang-14", "--freestanding", "clang-14 -O2 ", "-o m.o" },
+        { "own", "--cc=own", "own -O2 ", "-o m" },
+        { "", "--cc=own", "own -O2 ", "  # there is no own here" },
+        { "", "", "cc -O2 ", "  # needs a C compiler: apt-get install gcc" },
+    };
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        const char *said = said_after(
+            arena_printf(a,
+                         "rm -rf bin && mkdir bin && for c in %s; do "
+                         "echo > bin/$c && chmod +x bin/$c; done && "
+                         "PATH=$PWD/bin",
+                         tries[i].there),
+            arena_printf(a, "%s --seed=1 --no-records %s -o m.c",
+                         root("models/tiny.yaml"), tries[i].more));
+        const char *line = line_of(said, "build: ");
+        assert_non_null(line);
+        if (strncmp(line, tries[i].begin, strlen(tries[i].begin)) != 0
+            || !ends_in(line, tries[i].end))
+            fail_msg("%s: %s", tries[i].there, line);
     }
 }
 
@@ -188,6 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commands_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_compiler_that_is_there, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_random_weights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large, set_up, tear_down),
