@@ -10,11 +10,7 @@ if [ -z "$formatter" ]; then
     echo 'clang-format 19 is not here: apt-get install clang-format-19'
     exit 77
 fi
-files() { # that were not just deleted
-    git ls-files --cached --others --exclude-standard |
-        grep -E '^(compiler|runtime|tests|bench)/.*\.[ch]$' |
-        while read -r file; do [ ! -f "$file" ] || echo "$file"; done
-}
+files() { sh tests/files.sh | grep -E '^(compiler|runtime|tests|bench)/.*\.[ch]$'; }
 case $1 in
 have) ;;
 check)

@@ -4,7 +4,7 @@
 # is emitted stands in the source as it comes out, so its quotes and indentation
 # do not count: the 80 columns are the emitted line's. Python must be parsable.
 cd "$(dirname "$0")/.." || exit 1
-bad=$(git ls-files --cached --others --exclude-standard |
+bad=$(sh tests/files.sh |
       grep -E '^(compiler|runtime|tests|bench)/.*\.[ch]$' |
       xargs awk '
     FNR == 1 { if (n > 600) print file ": " n " lines, at most 600"
@@ -41,12 +41,12 @@ $(awk '/^model_type: *\[/ { on = 1 } on { print } /\]/ { on = 0 }' \
       for (i = 1; i <= n; i++)
           if (word[i] in name)
               print FILENAME ":" FNR ": names a family, " word[i] }
-  ' - $(git ls-files compiler runtime | grep '\.[ch]$'))"
+  ' - $(sh tests/files.sh | grep -E '^(compiler|runtime)/.*\.[ch]$'))"
 # what is tested by no rule of the Makefile
 bad="$bad
 $(ls tests/*.[ch] 2> /dev/null | sed 's/$/: lies in no folder of tests/')"
 command -v python3 > /dev/null && bad="$bad
-$(git ls-files --cached --others --exclude-standard | grep '\.py$' |
+$(sh tests/files.sh | grep '\.py$' |
   xargs python3 -c '
 import ast, sys
 for path in sys.argv[1:]:
