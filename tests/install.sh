@@ -1,83 +1,97 @@
 #!/bin/sh
-# install.sh [fuzz|format|arm]: installs what attnc needs, or what `make fuzz`,
-# `make format` or `make check-arm` need too, where apt-get is; else says what
-# that is. Quick and silent when nothing is missing.
+# install.sh [test|fuzz|format|arm]: installs what `make demo` needs, or what
+# `make test`, `make fuzz`, `make format` or `make check-arm` need too, by
+# apt-get. Quick and silent if nothing is missing; if it cannot install, prints
+# one line that says what to install.
+# install.sh have: prints that line if CC cannot build attnc; installs nothing.
 need=$1
-headers='yaml.h libtcc.h jansson.h xxhash.h utf8proc.h setjmp.h'
-packages='libyaml-dev libtcc-dev libjansson-dev libxxhash-dev libutf8proc-dev
-    libcmocka-dev'
+headers='stdio.h:libc6-dev yaml.h:libyaml-dev libtcc.h:libtcc-dev
+    jansson.h:libjansson-dev xxhash.h:libxxhash-dev utf8proc.h:libutf8proc-dev'
+programs=cc:gcc
+clang=clang
+case $need in
+have) programs= ;;
+# Only a tree with .git has a history to test.
+test) programs="$programs gcc g++"
+      [ ! -e .git ] || programs="$programs git"
+      headers="$headers cmocka.h:libcmocka-dev" ;;
+esac
+
+there() { command -v "$1" > /dev/null; }
 
 compiler() {
+    [ "$need" != have ] || { there ${CC%% *} && echo "$CC"; return; }
     for c in clang-19 clang clang-18 clang-17 clang-16 clang-15 clang-14; do
         command -v $c && return
     done
     return 1
 }
 
-complete() {
-    cc=$(compiler) || return 1
-    { for h in $headers; do echo "#include <$h>"; done
-      echo '#include <stdarg.h>'
-      echo '#include <stddef.h>'
-      echo '#include <stdint.h>'
-      echo '#include <cmocka.h>'
+includes() { # HEADER ...: whether the compiler finds them
+    { printf '#include <%s>\n' stdarg.h stddef.h stdint.h setjmp.h "$@"
       echo 'int main(void) { return 0; }'
-    } | "$cc" -x c - -o /dev/null -fsyntax-only > /dev/null 2>&1 || return 1
+    } | $cc -x c - -o /dev/null -fsyntax-only > /dev/null 2>&1
+}
+
+# Prints the packages that are missing.
+missing() {
+    for p in $programs; do
+        there "${p%:*}" || echo "${p#*:}"
+    done
+    cc=$(compiler) || echo "$clang"
+    [ -n "$cc" ] && includes $(for h in $headers; do echo "${h%:*}"; done) ||
+        for h in $headers; do
+            [ -n "$cc" ] && includes "${h%:*}" || echo "${h#*:}"
+        done
+    [ -n "$cc" ] || return
     case $need in
-    fuzz)   can_fuzz ;;
-    format) can_format ;;
-    arm)    can_arm ;;
+    fuzz)   can_fuzz || echo "libclang-rt-$version-dev llvm-$version" ;;
+    format) sh "$(dirname "$0")/format.sh" have > /dev/null ||
+                echo clang-format-19 ;;
+    arm)    can_arm || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+                qemu-user libcmocka-dev:arm64 libxxhash-dev:arm64 ;;
     esac
 }
 
-known() { apt-cache show "$1" > /dev/null 2>&1; }
-
 # libFuzzer, and the tools that say which lines were reached.
 can_fuzz() {
-    version=$("$cc" -dumpversion | cut -d. -f1)
-    packages="$packages libclang-rt-$version-dev llvm-$version"
-    command -v "llvm-cov-$version" > /dev/null &&
+    version=$($cc -dumpversion | cut -d. -f1)
+    there "llvm-cov-$version" &&
         echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
-        "$cc" -fsanitize=fuzzer,address -x c - -o /dev/null 2> /dev/null
-}
-
-can_format() {
-    packages="$packages clang-format-19"
-    sh "$(dirname "$0")/format.sh" have > /dev/null
+        $cc -fsanitize=fuzzer,address -x c - -o /dev/null 2> /dev/null
 }
 
 # Compilers, libraries and an emulator of arm64.
 can_arm() {
-    packages="$packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-        libcmocka-dev:arm64 libxxhash-dev:arm64"
     probe=$(mktemp) || return 1
     { echo '#include <xxhash.h>'
       echo 'int main(void) { return XXH3_64bits("", 0) == 0; }'
-    } | "$cc" --target=aarch64-linux-gnu -x c - -Wl,--no-as-needed -lcmocka \
+    } | $cc --target=aarch64-linux-gnu -x c - -Wl,--no-as-needed -lcmocka \
         -lxxhash -o "$probe" 2> /dev/null &&
-        command -v aarch64-linux-gnu-gcc > /dev/null &&
+        there aarch64-linux-gnu-gcc &&
         qemu-aarch64 "$probe" 2> /dev/null
     rc=$?
     rm -f "$probe"
     return $rc
 }
 
-complete && exit 0
-clang=clang
-if command -v apt-get > /dev/null; then
-    sudo=
-    [ "$(id -u)" -eq 0 ] || sudo=sudo
-    if [ -z "$sudo" ] || command -v sudo > /dev/null; then
-        [ "$need" != arm ] || $sudo dpkg --add-architecture arm64
-        $sudo apt-get update -q >&2
-        compiler > /dev/null && clang= ||
-            { known clang-19 && clang=clang-19; }
-        known clang-format-19 && packages="$packages clang-format-19"
+packages=$(missing)
+[ -n "$packages" ] || exit 0
+sudo=
+[ "$need" = have ] || [ "$(id -u)" -eq 0 ] || sudo=sudo
+if [ "$need" != have ] && there apt-get && { [ -z "$sudo" ] || there sudo; }
+then
+    [ "$need" != arm ] || $sudo dpkg --add-architecture arm64
+    $sudo apt-get update -q >&2
+    apt-cache show clang-19 > /dev/null 2>&1 && clang=clang-19
+    # clang's own tools are known by its version, so they come second.
+    for step in 1 2; do
         DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q \
-            --no-install-recommends make libc6-dev $clang $packages >&2
-        complete && exit 0
-    fi
+            --no-install-recommends $(missing) >&2
+        packages=$(missing)
+        [ -n "$packages" ] || exit 0
+    done
 fi
-echo "attnc needs: $clang $packages" >&2
-echo "On Debian or Ubuntu, as root: apt-get install $clang $packages" >&2
+echo "packages are missing: on Debian or Ubuntu, as root: apt-get update &&" \
+    apt-get install -y $packages
 exit 1

@@ -21,7 +21,11 @@
 # --rewrite writes the golden files: read the difference before a commit.
 # EMULATOR=qemu-aarch64: programs of $B are run by it.
 # JOBS=2: so many at once (else one more than there are cores, since some wait
-# at times); LIMIT=900: seconds for a program or a call.
+# at times).
+# A program or a call ends after 900 s, or after the limit that its source names
+# in a comment: `limit: 300 s`; later where others keep the machine busy.
+# SLOW=10 multiplies these limits, LIMIT=900 replaces them.
+# TIMES=1: prints the seconds of processor time of each test.
 set -f
 here=$(cd "$(dirname "$0")" && pwd)
 export B="${B:-build}" CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C
@@ -33,7 +37,7 @@ passed=0 failed=0 skipped=0
 # process group, which Ctrl-C does not reach; a command in the background would
 # ignore it, and read nothing.
 limited() {
-    timeout "${LIMIT:-900}" env --default-signal=INT,QUIT "$@" <&3 3<&- &
+    timeout "${LIMIT:-$limit}" env --default-signal=INT,QUIT "$@" <&3 3<&- &
     job=$!
     wait $job
 }
@@ -157,8 +161,26 @@ run_cli() {
     count $bad
 }
 
+# Prints where a test is written.
+source_of() { # PATH
+    case $1 in
+    "$B"/tests/fuzz/*) c=tests/${1#"$B"/tests/}; echo "${c%_test}.c" ;;
+    "$B"/*)            echo "tests/${1#"$B"/tests/}.c" ;;
+    *)                 echo "$1" ;;
+    esac
+}
+
+# Prints the seconds that a test may take: its limit, times the number of
+# programs that share a core beyond the tests' own.
+limit_of() { # PATH
+    read -r load _ 2> /dev/null < /proc/loadavg || load=0
+    busy=$((${load%.*} / ($(nproc) + 1)))
+    found=$(sed -n 's/^[ #\/*]* limit: \([0-9]*\) s\>.*/\1/p' "$(source_of "$1")")
+    echo $((${found:-900} * ${SLOW:-1} * (busy > 1 ? busy : 1)))
+}
+
 run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
-    path=$2 R=$R/$1 job=
+    path=$2 R=$R/$1 job= limit=$(limit_of "$2")
     y=${2%/*}/$(basename "$2" | cut -d. -f1).yaml
     pass=$(basename "$2" .txt | cut -d. -f2)
     trap '[ -z "$job" ] || kill "$job"; exit 130' INT TERM HUP
@@ -175,6 +197,11 @@ run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
     *.build.txt)   run_graph "$2" "$y" --stage=built ;;
     *.txt)         run_graph "$2" "$y" --after="$pass" ;;
     esac > "$R/said" 2>&1
+    times > "$R/times"
+    [ -z "$TIMES" ] || awk -v path="$path" '
+        NR == 2 { gsub(/s/, ""); split($0, t, /[m ]/)
+                  printf "%7.1f s  %s\n", 60 * (t[1] + t[3]) + t[2] + t[4], path
+                }' "$R/times" >> "$R/said"
     echo $passed $failed $skipped > "$R/new" && mv "$R/new" "$R/counts"
     echo "$1"
 }
@@ -197,17 +224,14 @@ wanted() {
 rewrites() {
     case $1 in
     */readme_test) ;;
-    *_test) grep -qs ATTNC_REWRITE "tests/${1#"$B"/tests/}.c" ;;
+    "$B"/*_test) grep -qs ATTNC_REWRITE "$(source_of "$1")" ;;
+    *_test) false ;;
     esac
 }
 
 # Whether a program's source is still there, or it is no program.
 current() {
-    c=tests/${1#"$B"/tests/}
-    case $1 in
-    "$B"/tests/fuzz/*) [ -e "${c%_test}.c" ] ;;
-    "$B"/*)            [ -e "$c.c" ] ;;
-    esac
+    [ -e "$(source_of "$1")" ]
 }
 
 # Those that have to be run, numbered in the order of their paths.

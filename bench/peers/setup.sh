@@ -10,7 +10,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 rm -f build/peers/ready
-python3 -m venv build/peers
+sh tests/venv.sh build/peers install "$(grep '^numpy==' bench/peers/requirements.txt)"
 pip="build/peers/bin/pip --disable-pip-version-check"
 export CMAKE_ARGS="${CMAKE_ARGS--DGGML_NATIVE=ON}"
 grep -v '^#' bench/peers/requirements.txt | while read -r package; do

@@ -9,9 +9,8 @@ rm -f build/families/ready
 for version in 5.23.0 4.57.6; do
     folder=build/families
     [ "$version" = 5.23.0 ] || folder=build/families4
-    python3 -m venv $folder
-    $folder/bin/pip -q --disable-pip-version-check install torch==2.15.0 \
-        numpy==2.4.6 safetensors==0.8.0 sentencepiece==0.2.3 \
-        protobuf==7.36.2 gguf==0.19.0 peft==0.21.2 "transformers==$version"
+    sh tests/venv.sh $folder install torch==2.15.0 numpy==2.4.6 \
+        safetensors==0.8.0 sentencepiece==0.2.3 protobuf==7.36.2 \
+        gguf==0.19.0 peft==0.21.2 "transformers==$version"
 done
 touch build/families/ready

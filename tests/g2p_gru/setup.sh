@@ -4,8 +4,6 @@
 set -eu
 cd "$(dirname "$0")/../.."
 rm -f build/g2p_gru/ready
-python3 -m venv build/g2p_gru
-pip="build/g2p_gru/bin/pip -q --disable-pip-version-check"
-$pip install numpy==2.4.6 safetensors==0.8.0
-$pip download g2p-en==2.1.0 --no-deps -d build/g2p_gru
+sh tests/venv.sh build/g2p_gru install numpy==2.4.6 safetensors==0.8.0
+sh tests/venv.sh build/g2p_gru download g2p-en==2.1.0 --no-deps -d build/g2p_gru
 touch build/g2p_gru/ready
