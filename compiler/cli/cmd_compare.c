@@ -1,7 +1,6 @@
 /* cmd_compare.c: attnc compare: kinds of layers over lengths, as the paper's
  * Table 1 has them, with what they take here: a sweep with a table of its own.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/options.h"
@@ -24,29 +23,12 @@ static bool any_of(const char *const *texts, int n, const char *key)
     return false;
 }
 
-/* The greatest number in "p=16..4096..x4" or "p=16,128". */
-static long long longest(const char *vary)
-{
-    long long most = 0;
-    for (const char *at = strchr(vary, '='); *at; at++)
-        if (strchr("=,.", at[0]) && at[1] >= '0' && at[1] <= '9') {
-            const long long n = strtoll(at + 1, NULL, 10);
-            most = n > most ? n : most;
-        }
-    return most;
-}
-
 /* What mixes rows alone, all of them at once: an encoder without a feed-forward
- * network; as long as is asked for.                                         */
+ * network.                                                                  */
 static void set_layer(Arena *a, SweepOptions *o)
 {
     VEC(const char *) sets = { 0 };
     vec_push(a, &sets, "kind=encoder");
-    for (int i = 0; i < o->nvary; i++)
-        if (any_of(&o->vary[i], 1, "p")
-            && !any_of(o->model.sets, o->model.nsets, "max_len"))
-            vec_push(a, &sets,
-                     arena_printf(a, "max_len=%lld", longest(o->vary[i])));
     if (!any_of(o->model.sets, o->model.nsets, "layers.ffn")
         && !any_of(o->vary, o->nvary, "layers.ffn"))
         vec_push(a, &sets, "layers.ffn=none");

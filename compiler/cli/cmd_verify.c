@@ -381,12 +381,30 @@ static int run_variant(const EngineOptions *o, const VerifyCommand *options,
     return code;
 }
 
+/* The oracle reads no more rows than the model takes. */
+static int check_rows(const Spec *s, const void *command)
+{
+    const VerifyCommand *o = command;
+    const int64_t source = s->side[SideEncoder].max_len;
+    const int64_t target = s->side[SideDecoder].max_len;
+    const int64_t most = source > target ? source : target;
+
+    if (most > 0 && o->rows > most)
+        fail(ExitUsage,
+             "verify: --rows %lld: the model takes %lld rows at "
+             "most",
+             (long long)o->rows, (long long)most);
+    return ExitDone;
+}
+
 /* `turn` of so many: each back end runs the model in four ways. */
 static int run_backend(const VerifyCommand *options, const char *backend,
                        int turn, int turns, Verdict *worst)
 {
     EngineOptions base = engine_options(CmdVerify, &options->model,
                                         &options->code);
+    base.fits = check_rows;
+    base.command = options;
     if (!options->code.backend) /* each has its turn */
         base.offers &= ~OfferBackend;
     for (int unfused = 0; unfused < 2; unfused++) {

@@ -229,7 +229,9 @@ static void put_note(const Sweep *s, const char *most, int lengths, FILE *out)
                             "of n over the longest %d lengths.",
                             text,
                             lengths < PowerPoints ? lengths : PowerPoints);
-    put_wrapped(out, 0, 0, text);
+    put_wrapped(out, 0, 0,
+                arena_printf(s->arena, "%s Workload: %s.", text,
+                             workload_text(s, s->arena)));
 }
 
 void compare_print(const Sweep *s, FILE *out)

@@ -196,7 +196,8 @@ static void put_head(Picture *d, const char *title)
                   "height=\"100%%\"/>\n");
     svg_put(&d->out, " class=\"b\" font-size=\"16\"", Edge, 28, title);
     svg_put(&d->out, " class=\"soft\"", Edge, 45,
-            *d->s->machine->cpu ? d->s->machine->cpu : "");
+            arena_printf(d->arena, "%s; both sides logarithmic; %s",
+                         workload_text(d->s, d->arena), d->s->machine->cpu));
 }
 
 char *draw_compare(const Sweep *s, size_t *size)

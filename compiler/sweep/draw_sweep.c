@@ -154,8 +154,12 @@ static void place_points(Picture *d)
 /* ---------------------------------------------------------------- texts --- */
 static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
 {
-    return *s->word ? arena_printf(d->arena, "%s, %s", m->name, s->word)
-                    : m->name;
+    const char *text = *s->word
+                         ? arena_printf(d->arena, "%s, %s", m->name, s->word)
+                         : m->name;
+    if (s->logarithmic)
+        return arena_printf(d->arena, "%s (logarithmic)", text);
+    return s->from > 0 ? arena_printf(d->arena, "%s (not from 0)", text) : text;
 }
 
 /* The names of all marks at its place, as many as there is room for. */
@@ -504,6 +508,12 @@ static const char *subtitle_of(const Picture *d)
     if (bars)
         text = arena_printf(d->arena, "%s; %s: 95 %% intervals", text,
                             d->view.lines ? "bands" : "bars");
+    if (s->options->predict && s->speeds.missed > 0)
+        text = arena_printf(d->arena, "%s; predicted, +- %.0f %%", text,
+                            100 * s->speeds.missed_most);
+    const char *work = workload_text(s, d->arena);
+    if (*work)
+        text = arena_printf(d->arena, "%s; %s", text, work);
     return *s->machine->cpu
              ? arena_printf(d->arena, "%s; %s", text, s->machine->cpu)
              : text;

@@ -24,6 +24,7 @@ static void take_plan(const Sweep *s, Row *r, const Engine *e,
 {
     r->hash = arena_printf(s->arena, "%016llx",
                            (unsigned long long)e->spec->hash);
+    r->size = workload_size(setup);
     r->parameters = (double)e->plan->parameters;
     r->weights = (double)e->plan->pack.bytes;
     r->memory = setup->bytes + r->weights;
@@ -44,8 +45,7 @@ static void take_plan(const Sweep *s, Row *r, const Engine *e,
 
 int facts_plan(const Sweep *s, const Variant *v, Row *r)
 {
-    const EngineOptions model = variant_model(s->arena, s->options, &s->axes,
-                                              v);
+    const EngineOptions model = workload_model(s, v);
     const BenchOptions work = variant_work(s->options, &s->axes, v);
     Engine e;
     Works works = { 0 };
@@ -105,8 +105,7 @@ static void take_times(const Sweep *s, Row *r, const Setup *setup,
 
 int facts_times(const Sweep *s, const Variant *v, Row *r)
 {
-    const EngineOptions model = variant_model(s->arena, s->options, &s->axes,
-                                              v);
+    const EngineOptions model = workload_model(s, v);
     BenchOptions work = variant_work(s->options, &s->axes, v);
     work.repetitions = s->runs;
     work.most = MostRuns;

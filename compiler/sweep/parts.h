@@ -73,6 +73,19 @@ typedef struct { /* a workload of a variant */
     const char *results; /* the checksum of what it leaves; NULL: not timed */
 } RowWork;
 
+enum {
+    SizeShortest, /* rows of a source or prompt, of one sentence */
+    SizeLongest,
+    SizeSteps, /* tokens of an answer; 0: none */
+    SizeBatch,
+    SizeBeam,
+    SizeThreads,
+    Sizes
+};
+typedef struct {
+    int64_t of[Sizes];
+} RowSize;
+
 typedef enum { RowNew, RowPlanned, RowTimed, RowRefused } RowState;
 
 typedef struct {
@@ -83,7 +96,8 @@ typedef struct {
     const char *note;    /* what the spec's reading warns of; or NULL */
     const char *hash;    /* of the spec, in hex; NULL: not known */
     const char
-        *host; /* whom its code is made for: machine, threads, compiler */
+        *host;    /* whom its code is made for: machine, threads, compiler */
+    RowSize size; /* of its workload */
     double parameters, flops;  /* of what row_main() is */
     double weights, memory;    /* bytes; memory: with the weights */
     Mixing mixing;             /* of its first layer, at the longest length */
@@ -152,6 +166,9 @@ typedef struct { /* how fast a host does each kind of work */
     const char *host;
     int times; /* of workloads that they come from; 0: they are a guess */
     double c[Loads];
+    /* By which part the times of one half of these are missed by what the other
+     * half tells: in the median, and by all but a tenth. 0: too few.        */
+    double missed, missed_most;
 } Speeds;
 
 typedef struct {
@@ -198,6 +215,16 @@ int *rows_sorted(const Sweep *s);
  * where the variant can't be made, or returns the exit code.                 */
 int facts_plan(const Sweep *s, const Variant *v, Row *r);
 int facts_times(const Sweep *s, const Variant *v, Row *r);
+
+/* ------------------------------------------------------------ workload.c ---
+ */
+/* The engine that a variant asks for. Its max_len is raised, with a warning, to
+ * what -p and -n need, unless --set or --vary says what it is.              */
+EngineOptions workload_model(const Sweep *s, const Variant *v);
+RowSize workload_size(const Setup *s);
+/* The options that ask for the workload of all rows: "-p 8..128 -n 32 -b 1
+ * --beam=1 -t 1". "": no row has one.                                       */
+const char *workload_text(const Sweep *s, Arena *a);
 
 /* ------------------------------------------------------------ estimate.c ---
  */

@@ -221,6 +221,22 @@ static void put_front(const Sweep *s, bool markdown, FILE *out)
                 s->front.at[1].name);
 }
 
+/* What is shown is of this workload. */
+static void put_workload(const Sweep *s, FILE *out)
+{
+    const char *text = workload_text(s, s->arena);
+    if (*text)
+        fprintf(out, "\nworkload: %s\n", text);
+    if (s->options->predict && s->speeds.missed > 0)
+        put_wrapped(out, 0, 4,
+                    arena_printf(s->arena,
+                                 "predicted times: of %d that were measured "
+                                 "here, half were missed by less than %.0f %%, "
+                                 "one in ten by more than %.0f %%",
+                                 s->speeds.times, 100 * s->speeds.missed,
+                                 100 * s->speeds.missed_most));
+}
+
 static void put_sweep(const Sweep *s, bool markdown, FILE *out)
 {
     const Table t = new_table(s, out, markdown);
@@ -230,6 +246,7 @@ static void put_sweep(const Sweep *s, bool markdown, FILE *out)
         if (s->rows.at[order[i]].state != RowNew)
             put_row(&t, &s->rows.at[order[i]]);
     put_front(s, markdown, out);
+    put_workload(s, out);
     put_notes(s, out);
 }
 

@@ -68,15 +68,23 @@ static json_t *mixing_json(const Mixing *m)
                      m->flops);
 }
 
+static json_t *size_json(const RowSize *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < Sizes; i++)
+        json_array_append_new(list, json_integer(s->of[i]));
+    return list;
+}
+
 json_t *row_json(const Row *r, int fields)
 {
     json_t *words = json_array();
-    json_t *o = json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o}",
-                          "hash", text(r->hash), "host", text(r->host),
-                          "parameters", r->parameters, "flops", r->flops,
-                          "weights", r->weights, "memory", r->memory, "note",
-                          text(r->note), "fields", words, "mixing",
-                          mixing_json(&r->mixing));
+    json_t *o = json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o}",
+                          "hash", text(r->hash), "host", text(r->host), "size",
+                          size_json(&r->size), "parameters", r->parameters,
+                          "flops", r->flops, "weights", r->weights, "memory",
+                          r->memory, "note", text(r->note), "fields", words,
+                          "mixing", mixing_json(&r->mixing));
     for (int i = 0; i < fields; i++)
         json_array_append_new(words, text(r->fields[i]));
     for (int i = 0; i < WorkKinds; i++)
@@ -186,6 +194,16 @@ static Mixing take_mixing(Reader *r)
     return mixing;
 }
 
+static RowSize take_size(Reader *r)
+{
+    const json_t *list = json_object_get(r->from, "size");
+    RowSize size;
+    r->bad |= json_array_size(list) != Sizes;
+    for (size_t i = 0; i < Sizes; i++)
+        size.of[i] = json_integer_value(json_array_get(list, i));
+    return size;
+}
+
 bool row_read(Arena *a, Row *row, const json_t *from, int fields)
 {
     Reader r = { a, from, false };
@@ -193,6 +211,7 @@ bool row_read(Arena *a, Row *row, const json_t *from, int fields)
     const char **word = arena_alloc(a, (size_t)fields * sizeof *word + 1);
     row->hash = take_text(&r, "hash");
     row->host = take_text(&r, "host");
+    row->size = take_size(&r);
     row->parameters = take_number(&r, "parameters");
     row->flops = take_number(&r, "flops");
     row->weights = take_number(&r, "weights");

@@ -34,7 +34,7 @@ static const double guess[Loads] = {
     [LoadLogits] = 1e-10,
 };
 static const double worth = 0.005;
-enum { MostTimes = 1024, Sweeps = 200, Rounds = 8 };
+enum { LeastTimes = 20, MostTimes = 1024, Sweeps = 200, Rounds = 8 };
 
 /* ------------------------------------------------------------------ fit --- */
 typedef struct { /* of what was timed, all divided by the time */
@@ -163,13 +163,42 @@ static void times_read(Arena *a, const char *host, TimedList *to)
     json_decref(note);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Fits each half of the list, and compares the other half with it. */
+static void find_missed(Arena *a, const TimedList *list, Speeds *to)
+{
+    const int n = list->n;
+    double *missed = arena_alloc(a, (size_t)n * sizeof *missed + 1);
+    if (n < LeastTimes)
+        return;
+    for (int half = 0; half < 2; half++) {
+        TimedList others = { 0 };
+        double c[Loads];
+        for (int i = 1 - half; i < n; i += 2)
+            vec_push(a, &others, list->at[i]);
+        fit(&others, c);
+        for (int i = half; i < n; i += 2)
+            missed[i] = fabs(
+                speeds_seconds(c, list->at[i].load) / list->at[i].seconds - 1);
+    }
+    qsort(missed, (size_t)n, sizeof *missed, by_size);
+    to->missed = missed[n / 2];
+    to->missed_most = missed[n * 9 / 10];
+}
+
 void speeds_read(Arena *a, const char *host, Speeds *to)
 {
     TimedList list = { 0 };
     times_read(a, host, &list);
-    to->host = host;
+    *to = (Speeds){ .host = host };
     to->times = list.n;
     fit(&list, to->c);
+    find_missed(a, &list, to);
 }
 
 /* But for digits that were not written. */

@@ -1,9 +1,9 @@
 /* sweep.h: what many variants of a spec cost, one beside the other.
  *
  *   specs, --vary -> axes (axis.c) -> variants (grid.c)
- *   -> each in a child process (child.c): planned and estimated (facts.c,
- *      estimate.c, speeds.c), then timed, in the order that tells most soonest
- *      (schedule.c); kept in a file (keep.c)
+ *   -> each in a child process (child.c), for its workload (workload.c):
+ * planned and estimated (facts.c, estimate.c, speeds.c), then timed, in the
+ * order that tells most soonest (schedule.c); kept in a file (keep.c)
  *   -> rows (row.c), their columns (columns.c), the front (front.c)
  *   -> text (print.c, csv.c, json.c; layers: compare.c), a picture
  *      (draw_sweep.c, draw_compare.c)

@@ -1,0 +1,1 @@
+2 verify models/tiny.yaml --rows=17
