@@ -155,7 +155,7 @@ static size_t read_head(const char *path, char head[64])
     return n;
 }
 
-/* May it be the name of a model of a hub, as `gpt2` or `owner/model`? */
+/* May it be the name of a model of a hub, as `model` or `owner/model`? */
 static bool is_hub_name(const char *path)
 {
     static const char signs[] = "abcdefghijklmnopqrstuvwxyz"
