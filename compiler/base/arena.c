@@ -158,7 +158,8 @@ static void *enlarged(Arena *a, char *at, size_t old, size_t bytes)
 char *arena_strndup(Arena *a, const char *s, size_t n)
 {
     char *copy = arena_alloc(a, n + 1);
-    memcpy(copy, s, n);
+    if (n) /* s may be NULL */
+        memcpy(copy, s, n);
     return copy;
 }
 

@@ -34,27 +34,29 @@ static Datum truth(bool x)
     return (Datum){ .kind = ValueBool, .truth = x };
 }
 
-static Datum divide(Scope *s, const Expr *e, const Datum *x, const Datum *y)
-{
-    if (value_number(y) == 0)
-        return expr_error(s, origin(y, e->in.at[1]), "a division by 0");
-    if (x->kind == ValueInt && y->kind == ValueInt && x->whole % y->whole == 0)
-        return whole(x->whole / y->whole);
-    return real(value_number(x) / value_number(y));
-}
-
-/* Two whole numbers, but for division. */
+/* Two whole numbers, whose quotient is one. */
 static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
 {
     int64_t z = 0;
     const bool too_large = *e->text == '+' ? __builtin_add_overflow(x, y, &z)
                          : *e->text == '-' ? __builtin_sub_overflow(x, y, &z)
-                         : *e->text == '*' ? __builtin_mul_overflow(x, y, &z)
-                                           : y == 0;
+                         : *e->text == '*'
+                             ? __builtin_mul_overflow(x, y, &z)
+                             : y == 0 || (y == -1 && x == INT64_MIN);
     if (too_large)
         return expr_error(s, e->pos, "%lld %s %lld is no number here",
                           (long long)x, e->text, (long long)y);
-    return whole(*e->text == '%' ? x % y : z);
+    return whole(*e->text == '%' ? x % y : *e->text == '/' ? x / y : z);
+}
+
+static Datum divide(Scope *s, const Expr *e, const Datum *x, const Datum *y)
+{
+    if (value_number(y) == 0)
+        return expr_error(s, origin(y, e->in.at[1]), "a division by 0");
+    if (x->kind == ValueInt && y->kind == ValueInt
+        && (y->whole == -1 || x->whole % y->whole == 0))
+        return compute_whole(s, e, x->whole, y->whole);
+    return real(value_number(x) / value_number(y));
 }
 
 static Datum joined(Scope *s, const Datum *x, const Datum *y)

@@ -39,14 +39,25 @@ static Datum square_root(Call *c)
     return real(sqrt(value_number(&c->v[0])));
 }
 
+/* An error where no int64_t has the value of x, an integer or what is cut to
+ * one.                                                                      */
+static Datum whole_of(Call *c, double x)
+{
+    if (x >= -0x1p63 && x < 0x1p63)
+        return whole((int64_t)x);
+    const Pos pos = c->v[0].pos.src ? c->v[0].pos : c->e->in.at[0]->pos;
+    return expr_error(c->s, pos, "%s() gives integers of 64 bits, found %g",
+                      c->e->text, value_number(&c->v[0]));
+}
+
 static Datum rounded(Call *c)
 {
-    return whole(llround(value_number(&c->v[0])));
+    return whole_of(c, round(value_number(&c->v[0])));
 }
 
 static Datum floored(Call *c)
 {
-    return whole((int64_t)floor(value_number(&c->v[0])));
+    return whole_of(c, floor(value_number(&c->v[0])));
 }
 
 static Datum natural_log(Call *c)
@@ -66,7 +77,7 @@ static Datum largest(Call *c)
 
 static Datum as_int(Call *c)
 {
-    return whole((int64_t)value_number(&c->v[0]));
+    return whole_of(c, value_number(&c->v[0]));
 }
 
 static Datum as_text(Call *c)

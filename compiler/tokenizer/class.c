@@ -301,16 +301,16 @@ static bool put_numbered(Folder *f)
     const char *form = row_text(f, "numbered");
     const json_t *count = folder_key(f, "extra_ids");
     const char *at = form ? strchr(form, '%') : NULL;
-    const json_int_t n = (json_int_t)json_number_value(count);
+    const double n = json_number_value(count);
     if (!at)
         return true;
     if (n < 0 || n > 100000)
-        return refuse(f->r, "extra_ids: 0 to 100000, not %lld", (long long)n);
-    for (json_int_t i = n - 1; i >= 0; i--)
+        return refuse(f->r, "extra_ids: 0 to 100000, not %g", n);
+    for (int i = (int)n - 1; i >= 0; i--)
         if (!put_special(f,
-                         text_of(arena_printf(f->r->arena, "%.*s%lld%s",
-                                              (int)(at - form), form,
-                                              (long long)i, at + 1)),
+                         text_of(arena_printf(f->r->arena, "%.*s%d%s",
+                                              (int)(at - form), form, i,
+                                              at + 1)),
                          ATTN_ADDED_LSTRIP | ATTN_ADDED_RSTRIP))
             return false;
     return true;

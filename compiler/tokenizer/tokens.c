@@ -45,7 +45,7 @@ static void index_one(Reader *r, int64_t id)
 static void index_tokens(Reader *r)
 {
     const int64_t n = r->t.tokens;
-    if (r->slots < 2 * n) {
+    if (r->slots <= 2 * n) { /* also for no token: the table is never empty */
         for (r->slots = 1024; r->slots < 3 * n;)
             r->slots *= 2;
         r->slot = arena_alloc(r->arena, (size_t)r->slots * sizeof *r->slot);
@@ -126,6 +126,8 @@ void tokens_move_extra(Reader *r, int64_t size)
 bool tokens_fit(Reader *r, int64_t size)
 {
     const int64_t n = r->t.tokens - r->t.extra;
+    if (n == 0)
+        return refuse(r, "has no tokens");
     if (size < 0 || size == n)
         return true;
     if (size < n)

@@ -222,6 +222,32 @@ static void other_folders(void **state)
     arena_free(a);
 }
 
+/* Numbers of config.json for which the arithmetic of rules has no integer. */
+static void too_large(void **state)
+{
+    Arena *a = arena_new();
+    int code;
+    (void)state;
+    const char *config = text_of(a, arena_printf(a, "%s/config.json", family));
+    config = changed(a, config, "\"head_dim\": 6,", "");
+    config = changed(a, config, "\"hidden_size\": 24",
+                     "\"hidden_size\": -9223372036854775808");
+    make_folder(changed(a, config, "\"num_attention_heads\": 4",
+                        "\"num_attention_heads\": -1"));
+    const char *said = imported(a, scratch, &code);
+    assert_int_equal(code, ExitInput);
+    assert_non_null(strstr(said, "-9223372036854775808 / -1 is no number "
+                                 "here"));
+    config = text_of(a, "tests/families/phi/config.json");
+    make_folder(changed(a, config, "\"partial_rotary_factor\": 0.5",
+                        "\"partial_rotary_factor\": 1e300"));
+    said = imported(a, scratch, &code);
+    assert_int_equal(code, ExitInput);
+    assert_non_null(strstr(said, "error: int() gives integers of 64 bits, "
+                                 "found 8e+300"));
+    arena_free(a);
+}
+
 /* An index whose shards are elsewhere. */
 static void shards(void **state)
 {
@@ -386,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(other_folders),
+        cmocka_unit_test(too_large),
         cmocka_unit_test(shards),
         cmocka_unit_test(both_forms),
         cmocka_unit_test(suppressed_tokens),
