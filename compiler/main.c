@@ -1,6 +1,5 @@
 /* main.c: attnc's command line. Each command is a row of cli/commands.h; the
  * pipeline that they share is engine/engine.c.                              */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,10 +60,6 @@ int main(int argc, char **argv)
     int code = run_command(a, argc, argv);
     arena_free(a);
     /* an answer that did not reach its reader is not an answer */
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        Fault why;
-        fault(&why, ExitIO, "cannot write to stdout: %s", strerror(errno));
-        return report_fault(&why);
-    }
-    return code;
+    Fault why;
+    return stream_flush(stdout, &why) ? code : report_fault(&why);
 }

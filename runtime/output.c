@@ -152,6 +152,21 @@ bool is_stream(const char *path)
     return path && (named_descriptor(path) >= 0 || is_pipe(path));
 }
 
+/* After a write that failed earlier errno is another call's: one more byte is
+ * written, to learn why.                                                    */
+bool stream_flush(FILE *to, Fault *why)
+{
+    const bool lost = ferror(to);
+    errno = EIO; /* where that byte can be written */
+    if (lost) {
+        clearerr(to);
+        fputc('\n', to);
+    }
+    if (fflush(to) == 0 && !lost)
+        return true;
+    return fault(why, ExitIO, "cannot write to stdout: %s", strerror(errno));
+}
+
 static bool cannot_write(Output *o, Fault *why)
 {
     int code = errno == EMFILE || errno == ENFILE ? ExitResource : ExitIO;
@@ -170,10 +185,10 @@ static bool open_stream(Output *o, const char *path, Fault *why)
 {
     const int fd = named_descriptor(path);
     snprintf(o->path, sizeof o->path, "%s", path);
-    if (fd < 0)
-        o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    else if (fd != STDOUT_FILENO || fflush(stdout) == 0)
-        o->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (fd == STDOUT_FILENO && !stream_flush(stdout, why))
+        return false;
+    o->fd = fd < 0 ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+                   : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return o->fd >= 0 || cannot_write(o, why);
 }
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core.h"
 #include "formats.h"
@@ -87,6 +88,9 @@ typedef struct {
 bool is_stdout(const char *path); /* "-", /dev/stdout; NULL: false */
 /* Is it stdout, another open descriptor, a pipe or a device? NULL: false. */
 bool is_stream(const char *path);
+/* Flushes stdout, or stderr in its place; false where not all that was printed
+ * has been written.                                                         */
+bool stream_flush(FILE *to, Fault *why);
 bool output_open(Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);

@@ -399,6 +399,7 @@ FILE *beside(const char *file)
 
 void flush_answers(FILE *to)
 {
-    if (fflush(to) != 0 || ferror(to))
-        fail(ExitIO, "cannot write to stdout: %s", strerror(errno));
+    Fault why;
+    if (!stream_flush(to, &why))
+        fail(why.code, "%s", why.text);
 }

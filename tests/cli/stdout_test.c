@@ -157,6 +157,13 @@ static void test_refused(void **state)
                          4);
         assert_non_null(strstr(s.tail, "error: cannot write to stdout: "));
     }
+    /* the first write fails long before the last */
+    assert_int_equal(sh(&s, "",
+                        "$A sweep $T.yaml --vary d_ff=16..1024+8 "
+                        "--columns=parameters > /dev/full"),
+                     4);
+    assert_non_null(strstr(s.tail, "error: cannot write to stdout: No space "
+                                   "left on device"));
     assert_int_equal(sh(&s, "", "$A compile $G --emit=obj -o -"), 2);
     assert_non_null(strstr(s.tail, "-o - is for C text alone"));
     assert_int_equal(sh(&s, "", "$A plan $G --records -"), 2);
