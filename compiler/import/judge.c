@@ -113,32 +113,34 @@ static const ConfigKey *find_noted(Import *m, const char *key)
     return config_find(m->config, key);
 }
 
-/* Keys that change an answer, and are ignored: with their values, as one note.
- */
-static void say_noted(Import *m)
+/* Notes the keys of a row whose values are not the neutral ones, with these. */
+static void note_keys(Import *m, const Yaml *row)
 {
-    const Yaml *noted = rules_list(m->rules, "noted");
-    const char *text = "", *file = "";
-    for (int i = 0; noted && i < noted->items.n; i++) {
-        const Yaml *row = noted->items.at[i], *keys = yaml_get(row, "keys");
-        if (!import_truth(m, yaml_get(row, "when")))
+    const Yaml *keys = yaml_get(row, "keys");
+    const char *text = "", *file = "", *says = rules_text(row, "says");
+    for (int n = 0; n < keys->keys.n; n++) {
+        const ConfigKey *k = find_noted(m, keys->keys.at[n]->text);
+        const Datum neutral = value_of_yaml(m->a, keys->items.at[n]);
+        if (!k || k->value.kind == ValueNone || value_same(&k->value, &neutral))
             continue;
-        for (int n = 0; n < keys->keys.n; n++) {
-            const ConfigKey *k = find_noted(m, keys->keys.at[n]->text);
-            const Datum neutral = value_of_yaml(m->a, keys->items.at[n]);
-            if (!k || k->value.kind == ValueNone
-                || value_same(&k->value, &neutral))
-                continue;
-            text = arena_printf(m->a, "%s%s%s %s", text, *text ? ", " : "",
-                                k->path, quote(value_text(m->a, &k->value)));
-            file = *file || !k->pos.src ? file : k->pos.src->name;
-        }
+        text = arena_printf(m->a, "%s%s%s %s", text, *text ? ", " : "", k->path,
+                            quote(value_text(m->a, &k->value)));
+        file = *file || !k->pos.src ? file : k->pos.src->name;
     }
     if (*text)
-        note_once(
-            "%s: %s: an answer is searched for without that here, and may "
-            "differ from that of transformers",
-            quote(file), text);
+        note_once("%s: %s: %s", quote(file), text,
+                  says ? says
+                       : "an answer is searched for without that here, and may "
+                         "differ from that of transformers");
+}
+
+/* Reports keys that are ignored and whose values say something. */
+static void note_all(Import *m)
+{
+    const Yaml *noted = rules_list(m->rules, "noted");
+    for (int i = 0; noted && i < noted->items.n; i++)
+        if (import_truth(m, yaml_get(noted->items.at[i], "when")))
+            note_keys(m, noted->items.at[i]);
 }
 
 bool judge_keys(Import *m)
@@ -156,6 +158,6 @@ bool judge_keys(Import *m)
         unknown += unknown_in(m, f->file, m->family);
     }
     if (unknown == 0)
-        say_noted(m);
+        note_all(m);
     return unknown == 0 && m->scope.failures == 0;
 }

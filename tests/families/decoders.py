@@ -32,10 +32,6 @@ DEEPSEEK = dict(
     num_experts_per_tok=3, n_group=4, topk_group=2, moe_intermediate_size=7)
 
 
-def less(words, *keys):
-    return {k: v for k, v in words.items() if k not in keys}
-
-
 def theta(base=10000.0, kind="default", **more):
     return {"rope_theta": base, "rope_type": kind, **more}
 
@@ -249,7 +245,8 @@ FAMILIES = [
            dict(rope_theta=1000000.0, rope_scaling=dict(rope_type="linear",
                                                         factor=4.0))),
     gemma3("gemma3-old", dict(num_hidden_layers=4, sliding_window_pattern=3,
-                              final_logit_softcapping=1.5),
+                              final_logit_softcapping=1.5,
+                              attn_logit_softcapping=0.5),
            theta(500000.0), dict(rope_theta=500000.0), drop=("layer_types",)),
     causal("smollm3", "SmolLM3", rms_eps_small(
         num_hidden_layers=6, no_rope_layer_interval=3, mlp_bias=True),
@@ -272,6 +269,12 @@ FAMILIES = [
         truncate=False, original_max_position_embeddings=8), dict(
             num_local_experts=4, num_experts_per_tok=2, head_dim=8,
             num_hidden_layers=3, sliding_window=5), alter=loud),
+    # What a folder has that says nothing of `truncate`.
+    moe("gpt-oss-truncated", "GptOss", theta(
+        150000.0, "yarn", factor=2.0, beta_fast=8.0, beta_slow=0.5,
+        original_max_position_embeddings=8), dict(
+            num_local_experts=2, num_experts_per_tok=1, head_dim=8,
+            num_hidden_layers=1)),
     # Version 4 leaves mscale_all_dim out of the scale of the scores.
     deepseek("deepseek-v2", "DeepseekV2", FAR, dict(
         topk_method="group_limited_greedy", routed_scaling_factor=1.5),

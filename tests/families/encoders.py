@@ -315,6 +315,14 @@ FAMILIES = [
     mpnet("mpnet", "Model", hidden),
     mpnet("mpnet-mlm", "ForMaskedLM", logits),
     mpnet("mpnet-classify", "ForSequenceClassification", logits),
+    # With a bias of the output's own, which transformers 4 ties all the same.
+    *(family(f"{name}-untied", f"{stem}ForMaskedLM", f"{stem}Config",
+             dict(words, num_hidden_layers=1, tie_word_embeddings=False),
+             logits, only5=True)
+      for name, stem, words in (("bert-mlm", "Bert", BERT),
+                                ("roberta-mlm", "Roberta", ROBERTA),
+                                ("albert-mlm", "Albert", ALBERT),
+                                ("mpnet-mlm", "MPNet", MPNET))),
     modern("modernbert", "Model", hidden),
     modern("modernbert-mlm", "ForMaskedLM", logits, mlp_bias=True,
            attention_bias=True, norm_bias=True, drop=("layer_types",),

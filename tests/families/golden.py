@@ -7,7 +7,8 @@ model as transformers saves it, and what transformers computes of it.
 config.json            as transformers 5 writes it
 config4.json           the same as transformers 4 does
 model.safetensors      the weights, or an index and its shards
-expected.json          inputs and results; greedy tokens
+expected.json          inputs and results; greedy tokens; of a decoder `bare`,
+                       its rows without its head
 
 It runs twice: `record` with transformers 5, which writes all but config4.json,
 and `config4` with the last transformers 4, which makes the config from the
@@ -227,7 +228,18 @@ def decoder(family, model):
         cases.append(case)
     prompt, ids = first_greedy(family, model, n, answer)
     return {"kind": "decoder", "cases": cases,
-            "greedy": {"prompt": prompt, "ids": ids}}
+            "greedy": {"prompt": prompt, "ids": ids},
+            "bare": bare(model, cases[1])}
+
+
+def bare(model, case):
+    """The rows of the model without its head, for the ids of a case."""
+    part = model.base_model if model.base_model is not model else model.model
+    with torch.no_grad():
+        out = part(input_ids=torch.tensor([case["ids"]]), use_cache=False)
+    case = {key: x for key, x in case.items() if key != "logits"}
+    case["rows"] = numbers(out.last_hidden_state[0].float())
+    return {"architecture": type(part).__name__, "cases": [case]}
 
 
 def size_of(folder):

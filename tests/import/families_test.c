@@ -2,7 +2,7 @@
  * imported without a hand's help, from config.json as transformers 5 writes it
  * and as 4 does, then run by the JIT and as C that a compiler compiled. Logits
  * or rows are those that transformers computed, within 1e-5 of their scale,
- * and so are greedy tokens.
+ * and so are greedy tokens; of a decoder without its head, rows by the JIT.
  *
  * families_test gpt2: only the folders that begin so.                       */
 #define _GNU_SOURCE
@@ -48,11 +48,26 @@ static void link_files(const char *family, const char *to)
     free(from);
 }
 
-/* The spec, as it is imported with this form of the config. */
-static const char *imported(const char *family, const char *config,
-                            const char *folder, const char *spec)
+/* The spec of a folder, which stands beside it. */
+static const char *imported(const char *family, const char *folder)
 {
     Imported i;
+    const ImportOptions o = { .folder = folder,
+                              .spec = arena_printf(a, "%s.yaml", folder),
+                              .name = family,
+                              .joined = arena_printf(a, "%s.safetensors",
+                                                     folder) };
+    if (import_folder(&i, &o))
+        fail_msg("%s is not imported", folder);
+    const char *text = arena_strndup(a, i.text, i.n);
+    import_close(&i);
+    return text;
+}
+
+/* The same with this form of the config. */
+static const char *imported_as(const char *family, const char *config,
+                               const char *folder)
+{
     const char *name = arena_printf(a, "%s/config.json", folder);
     char *form = realpath(arena_printf(a, "%s/%s/%s", families, family, config),
                           NULL);
@@ -60,32 +75,48 @@ static const char *imported(const char *family, const char *config,
     unlink(name);
     assert_int_equal(symlink(form, name), 0);
     free(form);
-    const ImportOptions o = { .folder = folder,
-                              .spec = spec,
-                              .name = family,
-                              .joined = arena_printf(a, "%s.safetensors",
-                                                     folder) };
-    if (import_folder(&i, &o))
-        fail_msg("%s is not imported", config);
-    const char *text = arena_strndup(a, i.text, i.n);
-    import_close(&i);
-    return text;
+    return imported(family, folder);
+}
+
+/* The path of a spec that is written. */
+static const char *written(const char *folder, const char *text)
+{
+    const char *spec = arena_printf(a, "%s.yaml", folder);
+    FILE *f = fopen(spec, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    return spec;
 }
 
 /* The path of the spec, which both forms of the config give. */
 static const char *import_both(const char *family)
 {
     const char *folder = in_dir(family);
-    const char *spec = arena_printf(a, "%s.yaml", folder);
     link_files(family, folder);
-    const char *four = imported(family, "config4.json", folder, spec);
-    const char *five = imported(family, "config.json", folder, spec);
+    const char *four = imported_as(family, "config4.json", folder);
+    const char *five = imported_as(family, "config.json", folder);
     assert_string_equal(four, five);
-    FILE *f = fopen(spec, "w");
-    assert_non_null(f);
-    assert_true(fputs(five, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-    return spec;
+    return written(folder, five);
+}
+
+/* The spec of the same decoder without its head, by the class that `bare` of
+ * expected.json names.                                                      */
+static const char *import_bare(const char *family, const json_t *bare)
+{
+    const char *folder = in_dir(arena_printf(a, "%s-bare", family));
+    json_t *config = json_file(
+        arena_printf(a, "%s/%s/config.json", families, family));
+    link_files(family, folder);
+    json_object_set_new(config, "architectures",
+                        json_pack("[O]",
+                                  json_object_get(bare, "architecture")));
+    assert_int_equal(json_dump_file(config,
+                                    arena_printf(a, "%s/config.json", folder),
+                                    0),
+                     0);
+    json_decref(config);
+    return written(folder, imported(family, folder));
 }
 
 /* -------------------------------------------------------------- results */
@@ -299,8 +330,15 @@ static void test_gguf(void **state)
 static void test_family(void **state)
 {
     const char *family = *state;
-    compare(import_both(family),
-            arena_printf(a, "%s/%s/expected.json", families, family));
+    const char *expected = arena_printf(a, "%s/%s/expected.json", families,
+                                        family);
+    compare(import_both(family), expected);
+    json_t *root = json_file(expected);
+    const json_t *bare = json_object_get(root, "bare");
+    if (bare)
+        compare_cases(import_bare(family, bare), &ways[0],
+                      json_object_get(bare, "cases"));
+    json_decref(root);
 }
 
 static int is_family(const struct dirent *e)

@@ -37,17 +37,22 @@ static char *changed(Arena *a, const char *text, const char *from,
                         at + strlen(from));
 }
 
-/* The scratch folder has this config.json, and the llama's weights as a link,
- * as a Hugging Face cache has them.                                         */
-static void make_folder(const char *config)
+/* The scratch folder has this config.json, and a family's weights as a link, as
+ * a Hugging Face cache has them.                                            */
+static void make_folder_of(const char *name, const char *config)
 {
     char weights[4096];
     assert_non_null(getcwd(weights, sizeof weights));
-    snprintf(weights + strlen(weights), 200, "/%s/model.safetensors", family);
+    snprintf(weights + strlen(weights), 200, "/%s/model.safetensors", name);
     scratch_empty();
     assert_int_equal(symlink(weights, scratch_path("model.safetensors")), 0);
     if (config)
         scratch_file("config.json", config, strlen(config));
+}
+
+static void make_folder(const char *config)
+{
+    make_folder_of(family, config);
 }
 
 /* What it says, without the scratch folder's own name; its code in *code. */
@@ -248,6 +253,43 @@ static void too_large(void **state)
     arena_free(a);
 }
 
+/* A model of two sides without its head has logits where they are tied. */
+static void untied(void **state)
+{
+    static const char *const names[] = { "tests/families/t5",
+                                         "tests/families/bart",
+                                         "tests/families/m2m100" };
+    Arena *a = arena_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int code;
+        const char *path = arena_printf(a, "%s/config.json", names[i]);
+        make_folder_of(names[i], changed(a, text_of(a, path),
+                                         "\"tie_word_embeddings\": true",
+                                         "\"tie_word_embeddings\": false"));
+        const char *said = imported(a, scratch, &code);
+        assert_int_equal(code, ExitInput);
+        if (!strstr(said, "needs what is not there yet: logits, which are not "
+                          "tied, and whose table the checkpoint does not have"))
+            fail_msg("%s says %s", names[i], said);
+    }
+    arena_free(a);
+}
+
+/* A key that the class of transformers reads and does not use. */
+static void noted_key(void **state)
+{
+    Arena *a = arena_new();
+    int code;
+    (void)state;
+    const char *said = imported(a, "tests/families/gemma3-old", &code);
+    assert_int_equal(code, ExitDone);
+    assert_non_null(strstr(said, "config.json: attn_logit_softcapping 0.5: "
+                                 "scores are not capped, and transformers does "
+                                 "not cap them either"));
+    arena_free(a);
+}
+
 /* An index whose shards are elsewhere. */
 static void shards(void **state)
 {
@@ -413,6 +455,8 @@ int main(void)
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(other_folders),
         cmocka_unit_test(too_large),
+        cmocka_unit_test(untied),
+        cmocka_unit_test(noted_key),
         cmocka_unit_test(shards),
         cmocka_unit_test(both_forms),
         cmocka_unit_test(suppressed_tokens),
