@@ -171,6 +171,7 @@ $(F)/%: $(F)/%.o $(F)/held.o $(F)/support.o $(B)/libattnc.a
 	$(Q)$(LINK_FUZZ) -fsanitize=fuzzer -o $@ $(filter %.o,$^) \
 	    $(filter %.a,$^) $(LDLIBS)
 $(F)/command $(F)/command_test: $(F)/main.o
+$(F)/vocab $(F)/vocab_test: $(F)/tokenizers.o $(F)/tokenizer_json.o $(F)/maker.o
 $(F)/main.o: compiler/main.c
 	$(call say,CC $<)
 	@mkdir -p $(@D)
@@ -186,7 +187,7 @@ test-fast: $(B)/attnc $(foreach f,$(FAST),$(filter $(B)/tests/$(f)/%,$(TESTS))) 
 test-full: $(B)/attnc $(TESTS) ## all tests, all of their cases: takes hours
 	@B=$(B) ATTNC_FULL=1 LIMIT=20000 sh tests/run.sh
 SANITIZED := B=build/asan OPT=-O1 CFLAGS='-g -fno-sanitize-recover=all \
-    -fsanitize=address,undefined,fuzzer-no-link \
+    -fsanitize=address,undefined,float-cast-overflow,fuzzer-no-link \
     -fno-sanitize-coverage=trace-cmp'
 COVERED := B=build/covered OPT=-O1 \
     CFLAGS='-g -fprofile-instr-generate -fcoverage-mapping'

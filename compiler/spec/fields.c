@@ -256,7 +256,7 @@ const int n_fields = sizeof fields / sizeof *fields;
 int field_find(const char *key)
 {
     for (int i = 0; i < n_fields; i++)
-        if (!strcmp(fields[i].key, key))
+        if (*fields[i].key == *key && !strcmp(fields[i].key, key))
             return i;
     return -1;
 }

@@ -223,25 +223,25 @@ static uint16_t cluster_class(Table *t, uint32_t c)
     return (uint16_t)utf8proc_get_property((int32_t)c)->boundclass;
 }
 
-/* How much longer a text becomes by the map of characters: its trie has no more
- * nodes than units.                                                         */
-static void map_grows(Table *t, const Text *map)
+/* Returns how many times as long a text becomes by the map of characters, whose
+ * trie has no more nodes than units; out->full: there was no memory.        */
+static uint32_t map_times(Bytes *out, const Text *map)
 {
     struct {
         uint32_t node;
         uint32_t depth;
     } *stack;
     struct attn_trie trie;
-    uint32_t bytes = 0;
+    uint32_t bytes = 0, most = 1;
     size_t n = 0;
     if (map->n < 8 || (memcpy(&bytes, map->at, 4), bytes < 4)
         || bytes > map->n - 4)
-        return;
+        return most;
     uint32_t *unit = malloc(bytes);
     const int64_t units = bytes / 4;
     int64_t left = units;
     stack = malloc((size_t)units * sizeof *stack + 1);
-    t->record.full |= !unit || !stack;
+    out->full |= !unit || !stack;
     if (unit && stack) {
         memcpy(unit, map->at + 4, (size_t)units * 4);
         trie = (struct attn_trie){ unit, units };
@@ -261,8 +261,8 @@ static void map_grows(Table *t, const Text *map)
                 const size_t length = end ? (size_t)(end - map->at) - at
                                           : map->n - at;
                 const uint32_t times = (uint32_t)((length + depth - 1) / depth);
-                if (times > t->times)
-                    t->times = times;
+                if (times > most)
+                    most = times;
             }
             if (left-- > 0) {
                 stack[n].node = next;
@@ -272,6 +272,7 @@ static void map_grows(Table *t, const Text *map)
     }
     free(unit);
     free(stack);
+    return most;
 }
 
 /* ---------------------------------------------------------------- tables ---
@@ -316,7 +317,7 @@ static void fill_pages(Table *t, uint16_t (*value)(Table *t, uint32_t c))
     }
 }
 
-static void make_table(Table *t, const Tokenizer *from, int row)
+static void make_table(Table *t, int row)
 {
     const uint32_t zero = 0;
     t->op = rows[row].table;
@@ -330,11 +331,34 @@ static void make_table(Table *t, const Tokenizer *from, int row)
         if (t->second)
             add_pairs(t);
     }
-    if (t->op == ATTN_STEP_CHARMAP)
-        map_grows(t, &from->charmap);
     if (!t->record.full)
         fill_pages(t, rows[row].value);
     free(t->second);
+    t->second = NULL;
+}
+
+static void free_table(Table *t)
+{
+    free(t->page.at);
+    free(t->record.at);
+    free(t->pair.at);
+    free(t);
+}
+
+/* Returns the table of a row, which is made once a process, because it depends
+ * on Unicode alone; NULL: there was no memory.                              */
+static const Table *table_of(int row)
+{
+    static Table *made[Rows];
+    Table *t = made[row] ? made[row] : calloc(1, sizeof *t);
+    if (!t || made[row])
+        return t;
+    make_table(t, row);
+    if (t->page.full || t->record.full || t->pair.full) {
+        free_table(t);
+        return NULL;
+    }
+    return made[row] = t;
 }
 
 static uint32_t add_aligned(Bytes *out, const void *at, size_t n)
@@ -346,25 +370,23 @@ static uint32_t add_aligned(Bytes *out, const void *at, size_t n)
     return place;
 }
 
-static void add_table(Bytes *out, Table *t, size_t directory)
+static void add_table(Bytes *out, const Table *t, const Text *charmap,
+                      size_t directory)
 {
     struct attn_mapping m = {
         .op = t->op,
         .pages = t->pages,
         .records = (uint32_t)t->record.n,
         .pairs = (uint32_t)(t->pair.n / sizeof(struct attn_composition)),
-        .times = t->times,
+        .times = t->op == ATTN_STEP_CHARMAP ? map_times(out, charmap)
+                                            : t->times,
     };
     m.index = add_aligned(out, t->index, sizeof t->index);
     m.page = add_aligned(out, t->page.at, t->page.n);
     m.record = add_aligned(out, t->record.at, t->record.n);
     m.pair = add_aligned(out, t->pair.at, t->pair.n);
-    out->full |= t->page.full || t->record.full || t->pair.full;
     if (!out->full)
         memcpy(out->at + directory, &m, sizeof m);
-    free(t->page.at);
-    free(t->record.at);
-    free(t->pair.at);
 }
 
 /* The rows whose tables the steps need, each table once. */
@@ -393,14 +415,11 @@ void unicode_mappings(Bytes *out, const Tokenizer *t)
     bytes_add(out, &head, sizeof head);
     bytes_add(out, NULL, (size_t)n * sizeof(struct attn_mapping));
     for (int i = 0; i < n && !out->full; i++) {
-        Table *table = calloc(1, sizeof *table);
-        if (!table) {
+        const Table *table = table_of(row[i]);
+        if (table)
+            add_table(out, table, &t->charmap,
+                      sizeof head + (size_t)i * sizeof(struct attn_mapping));
+        else
             out->full = true;
-            return;
-        }
-        make_table(table, t, row[i]);
-        add_table(out, table,
-                  sizeof head + (size_t)i * sizeof(struct attn_mapping));
-        free(table);
     }
 }

@@ -1,5 +1,6 @@
 /* unicode.c: what kind of character each code point is, as utf8proc knows it,
  * as the table that a block carries: blocks of 256 bytes, equal ones once.  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <utf8proc.h>
@@ -30,7 +31,7 @@ static unsigned char class_of(uint32_t c)
                            | (is_word(c) ? ATTN_CLASS_WORD : 0u));
 }
 
-void unicode_classes(Bytes *out)
+static void make_classes(Bytes *out)
 {
     unsigned char block[256];
     bytes_add(out, NULL, ATTN_CLASS_INDEX);
@@ -47,4 +48,19 @@ void unicode_classes(Bytes *out)
         if (!out->full)
             out->at[i] = (char)k;
     }
+}
+
+/* They are made once a process. */
+void unicode_classes(Bytes *out)
+{
+    static Bytes made;
+    if (!made.n)
+        make_classes(&made);
+    out->full |= made.full;
+    if (!made.full) {
+        bytes_add(out, made.at, made.n);
+        return;
+    }
+    free(made.at);
+    made = (Bytes){ 0 };
 }

@@ -36,6 +36,8 @@ build() { # TARGET FILE SED
     fi
     extra=
     [ "$1" != command ] || extra=$F/main.o
+    [ "$1" != vocab ] ||
+        extra="$F/tokenizers.o $F/tokenizer_json.o $F/maker.o"
     $COMPILE -Wno-error -I"$(dirname "$2")" -c -o "$at/$1.o" "$at/$1.c" &&
     $LINK -fsanitize=fuzzer -o "$at/$1" "$F/$1.o" "$F/support.o" "$F/held.o" $extra \
         "$at/$1.o" "$B/libattnc.a" $LDLIBS

@@ -7,7 +7,11 @@
  * a folder is its tokenizer_config.json, behind merges.txt stand then
  * tokenizer.json, vocab.json, and one under all other names that classes have.
  * What stands behind the merges of others changes the block that was made: an
- * offset and a word there, of 4 bytes each.
+ * offset and a word there, of 4 bytes each. A folder's file that begins with
+ * GGUF is one of llama.cpp.
+ *
+ * Where the last of the first bytes is 64 to 127, what follows are choices, of
+ * which tokenizers.c makes an input.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +20,7 @@
 #include "emit/embedded.h"
 #include "tokenizer/block.h"
 #include "fuzz.h"
-
-enum { Lines, Json, Block, Folder, Kinds, Specials = 6 };
+#include "tokenizers.h"
 
 typedef struct {
     const uint8_t *head;
@@ -128,15 +131,25 @@ static void *take_block(const FuzzPart *file, int64_t *bytes)
     return NULL;
 }
 
+static bool is_gguf(const FuzzPart *file)
+{
+    return file->n > 4 && memcmp(file->at, "GGUF", 4) == 0;
+}
+
 static void *load_folder(const Input *in, int64_t *bytes, Fault *why)
 {
-    VocabularyFrom from = { .folder = "tests/fuzz",
+    const bool gguf = is_gguf(&in->file);
+    VocabularyFrom from = { .folder = gguf ? "tests/fuzz/v.gguf" : "tests/fuzz",
                             .side = (TextSide)((uint8_t)in->head[1] % 3),
                             .size = (signed char)in->head[2] };
     Vocabulary v;
     bool found;
-    from.classes = embedded_text("import/tokenizers.json", &from.classes_bytes);
-    if (!vocabulary_of_folder(&from, &v, &found, why) || !found)
+    from.classes = embedded_text(gguf ? "import/gguf_splitting.json"
+                                      : "import/tokenizers.json",
+                                 &from.classes_bytes);
+    if (!(gguf ? vocabulary_of_gguf : vocabulary_of_folder)(&from, &v, &found,
+                                                            why)
+        || !found)
         return NULL;
     *bytes = v.bytes;
     return v.block;
@@ -213,7 +226,8 @@ static void hold_folder(const FuzzPart *part)
     static const struct {
         const char *path;
         int part;
-    } rows[] = { { "tests/fuzz/tokenizer_config.json", 0 },
+    } rows[] = { { "tests/fuzz/v.gguf", 0 },
+                 { "tests/fuzz/tokenizer_config.json", 0 },
                  { "tests/fuzz/merges.txt", 3 },
                  { "tests/fuzz/tokenizer.json", 4 },
                  { "tests/fuzz/vocab.json", 5 },
@@ -230,10 +244,14 @@ static void hold_folder(const FuzzPart *part)
                       part[rows[i].part].n);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Choices, of which the input is made. */
+static bool is_made(const uint8_t *data)
 {
-    if (size < Specials)
-        return 0;
+    return data[Specials - 1] >> 6 == 1;
+}
+
+static void test_input(const uint8_t *data, size_t size)
+{
     FuzzPart part[8] = { { NULL, 0 } };
     fuzz_parts(part, data + Specials, size - Specials);
     Input in = { data, part[0], part[1], part[2], { NULL, 0 } };
@@ -247,6 +265,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         in.changes = part[4];
     fuzz_run(run, &in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t made[1 << 16];
+    if (size < Specials)
+        return -1;
+    if (is_made(data)) {
+        size = tokenizer_make(made, sizeof made, data + Specials,
+                              size - Specials);
+        data = made;
+    }
+    if (size)
+        test_input(data, size);
     return 0;
 }
 
@@ -412,10 +444,41 @@ static size_t add_change(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     return size + 8;
 }
 
+/* New choices, or others in the place of some. */
+static size_t choose(uint8_t *data, size_t size, size_t most, FuzzDice *d)
+{
+    enum { Choices = 400 };
+    if (size < Specials || !is_made(data) || fuzz_dice(d, 4) == 0) {
+        size = Specials + fuzz_dice(d, Choices);
+        for (size_t i = 0; i < size && i < most; i++)
+            data[i] = (uint8_t)fuzz_dice(d, 256);
+        data[Specials - 1] = 64;
+        return size < most ? size : most;
+    }
+    return fuzz_change(data, size, most, Specials, size - Specials);
+}
+
+/* What is made of choices, as an input that is changed from then on. */
+static size_t write_made(uint8_t *data, size_t size, size_t most)
+{
+    uint8_t *copy = malloc(size);
+    memcpy(copy, data, size);
+    const size_t n = tokenizer_make(data, most, copy + Specials,
+                                    size - Specials);
+    if (!n)
+        memcpy(data, copy, size);
+    free(copy);
+    return n ? n : size;
+}
+
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
                                unsigned seed)
 {
     FuzzDice d = { seed };
+    if (most > Specials && fuzz_dice(&d, 4))
+        return choose(data, size, most, &d);
+    if (size > Specials && is_made(data))
+        size = write_made(data, size, most);
     const uint32_t what = fuzz_dice(&d, 256);
     if (what == 0 && most > 512)
         return some_block(data, most, &d);

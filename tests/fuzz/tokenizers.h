@@ -1,0 +1,19 @@
+/* tokenizers.h: makes inputs of the target `vocab` (vocab.c): the files of a
+ * valid tokenizer of any kind, and a text.                                  */
+#ifndef ATTNC_FUZZ_TOKENIZERS_H
+#define ATTNC_FUZZ_TOKENIZERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an input's first byte says, modulo Kinds: how its file is read. */
+enum { Lines, Json, Block, Folder, Kinds, Specials = 6 };
+
+/* Writes an input of at most `most` bytes. Each of the n bytes is a choice, and
+ * where they end the rest is the first of what there is: the same bytes make
+ * the same input, and fewer bytes a smaller one. Some choices bend the files,
+ * which are valid without that. Returns its size; 0: `most` is too small.   */
+size_t tokenizer_make(uint8_t *to, size_t most, const uint8_t *choices,
+                      size_t n);
+
+#endif
