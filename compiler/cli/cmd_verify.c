@@ -451,6 +451,6 @@ int cmd_verify(const VerifyCommand *options)
     if (options->json)
         printf("{\"verdict\": \"%s\"}\n", verdict_word[worst]);
     else
-        printf("%s\n", ends[worst]);
+        puts(options->agrees && worst == Held ? options->agrees : ends[worst]);
     return worst == Held ? ExitDone : ExitNegative;
 }

@@ -130,6 +130,7 @@ struct TensorsCommand {
 };
 
 struct VerifyCommand {
+    const char *agrees; /* printed in the place of "verified"; or NULL */
     ModelOptions model;
     CodeOptions code;
     int64_t cases, rows; /* 0: all; as many as are cheap */
