@@ -139,17 +139,50 @@ static void counts_the_scores_of_all_pieces(void **state)
 #define CASE(name)                                                             \
     { name, gives_the_ids_of_its_class, NULL, NULL, name }
 
+/* A number of tokens that no integer has. */
+static void refuses_extra_ids(void **state)
+{
+    static const char config[] = "{\"tokenizer_class\": \"T5Tokenizer\", "
+                                 "\"extra_ids\": 1e300}";
+    /* pieces <unk>, a; an empty trainer, an empty normaliser */
+    static const char model[] = "\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02"
+                                "\n\x08\n\x01"
+                                "a\x15\0\0\x80\xbf"
+                                "\x12\0\x1a\0";
+    Vocabulary v;
+    Fault why = { 0 };
+    bool found;
+    const VocabularyFrom from = { .folder = scratch,
+                                  .size = -1,
+                                  .classes = classes,
+                                  .classes_bytes = classes_bytes };
+    (void)state;
+    scratch_file("tokenizer_config.json", config, sizeof config - 1);
+    scratch_file("spiece.model", model, sizeof model - 1);
+    assert_false(vocabulary_of_folder(&from, &v, &found, &why));
+    assert_non_null(strstr(why.text, "extra_ids: 0 to 100000, not 1e+300"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE("bert"),       CASE("bert-bare"),
-        CASE("bert-cased"), CASE("gpt2"),
-        CASE("m2m100"),     CASE("marian"),
-        CASE("mbart"),      CASE("mbart50"),
-        CASE("mpnet"),      CASE("nllb"),
-        CASE("pegasus"),    CASE("roberta"),
-        CASE("t5"),         CASE("t5-bare"),
-        CASE("xlm-r"),      cmocka_unit_test(counts_the_scores_of_all_pieces),
+        CASE("bert"),
+        CASE("bert-bare"),
+        CASE("bert-cased"),
+        CASE("gpt2"),
+        CASE("m2m100"),
+        CASE("marian"),
+        CASE("mbart"),
+        CASE("mbart50"),
+        CASE("mpnet"),
+        CASE("nllb"),
+        CASE("pegasus"),
+        CASE("roberta"),
+        CASE("t5"),
+        CASE("t5-bare"),
+        CASE("xlm-r"),
+        cmocka_unit_test(counts_the_scores_of_all_pieces),
+        cmocka_unit_test(refuses_extra_ids),
     };
     return cmocka_run_group_tests(tests, read_classes, scratch_remove);
 }
