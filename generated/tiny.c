@@ -9434,9 +9434,18 @@ static void program_refuse(struct program *p, int64_t line)
     p->status = 3;
 }
 
+/* Flushes. After a write that failed earlier errno is another call's: one more
+ * byte is written, to learn why.                                            */
 static void program_flush(struct program *p, FILE *to)
 {
-    if (fflush(to) != 0 || ferror(to))
+    const int lost = ferror(to);
+
+    errno = EIO; /* where that byte can be written */
+    if (lost) {
+        clearerr(to);
+        fputc('\n', to);
+    }
+    if (fflush(to) != 0 || lost)
         program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
 }
 
