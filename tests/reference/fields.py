@@ -293,14 +293,16 @@ class View:
             return default(self) if callable(default) else default
         return value
 
-    def layers(self):
-        """A view for each layer of the stack."""
+    def rows(self):
+        """Those of `layers` that are this side's."""
         rows = self["layers"] or {}
         if isinstance(rows, dict) and set(rows) & set(SIDES):
             rows = rows.get(self.side) or {}
-        if isinstance(rows, dict):
-            rows = [rows]
-        rows = [dict(row) for row in rows]
+        return [rows] if isinstance(rows, dict) else rows
+
+    def layers(self):
+        """A view for each layer of the stack."""
+        rows = self.rows()
         if any("repeat" in row for row in rows):
             rows = [row for row in rows for _ in range(row.get("repeat", 1))]
         plain = [{k: v for k, v in row.items() if k != "repeat"}

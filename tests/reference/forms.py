@@ -137,6 +137,10 @@ def vocabulary(d, s, kind):
             s[f"vocab.{side}.size"] = d.randint(5, 30)
     if kind == "encoder-decoder":
         s["vocab.tokens"] = {"start": 1, "end": d.choice([2, 2, [2, 4]])}
+        if d.often(0.3):
+            s["vocab.append_end"] = d.often(0.5)
+        if "vocab.size" in s and d.often(0.3):
+            s["vocab.shared"] = True
     if d.often(0.4):
         s["embedding.scale"] = d.choice(["none", d.number(0.3, 3)])
     if d.often(0.25):
@@ -264,8 +268,9 @@ def layer_row(d, s, kind):
     latent = "attention.latent.kv_rank" in s
     if s["positions.type"] == "rotary" and not latent:
         if d.often(0.3):
-            row["positions"] = d.choice(["none", {"base": 100},
-                                         {"base": 5000.5}])
+            row["positions"] = d.choice([
+                "none" if "positions.scores" not in s else {"base": 20},
+                {"base": 100}, {"base": 5000.5}])
     if not latent and d.often(0.3) and s["positions.type"] not in (
             "rotary", "relative", "alibi") and "positions.scores" not in s:
         row["h"] = d.choice([n for n in (1, 2, 3) if s["d_model"] % n == 0])
@@ -331,7 +336,7 @@ def real(d, s, kind):
             s["input.activation"] = d.choice(PLAIN)
     else:
         s["input.width"] = d.randint(1, 9)
-    if kind == "encoder" and d.often(0.3) and s["max_len"]["source"] > 5:
+    if d.often(0.3) and s["max_len"]["source"] > 5:
         s["input.class_token"] = True
         if d.often(0.4):
             s["input.distillation_token"] = True
@@ -375,6 +380,6 @@ def dtypes(d, s):
     if form.startswith("int") and d.often(0.4):
         s["arithmetic"] = d.choice(["int8", "int15"])
     side = "decoder" if s["kind"] == "decoder" else "encoder"
-    if s["kind"] != "attention" and d.often(0.4):
+    if s["kind"] != "attention" and "layers" not in s and d.often(0.4):
         s["dtype"] = {"default": form, side + ".0": d.choice(
             ["f32", "bf16", "int8"])}

@@ -35,7 +35,11 @@ def random_search(seed):
         o["alpha"] = spec["search.alpha"] = d.choice([0, 0.3, 0.6, 1, 2])
     beam = d.choice([1, 2, 3, 4, 5, 300])
     count = d.randint(1, min(beam, 4))
-    line = [f"--beam={beam}", f"--nbest={count}"]
+    line = [f"--nbest={count}"]
+    if d.often(0.5):
+        spec["search.beam"] = beam
+    else:
+        line.append(f"--beam={beam}")
     prompt = [3, 4][:d.randint(0, 2)] if kind == "decoder" else []
     most = longest - len(prompt)
     if d.often(0.3):

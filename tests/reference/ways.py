@@ -10,6 +10,7 @@ from attnc import call
 from fields import View
 from model import compute
 
+CLOSE = 1e-4  # logits of which rounding may prefer either
 LINES = ("--ids", "--scores", "--temperature=1", "--alpha=0")
 
 
@@ -17,9 +18,8 @@ def generates(spec):
     return spec["kind"] in ("decoder", "encoder-decoder")
 
 
-def takes_lines(spec, given):
-    """Lines have no types and no prefix, and a decoder's begin with a
-    start token."""
+def takes_lines(given):
+    """Lines have no types and no prefix."""
     return not ("prefix" in given or "source.types" in given or
                 "target.types" in given)
 
@@ -51,43 +51,68 @@ def log_softmax(x):
     return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
 
 
-def probability(spec, w, given, files, before, answer):
-    """log P of an answer's ids behind those before it."""
-    given = {**given, "target.ids": np.array([*before, *answer][:-1])}
-    logits = compute(spec, w, given, files)
-    rows = log_softmax(logits)[len(before) - 1:]
-    return sum(row[token] for row, token in zip(rows, answer))
+class Answers:
+    """How a model that generates is asked by lines: what stands before an
+    answer, and the tokens that it may have."""
 
+    def __init__(self, spec, w, given, files):
+        self.spec, self.w, self.given, self.files = spec, w, given, files
+        v = View(spec, "decoder")
+        self.start, end = v["vocab.tokens.start"], v["vocab.tokens.end"]
+        self.ends = ([] if end is None else
+                     end if isinstance(end, list) else [end])
+        most = v["max_len.target"]
+        self.prompt = []
+        if spec["kind"] == "decoder":
+            ids = given["target.ids"][:max(1, most // 2)]
+            self.prompt = [int(n) for n in ids]
+        self.before = self.prompt if self.start is None else [
+            self.start, *self.prompt]
+        self.room = most - len(self.before) + 1
+        if spec["kind"] == "encoder-decoder":
+            source = given.get("source.ids", given.get("source.values"))
+            self.room = min(self.room,
+                            len(source) + v["search.max_output.plus"])
 
-def by_steps(spec, w, given, files, seed, ask):
-    """Draws an answer, a token a step, and compares its probability; `ask`
-    answers a line. Returns what is wrong, in words."""
-    v = View(spec, "decoder")
-    start, end = v["vocab.tokens.start"], v["vocab.tokens.end"]
-    prompt = []
-    if spec["kind"] == "decoder":
-        most = max(1, v["max_len.target"] // 2)
-        prompt = [int(n) for n in given["target.ids"][:most]]
-    before = prompt if start is None else [start, *prompt]
-    room = v["max_len.target"] - len(before) + 1
-    if spec["kind"] == "encoder-decoder":
-        source = given.get("source.ids", given.get("source.values"))
-        room = min(room, len(source) + v["search.max_output.plus"])
-    if room < 1:
+    def ask(self, ask, options):
+        return ask(options, question(self.spec, self.given, self.prompt))
+
+    def logits(self, answer):
+        """Those of each place of an answer, and behind it."""
+        ids = np.array([*self.before, *answer])
+        given = {**self.given, "target.ids": ids}
+        out = compute(self.spec, self.w, given, self.files)
+        return out[len(self.before) - 1:]
+
+    def by_steps(self, ask, seed):
+        """Draws an answer, a token a step, and compares its probability.
+        Returns what is wrong, in words."""
+        text = self.ask(ask, [*LINES, f"--seed={seed}"])
+        score, *answer = text.split()
+        answer = [int(n) for n in answer]
+        ended = len(answer) < self.room
+        rows = log_softmax(self.logits(answer if ended else answer[:-1]))
+        log_p = sum(row[token] for row, token in zip(rows, answer))
+        sums = ([log_p + rows[-1][end] for end in self.ends] if ended else
+                [log_p])
+        far = min(abs(x - float(score)) for x in sums)
+        if far > 1e-5 * max(abs(log_p), len(answer), 1):
+            return f"log P of {answer} is {score}, not {sums[0]:.8g}"
         return None
-    text = ask([*LINES, f"--seed={seed}"],
-               question(spec, given, prompt))
-    score, *answer = text.split()
-    answer = [int(n) for n in answer]
-    if not isinstance(end, list):
-        end = [] if end is None else [end]
-    ended = [[*answer, token] for token in end] if len(answer) < room else []
-    want = min((probability(spec, w, given, files, before, scored)
-                for scored in ended or [answer]),
-               key=lambda p: abs(p - float(score)))
-    if abs(want - float(score)) > 1e-5 * max(abs(want), len(answer)):
-        return f"log P of {answer} is {score}, not {want:.8g}"
-    return None
+
+    def greedy(self, ask):
+        """Each token of an answer is the best, or near it."""
+        answer = [int(n) for n in self.ask(ask, []).split()]
+        ended = len(answer) < self.room
+        rows = self.logits(answer if ended else answer[:-1])
+        if self.start is not None and self.start not in self.ends:
+            rows[:, self.start] = -np.inf
+        for row, token in zip(rows, answer):
+            if row[token] < row.max() - CLOSE:
+                return f"{answer}: {token} is not the best"
+        if ended and rows[-1][self.ends].max() < rows[-1].max() - CLOSE:
+            return f"{answer} does not end there"
+        return None
 
 
 def attnc_lines(case, *options):
@@ -96,7 +121,7 @@ def attnc_lines(case, *options):
 
 
 def program(case, *options):
-    """The model as a program; it answers lines."""
+    """The model as a program, which answers lines."""
     c, exe = case.file("model.c"), case.file("model")
     call("compile", *case.model(), *options, "--quiet", "-o", c)
     compiler = os.environ.get("CC") or shutil.which("cc")
