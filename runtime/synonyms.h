@@ -7,6 +7,11 @@
  * with an option or operand of the command counts. An answer that begins with a
  * small letter is a sentence, and counts everywhere.                        */
 
+/* Included alone, the table is empty. */
+#ifndef SYNONYM
+#define SYNONYM(answer, names)
+#endif
+
 /* clang-format off */
 /* the model */
 SYNONYM("< FILE",
