@@ -107,7 +107,7 @@ def mix(d, s, kind, row):
         return
     row["mix.type"] = "convolution"
     row["mix.kernel"] = d.choice([1, 3, 5] if kind != "decoder" else
-                                 [1, 2, 3, 4, 5])
+                                 [1, 2, 3, 4, min(s["max_len"].values())])
     if d.often(0.3) and 1 < row["mix.kernel"] <= min(
             s["max_len"].values()) // 3:
         row["mix.dilation"] = d.randint(2, 3)
@@ -122,7 +122,8 @@ def mix(d, s, kind, row):
 
 def mixing(d, s, kind):
     """Recurrences and convolutions, in all layers or some."""
-    if not d.often(0.3) or "parallel" in s:
+    if not d.often(0.3) or "parallel" in s or \
+            s.get("positions.scaling.type") in ("dynamic", "longrope"):
         return
     side = {"encoder-decoder": "both"}.get(kind, kind)
     rows = [{}, {}][:least_layers(s)]
