@@ -252,6 +252,11 @@ static void emit_tiles(const Kernels *k, Emit *e)
         emit_tile(e, *tiles.at[i], true);
 }
 
+void emit_float_rules(const Kernels *k, Emit *e)
+{
+    print_piece(e, &k->pieces.list.at[find_piece(k, "float_rules")]);
+}
+
 void emit_kernels(Kernels *k, Emit *e)
 {
     if (!k->jit && !k->plain) {

@@ -122,6 +122,8 @@ void use_all_kernels(Kernels *k); /* whose line says that they are */
 /* Prints all that was asked for, in dependency order: definitions, or for the
  * JIT prototypes. */
 void emit_kernels(Kernels *k, Emit *e);
+/* Rules for the compiler about floats, before all code that computes. */
+void emit_float_rules(const Kernels *k, Emit *e);
 int kernels_count(const Kernels *k);
 const char *kernels_nth(const Kernels *k, int i); /* names, first use first */
 const TileKey *kernels_tile(const Kernels *k, int i); /* NULL: it is none */

@@ -182,6 +182,7 @@ static void read_pieces(Arena *a, Pieces *all, const Target *t,
 Pieces pieces_of(Arena *a, const Target *t)
 {
     Pieces all = { 0 };
+    read_pieces(a, &all, t, "float_rules.c");
     read_pieces(a, &all, t, "prelude.c");
     read_pieces(a, &all, t, t->width == 1 ? "scalar.c" : "vector.c");
     read_pieces(a, &all, t, "kernels.c");
@@ -201,6 +202,7 @@ Pieces pieces_of(Arena *a, const Target *t)
 Pieces plain_pieces(Arena *a)
 {
     Pieces all = { 0 };
+    read_pieces(a, &all, NULL, "float_rules.c");
     read_pieces(a, &all, NULL, "plain.c");
     read_pieces(a, &all, NULL, "plain_products.c");
     read_pieces(a, &all, NULL, "plain_mixing.c");

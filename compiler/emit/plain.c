@@ -55,16 +55,8 @@ static void put_front(Plain *p, Emit *e)
         put(e, "#include <stdio.h>\n"
                "#include <stdlib.h>\n"
                "#include <string.h>\n");
-    put(e,
-        "\n"
-        "/* Products and sums are fused where fmaf says so and nowhere else, so that\n"
-        " * all compilers give the same bits. */\n"
-        "#if defined __clang__\n"
-        "#pragma STDC FP_CONTRACT OFF\n"
-        "#elif defined __GNUC__\n"
-        "#pragma GCC optimize (\"fp-contract=off\")\n"
-        "#endif\n"
-        "\n");
+    put(e, "\n");
+    emit_float_rules(p->g.kernels, e);
 }
 
 /* Rows that decode() takes at once: one, but where rows of a prefix see each

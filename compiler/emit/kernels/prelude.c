@@ -1,14 +1,5 @@
 /* prelude.c: what every emitted file with kernels begins with.              */
 
-//: float_rules
-/* Products and sums are fused where it is written and nowhere else, so that
- * all compilers give the same bits. */
-#if defined __clang__
-#pragma STDC FP_CONTRACT OFF
-#elif defined __GNUC__
-#pragma GCC optimize ("fp-contract=off")
-#endif
-
 //: includes
 #include <math.h>
 #include <stdint.h>
