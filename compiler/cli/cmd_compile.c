@@ -242,6 +242,17 @@ static void look_at_freestanding(const CompileCommand *o)
                         "whose memory they size");
 }
 
+/* A machine that has C alone. */
+static void look_at_march(const CompileCommand *o)
+{
+    const char *march = o->code.march;
+    if (target_is_c(march) && o->kinds != 1 << EmitC)
+        fail(ExitUsage,
+             "--march=%s is for --emit=c alone: compile the C file "
+             "by a compiler for that machine",
+             march);
+}
+
 /* What plain C does without. */
 static void look_at_plain(const CompileCommand *o)
 {
@@ -504,6 +515,7 @@ int cmd_compile(const CompileCommand *o)
     const bool alone = is_stream(o->output); /* nothing lies beside it */
     look_at_freestanding(o);
     look_at_plain(o);
+    look_at_march(o);
     if (alone && o->kinds & (o->kinds - 1))
         fail(ExitUsage, "-o %s takes one kind of --emit", quote(o->output));
     if (is_stdout(o->output) && !is_only(&c, EmitC))

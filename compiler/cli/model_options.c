@@ -73,6 +73,11 @@ EngineOptions engine_options(int command, const ModelOptions *model,
     };
     if (!code)
         return o;
+    if (target_is_c(code->march) && command & ~(CmdCompile | CmdPlan | CmdDiff))
+        fail(ExitUsage,
+             "--march=%s is for attnc compile --emit=c alone: leave "
+             "it out here",
+             code->march);
     o.march = code->march;
     o.width = (int)code->width;
     o.tile = code->tile;

@@ -221,8 +221,35 @@ const char *cpu_target(const Cpu *c)
     return isas[Generic].march;
 }
 
+/* Other names of a row. `c`: C for it runs there, but attnc makes no more. */
+static const struct {
+    const char *other, *name;
+    bool c;
+} others[] = {
+    { "aarch64", "armv8-a", false },    { "arm64", "armv8-a", false },
+    { "riscv64", "generic", true },     { "wasm32", "generic", true },
+    { "cortex-m0", "generic", true },   { "cortex-m0plus", "generic", true },
+    { "cortex-m1", "generic", true },   { "cortex-m3", "generic", true },
+    { "cortex-m4", "generic", true },   { "cortex-m7", "generic", true },
+    { "cortex-m23", "generic", true },  { "cortex-m33", "generic", true },
+    { "cortex-m35p", "generic", true }, { "cortex-m52", "generic", true },
+    { "cortex-m55", "generic", true },  { "cortex-m85", "generic", true },
+};
+enum { Others = sizeof others / sizeof *others };
+
+bool target_is_c(const char *name)
+{
+    for (int i = 0; name && i < Others; i++)
+        if (others[i].c && !strcmp(others[i].other, name))
+            return true;
+    return false;
+}
+
 static const Row *find_row(const char *name)
 {
+    for (int i = 0; i < Others; i++)
+        if (!strcmp(others[i].other, name))
+            name = others[i].name;
     if (!strcmp(name, "native")) {
         Cpu here;
         cpu_find(&here);

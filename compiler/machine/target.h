@@ -101,6 +101,9 @@ typedef struct {
 void cpu_find(Cpu *c); /* this one */
 /* Its architecture, as Target.triple; "": another one. */
 extern const char *const cpu_triple;
+/* Is that the name of a machine for which attnc writes portable C, and nothing
+ * else: riscv64, wasm32, cortex-m4? NULL: no.                               */
+bool target_is_c(const char *name);
 /* The target that is nearest to a processor: its own row, if it has all that
  * the row's code may use; where it has more, as of its maker's later rows, the
  * nearest of these; else that of its instruction set.                        */
