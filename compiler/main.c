@@ -50,7 +50,13 @@ static int run_command(Arena *a, int argc, char **argv)
         return print_version();
     if (common.quiet)
         quiet();
-    return run[c - commands](options_parse(a, c, argc - 2, argv + 2));
+    const void *options = options_parse(a, c, argc - 2, argv + 2);
+    Output to;
+    int code = common.output ? report_begin(&to, common.output) : ExitDone;
+    if (code)
+        return code;
+    code = run[c - commands](options);
+    return common.output ? report_end(&to, code) : code;
 }
 
 int main(int argc, char **argv)

@@ -9690,6 +9690,8 @@ static const struct attn_synonym program_synonym[] = {
           "--flash-attn" },
     { "--no-check",
           "--no-verify --skip-check --no-checksum" },
+    { "> FILE",
+          "-o --output --out --outfile --output-file" },
     { "--quiet",
           "-q --silent --no-verbose --log-disable --no-progress "
           "--no-display-prompt --no-perf" },
@@ -9714,13 +9716,14 @@ static int program_alone(const struct program *p)
 static const char *option_hint(const struct program *p, const char *word,
                                int how)
 {
-    const char *names[PROGRAM_OPTIONS + 2];
+    const char *names[PROGRAM_OPTIONS + 3];
     struct attn_options o;
 
     o.names = 0;
     for (; o.names < PROGRAM_OPTIONS; o.names++)
         names[o.names] = program_option[o.names].name;
     names[o.names++] = "<";
+    names[o.names++] = ">";
     if (!program_alone(p))
         names[o.names++] = "FILE.weights";
     o.name = names;

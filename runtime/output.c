@@ -411,6 +411,20 @@ static bool unchanged(const char *path, const void *data, size_t n)
     return same;
 }
 
+bool output_commit_changed(Output *o, Fault *why)
+{
+    File made;
+    bool same = false;
+    if (o->temp[0] && file_map(&made, o->temp, why)) {
+        same = unchanged(o->path, made.at, made.size);
+        file_close(&made);
+    }
+    if (!same)
+        return output_commit(o, why);
+    output_cancel(o);
+    return true;
+}
+
 bool write_file(const char *path, const void *data, size_t n, Fault *why)
 {
     if (!is_stream(path) && unchanged(path, data, n))

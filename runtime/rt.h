@@ -96,6 +96,8 @@ bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);
 /* Of a file, without fsync: after a power failure its content may be lost. */
 bool output_commit_unsynced(Output *o, Fault *why);
+/* The same, but a file that has these bytes already keeps its time. */
+bool output_commit_changed(Output *o, Fault *why);
 void output_cancel(Output *o);
 /* Removes the temporary files that writers of this path left who were killed
  * more than an hour ago.                                                    */

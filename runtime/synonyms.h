@@ -129,6 +129,7 @@ SYNONYM("--vary", "--grid --param-grid --parameters")
 SYNONYM("--records", "--tuning-file --tuning-records --database")
 
 /* what is written, and what is said */
+SYNONYM("> FILE", "-o --output --out --outfile --output-file")
 SYNONYM("-o FILE",
     "--output --out --outfile --output-file --out-file --output-path "
     "--output-dir --export --save")

@@ -16,6 +16,7 @@
 #include "machine/machine.h"
 
 typedef enum { BenchTable, BenchJson, BenchCsv, BenchMarkdown } BenchFormat;
+enum { BenchSvg = BenchMarkdown + 1 }; /* --format=svg: `svg` is "-" */
 
 typedef struct {
     const char *lengths; /* of sources or prompts: "128", "8..128",

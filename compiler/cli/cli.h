@@ -24,7 +24,11 @@ enum {
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdQuantize | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,
-    CmdAll = (1 << Commands) - 1
+    CmdAll = (1 << Commands) - 1,
+    /* those whose -o is a copy of stdout; the others' is more, or none */
+    CmdReports = CmdAll
+               & ~(CmdNew | CmdImport | CmdCompile | CmdGraph | CmdPlan
+                   | CmdWatch)
 };
 
 typedef struct {
@@ -48,9 +52,16 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv);
 typedef struct { /* what all commands take */
     int color;   /* ColorWhen */
     bool help, version, quiet;
+    const char *output; /* -o, of reports; NULL: stdout */
 } CommonOptions;
 /* What of these stands among the words, whatever else is wrong with them. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
+
+/* report_file.c: from here to the end all that is printed on stdout goes to the
+ * file. Both return an exit code, the latter that of the command unless the
+ * file could not be written. A command that failed leaves no file. */
+int report_begin(Output *o, const char *path);
+int report_end(Output *o, int code);
 
 void print_help(FILE *out, const Command *c);   /* NULL: of all commands */
 void print_manual(FILE *out, const Command *c); /* as a page, for man(1) */

@@ -5,14 +5,16 @@ int cmd_bench(const BenchCommand *o)
 {
     Engine e = { 0 };
     const EngineOptions with = engine_options(CmdBench, &o->model, &o->code);
-    if (o->machine && (o->model.spec || o->bench.svg))
+    BenchOptions bench = o->bench;
+    if (picture_asked(bench.format, BenchSvg, &bench.svg))
+        bench.format = BenchTable;
+    if (o->machine && (o->model.spec || bench.svg))
         fail(ExitUsage, "--machine takes no spec and no --svg");
     if (o->machine)
-        return bench_machine(&o->bench, stdout);
+        return bench_machine(&bench, stdout);
     const int code = engine_open(&e, &with);
-    const int done = code == ExitDone
-                       ? bench_run(&e, &o->bench, beside(o->bench.svg))
-                       : code;
+    const int done = code == ExitDone ? bench_run(&e, &bench, beside(bench.svg))
+                                      : code;
     engine_close(&e);
     return done;
 }

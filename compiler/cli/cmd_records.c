@@ -136,10 +136,8 @@ static int export(Selection *w)
     for (int i = 0; i < w->r.at.n; i++)
         text = arena_printf(w->a, "%s%s\n", text,
                             record_line(w->a, &w->r.at.at[i]));
-    return write_file(w->o->output ? w->o->output : "-", text, strlen(text),
-                      &why)
-             ? ExitDone
-             : report_fault(&why);
+    return write_file("-", text, strlen(text), &why) ? ExitDone
+                                                     : report_fault(&why);
 }
 
 /* More samples win; of as many the faster. */

@@ -77,7 +77,7 @@ static int open_run(Run *r)
     }
     lines_open(&r->in, r->e.arena, STDIN_FILENO);
     code = open_search(&r->search, &r->e, &r->o->search, &r->target);
-    r->search.o.want_scores |= o->json;
+    r->search.o.want_scores |= o->format;
     r->text = (Buffer){ .arena = r->e.arena };
     r->out = arena_alloc(r->e.arena, (size_t)(BatchLines * r->search.o.results)
                                          * sizeof *r->out);
@@ -322,11 +322,11 @@ static void print_json(Run *r, int64_t line, const struct attn_hypothesis *h,
 static void print_answers(Run *r, int64_t line, const struct attn_hypothesis *h,
                           int64_t n)
 {
-    if (r->o->json)
+    if (r->o->format)
         print_json(r, line, h, n);
-    for (int64_t j = 0; j < n && !r->o->json; j++)
+    for (int64_t j = 0; j < n && !r->o->format; j++)
         print_answer(r, line, &h[j]);
-    if (n <= 0 && r->o->search.set.nbest <= 0 && !r->o->json)
+    if (n <= 0 && r->o->search.set.nbest <= 0 && !r->o->format)
         putchar('\n');
 }
 
@@ -378,10 +378,11 @@ int cmd_run(const RunCommand *o)
 {
     if (o->quiet)
         quiet();
-    if (o->json && (o->attention || o->input || o->output || o->taps.n))
-        fail(ExitUsage, "--format=json is for lines and for --prompt: "
-                        "--attention FILE.json has weights, --output FILE "
-                        "tensors");
+    if (o->format == RunSvg && !o->attention)
+        fail(ExitUsage, "--format=svg is for --attention FILE");
+    if (o->format && !o->attention && (o->input || o->output || o->taps.n))
+        fail(ExitUsage, "--format=json is for lines, --prompt and --attention: "
+                        "--output FILE has tensors");
     if (o->pairs && (o->attention || o->input || o->output || o->taps.n))
         fail(ExitUsage, "--pairs is for lines of stdin: leave out --attention, "
                         "--input, --output and --tap");

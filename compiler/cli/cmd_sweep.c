@@ -19,6 +19,8 @@ int sweep_command(Arena *a, int command, const SweepCommand *o,
                   void change(Arena *a, SweepOptions *to))
 {
     SweepOptions sweep = o->sweep;
+    if (picture_asked(sweep.format, BenchSvg, &sweep.svg))
+        sweep.format = BenchTable;
     sweep.specs = o->specs.at;
     sweep.nspecs = o->specs.n;
     sweep.vary = o->vary.at;

@@ -8,6 +8,8 @@ int cmd_tune(const TuneCommand *o)
     TuneOptions tune = o->tune;
     if (o->dtype)
         vec_push(a, &model.sets, arena_printf(a, "dtype=%s", o->dtype));
+    if (picture_asked(tune.format, TuneSvg, &tune.svg))
+        tune.format = TuneLines;
     tune.budget = TuneBudget;
     if (o->budget)
         tune.budget = budget_seconds(o->budget);

@@ -92,6 +92,7 @@ static void settle_bench(BenchCommand *b, const WatchCommand *o)
     const char *word = b->machine                    ? "--machine"
                      : b->bench.svg                  ? "--svg"
                      : b->bench.format != BenchTable ? "--format"
+                     : is_given(o, "-o")             ? "-o"
                                                      : NULL;
     if (word)
         fail(ExitUsage, "attnc watch takes no %s: attnc bench does", word);

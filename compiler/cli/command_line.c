@@ -53,9 +53,32 @@ static double number(const Option *row, const char *text)
     return x;
 }
 
+/* The formats of all commands, by their words, other words and endings. */
+static const struct {
+    const char *other, *word;
+} formats[] = {
+    { "table", "text" }, { "txt", "text" },  { "markdown", "md" },
+    { "gv", "dot" },     { "json", "json" }, { "csv", "csv" },
+    { "svg", "svg" },    { "dot", "dot" },   { "md", "md" },
+};
+
+/* A format's own word; NULL: it is none. */
+static const char *format_word(const char *text)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].other, text) == 0)
+            return formats[i].word;
+    return NULL;
+}
+
 /* Which of the row's words has these n characters; -1: none. */
 static int find_word(const Option *row, const char *text, size_t n)
 {
+    const char *own = row->kind == Form ? format_word(text) : NULL;
+    if (own) {
+        text = own;
+        n = strlen(own);
+    }
     for (int i = 0; i < row->n_words; i++)
         if (strlen(row->words[i]) == n && !strncmp(row->words[i], text, n))
             return i;
@@ -110,7 +133,9 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     case Rest:  vec_push(a, (Texts *)at, text); break;
     case Int:   *(int64_t *)at = (int64_t)number(row, text); break;
     case Real:  *(double *)at = number(row, text); break;
-    case Word:  *(int *)at = word_of(row, text, strlen(text)); break;
+    case Word:
+    case Form:  *(int *)at = word_of(row, text, strlen(text)); break;
+    case Json:  *(int *)at = FormatJson; break;
     case Words: *(int *)at = words_of(row, text); break;
     }
 }
@@ -122,7 +147,7 @@ static void store_usual(void *at, const Option *row)
         *(int64_t *)at = (int64_t)row->usual;
     else if (row->kind == Real)
         *(double *)at = row->usual;
-    else if (row->kind == Word || row->kind == Words)
+    else if (row->kind == Word || row->kind == Words || row->kind == Form)
         *(int *)at = (int)row->usual;
 }
 
@@ -145,6 +170,8 @@ bool option_usual(const void *at, const Option *row)
         return !(*(const double *)at < row->usual)
             && !(*(const double *)at > row->usual);
     case Word:
+    case Form:
+    case Json:
     case Words: return *(const int *)at == (int)row->usual;
     }
     return true;
@@ -208,6 +235,8 @@ typedef struct {
     int operands;        /* so far */
     const char *operand; /* the last of them */
     bool alone;          /* what was asked for needs no spec */
+    bool format;         /* it was given */
+    const char *output;  /* of -o; NULL */
 } Reading;
 
 static void *place(Reading *r, const Option *row)
@@ -229,6 +258,7 @@ static void take_operand(Reading *r, const char *word)
         fail(ExitUsage, "one %s at a time: '%s' and '%s'",
              r->command->bit == CmdHelp     ? "command"
              : r->command->bit == CmdNew    ? "model"
+             : r->command->bit == CmdFields ? "field"
              : r->command->bit == CmdTokens ? "file"
                                             : "spec",
              quote(r->operand), quote(word));
@@ -260,6 +290,9 @@ static bool take_option(Reading *r, const char *word, const char *next)
              row->takes);
     store(r->arena, place(r, row), row, apart ? next : value);
     r->alone = r->alone || row->kind == Alone;
+    r->format = r->format || row->kind == Form || row->kind == Json;
+    if (strcmp(row->name, "-o") == 0)
+        r->output = apart ? next : value;
     return apart;
 }
 
@@ -276,11 +309,30 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
         char *at = (char *)&found + row->at;
         if (row->part == PartCommon && !row->takes)
             *(bool *)at = true;
+        if (row->part == PartCommon && row->kind == Text)
+            *(const char **)at = value;
         const int word = value ? find_word(row, value, strlen(value)) : -1;
-        if (row->part == PartCommon && word >= 0)
+        if (row->part == PartCommon && row->kind == Word && word >= 0)
             *(int *)at = word;
     }
     return found;
+}
+
+/* -o graph.svg without --format: the ending says what is written. */
+static void take_ending(Reading *r)
+{
+    const char *dot = r->output ? strrchr(r->output, '.') : NULL;
+    const char *word = dot && !r->format ? format_word(dot + 1) : NULL;
+    for (int i = 0; word && i < n_options; i++) {
+        const Option *row = &option_table[i];
+        if (row->kind != Form || !(row->commands & r->command->bit))
+            continue;
+        if (find_word(row, word, strlen(word)) < 0)
+            fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
+                 quote(r->output), r->command->name, word,
+                 list_words(row).text);
+        store(r->arena, place(r, row), row, word);
+    }
 }
 
 /* "source=32,batch=1" is "fix.source=32,fix.batch=1" of --set. */
@@ -320,6 +372,7 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
         else
             i += take_option(&r, word, i + 1 < argc ? argv[i + 1] : NULL);
     }
+    take_ending(&r);
     if (r.operands < c->least && !r.alone && operand(c, 0)->kind == Word)
         fail(ExitUsage, "attnc %s takes one of %s", c->name,
              list_words(operand(c, 0)).text);

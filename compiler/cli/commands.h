@@ -38,7 +38,7 @@ COMMAND(records, Records, "[ACTION [FILE ..]]", 0,
         "show, merge, prune, export, explain what tune found")
 COMMAND(cache, Cache, "[ACTION]", 0,
         "list, clean, verify what is kept from run to run")
-COMMAND(fields, Fields, "", 0, "the reference of the spec's fields")
+COMMAND(fields, Fields, "[KEY]", 0, "the reference of the spec's fields")
 COMMAND(help, Help, "[COMMAND]", 0, "the commands, or what one of them takes")
 COMMAND(completion, Completion, "SHELL", 1,
         "what completes words in bash, zsh or fish")

@@ -126,6 +126,13 @@ EngineOptions run_engine_options(const RunCommand *o)
     return options;
 }
 
+bool picture_asked(int format, int svg, const char **to)
+{
+    if (format == svg && !*to)
+        *to = "-";
+    return format == svg;
+}
+
 /* -------------------------------------------------------------- search --- */
 /* The spec's search, and what the options change of it. */
 static struct attn_search_options search_options(const Engine *e,

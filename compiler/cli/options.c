@@ -74,11 +74,11 @@ ModelOptions *options_model(void *options, const Command *c)
 /* ------------------------------------------------------------- options --- */
 static const char *const output_kinds[] = { "c", "obj", "so", "exe" };
 static const char *const stages[] = { "final", "built", "all" };
-static const char *const graph_formats[] = { "text", "dot", "svg", "json" };
+static const char *const graph_formats[] = { "text", "json", "dot", "svg" };
 static const char *const json_formats[] = { "text", "json" };
 static const char *const plan_formats[] = { "text", "json", "svg" };
-static const char *const field_formats[] = { "text", "markdown", "json",
-                                             "schema" };
+static const char *const run_formats[] = { "text", "json", "svg" };
+static const char *const field_formats[] = { "text", "json", "md", "schema" };
 /* What is proposed where other texts are taken, too. */
 static const char *const backends[] = { "auto", "jit", "clang", "gcc" };
 static const char *const compilers[] = { "clang", "gcc", "tcc" };
@@ -89,19 +89,17 @@ static const char *const dtypes[] = {
 #undef FORMAT
 };
 static const char *const shells[] = { "bash", "zsh", "fish" };
-static const char *const family_formats[] = { "text", "json", "markdown" };
+static const char *const family_formats[] = { "text", "json", "md" };
 static const char *const help_formats[] = { "text", "man" };
 static const char *const bench_formats[] = {
-    [BenchTable] = "table",
-    [BenchJson] = "json",
-    [BenchCsv] = "csv",
-    [BenchMarkdown] = "md",
+    [BenchTable] = "text",  [BenchJson] = "json", [BenchCsv] = "csv",
+    [BenchMarkdown] = "md", [BenchSvg] = "svg",
 };
 static const char *const tune_formats[] = {
-    [TuneLines] = "table", [TuneJson] = "json"
+    [TuneLines] = "text", [TuneJson] = "json", [TuneSvg] = "svg"
 };
 static const char *const watched[] = { "bench", "run" };
-static const char *const records_formats[] = { "table", "json", "csv" };
+static const char *const records_formats[] = { "text", "json", "csv" };
 static const char *const records_actions[] = { "show", "merge", "prune",
                                                "export", "explain" };
 
@@ -163,6 +161,12 @@ static const char *const color_words[] = {
 #define WORDS(name, takes, place, list, usual, text) \
     { name, takes, Words, place, 0, 0, usual, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }
+/* How a report is written, and --json for short. */
+#define FORMAT_AS(place, list, text) \
+    { "--format", "NAME", Form, place, 0, 0, 0, \
+      list, sizeof list / sizeof *list, text, GROUP, 0 }, \
+    { "--json", NULL, Json, place, .help = "the same as --format=json", \
+      .group = GROUP }
 #define SOME(name, takes, place, list, text) \
     { name, takes, Text, place, 0, 0, 0, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }
@@ -182,6 +186,7 @@ const Option option_table[] = {
     WORD("attnc cache", "", OWN(Cache, action), cache_actions, 0, ""),
     TEXT("FILE", "", MODEL(CmdTokens, spec), ""),
     TEXT("COMMAND", "", OWN(Help, command), ""),
+    TEXT("KEY", "", OWN(Fields, key), ""),
     WORD("attnc completion", "", OWN(Completion, shell), shells, 0, ""),
     TEXT("MODEL", "", OWN(New, model), ""),
     LIST("FOLDER", "", OWN(Import, folders), ""),
@@ -289,7 +294,7 @@ const Option option_table[] = {
          "texts end in NUL: they may have line feeds"),
     FLAG("--target", OWN(Tokens, target),
          "the target's vocabulary, where there are two"),
-    WORD("--format", "NAME", OWN(Tokens, json), json_formats, 0,
+    FORMAT_AS(OWN(Tokens, json), json_formats,
          "text (default), json: an object a line"),
 
 #undef GROUP
@@ -406,8 +411,8 @@ const Option option_table[] = {
          "the family's rules, in place of those inside attnc"),
     ALONE("--families", OWN(Import, families),
          "list the families that are known, and those not"),
-    WORD("--format", "NAME", OWN(Import, format), family_formats, 0,
-         "of --families: text (default), json, markdown"),
+    FORMAT_AS(OWN(Import, format), family_formats,
+         "of --families: text (default), json, md"),
     FLAG("--quiet", OWN(Import, quiet),
          "do not say what was written, what comes next"),
     TEXT("-o", "FILE", OWN(Compile, output),
@@ -415,8 +420,6 @@ const Option option_table[] = {
     TEXT("-o", "FILE", OWN(Graph, output),
          "output file; - is stdout"),
     TEXT("-o", "FILE", OWN(Plan, output),
-         "output file; - is stdout"),
-    TEXT("-o", "FILE", OWN(Records, output),
          "output file; - is stdout"),
     WORDS("--emit", "KINDS", OWN(Compile, kinds), output_kinds, 1 << EmitC,
          "any of c,obj,so,exe (default c)"),
@@ -436,37 +439,37 @@ const Option option_table[] = {
          "print the compiler's command lines, run nothing"),
     FLAG("--quiet", OWN(Compile, quiet),
          "do not say what was written, how it is run"),
-    WORD("--format", "NAME", OWN(Graph, format), graph_formats, 0,
-         "text (default), dot, svg, json"),
-    WORD("--format", "NAME", OWN(Plan, format), plan_formats, 0,
+    FORMAT_AS(OWN(Graph, format), graph_formats,
+         "text (default), json, dot, svg"),
+    FORMAT_AS(OWN(Plan, format), plan_formats,
          "text (default), json, svg: the arena drawn"),
-    WORD("--format", "NAME", OWN(Run, json), json_formats, 0,
+    FORMAT_AS(OWN(Run, format), run_formats,
+         "text (default), json; with --attention svg too"),
+    FORMAT_AS(OWN(Score, json), json_formats,
          "text (default), json: an object a line"),
-    WORD("--format", "NAME", OWN(Score, json), json_formats, 0,
+    FORMAT_AS(OWN(Verify, json), json_formats,
          "text (default), json: an object a line"),
-    WORD("--format", "NAME", OWN(Verify, json), json_formats, 0,
-         "text (default), json: an object a line"),
-    WORD("--format", "NAME", OWN(Quantize, json), json_formats, 0,
+    FORMAT_AS(OWN(Quantize, json), json_formats,
          "text (default), json"),
     FLAG("--verbose", OWN(Quantize, verbose),
          "say what comes of each model that --keep tries"),
     FLAG("-v", OWN(Quantize, verbose), "the same as --verbose"),
-    WORD("--format", "NAME", OWN(Tensors, json), json_formats, 0,
+    FORMAT_AS(OWN(Tensors, json), json_formats,
          "text (default), json"),
     FLAG("--all", OWN(Diff, all),
          "also what follows: shapes, layers, tilings"),
-    WORD("--format", "NAME", OWN(Diff, json), json_formats, 0,
+    FORMAT_AS(OWN(Diff, json), json_formats,
          "text (default), json"),
     WORD("--format", "NAME", OWN(Help, man), help_formats, 0,
          "text (default), man: a page of the manual"),
-    WORD("--format", "NAME", OWN(Fields, format), field_formats, 0,
-         "text (default), markdown, json, schema"),
-    WORD("--format", "NAME", OWN(Records, format), records_formats, 0,
-         "of show: table (default), json, csv"),
-    WORD("--format", "NAME", OWN(Cache, json), json_formats, 0,
+    FORMAT_AS(OWN(Fields, format), field_formats,
+         "text (default), json, md, schema"),
+    FORMAT_AS(OWN(Records, format), records_formats,
+         "of show: text (default), json, csv"),
+    FORMAT_AS(OWN(Cache, json), json_formats,
          "of ls: text (default), json"),
-    WORD("--format", "NAME", OWN(Bench, bench.format), bench_formats, 0,
-         "table (default), json, csv, md"),
+    FORMAT_AS(OWN(Bench, bench.format), bench_formats,
+         "text (default), json, csv, md, svg"),
     TEXT("--resume", "FILE", SWEEPS(sweep.resume),
          "keep rows there, and take those that it has"),
     TEXT("--columns", "NAMES", SWEEPS(sweep.columns),
@@ -475,8 +478,8 @@ const Option option_table[] = {
          "the order of the report; default: latency"),
     TEXT("--front", "A,B", OWN(Sweep, sweep.front),
          "mark the best in two columns: parameters,latency"),
-    WORD("--format", "NAME", SWEEPS(sweep.format), bench_formats, 0,
-         "table (default), json, csv, md"),
+    FORMAT_AS(SWEEPS(sweep.format), bench_formats,
+         "text (default), json, csv, md, svg"),
     TEXT("--svg", "FILE", SWEEPS(sweep.svg),
          "draw the variants; - is stdout"),
     TEXT("--axes", "X,Y", OWN(Sweep, sweep.axes),
@@ -485,8 +488,11 @@ const Option option_table[] = {
          "draw the roofline; - is stdout"),
     TEXT("--svg", "FILE", OWN(Tune, tune.svg),
          "draw the search of each task; - is stdout"),
-    WORD("--format", "NAME", OWN(Tune, tune.format), tune_formats, 0,
-         "table (default), json"),
+    FORMAT_AS(OWN(Tune, tune.format), tune_formats,
+         "text (default), json, svg"),
+
+    TEXT("-o", "FILE", SHARED(CmdReports, output),
+         "output file; its ending says the format"),
 
 #undef GROUP
 #define GROUP GroupGeneral

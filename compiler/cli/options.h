@@ -62,6 +62,8 @@ struct CompileCommand {
     int64_t max_input, max_output; /* -1: the model's */
 };
 
+typedef enum { RunText, RunJson, RunSvg } RunFormat;
+
 struct RunCommand {
     ModelOptions model;
     CodeOptions code;
@@ -79,7 +81,7 @@ struct RunCommand {
     /* --input */
     const char *input, *output;
     Texts taps;
-    int json;
+    int format; /* RunFormat */
     const char *attention;
     int64_t layer, head, query; /* -1: all */
 };
@@ -92,7 +94,7 @@ struct ScoreCommand {
 };
 
 typedef enum { StageFinal, StageBuilt, StageAll } Stage;
-typedef enum { PrintText, PrintDot, PrintSvg, PrintJson } PrintFormat;
+typedef enum { PrintText, PrintJson, PrintDot, PrintSvg } PrintFormat;
 
 struct TokensCommand {
     ModelOptions model; /* its spec: or another file */
@@ -195,7 +197,7 @@ struct RecordsCommand {
     CodeOptions code;
     int action; /* RecordsAction */
     Texts files;
-    const char *output, *cpu, *compiler;
+    const char *cpu, *compiler;
     int op;     /* TaskKind; -1: of all */
     int format; /* of show */
     bool all, dry_run;
@@ -212,13 +214,14 @@ struct CacheCommand {
 
 typedef enum {
     FieldsText,
-    FieldsMarkdown,
     FieldsJson,
+    FieldsMarkdown,
     FieldsSchema
 } FieldsFormat;
 
 struct FieldsCommand {
-    int format; /* FieldsFormat */
+    const char *key; /* NULL: all */
+    int format;      /* FieldsFormat */
 };
 
 struct CompletionCommand {
@@ -274,8 +277,12 @@ typedef enum {
     Int,   /* int64_t */
     Real,  /* double */
     Word,  /* int: which of the words */
+    Form,  /* the same: text, or what the ending of -o says */
+    Json,  /* the same without a value: FormatJson */
     Words  /* int, a bit for each: "c,obj" */
 } OptionKind;
+
+enum { FormatJson = 1 }; /* json's place among the words of each Form */
 
 typedef struct {
     const char *name;  /* without a "-": an operand */
@@ -320,6 +327,8 @@ void need_lines(const ModelOptions *model);
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code);
 EngineOptions run_engine_options(const RunCommand *o);
+/* Is the format svg? Then that is --svg=-, with the report on stderr. */
+bool picture_asked(int format, int svg, const char **to);
 /* Seconds of a text like "60s", "2m", "90". ExitUsage after a message. */
 double budget_seconds(const char *text);
 /* --records; NULL: not given. Ends with ExitUsage where it is stdout. */

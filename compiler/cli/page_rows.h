@@ -187,8 +187,8 @@ PAGE(Fields,
      "Prints each field of a spec: its values, its default, what it means, and "
      "which kinds of model have it.",
      "attnc fields", "all of them",
-     "attnc fields | grep -A 3 positions", "one of them",
-     "attnc fields --format=markdown > spec.md", "as a page")
+     "attnc fields positions", "one of them, or a group: attention",
+     "attnc fields -o spec.md", "as a page: md, by the file's ending")
 PAGE(Help,
      "Prints what a command takes, with examples and its exit codes.",
      "attnc help", "the commands",

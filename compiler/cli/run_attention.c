@@ -41,7 +41,8 @@ static int check_options(const RunCommand *o)
                                                 : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
-    else if (!is_stdout(o->attention) && !ends_in(o->attention, ".svg")
+    else if (!o->format && !is_stdout(o->attention)
+             && !ends_in(o->attention, ".svg")
              && !ends_in(o->attention, ".json"))
         error_at((Pos){ 0 },
                  "--attention '%s': the name of a picture ends in "
@@ -398,7 +399,10 @@ static int open_attention(AttentionRun *r)
 
 int run_attention(const RunCommand *o)
 {
-    AttentionRun r = { .o = o, .json = ends_in(o->attention, ".json") };
+    AttentionRun r = { .o = o,
+                       .json = o->format == RunJson
+                            || (o->format == RunText
+                                && ends_in(o->attention, ".json")) };
     Fault why;
     int code = check_options(o);
     if (code)

@@ -236,9 +236,9 @@ static void feed_prefix(Stream *r)
 static void print_token(Stream *r, int32_t id)
 {
     int64_t n;
-    if (r->o->json)
+    if (r->o->format)
         vec_push(r->e.arena, &r->answer, id);
-    if (r->o->lines.ids && r->o->json)
+    if (r->o->lines.ids && r->o->format)
         return;
     if (r->o->lines.ids) {
         fprintf(r->to, "%s%d", r->printed++ ? " " : "", id);
@@ -312,7 +312,7 @@ static int print_answer(Stream *r)
         int64_t n = attn_text_end(&r->text, r->out, r->cap);
         fwrite(r->out, 1, (size_t)n, r->to);
     }
-    if (!r->o->json)
+    if (!r->o->format)
         fputc('\n', r->to);
     flush_answers(r->to);
     r->ended = r->text.stopped           ? "stop"
@@ -376,7 +376,7 @@ static int save_state(Stream *r)
 int run_prompt(const RunCommand *o)
 {
     Stream r = { .o = o, .to = beside(o->save_state) };
-    if (o->json)
+    if (o->format)
         keep_text(&r);
     int code = open_model(&r);
     if (!code && o->load_state)
@@ -394,7 +394,7 @@ int run_prompt(const RunCommand *o)
         r.out = arena_alloc(r.e.arena, (size_t)r.cap + 1);
         print_prompt(&r);
         code = print_answer(&r);
-        if (o->json)
+        if (o->format)
             print_json(&r);
         print_speed(&r, from);
     }
@@ -402,7 +402,7 @@ int run_prompt(const RunCommand *o)
         code = save_state(&r);
     if (r.state.at)
         file_close(&r.state);
-    if (o->json)
+    if (o->format)
         fclose(r.to);
     free(r.kept);
     engine_close(&r.e);

@@ -278,7 +278,7 @@ static void print_rows(Rows *r, int64_t part, const float *x, int64_t rows)
 {
     const int64_t n = rows * r->m->output_columns;
     int64_t wrong = 0;
-    if (r->o->json)
+    if (r->o->format)
         print_json(r, part, x, rows);
     else
         print_text(r, x, rows);

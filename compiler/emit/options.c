@@ -87,7 +87,7 @@ static bool is_answer(const char *answer, int use)
 {
     const size_t n = strcspn(answer, " ");
 
-    if (strchr("<F", answer[0]) || islower((unsigned char)answer[0]))
+    if (strchr("<>F", answer[0]) || islower((unsigned char)answer[0]))
         return true;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].use & use && !strncmp(rows[i].name, answer, n)

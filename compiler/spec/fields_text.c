@@ -196,27 +196,36 @@ static const char *kinds_of(Arena *a, const Field *f)
     return text;
 }
 
-static void print_plain(Arena *a, FILE *out)
+/* key NULL: all are asked for. */
+static bool is_asked(const Field *f, const char *key)
+{
+    return !key || strcmp(f->key, key) == 0 || field_below(f->key, key);
+}
+
+static void print_plain(Arena *a, FILE *out, const char *key)
 {
     for (int i = 0; i < n_fields; i++) {
         const Field *f = &fields[i];
         const char *preset = preset_of(f);
         const char *lead = !*preset ? "" : f->preset ? "; default: " : "; ";
+        if (!is_asked(f, key))
+            continue;
         fprintf(out, "\n%s%s%s\n    %s\n    %s%s%s\n    kinds: %s\n",
                 paint(out, PaintHead), f->key, paint(out, PaintEnd), f->doc,
                 value_of(a, f), lead, preset, kinds_of(a, f));
     }
 }
 
-static void print_table(Arena *a, FILE *out)
+static void print_table(Arena *a, FILE *out, const char *key)
 {
     fputs("\n| key | value | default | kinds | meaning |\n"
           "|---|---|---|---|---|\n",
           out);
     for (int i = 0; i < n_fields; i++) {
         const Field *f = &fields[i];
-        fprintf(out, "| `%s` | %s | %s | %s | %s |\n", f->key, value_of(a, f),
-                preset_of(f), kinds_of(a, f), f->doc);
+        if (is_asked(f, key))
+            fprintf(out, "| `%s` | %s | %s | %s | %s |\n", f->key,
+                    value_of(a, f), preset_of(f), kinds_of(a, f), f->doc);
     }
 }
 
@@ -309,31 +318,30 @@ static void json_field(Buffer *b, const Field *f)
     buffer_add(b, "}", 1);
 }
 
-char *spec_fields_json(Arena *a)
+char *spec_fields_json(Arena *a, const char *key)
 {
     Buffer b = { .arena = a };
-    buffer_printf(&b, "[\n");
-    for (int i = 0; i < n_fields; i++) {
-        json_field(&b, &fields[i]);
-        buffer_printf(&b, i < n_fields - 1 ? ",\n" : "\n");
-    }
-    buffer_printf(&b, "]\n");
+    buffer_printf(&b, "[");
+    for (int i = 0; i < n_fields; i++)
+        if (is_asked(&fields[i], key)) {
+            buffer_printf(&b, b.n > 1 ? ",\n" : "\n");
+            json_field(&b, &fields[i]);
+        }
+    buffer_printf(&b, "\n]\n");
     return b.at;
 }
 
-void spec_print_fields(FILE *out, bool markdown)
+static void print_all(Arena *a, FILE *out, bool markdown)
 {
-    Arena *a = arena_new();
-
     if (markdown)
         fputs("# The spec\n\nThis page is printed by `attnc fields "
               "--format=markdown`.\n\n",
               out);
     fprintf(out, "%s\n%s", about, layers);
     if (markdown)
-        print_table(a, out);
+        print_table(a, out, NULL);
     else
-        print_plain(a, out);
+        print_plain(a, out, NULL);
     fprintf(out, "\n%s%s", markdown ? "## Masks\n\n" : "", masks_about);
     fprintf(out, "\n%s%s", markdown ? "## Patterns of layers\n\n" : "",
             layers_about);
@@ -347,5 +355,17 @@ void spec_print_fields(FILE *out, bool markdown)
             names_about);
     for (int i = 0; weight_names[i]; i++)
         fprintf(out, "    %s\n", weight_names[i]);
+}
+
+void spec_print_fields(FILE *out, bool markdown, const char *key)
+{
+    Arena *a = arena_new();
+
+    if (!key)
+        print_all(a, out, markdown);
+    else if (markdown)
+        print_table(a, out, key);
+    else
+        print_plain(a, out, key);
     arena_free(a);
 }

@@ -472,7 +472,8 @@ int64_t spec_rotary_columns(const Spec *s, Side side);
  * Returns the factor of the turned columns of queries and keys.             */
 double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
                    double *rate);
-void spec_print_fields(FILE *out, bool markdown); /* attnc fields */
+/* attnc fields: all, or those of a key: a field's, or of a group of them. */
+void spec_print_fields(FILE *out, bool markdown, const char *key);
 const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
 /* Does a field have that path, or begin with it? One field alone. */
 bool spec_has_field(const char *path);
@@ -490,6 +491,6 @@ const char *spec_field_value(Arena *a, const Spec *s, int i);
  * value of its own. */
 const char *const *spec_field_parts(int i);
 const char *spec_name_value(Arena *a, const SpecName *n); /* what is theirs */
-char *spec_fields_json(Arena *a);
+char *spec_fields_json(Arena *a, const char *key);        /* the same */
 
 #endif

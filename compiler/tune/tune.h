@@ -15,7 +15,7 @@
 #include "bench/bench.h"
 #include "records/records.h"
 
-typedef enum { TuneLines, TuneJson } TuneFormat;
+typedef enum { TuneLines, TuneJson, TuneSvg } TuneFormat;
 
 enum { TuneBudget = 20 }; /* seconds, where no others are given */
 typedef struct {

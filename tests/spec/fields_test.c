@@ -215,7 +215,7 @@ static void reference_is_the_table(void **state)
 
     (void)state;
     assert_non_null(out);
-    spec_print_fields(out, true);
+    spec_print_fields(out, true, NULL);
     rewind(out);
     assert_true(fread(text, 1, (1 << 18) - 1, out) > 1000);
     fclose(out);

@@ -1,0 +1,36 @@
+/* report_file.c: -o of reports: what a command prints on stdout goes to a file,
+ * which appears whole when the command has ended, or to a pipe at once.      */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+int report_begin(Output *o, const char *path)
+{
+    Fault why;
+    if (!output_open(o, path, &why))
+        return report_fault(&why);
+    if (fflush(stdout) != 0 || dup2(o->fd, STDOUT_FILENO) < 0) {
+        fault(&why, ExitIO, "%s: cannot write: %s", path, strerror(errno));
+        output_cancel(o);
+        return report_fault(&why);
+    }
+    return ExitDone;
+}
+
+int report_end(Output *o, int code)
+{
+    Fault why;
+    const bool well = fflush(stdout) == 0 && !ferror(stdout);
+    const bool some = lseek(o->fd, 0, SEEK_CUR) > 0; /* lines may be refused */
+    if (!well)
+        fault(&why, ExitIO, "%s: cannot write: %s", o->path, strerror(errno));
+    if (!well || (code > ExitNegative && !(code == ExitInput && some)))
+        output_cancel(o);
+    else if (output_commit_changed(o, &why))
+        return code;
+    clearerr(stdout);
+    return code > ExitNegative ? code : report_fault(&why);
+}
