@@ -113,9 +113,11 @@ static int recall(Build *b, int part)
 static int score_bias(Build *b, int x)
 {
     const Spec *s = b->s;
-    Node n = {
-        .op = OpScoreBias, .in = { x }, .nin = 1, .bias = spec_score_bias(s)
-    };
+    Node n = { .op = OpScoreBias,
+               .in = { x },
+               .nin = 1,
+               .heads = b->side->h, /* decide the slopes */
+               .bias = spec_score_bias(s) };
     b->field = s->pos_scores ? "positions.scores" : "positions.type";
     if (n.bias == BiasAlibi)
         n.slope = s->positions == PosAlibi ? s->scaling.step : 1;

@@ -1,0 +1,1 @@
+0 verify tests/cli/alibi_heads.yaml --seed=1 --backend=jit
