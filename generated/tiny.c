@@ -3861,7 +3861,7 @@ struct attn_beam {
     struct attn_hypothesis *best; /* [results] best first */
     int64_t found;
 };
-/* Divisor of a log-probability of `length` tokens. */
+/* Divisor of a log-probability of `length` tokens; 1 for none of them. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
 /* Offers hypothesis `parent` with every token to the list (greedy: its best).
@@ -5130,7 +5130,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
     float n = (float)length;
     if (o->penalty == ATTN_PENALTY_GNMT) /* Wu et al. 2016 */
         return beam_power((5.0f + n) / 6.0f, o->alpha);
-    if (o->penalty == ATTN_PENALTY_POWER)
+    if (o->penalty == ATTN_PENALTY_POWER && length > 0)
         return beam_power(n, o->alpha);
     return 1.0f;
 }

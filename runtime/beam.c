@@ -21,7 +21,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
     float n = (float)length;
     if (o->penalty == ATTN_PENALTY_GNMT) /* Wu et al. 2016 */
         return beam_power((5.0f + n) / 6.0f, o->alpha);
-    if (o->penalty == ATTN_PENALTY_POWER)
+    if (o->penalty == ATTN_PENALTY_POWER && length > 0)
         return beam_power(n, o->alpha);
     return 1.0f;
 }

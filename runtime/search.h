@@ -124,7 +124,7 @@ struct attn_beam {
     struct attn_hypothesis *best; /* [results] best first */
     int64_t found;
 };
-/* Divisor of a log-probability of `length` tokens. */
+/* Divisor of a log-probability of `length` tokens; 1 for none of them. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
 /* Offers hypothesis `parent` with every token to the list (greedy: its best).
