@@ -51,7 +51,7 @@ static int find_piece(const Kernels *k, const char *name)
 {
     const int i = index_find(&k->pieces.names, name);
     if (i < 0)
-        die("kernel %s does not exist", name);
+        die("compiler/emit/kernels/ has no piece %s (docs/adding.md)", name);
     return i;
 }
 

@@ -55,6 +55,33 @@ static bool is_waiting_tile(const Target *t, int adds, int panels)
     return t->width == ATTN_PANEL && (adds || panels == MostPanels);
 }
 
+#define NONE NULL
+#define PIECE(name) name
+#define CALLS(name) NULL
+static const char *const plain_of_op[] = {
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
+           gate, code, plain)                                                  \
+    plain,
+#include "graph/ops.h"
+};
+
+/* Ends the build where kernels/plain.c lacks what the tables ask for. */
+static void need_plain(Arena *a)
+{
+    Kernels *k = kernels_plain(a);
+    const size_t ops = sizeof plain_of_op / sizeof *plain_of_op;
+    for (int act = ActNone + 1; act < ActCount; act++)
+        use_kernel(k, arena_printf(a, "%s_rows", act_text[act].plain));
+    for (size_t i = 0; i < ops; i++)
+        if (plain_of_op[i])
+            use_kernel(k, plain_of_op[i]);
+    for (int d = DtypeF32 + 1; dtype_word[d]; d++)
+        if (!dtype_shared((Dtype)d) || d == DtypeInt4) {
+            use_kernel(k, arena_printf(a, "embed_%s", dtype_word[d]));
+            use_kernel(k, arena_printf(a, "matmul_%s", dtype_word[d]));
+        }
+}
+
 static void use_all(Kernels *k, const Target *t)
 {
     use_all_kernels(k);
@@ -164,6 +191,7 @@ int main(int argc, char **argv)
                 target_list(&names));
         return 2;
     }
+    need_plain(a);
     Kernels *k = kernels_new(a, &t, false);
     Emit *e = emit_new(a);
     use_all(k, &t);
