@@ -130,7 +130,9 @@ static void emit_search(Plain *p, Emit *e)
         put_list(e, "forced", s->search_prefix.at, s->search_prefix.n);
     let(e, "logits", "%d", output_columns(p->g.p));
     let(e, "start", "%lld", (long long)s->token_start);
-    let(e, "plus", "%lld", (long long)s->max_output_plus);
+    const int64_t plus = s->max_output_plus - spec_input_learned(s);
+    let(e, "plus", plus < 0 ? "- %lld" : "+ %lld",
+        (long long)(plus < 0 ? -plus : plus));
 }
 
 /* Lines of ids; what is none is said as other programs of attnc say it. */
@@ -220,6 +222,15 @@ static void put_read_rows(Emit *e)
         "}\n\n");
 }
 
+static void put_end_of_rows(Emit *e)
+{
+    put(e, "if (n < 0)\n"
+           "    fprintf(stderr, \"error: up to %d rows of %d numbers are \"\n"
+           "            \"expected\\n\", $most - $first, $width);\n"
+           "return n < 0 ? 3 : 0;\n"
+           "}\n\n");
+}
+
 static void put_encode_rows(Plain *p, Emit *e)
 {
     let(e, "results", is_pooled(p->g.p) ? "1" : "n");
@@ -238,12 +249,8 @@ static void put_encode_rows(Plain *p, Emit *e)
         "    n += $first;\n"
         "    print_rows($encode(w, s, x$types, n$encode_prefix),\n"
         "               $results, $d);\n"
-        "}\n"
-        "if (n < 0)\n"
-        "    fprintf(stderr, \"error: up to %d rows of %d numbers are \"\n"
-        "            \"expected\\n\", $most - $first, $width);\n"
-        "return n < 0 ? 3 : 0;\n"
-        "}\n\n");
+        "}\n");
+    put_end_of_rows(e);
 }
 
 static void put_attention(Plain *p, Emit *e)
@@ -278,7 +285,7 @@ static void put_choice(Plain *p, Emit *e)
     emit_search(p, e);
     let(e, "number", first ? ", number n of an answer" : "");
     let(e, "n", first ? ", int n" : "");
-    let(e, "first", "%s",
+    let(e, "allowed", "%s",
         first ? arena_printf(p->g.a,
                              "\n            && !(n == %lld && "
                              "is_in(never_first, i))",
@@ -300,7 +307,7 @@ static void put_choice(Plain *p, Emit *e)
         "    int best = -1;\n"
         "\n"
         "    for (int i = 0; i < $logits; i++)\n"
-        "        if ((best < 0 || logits[i] > logits[best]) && !is_in(never, i)$first)\n"
+        "        if ((best < 0 || logits[i] > logits[best]) && !is_in(never, i)$allowed)\n"
         "            best = i;\n"
         "    return best;\n"
         "}\n\n");
@@ -352,7 +359,7 @@ static void put_generate(Plain *p, Emit *e)
     if (s->max_output > 0)
         put(e, "most = most < $most_out ? most : $most_out;\n");
     if (s->max_output_plus >= 0)
-        put(e, "most = most < n + $plus ? most : n + $plus;\n");
+        put(e, "most = most < n $plus ? most : n $plus;\n");
     put(e, "for (int k = 0; k < most; k++) {\n"
            "    int token;\n"
            "\n"
@@ -401,9 +408,8 @@ static void put_generate_rows(Emit *e)
         "    while ((n = read_rows(x + $first * $width, $most - $first)) > 0) {\n"
         "        generate(w, s, x, n + $first);\n"
         "        printf(\"\\n\");\n"
-        "    }\n"
-        "    return n < 0 ? 3 : 0;\n"
-        "}\n\n");
+        "    }\n");
+    put_end_of_rows(e);
 }
 
 /* Weights in the program, or from a file that it is given. */

@@ -5,7 +5,9 @@
  *     plain_test [COUNT [FIRST]]
  *
  * COUNT specs of the paper's form and as many of any form; without it
- * ATTNC_SPECS, or with ATTNC_FULL many. The processors share the specs.     */
+ * ATTNC_SPECS, or with ATTNC_FULL many. The processors share the specs.
+ * main() is compiled too. Compilers take turns; ATTNC_CC names the one to use.
+ */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 

@@ -133,17 +133,25 @@ static inline void plain_compile(const PlainCase *c, const char *text, size_t n)
 {
     static const char *const compilers[] = { "gcc", "clang", "clang-19" };
     const char *path = scratch_file("plain.c", text, n);
+    const char *only = getenv("ATTNC_CC");
     for (int i = 0; i < 3; i++) {
-        const char *cc = find_program(c->arena,
-                                      compilers[(c->seed + (size_t)i) % 3]);
+        const char *name = compilers[(c->seed + (size_t)i) % 3];
+        const char *cc = find_program(c->arena, only ? only : name);
         Spawned out;
         Fault why;
-        const char *const argv[] = { cc,        "-std=c99",
-                                     "-Wall",   "-Wextra",
-                                     "-Werror", c->seed % 4 ? "-O0" : "-O2",
-                                     "-shared", "-fPIC",
-                                     "-o",      scratch_path("plain.so"),
-                                     path,      "-lm",
+        const char *const argv[] = { cc,
+                                     "-std=c99",
+                                     "-Wall",
+                                     "-Wextra",
+                                     "-Werror",
+                                     c->seed % 4 ? "-O0" : "-O2",
+                                     "-shared",
+                                     "-fPIC",
+                                     "-DATTNC_MAIN",
+                                     "-o",
+                                     scratch_path("plain.so"),
+                                     path,
+                                     "-lm",
                                      NULL };
         if (!cc)
             continue;
@@ -167,8 +175,7 @@ static inline PlainProgram plain_open(PlainCase *c)
     size_t n;
     PlainProgram p = { 0 };
     const EmitOptions o = { .command = "attnc compile --plain",
-                            .file = "model",
-                            .freestanding = true };
+                            .file = "model" };
     const char *text = emit_plain(c->arena, c->plain.plan, &o, &n);
     text = arena_printf(c->arena, "%s%s", text, plain_caller(c));
     plain_compile(c, text, strlen(text));

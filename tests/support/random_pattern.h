@@ -9,14 +9,20 @@ static inline const char *form_mix_row(RandomForm *f, Side side)
 {
     if (f->sourced)
         return "{residual.scale: 0.7}";
+    RandomSpec own = f->r; /* what is drawn after it stays as it was */
     if (coin(&f->r))
-        return TEXT(f, "{mix: {type: recurrent, cell: %s, width: 7}}",
-                    WORD(&f->r, "simple", "gru", "lstm"));
+        return TEXT(f, "{mix: {type: recurrent, cell: %s, width: %s}}",
+                    WORD(&f->r, "simple", "gru", "lstm"),
+                    WORD(&own, "7", "5", "12", "16"));
     const char *depthwise = yes_no(&f->r);
+    const int64_t most = side == SideDecoder ? 6 : 5;
+    int64_t kernel = AMONG(&own, 3, 1, 5, most);
+    while (kernel > f->max_len[side])
+        kernel -= side == SideDecoder || kernel < 2 ? 1 : 2;
     return TEXT(f,
-                "{mix: {type: convolution, kernel: %d, dilation: 1, depthwise: "
-                "%s, pointwise: %s, gated: false, inner: 0}}",
-                f->max_len[side] > 2 ? 3 : 1, depthwise, depthwise);
+                "{mix: {type: convolution, kernel: %lld, dilation: 1, "
+                "depthwise: %s, pointwise: %s, gated: false, inner: 0}}",
+                (long long)kernel, depthwise, depthwise);
 }
 
 /* A row of a pattern: what a layer has otherwise. */
