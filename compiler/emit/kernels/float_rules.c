@@ -1,4 +1,4 @@
-/* float_rules.c: what the compiler of an emitted file may do with floats.     */
+/* float_rules.c: what the compiler of an emitted file may do with floats.    */
 
 //: float_rules
 #if !defined ATTNC_FAST_MATH                                                   \
