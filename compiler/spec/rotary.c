@@ -205,7 +205,7 @@ void check_scaling(Spec *s, const FieldState *state)
     const SpecScaling *is = &s->scaling;
 
     if (s->positions != PosRotary || is->type == ScalingNone
-        || !has_what_it_needs(s, state))
+        || !has_what_it_needs(s, state) || s->mix != MixAttention)
         return;
     if (is->type == ScalingDynamic && turns_two(s))
         error_at(spec_pos(s, SCALING ".type"),

@@ -118,6 +118,31 @@ static void rotary_columns_are_of_the_layer(void **state)
     arena_free(a);
 }
 
+/* A layer without attention has no columns that turn, so the scaling of
+ * rotary positions fits it.                                                 */
+static void scaling_is_of_attention(void **state)
+{
+    static const char *const scaling[] = {
+        "dynamic",
+        "longrope, short_factor: [1, 1, 1, 1], long_factor: [1, 1, 1, 2]",
+    };
+    static const char *const mix[] = { "recurrent", "convolution" };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        Arena *a = arena_new();
+        const Spec *s = load_good(
+            a, pattern,
+            arena_printf(a,
+                         "positions.scaling={factor: 2, original_max_len: 4, "
+                         "type: %s},layers=[{mix: %s}, {}]",
+                         scaling[i / 2], mix[i % 2]));
+        assert_int_equal(spec_layer(s, SideDecoder, 1)->scaling.type,
+                         i / 2 ? ScalingLongrope : ScalingDynamic);
+        arena_free(a);
+    }
+}
+
 /* A key that sets fields of layers alone may stand in a row. */
 static void keys_that_set_others(void **state)
 {
@@ -272,6 +297,7 @@ int main(void)
         cmocka_unit_test(of_all_layers),
         cmocka_unit_test(keys_that_set_others),
         cmocka_unit_test(rotary_columns_are_of_the_layer),
+        cmocka_unit_test(scaling_is_of_attention),
         cmocka_unit_test(rows_are_of_their_stack),
         cmocka_unit_test(equal_rows_are_no_pattern),
         cmocka_unit_test(tables_are_shared),
