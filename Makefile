@@ -225,9 +225,10 @@ check-arm: ## tests of kernels in NEON, emulated by qemu, in build/aarch64
 check-bare: ## make demo, README's first lines and make test on a bare Debian
 	@sh tests/bare.sh
 # what takes too long for each submission; the first that fails ends it
-nightly: ## long fuzzing, all random specs, a bare Debian: takes hours
+nightly: ## long fuzzing, all random specs, the second implementation, a bare Debian: takes hours
 	$(MAKE) fuzz
 	$(MAKE) fuzz-faults
+	$(MAKE) check-reference N=2000
 	$(MAKE) check-bare
 	$(MAKE) test-full
 check-gcc: ## all sources without a warning by gcc, in build/gcc
