@@ -34,7 +34,9 @@ static const char layers[] =
 
 static const char layers_about[] =
     "Layers that differ are rows of `layers`: each is the spec with the fields of\n"
-    "the row over it, for one layer.\n"
+    "the row over it, for one layer. As everywhere, one value for a key that sets\n"
+    "others replaces the whole map: in a row, `positions: none` also drops the\n"
+    "spec's positions.scores, and `positions.type: none` keeps it.\n"
     "\n"
     "    layers:\n"
     "      - {masking: [causal, {window: 512}], positions: {base: 10000}, repeat: 5}\n"

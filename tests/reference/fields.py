@@ -271,6 +271,16 @@ def flatten(spec, at=""):
     return flat
 
 
+def overlay(spec, row):
+    """The spec with the fields of a row over it. One value for a key that
+    sets others replaces the whole map of the spec."""
+    whole = tuple(key + "." for key, value in row.items()
+                  if key in GROUPS and not isinstance(value, dict))
+    kept = {key: value for key, value in flatten(spec).items()
+            if not key.startswith(whole)}
+    return {**kept, **flatten(row)}
+
+
 def is_mask(path, value):
     """A part of a mask is a map too."""
     return path.startswith("masking") and not set(value) & set(SIDES)
@@ -282,7 +292,7 @@ class View:
     def __init__(self, written, side, row=None):
         self.spec, self.side = written, side
         self.written = set(written)
-        self.flat = {**flatten(written), **flatten(row or {})}
+        self.flat = overlay(written, row or {})
 
     def __getitem__(self, key):
         if f"{key}.{self.side}" in FIELDS:
