@@ -269,10 +269,10 @@ def layer_row(d, s, kind):
     if s["positions.type"] == "rotary" and not latent:
         if d.often(0.3):
             row["positions"] = d.choice([
-                "none" if "positions.scores" not in s else {"base": 20},
-                {"base": 100}, {"base": 5000.5}])
-    if not latent and d.often(0.3) and s["positions.type"] not in (
-            "rotary", "relative", "alibi") and "positions.scores" not in s:
+                "none", {"type": "none"}, {"base": 100}, {"base": 5000.5}])
+    of_scores = s.get("positions.scores", s["positions.type"])
+    if not latent and d.often(0.3) and s["positions.type"] != "rotary" and \
+            of_scores != "relative":
         row["h"] = d.choice([n for n in (1, 2, 3) if s["d_model"] % n == 0])
         row["h_kv"] = d.choice([n for n in (1, row["h"])])
     if d.often(0.15) and "parallel" not in s and s.get("ffn.type") in (

@@ -122,8 +122,7 @@ def mix(d, s, kind, row):
 
 def mixing(d, s, kind):
     """Recurrences and convolutions, in all layers or some."""
-    if not d.often(0.3) or "parallel" in s or \
-            s.get("positions.scaling.type") in ("dynamic", "longrope"):
+    if not d.often(0.3) or "parallel" in s:
         return
     side = {"encoder-decoder": "both"}.get(kind, kind)
     rows = [{}, {}][:least_layers(s)]
