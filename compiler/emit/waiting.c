@@ -167,9 +167,13 @@ void need_waiting(Gen *g, const Attention *a)
         values_function(g, a);
 }
 
+/* No pointer is NULL while no rows wait: C has no NULL + 0. */
 void put_waiting_begin(Gen *g)
 {
-    put(g->shapes, "struct waiting wait[2] = {{0}, {0}};    /* in turn */\n"
+    put(g->shapes, "struct waiting wait[2] = {    /* in turn */\n"
+                   "    {.s = s, .next = s},\n"
+                   "    {.s = s, .next = s},\n"
+                   "};\n"
                    "int64_t turn = 0;\n");
 }
 

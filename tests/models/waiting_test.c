@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "support/aot.h"
+#include "support/skip.h"
 
 enum { Width = 80, Most = 331 };
 
@@ -128,14 +129,47 @@ static void test_biases(void **state)
     }
 }
 
+/* The flags make code for AVX-512 that a machine without it can run. */
+#define SANITIZED_CC                                                          \
+    "clang-19", "-w", "-O0", "-march=x86-64-v3", "-D__AVX512F__",             \
+        "-D__builtin_cpu_supports(x)=1", "-fsanitize=pointer-overflow",       \
+        "-fno-sanitize-recover=all", "-std=c11"
+
+/* Code for AVX-512 does no arithmetic on NULL, for any number of rows: while
+ * no rows wait as well. */
+static void test_no_null(void **state)
+{
+    (void)state;
+    static const int n[] = { 1, 6, 13, 64, 70, Most };
+    Spawned s;
+    if (RUN(&s, "int main(void) { return 0; }", SANITIZED_CC, "-x", "c", "-",
+            "-o", in_dir("m"))
+            != 0
+        || RUN(&s, "", in_dir("m")) != 0)
+        SKIP("no clang-19 that makes x86-64-v3 with sanitizers runs here");
+    write_spec("");
+    assert_true(WORKS(attnc(), "compile", in_dir("spec.yaml"),
+                      "--march=x86-64-v4", "-o", in_dir("m.c")));
+    assert_true(WORKS(SANITIZED_CC, "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o",
+                      in_dir("m")));
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
+        Buffer rows = { .arena = a };
+        for (int j = 0; j < 3 * n[i]; j++) { /* queries, keys, values */
+            for (int k = 0; k < Width; k++)
+                buffer_printf(&rows, "%d ", (j + k) * 7 % 11 - 5);
+            buffer_printf(&rows, (j + 1) % n[i] ? "\n" : "\n\n");
+        }
+        if (RUN(&s, rows.at, in_dir("m")) != 0)
+            fail_msg("%d rows: %s", n[i], s.tail);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_all_keys),
-        TEST(test_masks),
-        TEST(test_scores),
-        TEST(test_biases),
+        TEST(test_all_keys), TEST(test_masks),   TEST(test_scores),
+        TEST(test_biases),   TEST(test_no_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
