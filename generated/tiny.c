@@ -9125,15 +9125,18 @@ static void hint_form(const char *word, char form[HINT_BYTES])
     const size_t length = strcspn(word, "=");
     size_t n = 0;
 
-    if (length > 2 && word[0] == '-' && word[1] != '-')
-        form[n++] = '-';
+    if (length > 2 && word[0] == '-' && word[1] != '-') {
+        form[n] = '-';
+        n++;
+    }
     for (size_t i = 0; i < length && n < HINT_BYTES - 1; i++) {
         char c = word[i];
         if (c == '_')
             c = '-';
         else if (length > 2 && c >= 'A' && c <= 'Z')
             c = (char)(c - 'A' + 'a');
-        form[n++] = c;
+        form[n] = c;
+        n++;
     }
     form[n] = '\0';
 }
@@ -9722,10 +9725,10 @@ static const char *option_hint(const struct program *p, const char *word,
     o.names = 0;
     for (; o.names < PROGRAM_OPTIONS; o.names++)
         names[o.names] = program_option[o.names].name;
-    names[o.names++] = "<";
-    names[o.names++] = ">";
-    if (!program_alone(p))
-        names[o.names++] = "FILE.weights";
+    names[o.names] = "<";
+    names[o.names + 1] = ">";
+    names[o.names + 2] = "FILE.weights";
+    o.names += program_alone(p) ? 2 : 3;
     o.name = names;
     o.synonym = program_synonym;
     o.synonyms = (int)(sizeof program_synonym / sizeof *program_synonym);

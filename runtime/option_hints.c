@@ -12,15 +12,18 @@ static void hint_form(const char *word, char form[HINT_BYTES])
     const size_t length = strcspn(word, "=");
     size_t n = 0;
 
-    if (length > 2 && word[0] == '-' && word[1] != '-')
-        form[n++] = '-';
+    if (length > 2 && word[0] == '-' && word[1] != '-') {
+        form[n] = '-';
+        n++;
+    }
     for (size_t i = 0; i < length && n < HINT_BYTES - 1; i++) {
         char c = word[i];
         if (c == '_')
             c = '-';
         else if (length > 2 && c >= 'A' && c <= 'Z')
             c = (char)(c - 'A' + 'a');
-        form[n++] = c;
+        form[n] = c;
+        n++;
     }
     form[n] = '\0';
 }

@@ -21,10 +21,10 @@ static const char *option_hint(const struct program *p, const char *word,
     o.names = 0;
     for (; o.names < PROGRAM_OPTIONS; o.names++)
         names[o.names] = program_option[o.names].name;
-    names[o.names++] = "<";
-    names[o.names++] = ">";
-    if (!program_alone(p))
-        names[o.names++] = "FILE.weights";
+    names[o.names] = "<";
+    names[o.names + 1] = ">";
+    names[o.names + 2] = "FILE.weights";
+    o.names += program_alone(p) ? 2 : 3;
     o.name = names;
     o.synonym = program_synonym;
     o.synonyms = (int)(sizeof program_synonym / sizeof *program_synonym);
