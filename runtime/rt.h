@@ -293,8 +293,9 @@ typedef struct {
     char *text;
     size_t n, cap;
     int errors, warnings;
-    bool cut;    /* memory ran out: not all was found */
-    bool shapes; /* asked: these and types alone, no value is looked at */
+    bool cut;       /* memory ran out: not all was found */
+    bool shapes;    /* asked: these and types alone, no value is looked at */
+    bool allow_nan; /* asked: NaN is a warning where no integers are made */
     /* asked, or NULL: weights_pack set it for these tensors of the file, so
      * that those that it took whole and did not set are not looked at again */
     const bool *bad;
@@ -306,9 +307,9 @@ void report_free(Report *r);
 /* One line for what is the same of many layers, 20 of errors and of warnings at
  * most. Errors: every tensor that is missing (with the nearest name that
  * nothing uses), mis-shaped or not of numbers; 1s before a shape are nothing,
- * and a matrix may have its columns in several dimensions: [d, c, p, p]; and
- * values that are not finite where integers are made of them. Warnings: such
- * values elsewhere, tensors that nothing uses whole. Notes:
+ * and a matrix may have its columns in several dimensions: [d, c, p, p]; NaN,
+ * and infinities where integers are made of them. Warnings: infinities
+ * elsewhere, tensors that nothing uses whole. Notes:
  * tables of tokens and positions that have more rows than the model; the first
  * are taken. r->errors counts tensors. True when there is no error.         */
 bool weights_check(const PackList *p, const Safetensors *file, Report *r);

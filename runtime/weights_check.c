@@ -340,6 +340,7 @@ typedef struct {
     Findings found;
     int errors;
     bool shapes; /* no value is looked at, nothing is said of what is unused */
+    bool allow_nan;
     const bool *bad; /* of the report */
 } Check;
 
@@ -384,34 +385,61 @@ static const char *place_text(char *text, size_t size, const Tensor *t,
     return shape_text(text, size, t->rank, index);
 }
 
-static int64_t first_not_finite(const Tensor *t)
+typedef struct {
+    int64_t n, first; /* first: -1 if n is 0 */
+} Places;
+
+static Places find_values(const Tensor *t, bool wanted(float x))
 {
-    float x;
-    int64_t i = -1;
-    do {
-        i++;
+    Places p = { .first = -1 };
+    for (int64_t i = 0; i < t->elements; i++) {
+        float x;
         tensor_floats(t, i, 1, &x);
-    } while (isfinite(x));
-    return i;
+        if (!wanted(x))
+            continue;
+        p.first = p.n++ ? p.first : i;
+    }
+    return p;
 }
 
-/* n of them, some. */
+static bool is_nan(float x)
+{
+    return isnan(x);
+}
+
+static bool not_finite(float x)
+{
+    return !isfinite(x);
+}
+
+/* Reports a tensor that has n values, 1 or more, that are not finite. */
 static void report_not_finite(Check *c, const Tensor *t, const Use *use,
                               long long n)
 {
     const long long all = t->elements;
     char place[256];
-    if (!use->integers) {
+    Places p = { 0 };
+    if (use->integers)
+        p = find_values(t, not_finite);
+    else if (!c->allow_nan)
+        p = find_values(t, is_nan);
+    if (p.n == 0) {
         found(&c->found, FoundWarning, t->name, NULL,
               ": %lld of %lld values are NaN or infinite", n, all);
         return;
     }
     c->errors++;
-    found(&c->found, FoundError, t->name, NULL,
-          ": %lld of %lld values are NaN or infinite, the first at %s; %s has "
-          "no such numbers",
-          n, all, place_text(place, sizeof place, t, first_not_finite(t)),
-          use->integers);
+    place_text(place, sizeof place, t, p.first);
+    if (use->integers)
+        found(&c->found, FoundError, t->name, NULL,
+              ": %lld of %lld values are NaN or infinite, the first at %s; %s "
+              "has no such numbers",
+              n, all, place, use->integers);
+    else
+        found(&c->found, FoundError, t->name, NULL,
+              ": %lld of %lld values are NaN, the first at %s; --allow-nan "
+              "permits them",
+              (long long)p.n, all, place);
 }
 
 static void check_values(Check *c, const Tensor *t, Use *use)
@@ -540,7 +568,11 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
 {
     if (!file)
         return true; /* seeded weights fit by construction */
-    Check c = { .list = p, .file = file, .shapes = r->shapes, .bad = r->bad };
+    Check c = { .list = p,
+                .file = file,
+                .shapes = r->shapes,
+                .allow_nan = r->allow_nan,
+                .bad = r->bad };
     c.use = calloc((size_t)safetensors_count(file) + 1, sizeof *c.use);
     bool *told = find_told(p);
     if (c.use && told) {

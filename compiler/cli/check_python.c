@@ -97,9 +97,11 @@ static int compute(Check *k)
         [KindEncoderDecoder] = "encoder-decoder",
     };
     Engine e;
-    const EngineOptions o = {
-        .spec = k->c->spec, .seed = 1, .threads = -1, .backend = "jit"
-    };
+    const EngineOptions o = { .spec = k->c->spec,
+                              .allow_nan = k->c->allow_nan,
+                              .seed = 1,
+                              .threads = -1,
+                              .backend = "jit" };
     const int code = engine_open(&e, &o);
     for (int i = 0; !code && i < Inputs; i++) {
         Trial t = { 0 };

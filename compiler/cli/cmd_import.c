@@ -88,26 +88,28 @@ static int check_spec(const PythonCheck *c)
                                 "transformers";
     static const char then[] = "the compiled code computes what the imported "
                                "spec says";
-    const VerifyCommand verify = { .model = { .spec = c->spec, .seed = 1 },
-                                   .code = { .threads = -1, .backend = "jit" },
-                                   .cases = 3,
-                                   .agrees = c->python || is_gguf(c->folder)
-                                               ? then
-                                               : alone };
+    const VerifyCommand verify = {
+        .model = { .spec = c->spec, .seed = 1, .allow_nan = c->allow_nan },
+        .code = { .threads = -1, .backend = "jit" },
+        .cases = 3,
+        .agrees = c->python || is_gguf(c->folder) ? then : alone
+    };
     const int code = cmd_verify(&verify);
     return code || !c->python ? code : python_check(c);
 }
 
 static int compile_spec(const ImportCommand *o, const char *spec)
 {
-    const CompileCommand compile = { .model = { .spec = spec, .seed = -1 },
-                                     .code = { .threads = -1 },
-                                     .output = o->compile,
-                                     .kinds = 1 << EmitC,
-                                     .embed = o->embed,
-                                     .quiet = o->quiet,
-                                     .max_input = -1,
-                                     .max_output = -1 };
+    const CompileCommand compile = {
+        .model = { .spec = spec, .seed = -1, .allow_nan = o->allow_nan },
+        .code = { .threads = -1 },
+        .output = o->compile,
+        .kinds = 1 << EmitC,
+        .embed = o->embed,
+        .quiet = o->quiet,
+        .max_input = -1,
+        .max_output = -1
+    };
     return cmd_compile(&compile);
 }
 
@@ -148,7 +150,8 @@ static int import_spec(const ImportCommand *o)
         code = check_spec(&(PythonCheck){ .python = python,
                                           .folder = with.folder,
                                           .spec = spec,
-                                          .merged = with.merged });
+                                          .merged = with.merged,
+                                          .allow_nan = o->allow_nan });
     if (!code && o->compile)
         code = compile_spec(o, spec);
     arena_free(a);

@@ -69,6 +69,7 @@ EngineOptions engine_options(int command, const ModelOptions *model,
                     .explain = model->explain,
                     .require_fusion = model->require_fusion },
         .weights = model->weights,
+        .allow_nan = model->allow_nan,
         .seed = (uint64_t)model->seed,
     };
     if (!code)

@@ -18,7 +18,7 @@ typedef struct { /* the model, and its passes */
     Texts sets, fix, skip, dump;
     const char *weights, *after;
     int64_t seed;
-    bool explain, require_fusion;
+    bool explain, require_fusion, allow_nan;
 } ModelOptions;
 
 typedef struct { /* what code is made for, and by what */
@@ -49,7 +49,7 @@ struct ImportCommand {
     Texts folders;
     const char *output, *compile, *lora, *rules;
     const char *check; /* "": by no Python */
-    bool families, embed, quiet, average;
+    bool families, embed, quiet, average, allow_nan;
     int format; /* FamiliesFormat */
 };
 
@@ -355,6 +355,7 @@ int run_rows(const RunCommand *o, const Engine *e); /* which is open */
 typedef struct {
     const char *python, *folder; /* argv[0]; the checkpoint */
     const char *spec, *merged;   /* NULL: weights are the folder's */
+    bool allow_nan;
 } PythonCheck;
 /* The Python of this name, to be started; ends with ExitBackend where there is
  * none.                                                                      */

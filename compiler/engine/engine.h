@@ -39,6 +39,7 @@ typedef struct {
     const char *backend;    /* NULL: "jit"; or "auto", "clang", a compiler */
     const char *cc, *level; /* NULL: clang, "2" */
     const char *weights;    /* wins over the spec's; NULL: that one */
+    bool allow_nan;         /* in weights that stay f32 or bf16 */
     uint64_t seed;          /* of weights that no file gives */
     int64_t threads;        /* -1: one a physical core; 0, 1: one */
     int64_t part_work;      /* FLOPs worth a thread; 0: the default */

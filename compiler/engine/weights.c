@@ -37,6 +37,7 @@ static int open_file(Engine *e)
 
 static int check_file(Engine *e, Report *report)
 {
+    report->allow_nan = e->options.allow_nan;
     report->known = left_out;
     report->by = e->spec;
     progress_begin("checking the weights");

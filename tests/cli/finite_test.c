@@ -1,8 +1,10 @@
-/* finite_test.c: weights that are too large, of each kind of model: a text has
- * no answer then, numbers are given as they are, and both is said, by attnc, by
- * the program that an emitted file is, and by generate().                   */
+/* finite_test.c: weights with a NaN are refused. Weights that are too large, of
+ * each kind of model: a text has no answer then, numbers are given as they are,
+ * and both is said, by attnc, by the program that an emitted file is, and by
+ * generate().                                                               */
 #define _GNU_SOURCE
 #include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -14,8 +16,9 @@
 
 static const char *kind; /* of models/tiny.yaml */
 
-/* All the model's weights are as large as a number can be. */
-static void write_weights(void)
+/* Writes weights that are all `value`; with `nan`, an element of an encoder's
+ * ffn.w1 is NaN instead.                                                    */
+static void write_weights_of(float value, bool nan)
 {
     Fault why;
     Engine e = { 0 };
@@ -32,7 +35,9 @@ static void write_weights(void)
             continue;
         float *x = arena_alloc(a, (size_t)elements * sizeof *x);
         for (int64_t j = 0; j < elements; j++)
-            x[j] = FLT_MAX;
+            x[j] = value;
+        if (nan && strcmp(it->from.name, "encoder.0.ffn.w1.weight") == 0)
+            x[it->k + 2] = NAN;
         t[n++] = (TensorOut){ .name = it->from.name,
                               .rank = 2,
                               .dim = { it->rows, it->k },
@@ -45,6 +50,12 @@ static void write_weights(void)
     assert_true(n > 10);
     assert_true(safetensors_write(in_dir("large"), t, n, &why));
     engine_close(&e);
+}
+
+/* All the model's weights are as large as a number can be. */
+static void write_weights(void)
+{
+    write_weights_of(FLT_MAX, false);
 }
 
 /* A line of shell: $A is attnc, $S the model, $M $W the program. */
@@ -156,6 +167,36 @@ static void test_generate(void **state)
     assert_int_equal(sh(&s, "", "$D/x"), 0);
 }
 
+/* ------------------------------------------------------------------ NaN --- */
+#define ONE_NAN "tensor 'encoder.0.ffn.w1.weight': 1 of 2048 values are NaN"
+
+/* A relu would hide a NaN: it is refused unless it is allowed. */
+static void test_nan(void **state)
+{
+    static const char *const dtypes[] = { "f32", "bf16" };
+    static const char refused[] = ONE_NAN ", the first at [1, 2]; --allow-nan "
+                                          "permits them\n";
+    static const char allowed[] = ONE_NAN " or infinite\n";
+    (void)state;
+    kind = "encoder-decoder";
+    write_weights_of(0.01f, true);
+    for (int i = 0; i < 2; i++) {
+        const char *line = arena_printf(a, "$A run $S --ids --set dtype=%s",
+                                        dtypes[i]);
+        assert_says("3 4\n", line, 3, "", refused);
+        assert_says("3 4\n", arena_printf(a, "%s --allow-nan", line), 0, NULL,
+                    allowed);
+        line = arena_printf(a, "$A compile $S --set dtype=%s -o $D/m.c",
+                            dtypes[i]);
+        assert_says("", line, 3, "", refused);
+        assert_says("", arena_printf(a, "%s --allow-nan", line), 0, "",
+                    allowed);
+    }
+    assert_says("", "$A tensors $S", 3, "", refused);
+    assert_says("", "$A compile $S --set dtype=int8 --allow-nan -o $D/m.c", 3,
+                "", "the first at [1, 2]; int8 has no such numbers\n");
+}
+
 /* -------------------------------------------------------------- numbers --- */
 static void test_numbers(void **state)
 {
@@ -195,6 +236,7 @@ int main(void)
         TEST(test_text),
         TEST(test_generate),
         TEST(test_numbers),
+        TEST(test_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

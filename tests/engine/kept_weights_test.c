@@ -84,6 +84,7 @@ static Opened open_with(const char *set)
                               .sets = &set,
                               .nsets = set != NULL,
                               .march = "x86-64-v3",
+                              .allow_nan = true,
                               .verbose = verbose };
     capture_stderr();
     const int code = engine_open(&e, &o);

@@ -66,7 +66,7 @@ static void reports_what_does_not_fit(void **state)
           .k = 5 },
     };
     PackList list = { .item = item, .count = 8 };
-    Report r = { 0 };
+    Report r = { .allow_nan = true };
     assert_false(weights_check(&list, s, &r));
     assert_int_equal(r.errors, 5);
     assert_int_equal(r.warnings, 3);
@@ -84,6 +84,7 @@ static void reports_what_does_not_fit(void **state)
             "warning: w: tensor 'scalar' [] is not used\n");
 
     list = (PackList){ .item = item + 1, .count = 1 };
+    r.allow_nan = true;
     assert_true(weights_check(&list, s, &r)); /* warnings alone */
     assert_int_equal(r.errors, 0);
     assert_int_equal(r.warnings, 6);
@@ -232,11 +233,12 @@ static void parts_share_a_tensor(void **state)
                                         .stride = 3,
                                         .total = 3 } };
     PackList list = { .item = item, .count = 3 };
-    Report r = { 0 };
+    Report r = { .allow_nan = true };
     assert_true(weights_check(&list, s, &r));
     assert_null(strstr(r.text, "'b' [3]"));
     report_free(&r);
     list.count = 2;
+    r.allow_nan = true;
     assert_true(weights_check(&list, s, &r));
     assert_non_null(strstr(r.text, "warning: w: tensor 'b' [3]: only 2 of its "
                                    "3 elements are used\n"));
@@ -244,6 +246,7 @@ static void parts_share_a_tensor(void **state)
     for (int i = 0; i < 3; i++)
         item[i].from.total = item[i].from.stride = 4;
     list.count = 3;
+    r.allow_nan = true;
     assert_false(weights_check(&list, s, &r));
     assert_int_equal(r.errors, 1);
     assert_non_null(strstr(r.text, "'b': has shape [3], [4] is needed\n"));
@@ -371,7 +374,7 @@ static int go_to_scratch(void **state)
 }
 
 /* Where integers are made of a tensor, also at its second use, what is not
- * finite is an error; elsewhere a warning. */
+ * finite is an error; elsewhere NaN is one, unless it is allowed.           */
 static void integers_are_finite(void **state)
 {
     static const float x[6] = { 1, 2, 3, 4, INFINITY, NAN };
@@ -398,6 +401,14 @@ static void integers_are_finite(void **state)
     assert_true(safetensors_write("w", t, 4, &why));
     Safetensors *s = safetensors_open("w", &why);
     const PackList list = { .item = item, .count = 5 };
+    assert_false(weights_check(&list, s, &r));
+    assert_int_equal(r.errors, 4);
+    assert_int_equal(r.warnings, 0);
+    assert_non_null(strstr(r.text, "error: w: tensor 'f': 1 of 6 values are "
+                                   "NaN, the first at [1, 2]; --allow-nan "
+                                   "permits them\n"));
+    report_free(&r);
+    r.allow_nan = true;
     assert_false(weights_check(&list, s, &r));
     assert_int_equal(r.errors, 3);
     assert_int_equal(r.warnings, 1);
