@@ -194,5 +194,8 @@ int cmd_import(const ImportCommand *o)
              "transformers reads; a file of llama.cpp has --check alone");
     if (o->embed && !o->compile)
         fail(ExitUsage, "--embed is for --compile, which writes C");
+    if (o->allow_nan && !o->compile && !o->check)
+        fail(ExitUsage, "--allow-nan is for --compile and --check, which read "
+                        "all weights");
     return import_spec(o);
 }

@@ -6,5 +6,6 @@
 2 import a --compile=m.c -o -
 2 import a --check -o -
 2 import a --embed
+2 import a --allow-nan
 2 import tests/families/gguf/gpt2-f16.gguf --check=python3 -o m.yaml
 3 import tests/families/gguf/gpt2-f16.gguf --lora=tests/families/lora -o m.yaml
