@@ -59,9 +59,9 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           stream state score vocab aligned encoding trie mapping normal replace charmap \
           sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
           held decode text packed
-FILES  := files foreign output formats convert json safetensors safetensors_write gguf shards seed \
+FILES  := fault files foreign output formats convert json safetensors safetensors_write gguf shards seed \
           loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words \
-          option_hints
+          option_hints looks guard
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
@@ -79,7 +79,8 @@ HEADERS  := batch compiled_model generate growing_text handle handle_system memo
             stream score text encoding decode packed pool settings search_settings chat system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
-            runtime/words.c runtime/option_hints.c $(wildcard runtime/program*.c runtime/handle*.c) \
+            runtime/words.c runtime/option_hints.c runtime/looks.h runtime/looks.c \
+            $(wildcard runtime/program*.c runtime/handle*.c) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is
@@ -92,7 +93,7 @@ KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile emit/tile_int \
               emit/tile_parts emit/lanes emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
               plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
-              base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,files formats words) $(B)/embedded.o
+              base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,fault files formats guard hash looks words) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.
 KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) $(patsubst %,$(B)/%.o,runtime/convert runtime/loops \
                 runtime/math runtime/memory runtime/output compiler/base/progress \

@@ -56,12 +56,15 @@ static int run_command(Arena *a, int argc, char **argv)
     if (code)
         return code;
     code = run[c - commands](options);
-    return common.output ? report_end(&to, code) : code;
+    if (common.output)
+        code = report_end(&to, code);
+    return code && guard_refused() ? ExitUsage : code;
 }
 
 int main(int argc, char **argv)
 {
     files_on_signal();
+    guard_begin();
     Arena *a = arena_new();
     int code = run_command(a, argc, argv);
     arena_free(a);

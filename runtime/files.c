@@ -1,4 +1,4 @@
-/* files.c: reads and maps whole files, and words what failed.
+/* files.c: reads and maps whole files.
  *
  * A name on a command line may lead to a folder, a FIFO or a device: only
  * regular files are read, and the open never waits for one that is not.     */
@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,34 +14,6 @@
 #include <unistd.h>
 
 #include "rt.h"
-
-/* -------------------------------------------------------------- faults --- */
-/* Names come from outside: a byte that is not printable ASCII is shown as
- * \xHH, so that no message can break its line or steer a terminal.          */
-static void escape(char *out, size_t size, const char *text)
-{
-    size_t n = 0;
-    for (; *text && n + 5 < size; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c >= 0x20 && c < 0x7f)
-            out[n++] = *text;
-        else
-            n += (size_t)snprintf(out + n, size - n, "\\x%02x", c);
-    }
-    out[n] = '\0';
-}
-
-bool fault(Fault *f, int code, const char *fmt, ...)
-{
-    char text[sizeof f->text];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    f->code = code;
-    escape(f->text, sizeof f->text, text);
-    return false;
-}
 
 static bool cannot(Fault *why, const char *path, const char *what)
 {
@@ -133,7 +103,7 @@ static FileIdentity identity_of(const struct stat *st)
 }
 
 /* Its path, size and identity go to *f. */
-static int open_regular(File *f, const char *path, Fault *why)
+static int open_regular(File *f, const char *path, FileUse use, Fault *why)
 {
     if (told)
         told(path);
@@ -149,7 +119,7 @@ static int open_regular(File *f, const char *path, Fault *why)
         fault(why, ExitIO, "%s: is a folder, not a file", path);
     else if (!S_ISREG(st.st_mode))
         fault(why, ExitIO, "%s: is not a regular file", path);
-    else {
+    else if (guard_read(&st, path, use, why)) {
         *f = (File){ .path = path,
                      .at = nothing,
                      .size = (size_t)st.st_size,
@@ -190,9 +160,10 @@ bool file_is_itself(const char *path, const unsigned char *at, size_t n,
                  path);
 }
 
-bool file_read(File *f, const char *path, size_t limit, Fault *why)
+bool file_read_for(FileUse use, File *f, const char *path, size_t limit,
+                   Fault *why)
 {
-    int fd = open_regular(f, path, why);
+    int fd = open_regular(f, path, use, why);
     if (fd < 0)
         return false;
     const size_t size = f->size;
@@ -220,9 +191,14 @@ bool file_read(File *f, const char *path, size_t limit, Fault *why)
     return false;
 }
 
-bool file_map(File *f, const char *path, Fault *why)
+bool file_read(File *f, const char *path, size_t limit, Fault *why)
 {
-    int fd = open_regular(f, path, why);
+    return file_read_for(UseInput, f, path, limit, why);
+}
+
+bool file_map_for(FileUse use, File *f, const char *path, Fault *why)
+{
+    int fd = open_regular(f, path, use, why);
     if (fd < 0)
         return false;
     const size_t size = f->size;
@@ -247,6 +223,11 @@ bool file_map(File *f, const char *path, Fault *why)
         return true;
     file_close(f);
     return false;
+}
+
+bool file_map(File *f, const char *path, Fault *why)
+{
+    return file_map_for(UseInput, f, path, why);
 }
 
 void file_close(File *f)

@@ -5,7 +5,8 @@
  *  use       what it is for: bits of ATTN_FOR_LINES .. (settings.h)
  *  group     the head of the help that it stands under
  *  kind      Flag; Int, Real: a number from `least` to `most`; Text; List: a
- *            text each time that it is given
+ *            text each time that it is given; Out: a Text, a file that is
+ *            written
  *  name, takes     as they are written; takes NULL: nothing
  *  place, member   where its value goes: Settings, of struct attn_settings; the
  *            others of a struct of attnc's, or of the program's
@@ -48,7 +49,7 @@ OPTION(PROMPT | CHAT, Prompt, Int, "-n", "N",
     Prompt, tokens, 0, MOST, -1, "tokens of that answer, at most")
 OPTION(PROMPT | CHAT, Prompt, List, "--stop", "TEXT",
     Prompt, stop, 0, 0, 0, "end before this text (--ids: these tokens)")
-OPTION(PROMPT, Prompt, Text, "--save-state", "FILE",
+OPTION(PROMPT, Prompt, Out, "--save-state", "FILE",
     Prompt, save_state, 0, 0, 0, "keep the state behind --prompt; - is stdout")
 OPTION(PROMPT, Prompt, Text, "--load-state", "FILE",
     Prompt, load_state, 0, 0, 0,

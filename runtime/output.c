@@ -236,11 +236,17 @@ static bool set_temp(Output *o)
 
 bool output_open(Output *o, const char *path, Fault *why)
 {
+    return output_open_for(UseInput, o, path, why);
+}
+
+bool output_open_for(FileUse use, Output *o, const char *path, Fault *why)
+{
     o->fd = -1;
+    o->use = use;
     o->temp[0] = '\0';
     if (is_stream(path))
         return open_stream(o, path, why);
-    if (!set_path(o, path, why))
+    if (!set_path(o, path, why) || !guard_write(o->path, use, why))
         return false;
     if (!set_temp(o))
         return cannot_write(o, why);
@@ -303,6 +309,11 @@ static void sync_folder(const Output *o)
 
 static bool give_name(Output *o, Fault *why)
 {
+    if (!guard_write(o->path, o->use, why)) {
+        output_cancel(o);
+        return false;
+    }
+    guard_written(o->path);
     if (rename(o->temp, o->path) != 0)
         return cannot_write(o, why);
     forget(o->temp);
@@ -404,7 +415,7 @@ static bool unchanged(const char *path, const void *data, size_t n)
 {
     File old;
     Fault ignored;
-    if (!file_read(&old, path, n, &ignored))
+    if (!file_read_for(UseOwn, &old, path, n, &ignored))
         return false;
     bool same = old.size == n && memcmp(old.at, data, n) == 0;
     file_close(&old);
@@ -427,8 +438,10 @@ bool output_commit_changed(Output *o, Fault *why)
 
 bool write_file(const char *path, const void *data, size_t n, Fault *why)
 {
-    if (!is_stream(path) && unchanged(path, data, n))
+    if (!is_stream(path) && unchanged(path, data, n)) {
+        guard_written(path);
         return true;
+    }
     Output o;
     return output_open(&o, path, why) && output_write(&o, data, n, why)
         && output_commit(&o, why);

@@ -6,7 +6,7 @@
  * Out: answers; what was read, checked; files that appear whole or not at all.
  * Public beside it: core.h, exports.h, pool.h, settings.h, search_settings.h,
  * options.h, kinds.h, steps.h, split_steps.h, writers.h, json.h, chat.h,
- * gguf.h, formats.h, foreign.h, synonyms.h. */
+ * gguf.h, formats.h, foreign.h, looks.h, synonyms.h. */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 
@@ -43,6 +43,7 @@ typedef struct { /* a whole file, mapped or read */
     FileIdentity identity; /* when it was opened */
 } File;
 
+/* ------------------------------------------------------------- fault.c --- */
 /* Why something failed: an exit code (ExitInput, ExitIO ...) and one line that
  * names the file, the place and the remedy. Bytes that are not printable ASCII
  * are shown as \xHH. Functions return false and fill it.                     */
@@ -52,6 +53,16 @@ typedef struct {
 } Fault;
 bool fault(Fault *f, int code, const char *fmt, ...) /* returns false */
     __attribute__((format(printf, 3, 4)));
+
+/* ------------------------------------------------------------- files.c --- */
+/* What a file is opened for. One file may be read and written by one command
+ * where both are for the same use, but for UseInput.                        */
+typedef enum {
+    UseInput, /* read, or written: an output, then */
+    UseRecords,
+    UseRows, /* of a sweep, to go on with */
+    UseOwn   /* attnc's own, as in its cache: it is not guarded at all */
+} FileUse;
 
 /* Regular files only; a message for all else. `path` must outlive the File,
  * and a File that is mapped stays where it is until file_close: should its
@@ -64,6 +75,10 @@ bool file_map(File *f, const char *path, Fault *why); /* read-only */
  * LFS's pointer to it, which no reader of files takes.                      */
 bool file_is_itself(const char *path, const unsigned char *at, size_t n,
                     Fault *why);
+/* The same for another use than UseInput. */
+bool file_read_for(FileUse use, File *f, const char *path, size_t limit,
+                   Fault *why);
+bool file_map_for(FileUse use, File *f, const char *path, Fault *why);
 void file_close(File *f);
 /* Has nobody written to it since it was opened? True where its path leads to
  * another one by now.                                                       */
@@ -75,6 +90,29 @@ void files_tell(void (*f)(const char *path));
  * or 0 where there is none.                                                 */
 size_t file_mark(const File *f);
 
+/* ------------------------------------------------------------- guard.c --- */
+/* From here on no output replaces a file that this process read or reads, nor
+ * one that looks like an input (looks.h).                                   */
+void guard_begin(void);
+/* Outputs may replace what looks like an input: --force. */
+void guard_force(void);
+/* Was a file refused because it is read and would be replaced? A command may
+ * have taken that for any input that can't be read.                         */
+bool guard_refused(void);
+/* The command is going to read this file; NULL, or none there: nothing. */
+void guard_operand(const char *path);
+/* It is open to be read. False, with ExitUsage: it is an output too. */
+struct stat;
+bool guard_read(const struct stat *st, const char *path, FileUse use,
+                Fault *why);
+/* May the command replace what is there? True where nothing is. Outputs ask it
+ * themselves; a command asks before it works long, also of files beside its
+ * output. False, with ExitUsage and a message: no.                          */
+bool guard_write(const char *path, FileUse use, Fault *why);
+/* The output is about to take this place, or is there: from now on what has the
+ * path may be read.                                                         */
+void guard_written(const char *path);
+
 /* ------------------------------------------------------------ output.c --- */
 /* An output file that appears whole or not at all: a temporary file in the
  * same folder, fsync, rename. Unfinished ones are removed on failure, and by
@@ -84,6 +122,7 @@ size_t file_mark(const File *f);
 typedef struct {
     int fd;
     char path[4096], temp[4096];
+    FileUse use;
 } Output;
 bool is_stdout(const char *path); /* "-", /dev/stdout; NULL: false */
 /* Is it stdout, another open descriptor, a pipe or a device? NULL: false. */
@@ -92,6 +131,7 @@ bool is_stream(const char *path);
  * has been written.                                                         */
 bool stream_flush(FILE *to, Fault *why);
 bool output_open(Output *o, const char *path, Fault *why);
+bool output_open_for(FileUse use, Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);
 /* Of a file, without fsync: after a power failure its content may be lost. */

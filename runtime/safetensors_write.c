@@ -1,5 +1,6 @@
 /* safetensors_write.c: writes tensors as a .safetensors file: header length,
- * JSON header padded by spaces to a multiple of 8, then the data in order.  */
+ * JSON header padded by spaces to a multiple of 8, then the data in order. The
+ * header begins with our mark, which looks.c finds.                         */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static json_t *entry_of(const TensorOut *t, int64_t from, int64_t to)
 /* The header's text, to be freed; NULL when a size or a name is not valid. */
 static char *header_text(const TensorOut *t, int n)
 {
-    json_t *header = json_object();
+    json_t *header = json_pack("{s:{s:s}}", "__metadata__", "attnc", "written");
     int64_t at = 0;
     bool valid = true;
     for (int i = 0; valid && i < n; i++) {

@@ -214,7 +214,7 @@ static bool compile_and_copy(Arena *a, const CcOptions *o, CcKind kind,
     interrupt_watch(); /* so that the folder goes */
     bool ok = output_open(file, arena_printf(a, "%s/made", temp.path), why)
            && compile_into(a, o, kind, text, file, why)
-           && file_map(&made, file->temp, why);
+           && file_map_for(UseOwn, &made, file->temp, why);
     if (ok) {
         ok = write_file(output, made.at, made.size, why);
         file_close(&made);

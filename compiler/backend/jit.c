@@ -256,7 +256,8 @@ static bool publish(JitCode *j, const char *text, const char *symbol,
                                    object);
     atomic_store(&libtcc.inside, false);
     bool known = ok || fault(why, ExitBackend, "libtcc makes no object file");
-    if (known && (known = file_read(&f, object, SIZE_MAX - 1, why))) {
+    if (known
+        && (known = file_read_for(UseOwn, &f, object, SIZE_MAX - 1, why))) {
         known = jit_name(&j->names, &f, path, symbol, j->entry, why);
         file_close(&f);
     }

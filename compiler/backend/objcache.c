@@ -53,7 +53,7 @@ static void keep(Arena *a, const char *object, CacheKey key, const char *what)
 {
     File f;
     Fault why;
-    if (!file_read(&f, object, SIZE_MAX - 1, &why))
+    if (!file_read_for(UseOwn, &f, object, SIZE_MAX - 1, &why))
         return;
     const CachePut put = { CacheObject, key, .what = what, .at = f.at,
                            .bytes = f.size };

@@ -57,7 +57,7 @@ bool cache_get(CacheEntry *e, Arena *a, CacheKind kind, CacheKey key,
         return false;
     e->path = path_of(a, folder, kind, key);
     if (lstat(e->path, &st) != 0 || !cache_file_is_ours(&st)
-        || !file_map(&e->file, e->path, &unused))
+        || !file_map_for(UseOwn, &e->file, e->path, &unused))
         return false;
     if (!is_sealed(e, kind, check)) {
         cache_close(e);
@@ -82,7 +82,8 @@ static bool write_all(const CachePut *p, const char *path, Fault *why)
 {
     Output o;
     const CacheSeal s = cache_seal_of(p);
-    if (!output_open(&o, path, why) || !output_write(&o, p->at, p->bytes, why)
+    if (!output_open_for(UseOwn, &o, path, why)
+        || !output_write(&o, p->at, p->bytes, why)
         || !output_write(&o, p->what, s.what_n, why)
         || !output_write(&o, &s, sizeof s, why))
         return false;

@@ -93,7 +93,7 @@ static void read_seal(Arena *a, CacheFile *f, const char *path, bool whole)
     File file;
     Fault unused;
     f->state = CacheDamaged;
-    if (!file_map(&file, path, &unused))
+    if (!file_map_for(UseOwn, &file, path, &unused))
         return;
     if (cache_seal_read(&s, file.at, file.size)
         && s.kind == (uint32_t)f->kind) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/looks.h"
+
 static bool is_control(const char *s, int64_t n)
 {
     unsigned char c = (unsigned char)*s, next = (unsigned char)s[n - 1];
@@ -154,6 +156,12 @@ bool glob_fits(const char *pattern, const char *text)
     while (*pattern == '*')
         pattern++;
     return !*pattern;
+}
+
+const char *marked_spec(Arena *a, const char *text, size_t n)
+{
+    return arena_printf(a, "%.*s" ATTN_MARK "%016llx\n", (int)n, text,
+                        (unsigned long long)attn_hash(text, (int64_t)n, 0));
 }
 
 void put_wrapped(FILE *out, int column, int indent, const char *words)

@@ -23,6 +23,8 @@ void json_number(Buffer *b, double x, int digits);
 /* The shortest text that reads back the same; of a whole number, its digits. */
 const char *number_text(Arena *a, double x);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": none */
+/* The text of a spec, n bytes that end a line, with the mark of looks.h. */
+const char *marked_spec(Arena *a, const char *text, size_t n);
 /* Words on lines of 80 columns; the first line goes on where `column` is, the
  * others begin at `indent`. Ends the line.                                   */
 void put_wrapped(FILE *out, int column, int indent, const char *words);

@@ -102,8 +102,10 @@ bool user_dir_read(Arena *a, const char *path, size_t limit, const char **at,
     *n = 0;
     if (fd < 0)
         return errno == ENOENT || cannot_read(path, why);
-    bool ok = fstat(fd, &st) == 0 ? check_file(path, own, &st, limit, why)
-                                  : cannot_read(path, why);
+    bool ok = fstat(fd, &st) == 0
+                ? check_file(path, own, &st, limit, why)
+                      && guard_read(&st, path, UseRecords, why)
+                : cannot_read(path, why);
     if (ok) {
         char *to = arena_alloc(a, (size_t)st.st_size + 1);
         *at = to;

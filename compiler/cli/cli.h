@@ -25,6 +25,7 @@ enum {
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,
     CmdAll = (1 << Commands) - 1,
+    CmdWrites = CmdAll & ~CmdWatch, /* with an output file */
     /* those whose -o is a copy of stdout; the others' is more, or none */
     CmdReports = CmdAll
                & ~(CmdNew | CmdImport | CmdCompile | CmdGraph | CmdPlan
@@ -51,7 +52,7 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv);
 
 typedef struct { /* what all commands take */
     int color;   /* ColorWhen */
-    bool help, version, quiet;
+    bool help, version, quiet, force;
     const char *output; /* -o, of reports; NULL: stdout */
 } CommonOptions;
 /* What of these stands among the words, whatever else is wrong with them. */

@@ -324,11 +324,49 @@ static EngineOptions options_of(const CompileCommand *o)
     return options;
 }
 
+/* Is there a file of weights beside the others? With --embed only beside C. */
+static bool keeps_weights(const Compile *c)
+{
+    const bool text = is_wanted(c, EmitC) || c->o->save_temps;
+    return has_weights(c) && !is_stream(c->o->output)
+        && (!c->o->embed || (c->emit.embed_file && text));
+}
+
+static bool has_header(const Compile *c)
+{
+    return !is_only(c, EmitExe) && !c->o->plain && !is_stream(c->o->output);
+}
+
+static const char *header_path(const Compile *c)
+{
+    return arena_printf(c->e.arena, "%s.h", c->stem);
+}
+
+/* May all files of the command be written? Asked before weights are packed. */
+static bool may_write(Compile *c, Fault *why)
+{
+    bool ok = true;
+    if (c->o->print_commands || is_stream(c->o->output))
+        return true;
+    for (int k = 0; ok && k < EmitKinds; k++)
+        if (is_wanted(c, k) || (k == EmitC && c->o->save_temps))
+            ok = guard_write(path_of(c, k), UseInput, why);
+    if (ok && has_header(c))
+        ok = guard_write(header_path(c), UseInput, why);
+    return ok && keeps_weights(c) ? guard_write(weights_path(c), UseInput, why)
+                                  : ok;
+}
+
 static int make_text(Compile *c)
 {
     Engine *e = &c->e;
     const EngineOptions options = options_of(c->o);
+    Fault why;
     int code = engine_plan(e, &options);
+    if (!code)
+        find_stem(c);
+    if (!code && !may_write(c, &why))
+        code = report_fault(&why);
     if (!code && has_weights(c))
         code = engine_weights(e);
     if (!code)
@@ -339,7 +377,6 @@ static int make_text(Compile *c)
         return ExitUsage;
     if (!plain_fits(c->o, e->plan))
         return ExitInput;
-    find_stem(c);
     c->emit = (EmitOptions){
         .mode = EmitAot,
         .freestanding = c->o->freestanding,
@@ -367,14 +404,6 @@ static int make_text(Compile *c)
 }
 
 /* --------------------------------------------------------------- files --- */
-/* Is there a file of weights beside the others? With --embed only beside C. */
-static bool keeps_weights(const Compile *c)
-{
-    const bool text = is_wanted(c, EmitC) || c->o->save_temps;
-    return has_weights(c) && !is_stream(c->o->output)
-        && (!c->o->embed || (c->emit.embed_file && text));
-}
-
 static bool write_plain_weights(const Compile *c, const char *path, Fault *why)
 {
     Arena *a = c->e.arena;
@@ -396,16 +425,11 @@ static bool write_weights(const Compile *c, const char *path, Fault *why)
     return weights_save(path, &packed, why);
 }
 
-static bool has_header(const Compile *c)
-{
-    return !is_only(c, EmitExe) && !c->o->plain && !is_stream(c->o->output);
-}
-
 static bool write_header(Compile *c, Fault *why)
 {
     size_t n;
     const char *text = emit_header(c->e.arena, c->e.plan, &c->emit, &n);
-    return write_file(arena_printf(c->e.arena, "%s.h", c->stem), text, n, why);
+    return write_file(header_path(c), text, n, why);
 }
 
 static bool run_compilers(Compile *c, Fault *why)
@@ -489,7 +513,6 @@ static const char *program_of(const Compile *c)
 
 static void report(const Compile *c)
 {
-    Arena *a = c->e.arena;
     Written w = { .o = c->o,
                   .e = &c->e,
                   .program = program_of(c),
@@ -500,7 +523,7 @@ static void report(const Compile *c)
     if (c->o->save_temps)
         w.path[EmitC] = path_of(c, EmitC);
     if (has_header(c))
-        w.header = arena_printf(a, "%s.h", c->stem);
+        w.header = header_path(c);
     if (keeps_weights(c))
         w.weights = weights_path(c);
     report_written(&w);

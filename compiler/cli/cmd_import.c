@@ -51,8 +51,9 @@ static const char *weights_path(Arena *a, const char *spec)
 static int write_spec(const Imported *i, const char *path)
 {
     Fault why;
+    const char *text = marked_spec(i->arena, i->text, i->n);
     outputs_hold();
-    bool good = write_file(path, i->text, i->n, &why);
+    bool good = write_file(path, text, strlen(text), &why);
     for (int k = 0; good && k < i->vocabs; k++)
         good = vocabulary_write(i->vocab[k].path, i->vocab[k].block,
                                 i->vocab[k].bytes, &why);
@@ -136,11 +137,14 @@ static int import_spec(const ImportCommand *o)
         .others = o->folders.at + 1,
         .n_others = o->folders.n - 1,
     };
+    Fault why;
+    if ((!is_stream(spec) && !guard_write(spec, UseInput, &why))
+        || (with.merged && !guard_write(with.merged, UseInput, &why)))
+        fail(why.code, "%s", why.text);
     outputs_hold();
     int code = import_folder(&i, &with);
     if (!code)
         code = write_spec(&i, spec);
-    Fault why;
     if (!outputs_release(!code, &why) && !code)
         code = report_fault(&why);
     if (!code && !is_stream(spec) && !o->quiet)

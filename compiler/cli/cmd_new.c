@@ -80,8 +80,8 @@ int cmd_new(const NewCommand *o)
             i++;
         if (!o->model || i == n)
             refuse(a, o->model, specs, n);
-        if (!write_file(o->output ? o->output : "-", specs[i].text, specs[i].n,
-                        &why))
+        const char *text = marked_spec(a, specs[i].text, specs[i].n);
+        if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
             code = report_fault(&why);
     }
     arena_free(a);

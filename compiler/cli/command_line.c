@@ -127,7 +127,8 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     switch (row->kind) {
     case Flag:
     case Alone: *(bool *)at = true; break;
-    case Text:  *(const char **)at = text; break;
+    case Text:
+    case Out:   *(const char **)at = text; break;
     case Maybe: *(const char **)at = text ? text : ""; break;
     case List:
     case Rest:  vec_push(a, (Texts *)at, text); break;
@@ -162,6 +163,7 @@ bool option_usual(const void *at, const Option *row)
     case Flag:
     case Alone: return !*(const bool *)at;
     case Text:
+    case Out:
     case Maybe: return !*(const char *const *)at;
     case List:
     case Rest:  return ((const Texts *)at)->n == 0;
@@ -309,7 +311,7 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
         char *at = (char *)&found + row->at;
         if (row->part == PartCommon && !row->takes)
             *(bool *)at = true;
-        if (row->part == PartCommon && row->kind == Text)
+        if (row->part == PartCommon && row->kind == Out)
             *(const char **)at = value;
         const int word = value ? find_word(row, value, strlen(value)) : -1;
         if (row->part == PartCommon && row->kind == Word && word >= 0)
@@ -351,6 +353,35 @@ static void sets_of_fix(Arena *a, ModelOptions *model)
     }
 }
 
+/* What the command reads by its operands, and what it writes: it ends here
+ * where an output would replace an input. */
+static void guard_files(Reading *r)
+{
+    Fault why;
+    if (r->common.force)
+        guard_force();
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        if (!(row->commands & r->command->bit))
+            continue;
+        const char *const *at = place(r, row);
+        const Texts *list = place(r, row);
+        for (int k = 0; is_operand(row) && row->kind == List && k < list->n;
+             k++)
+            guard_operand(list->at[k]);
+        if (is_operand(row) && row->kind == Text)
+            guard_operand(*at);
+    }
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        if (!(row->commands & r->command->bit) || row->kind != Out)
+            continue;
+        const char *path = *(const char *const *)place(r, row);
+        if (path && !is_stream(path) && !guard_write(path, UseInput, &why))
+            fail(why.code, "%s", why.text);
+    }
+}
+
 void *options_parse(Arena *a, const Command *c, int argc, char **argv)
 {
     Reading r = { .arena = a, .command = c };
@@ -384,5 +415,6 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
         model->text = stdin_document(a);
     if (model)
         sets_of_fix(a, model);
+    guard_files(&r);
     return r.options;
 }

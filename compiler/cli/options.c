@@ -142,6 +142,8 @@ static const char *const color_words[] = {
     { name, NULL, Alone, place, .help = text, .group = GROUP }
 #define TEXT(name, takes, place, text) \
     { name, takes, Text, place, .help = text, .group = GROUP }
+#define OUT(name, takes, place, text) \
+    { name, takes, Out, place, .help = text, .group = GROUP }
 #define MAYBE(name, takes, place, text) \
     { name, takes, Maybe, place, .help = text, .group = GROUP }
 #define LIST(name, takes, place, text) \
@@ -305,14 +307,14 @@ const Option option_table[] = {
 #define GROUP GroupTensors
     TEXT("--input", "FILE", OWN(Run, input),
          "tensors by name (.safetensors) instead of text"),
-    TEXT("--output", "FILE", OWN(Run, output),
+    OUT("--output", "FILE", OWN(Run, output),
          "results of --input (.safetensors); - is stdout"),
     LIST("--tap", "NAME", OWN(Run, taps),
          "write this tensor of the graph too; not fused away"),
 
 #undef GROUP
 #define GROUP GroupAttention
-    TEXT("--attention", "FILE", OWN(Run, attention),
+    OUT("--attention", "FILE", OWN(Run, attention),
          "draw a line's attention: .svg, .json; - is stdout"),
     INT("--layer", "N", OWN(Run, layer), 0, MOST_INT, -1,
          "of these weights this layer alone, from 0 on"),
@@ -395,13 +397,13 @@ const Option option_table[] = {
 
 #undef GROUP
 #define GROUP GroupOutput
-    TEXT("-o", "FILE", OWN(New, output),
+    OUT("-o", "FILE", OWN(New, output),
          "output file; - is stdout"),
     ALONE("--list", OWN(New, list),
          "say which models there are"),
-    TEXT("-o", "FILE", OWN(Import, output),
+    OUT("-o", "FILE", OWN(Import, output),
          "the spec; default: the folder's name and .yaml"),
-    TEXT("--compile", "FILE", OWN(Import, compile),
+    OUT("--compile", "FILE", OWN(Import, compile),
          "go on, and write this C file too"),
     MAYBE("--check", "PYTHON", OWN(Import, check),
          "compare with doubles, with PYTHON's transformers"),
@@ -421,11 +423,11 @@ const Option option_table[] = {
          "of --families: text (default), json, md"),
     FLAG("--quiet", OWN(Import, quiet),
          "do not say what was written, what comes next"),
-    TEXT("-o", "FILE", OWN(Compile, output),
+    OUT("-o", "FILE", OWN(Compile, output),
          "output file; - is stdout"),
-    TEXT("-o", "FILE", OWN(Graph, output),
+    OUT("-o", "FILE", OWN(Graph, output),
          "output file; - is stdout"),
-    TEXT("-o", "FILE", OWN(Plan, output),
+    OUT("-o", "FILE", OWN(Plan, output),
          "output file; - is stdout"),
     WORDS("--emit", "KINDS", OWN(Compile, kinds), output_kinds, 1 << EmitC,
          "any of c,obj,so,exe (default c)"),
@@ -486,19 +488,22 @@ const Option option_table[] = {
          "mark the best in two columns: parameters,latency"),
     FORMAT_AS(SWEEPS(sweep.format), bench_formats,
          "text (default), json, csv, md, svg"),
-    TEXT("--svg", "FILE", SWEEPS(sweep.svg),
+    OUT("--svg", "FILE", SWEEPS(sweep.svg),
          "draw the variants; - is stdout"),
     TEXT("--axes", "X,Y", OWN(Sweep, sweep.axes),
          "what --svg draws: two columns, or h,latency"),
-    TEXT("--svg", "FILE", OWN(Bench, bench.svg),
+    OUT("--svg", "FILE", OWN(Bench, bench.svg),
          "draw the roofline; - is stdout"),
-    TEXT("--svg", "FILE", OWN(Tune, tune.svg),
+    OUT("--svg", "FILE", OWN(Tune, tune.svg),
          "draw the search of each task; - is stdout"),
     FORMAT_AS(OWN(Tune, tune.format), tune_formats,
          "text (default), json, svg"),
 
-    TEXT("-o", "FILE", SHARED(CmdReports, output),
+    OUT("-o", "FILE", SHARED(CmdReports, output),
          "output file; its ending says the format"),
+
+    FLAG("--force", SHARED(CmdWrites, force),
+         "replace a file that looks like an input"),
 
 #undef GROUP
 #define GROUP GroupGeneral

@@ -271,6 +271,7 @@ typedef enum {
     Flag,  /* bool */
     Alone, /* the same: it asks for what needs no spec */
     Text,  /* const char *; NULL: not given */
+    Out,   /* the same: a file that the command writes */
     Maybe, /* the same, and "" where it is given without a value */
     List,  /* Texts: one more each time */
     Rest,  /* Texts: all words that follow, options of another command */

@@ -163,7 +163,7 @@ static int read_state(Stream *r)
 {
     const char *path = r->o->load_state;
     Fault why;
-    if (!file_read(&r->state, path, (size_t)1 << 40, &why))
+    if (!file_read_for(UseOwn, &r->state, path, (size_t)1 << 40, &why))
         return report_fault(&why);
     const struct attn_state_header *h = (const void *)r->state.at;
     const char *wrong = attn_state_check(r->e.backend.model, r->weights, h,

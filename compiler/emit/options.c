@@ -21,6 +21,7 @@ typedef struct {
 #define KIND_Real "REAL"
 #define KIND_Text "TEXT"
 #define KIND_List "LIST"
+#define KIND_Out "TEXT"
 #define GROUP_Lines "Lines"
 #define GROUP_Prompt "Prompt"
 #define GROUP_Chat "Chat"

@@ -203,7 +203,7 @@ static bool replace(const char *path, Bytes by, Fault *why)
                      "%s: would have %zu bytes, at most "
                      "%d are read: attnc records prune",
                      path, by.n, (int)FileMost);
-    bool ok = output_open(&o, path, &first)
+    bool ok = output_open_for(UseRecords, &o, path, &first)
            && output_write(&o, by.at, by.n, &first);
     if (ok && !set_mode(o.fd)) {
         fault(&first, ExitIO, "%s: cannot chmod: %s", path, strerror(errno));

@@ -61,6 +61,11 @@ static json_t *header_of(const Sweep *s)
                      machine_of(s->machine), "sweep", sweep_json_of(s));
 }
 
+static _Noreturn void foreign(const char *path)
+{
+    fail(ExitInput, "%s:1: this is no file of attnc sweep --resume", path);
+}
+
 /* The members that differ, "cpu", of two objects. */
 static const char *differing(Arena *a, const json_t *x, const json_t *y)
 {
@@ -87,7 +92,7 @@ static void check_header(const Sweep *s, const char *path, const json_t *found)
     json_t *here = header_of(s);
     static const char *const parts[] = { "machine", "sweep" };
     if (!json_is_string(json_object_get(found, "attnc")))
-        fail(ExitInput, "%s:1: this is no file of attnc sweep --resume", path);
+        foreign(path);
     if (!json_equal(json_object_get(found, "attnc"),
                     json_object_get(here, "attnc")))
         refuse(path, "version of attnc", "");
@@ -189,18 +194,19 @@ static char *read_all(Arena *a, int fd, const char *path, size_t *n)
     return all;
 }
 
-/* What a kill left of the last line is dropped: it ends the file no more. */
-static size_t whole_lines(int fd, const char *path, const char *all, size_t n)
+static size_t whole_lines(const char *all, size_t n)
 {
-    size_t whole = n;
-    while (whole > 0 && all[whole - 1] != '\n')
-        whole--;
-    if (whole == n)
-        return n;
+    while (n > 0 && all[n - 1] != '\n')
+        n--;
+    return n;
+}
+
+/* Drops what a kill left of the last line. */
+static void drop_cut_line(int fd, const char *path, size_t whole)
+{
     if (ftruncate(fd, (off_t)whole) != 0)
         cannot(path, "write");
     warning_once("%s: its last line was cut: it is dropped", path);
-    return whole;
 }
 
 /* False: it could not be written; what is there of it is taken away. */
@@ -224,10 +230,39 @@ static bool append(int fd, json_t *line)
     return false;
 }
 
+/* The first line, or what a kill left of it, is a header's. */
+static void check_first(const Sweep *s, const char *path, const char *all,
+                        size_t n, size_t whole)
+{
+    static const char begin[] = "{\"attnc\":";
+    const size_t least = n < sizeof begin - 1 ? n : sizeof begin - 1;
+    if (whole == 0) {
+        if (memcmp(all, begin, least) != 0)
+            foreign(path);
+        return;
+    }
+    const char *end = memchr(all, '\n', whole);
+    json_t *header = json_loadb(all, (size_t)(end - all), 0, NULL);
+    check_header(s, path, header);
+    json_decref(header);
+}
+
+/* Rows are read and written there, and the file is nothing else. */
+static void guard_rows(int fd, const char *path)
+{
+    struct stat st;
+    Fault why;
+    if (fstat(fd, &st) != 0)
+        cannot(path, "read");
+    if (!guard_write(path, UseRows, &why)
+        || !guard_read(&st, path, UseRows, &why))
+        fail(why.code, "%s", why.text);
+}
+
 void keep_open(Sweep *s)
 {
     const char *path = s->options->resume;
-    size_t n;
+    size_t n, whole;
     if (!path || !s->times)
         return;
     machine_find(s->machine);
@@ -237,17 +272,15 @@ void keep_open(Sweep *s)
     if (flock(s->kept, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         fail(ExitIO, "%s: another attnc writes to it", path);
     char *all = read_all(s->arena, s->kept, path, &n);
-    n = whole_lines(s->kept, path, all, n);
-    if (n == 0 && !append(s->kept, header_of(s)))
+    guard_rows(s->kept, path);
+    whole = whole_lines(all, n);
+    check_first(s, path, all, n, whole); /* before anything is written */
+    if (whole < n)
+        drop_cut_line(s->kept, path, whole);
+    if (whole == 0 && !append(s->kept, header_of(s)))
         cannot(path, "write");
     s->kept_text = all;
-    s->kept_bytes = n;
-    if (n == 0)
-        return;
-    const char *end = memchr(all, '\n', n);
-    json_t *header = json_loadb(all, (size_t)(end - all), 0, NULL);
-    check_header(s, path, header);
-    json_decref(header);
+    s->kept_bytes = whole;
 }
 
 void keep_take(Sweep *s)

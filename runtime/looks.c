@@ -1,0 +1,181 @@
+/* looks.c: tells files that attnc reads from those that it writes, by their
+ * first bytes and their names.                                              */
+#include "looks.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOKS_SPEC "a spec that attnc did not write"
+#define LOOKS_CONFIG "a config that attnc did not write"
+#define LOOKS_TOKENIZER "a tokenizer that attnc did not write"
+#define LOOKS_VOCABULARY "a vocabulary that attnc did not write"
+#define LOOKS_WEIGHTS "weights that attnc did not write"
+
+enum { LOOKS_HEAD = 1 << 16 }; /* bytes that are looked at */
+
+struct looks_row {
+    const char *text, *kind;
+};
+
+static bool looks_begins(const char *at, int64_t bytes, const char *with)
+{
+    const size_t n = strlen(with);
+
+    return bytes >= (int64_t)n && memcmp(at, with, n) == 0;
+}
+
+static bool looks_ends(const char *path, const char *with)
+{
+    const size_t n = strlen(path), m = strlen(with);
+
+    return n >= m && strcmp(path + n - m, with) == 0;
+}
+
+/* Finds the text anywhere in the bytes. */
+static bool looks_has(const char *at, int64_t bytes, const char *text)
+{
+    for (int64_t i = 0; i < bytes; i++)
+        if (looks_begins(at + i, bytes - i, text))
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------- attnc's own work ---
+ */
+
+/* The mark of a spec; NULL: the last line is none. */
+static const char *looks_mark(const char *at, int64_t bytes)
+{
+    const int64_t above = bytes - ATTN_MARK_BYTES;
+
+    return above >= 0 && looks_begins(at + above, ATTN_MARK_BYTES, ATTN_MARK)
+             ? at + above
+             : NULL;
+}
+
+/* Is the mark's hash that of the lines above it? */
+static bool looks_unedited(const char *at, const char *mark)
+{
+    char hash[20];
+
+    snprintf(hash, sizeof hash, "%016llx\n",
+             (unsigned long long)attn_hash(at, mark - at, 0));
+    return memcmp(mark + sizeof ATTN_MARK - 1, hash, 17) == 0;
+}
+
+/* Packed weights, vocabularies and states; objects, programs, pictures. The
+ * header of tensors follows its length, 8 bytes.                            */
+static bool looks_written(const char *at, int64_t bytes)
+{
+    static const char *const heads[] = { "ATTN", "attnc plain weights",
+                                         "\177ELF", "<svg", "<?xml" };
+
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (looks_begins(at, bytes, heads[i]))
+            return true;
+    return bytes > 8
+        && looks_begins(at + 8, bytes - 8, "{\"__metadata__\":{\"attnc\":");
+}
+
+/* ---------------------------------------------------------------- inputs ---
+ */
+
+static const char *looks_name(const char *path)
+{
+    static const struct looks_row rows[] = {
+        { ".yaml", LOOKS_SPEC },
+        { ".yml", LOOKS_SPEC },
+        { "config.json", LOOKS_CONFIG },
+        { ".index.json", LOOKS_CONFIG },
+        { "tokenizer.json", LOOKS_TOKENIZER },
+        { "vocab.json", LOOKS_VOCABULARY },
+        { "vocab.txt", LOOKS_VOCABULARY },
+        { "merges.txt", LOOKS_VOCABULARY },
+        { ".vocab", LOOKS_VOCABULARY },
+        { ".model", LOOKS_VOCABULARY },
+        { ".tiktoken", LOOKS_VOCABULARY },
+        { ".safetensors", LOOKS_WEIGHTS },
+        { ".gguf", LOOKS_WEIGHTS },
+        { ".weights", LOOKS_WEIGHTS },
+        { ".bin", LOOKS_WEIGHTS },
+        { ".pt", LOOKS_WEIGHTS },
+        { ".pth", LOOKS_WEIGHTS },
+        { ".npz", LOOKS_WEIGHTS },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (looks_ends(path, rows[i].text))
+            return rows[i].kind;
+    return NULL;
+}
+
+/* Is this a list of one word a line? At least two are no numbers, since a
+ * column of a table is a word and numbers below it.                         */
+static bool looks_list(const char *at, int64_t bytes)
+{
+    static const char number[] = "+-.0123456789eE";
+    int64_t line = 0; /* where it begins */
+    int words = 0;
+
+    for (int64_t i = 0; i < bytes; i++) {
+        if (at[i] != '\n') {
+            const bool alone = i == line; /* a space may be a token */
+            if ((unsigned char)at[i] < ' ' || (!alone && strchr(" ,{", at[i])))
+                return false;
+            continue;
+        }
+        words += i > line && !strchr(number, at[line]);
+        line = i + 1;
+    }
+    return words >= 2;
+}
+
+static const char *looks_json(const char *at, int64_t bytes)
+{
+    static const struct looks_row rows[] = {
+        { "\"added_tokens\"", LOOKS_TOKENIZER },
+        { "\"tokenizer_class\"", LOOKS_TOKENIZER },
+        { "\"model_type\"", LOOKS_CONFIG },
+        { "\"architectures\"", LOOKS_CONFIG },
+        { "\"hidden_size\"", LOOKS_CONFIG },
+        { "\"weight_map\"", LOOKS_CONFIG },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (looks_has(at, bytes, rows[i].text))
+            return rows[i].kind;
+    return NULL;
+}
+
+static const char *looks_content(const char *at, int64_t bytes)
+{
+    const int64_t head = bytes < LOOKS_HEAD ? bytes : LOOKS_HEAD;
+    const bool zip = looks_begins(at, head, "PK\3\4"); /* as PyTorch's */
+
+    if (zip || looks_begins(at, head, "GGUF")
+        || (head > 8 && looks_begins(at + 8, head - 8, "{\"")))
+        return LOOKS_WEIGHTS;
+    if (at[0] == '{')
+        return looks_json(at, head);
+    if (looks_begins(at, head, "attnc: 1") || looks_has(at, head, "\nattnc: 1"))
+        return LOOKS_SPEC;
+    if (looks_begins(at, head, "#version") || looks_list(at, head))
+        return LOOKS_VOCABULARY;
+    return NULL;
+}
+
+ATTN_API const char *attn_looks_like(const char *path, const char *at,
+                                     int64_t bytes)
+{
+    const char *mark = looks_mark(at, bytes), *kind;
+
+    if (bytes == 0 || looks_written(at, bytes))
+        return NULL;
+    if (mark)
+        return looks_unedited(at, mark)
+                 ? NULL
+                 : "a spec that was edited since attnc wrote it";
+    kind = looks_name(path);
+    return kind ? kind : looks_content(at, bytes);
+}
