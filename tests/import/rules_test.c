@@ -77,7 +77,8 @@ static const struct {
     { "title: Llama 1 to 3.3\n", "",
       "own.yaml:1:1: error: a family has a "
       "title and a list model_type" },
-    { "use: [rope,", "use: [rop,", "error: common.yaml has no such part" },
+    { "use: [decoder, rope,", "use: [decoder, rop,",
+      "error: common.yaml has no such part" },
     { "config:", "config: []\nignored:", "error: config is a map" },
     { "model_type: [llama]", "model_type: llama", "model_type is a list" },
     { "title: Llama 1 to 3.3", "title: [a]", "error: title is a text" },
@@ -99,7 +100,7 @@ static const struct {
     { "d_model: =hidden_size", "d_model: '=hidden_size + ]'",
       "error: a value is missing before this" },
     { "d_model: =hidden_size", "d_model: =hidden_size 5",
-      "own.yaml:29:25: error: the expression has ended before this" },
+      "own.yaml:26:25: error: the expression has ended before this" },
     { "d_model: =hidden_size", "d_model: '=(hidden_size'",
       "error: ')' is missing here" },
     { "d_model: =hidden_size", "d_model: '=if true then 1'",

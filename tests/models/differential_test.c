@@ -17,6 +17,7 @@
 
 #include "support/backwards.h"
 #include "support/form_files.h"
+#include "support/native_width.h"
 #include "support/sanitized.h"
 #include "support/scratch.h"
 
@@ -258,16 +259,6 @@ static void write_compiler(void)
 static bool now_and_then(const Case *c, uint64_t n)
 {
     return full || c->seed % (c->form ? 2 * n : n) == 0;
-}
-
-/* Floats in this machine's vectors: the most that code for it may use. */
-static int native_width(void)
-{
-    Target t;
-    Fault why;
-
-    assert_true(target_find(&t, "native", 0, NULL, &why));
-    return t.width;
 }
 
 /* Small tiles without optimisation, every step in parts; the real ones with it,

@@ -13,6 +13,7 @@
 
 #include "support/aot.h"
 #include "support/expected.h"
+#include "support/native_width.h"
 
 static const char *model; /* words: the spec, and where its files are */
 
@@ -98,8 +99,10 @@ enum {
     Draws = sizeof draws / sizeof *draws
 };
 
-static bool installed(const char *way)
+static bool runs_here(const char *way)
 {
+    if (strstr(way, "width=16") && native_width() < 16)
+        return false;
     const char *name = strstr(way, "gcc") ? "gcc"
                      : strstr(way, "tcc") ? "tcc"
                                           : "sh";
@@ -116,7 +119,7 @@ static void test_seeds(void **state)
         text[i] = NULL;
         for (int w = 0; w < Ways; w++) {
             Spawned s;
-            if (!installed(ways[w]))
+            if (!runs_here(ways[w]))
                 continue;
             assert_works(&s, arena_printf(a,
                                           "$A run $S --prompt=attention "

@@ -311,7 +311,7 @@ static void refuses_tensors(void **state)
     assert_refused(&b, "model.gguf: tensor 'w': its rows are no whole blocks "
                        "of 32");
     b = one(256, Q6_K, 0, 64);
-    assert_refused(&b, "model.gguf: tensor 'w': ggml's type 14 cannot be "
+    assert_refused(&b, "model.gguf: tensor 'w': ggml's type Q6_K cannot be "
                        "read; F32, F16, BF16, Q8_0 and Q4_0 can: convert the "
                        "file (llama-quantize)");
     b = one(INT64_MAX, F32, 0, 64);

@@ -226,10 +226,11 @@ static inline const char *form_rotary(RandomForm *f)
     int64_t d_k = !both_sides(f) ? f->d_k[only_side(f)] : a < b ? a : b;
     d_k = f->rope >= 0 ? f->rope : d_k;
     int64_t dims = d_k - d_k % 2;
+    const bool odd = d_k != dims || (both_sides(f) && (a | b) % 2);
 
     if (dims < 2)
         return "";
-    if (d_k == dims && one_in(f, 4))
+    if (!odd && one_in(f, 4)) /* all columns of each side */
         return "rotary";
     dims = coin(r) ? dims : 2;
     dims -= dims > 2 && coin(r); /* odd: one more turns */

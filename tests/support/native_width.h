@@ -1,0 +1,16 @@
+/* native_width.h: how wide the vectors of this machine are. */
+#ifndef ATTNC_TESTS_NATIVE_WIDTH_H
+#define ATTNC_TESTS_NATIVE_WIDTH_H
+
+#include "machine/machine.h"
+
+/* Floats in a vector: the most that code for this machine may use. */
+static inline int native_width(void)
+{
+    Target t;
+    Fault why;
+
+    return target_find(&t, "native", 0, NULL, &why) ? t.width : 1;
+}
+
+#endif
