@@ -47,6 +47,11 @@ Kernels *kernels_plain(Arena *a)
 
 /* --------------------------------------------------------- asking for --- */
 
+bool kernels_have(const Kernels *k, const char *name)
+{
+    return index_find(&k->pieces.names, name) >= 0;
+}
+
 static int find_piece(const Kernels *k, const char *name)
 {
     const int i = index_find(&k->pieces.names, name);

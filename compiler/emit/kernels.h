@@ -112,6 +112,8 @@ typedef struct Kernels Kernels; /* what one emitted file has asked for */
 Kernels *kernels_new(Arena *a, const Target *t, bool jit);
 /* Those of kernels/plain.c, which are C without vectors. */
 Kernels *kernels_plain(Arena *a);
+/* Returns whether the files have a piece of this name. */
+bool kernels_have(const Kernels *k, const char *name);
 /* What a fixed kernel's parameters are called, in their order. */
 typedef VEC(const char *) ParameterNames;
 ParameterNames kernel_parameters(const Kernels *k, const char *name);

@@ -3,6 +3,7 @@
  * and every tile, with a table by name. */
 #include "emit/kernels.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
@@ -65,20 +66,44 @@ static const char *const plain_of_op[] = {
 #include "graph/ops.h"
 };
 
-/* Ends the build where kernels/plain.c lacks what the tables ask for. */
-static void need_plain(Arena *a)
+/* Ends the build if file.c of kernels/ lacks a piece that a table asks for.
+ * `section` of docs/adding.md says how to write it.                         */
+static void need_piece(const Kernels *k, const char *name, const char *file,
+                       const char *section)
 {
-    Kernels *k = kernels_plain(a);
+    if (kernels_have(k, name))
+        return;
+    fprintf(stderr,
+            "kernelset: compiler/emit/kernels/%s.c has no piece %s: add it "
+            "(docs/adding.md, %s)\n",
+            file, name, section);
+    exit(1);
+}
+
+static void need_activations(Arena *a, const Kernels *fast,
+                             const Kernels *plain)
+{
+    for (int act = ActNone + 1; act < ActCount; act++) {
+        const char *name = act_text[act].plain;
+        need_piece(fast, arena_printf(a, "v_%s", name), "activations",
+                   "An activation");
+        need_piece(plain, arena_printf(a, "%s_rows", name), "plain",
+                   "An activation");
+    }
+}
+
+static void need_plain(Arena *a, const Kernels *plain)
+{
     const size_t ops = sizeof plain_of_op / sizeof *plain_of_op;
-    for (int act = ActNone + 1; act < ActCount; act++)
-        use_kernel(k, arena_printf(a, "%s_rows", act_text[act].plain));
     for (size_t i = 0; i < ops; i++)
         if (plain_of_op[i])
-            use_kernel(k, plain_of_op[i]);
+            need_piece(plain, plain_of_op[i], "plain", "An op");
     for (int d = DtypeF32 + 1; dtype_word[d]; d++)
         if (!dtype_shared((Dtype)d) || d == DtypeInt4) {
-            use_kernel(k, arena_printf(a, "embed_%s", dtype_word[d]));
-            use_kernel(k, arena_printf(a, "matmul_%s", dtype_word[d]));
+            need_piece(plain, arena_printf(a, "embed_%s", dtype_word[d]),
+                       "plain", "A format of weights");
+            need_piece(plain, arena_printf(a, "matmul_%s", dtype_word[d]),
+                       "plain_products", "A format of weights");
         }
 }
 
@@ -191,8 +216,9 @@ int main(int argc, char **argv)
                 target_list(&names));
         return 2;
     }
-    need_plain(a);
-    Kernels *k = kernels_new(a, &t, false);
+    Kernels *k = kernels_new(a, &t, false), *plain = kernels_plain(a);
+    need_activations(a, k, plain);
+    need_plain(a, plain);
     Emit *e = emit_new(a);
     use_all(k, &t);
     emit_kernels(k, e);
