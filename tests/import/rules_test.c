@@ -147,9 +147,9 @@ static const struct {
     { "\nlet:", "\nlayer: {d_ff: '=hidden_act + i'}\nlet:",
       "error: '+' takes a number, found" },
     /* names, refusals, files */
-    { "logits: lm_head\n", "logits: lm_head\n    \"{s}.norm\": \"{base}n\"\n",
+    { "\"{base}norm\"\n", "\"{base}norm\"\n  - \"{s}.norm\": \"{base}n\"\n",
       "error: 'decoder.norm' has two rows" },
-    { "logits: lm_head\n", "logits: \"{nothing}\"\n",
+    { "\"{base}norm\"\n", "\"{nothing}\"\n",
       "error: 'nothing' is no key and no value of let" },
     { "\nlet:", "\nrefuse: [{key: hidden_size}]\nlet:",
       "error: a refusal has `when` and `missing`" },
