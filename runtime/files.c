@@ -176,9 +176,10 @@ bool file_read_for(FileUse use, File *f, const char *path, size_t limit,
     }
     unsigned char *at = malloc(size + 1);
     ssize_t n = at ? read_whole(fd, at, size) : -1;
-    bool done = n >= 0 || cannot(why, path, "read");
+    if (n < 0)
+        cannot(why, path, "read");
     close(fd);
-    if (!done) {
+    if (n < 0) {
         free(at);
         return false;
     }
