@@ -65,6 +65,11 @@ void guard_begin(void)
 {
     struct stat st;
     Fault unused;
+    /* Nothing is freed, because a process runs one command, except where a test
+     * runs several of them, which frees all memory behind each. */
+    guard.at = NULL;
+    guard.n = guard.capacity = 0;
+    guard.force = guard.refused = false;
     guard.on = true;
     if (fstat(STDIN_FILENO, &st) == 0)
         guard_read(&st, "stdin", UseInput, &unused);

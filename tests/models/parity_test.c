@@ -17,7 +17,7 @@
 
 /* ---------------------------------------------------------------- rows --- */
 
-enum { Flag, Int, Real, Text, List };
+enum { Flag, Int, Real, Text, List, Out };
 typedef struct {
     int uses, kind;
     const char *name, *takes;
