@@ -518,6 +518,16 @@ int least_pairs_of(TaskKind kind)
     return least_pairs[kind > TaskAttention];
 }
 
+/* Would another turn find nothing else? `untried`: candidates that were, before
+ * this one. Where none is left and none runs, no time decides it.            */
+static bool is_spent(const TaskSearch *s, int untried)
+{
+    const int left = count_untried(s);
+    if (left == 0)
+        return s->task->finished || s->best == 0;
+    return s->task->finished && left == untried;
+}
+
 void search_task(Tuner *t, TuneTask *task, double until)
 {
     if (!task->search)
@@ -538,7 +548,5 @@ void search_task(Tuner *t, TuneTask *task, double until)
         task->finished = true; /* none of them runs */
     task->lead = task->incumbent;
     task->spent = s->failed ? candidate_at(s, 0)->status > StatusTimed
-                            : task->finished
-                                  && (count_untried(s) == 0
-                                      || count_untried(s) == untried);
+                            : is_spent(s, untried);
 }
