@@ -51,13 +51,7 @@ static int run_command(Arena *a, int argc, char **argv)
     if (common.quiet)
         quiet();
     const void *options = options_parse(a, c, argc - 2, argv + 2);
-    Output to;
-    int code = common.output ? report_begin(&to, common.output) : ExitDone;
-    if (code)
-        return code;
-    code = run[c - commands](options);
-    if (common.output)
-        code = report_end(&to, code);
+    const int code = report_print(common.output, run[c - commands], options);
     return code && guard_refused() ? ExitUsage : code;
 }
 

@@ -58,11 +58,11 @@ typedef struct { /* what all commands take */
 /* What of these stands among the words, whatever else is wrong with them. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
 
-/* report_file.c: from here to the end all that is printed on stdout goes to the
- * file. Both return an exit code, the latter that of the command unless the
- * file could not be written. A command that failed leaves no file. */
-int report_begin(Output *o, const char *path);
-int report_end(Output *o, int code);
+/* report_file.c: calls `print`, and writes what it prints on stdout to the file
+ * `path` (NULL: to stdout). Returns the exit code of `print`, unless the file
+ * could not be written. If `print` fails, there is no file. */
+int report_print(const char *path, int print(const void *options),
+                 const void *options);
 
 void print_help(FILE *out, const Command *c);   /* NULL: of all commands */
 void print_manual(FILE *out, const Command *c); /* as a page, for man(1) */

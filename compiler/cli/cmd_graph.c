@@ -6,8 +6,9 @@
 #include "cli/graph_picture.h"
 #include "cli/options.h"
 
-static int list_passes(void)
+static int list_passes(const void *options)
 {
+    (void)options;
     for (int i = 0; i < n_passes; i++)
         printf("%-16s %s%s\n", passes[i].name, passes[i].summary,
                passes[i].required ? " (always runs)" : "");
@@ -80,7 +81,7 @@ int cmd_graph(const GraphCommand *o)
     const EngineOptions options = engine_options(CmdGraph, &o->model, NULL);
     const bool all = o->stage == StageAll;
     if (o->list_passes)
-        return list_passes();
+        return report_print(o->output, list_passes, NULL);
     if (all && o->format != PrintText)
         fail(ExitUsage, "--stage=all is text: draw one with --stage or "
                         "--after");

@@ -162,20 +162,16 @@ static int import_spec(const ImportCommand *o)
     return code;
 }
 
-static int list_families(const ImportCommand *o)
+static int list_families(const void *options)
 {
-    Output to;
-    int code = o->output ? report_begin(&to, o->output) : ExitDone;
-    if (code)
-        return code;
-    code = import_families(stdout, (FamiliesFormat)o->format);
-    return o->output ? report_end(&to, code) : code;
+    const ImportCommand *o = options;
+    return import_families(stdout, (FamiliesFormat)o->format);
 }
 
 int cmd_import(const ImportCommand *o)
 {
     if (o->families)
-        return list_families(o);
+        return report_print(o->output, list_families, o);
     if (o->average && (o->lora || o->folders.n < 2))
         fail(ExitUsage, "--average takes the mean of two folders or more, and "
                         "no adapter");

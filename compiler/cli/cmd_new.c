@@ -40,12 +40,18 @@ Texts new_words(Arena *a)
     return words;
 }
 
-static void print_list(const NewSpec *specs, int n)
+static int print_list(const void *options)
 {
+    Arena *a = arena_new();
+    NewSpec specs[MostSpecs];
+    const int n = find_specs(a, specs);
+    (void)options;
     for (int i = 0; i < n; i++) {
         const char *line = specs[i].text + strspn(specs[i].text, "# ");
         printf("%-12s %.*s\n", specs[i].word, (int)strcspn(line, "\n"), line);
     }
+    arena_free(a);
+    return ExitDone;
 }
 
 static void refuse(Arena *a, const char *word, const NewSpec *specs, int n)
@@ -66,24 +72,25 @@ static void refuse(Arena *a, const char *word, const NewSpec *specs, int n)
     fail(ExitUsage, "attnc new takes one of %s: attnc new gpt > gpt.yaml", all);
 }
 
-int cmd_new(const NewCommand *o)
+static int print_spec(const NewCommand *o)
 {
     Arena *a = arena_new();
     NewSpec specs[MostSpecs];
     const int n = find_specs(a, specs);
     Fault why;
     int code = ExitDone, i = 0;
-    if (o->list) {
-        print_list(specs, n);
-    } else {
-        while (i < n && o->model && strcmp(specs[i].word, o->model) != 0)
-            i++;
-        if (!o->model || i == n)
-            refuse(a, o->model, specs, n);
-        const char *text = marked_spec(a, specs[i].text, specs[i].n);
-        if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
-            code = report_fault(&why);
-    }
+    while (i < n && o->model && strcmp(specs[i].word, o->model) != 0)
+        i++;
+    if (!o->model || i == n)
+        refuse(a, o->model, specs, n);
+    const char *text = marked_spec(a, specs[i].text, specs[i].n);
+    if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
+        code = report_fault(&why);
     arena_free(a);
     return code;
+}
+
+int cmd_new(const NewCommand *o)
+{
+    return o->list ? report_print(o->output, print_list, NULL) : print_spec(o);
 }

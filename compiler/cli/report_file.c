@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-int report_begin(Output *o, const char *path)
+static int report_begin(Output *o, const char *path)
 {
     Fault why;
     if (!output_open(o, path, &why))
@@ -20,7 +20,7 @@ int report_begin(Output *o, const char *path)
     return ExitDone;
 }
 
-int report_end(Output *o, int code)
+static int report_end(Output *o, int code)
 {
     Fault why;
     const bool well = fflush(stdout) == 0 && !ferror(stdout);
@@ -33,4 +33,15 @@ int report_end(Output *o, int code)
         return code;
     clearerr(stdout);
     return code > ExitNegative ? code : report_fault(&why);
+}
+
+int report_print(const char *path, int print(const void *options),
+                 const void *options)
+{
+    Output to;
+    int code = path ? report_begin(&to, path) : ExitDone;
+    if (code)
+        return code;
+    code = print(options);
+    return path ? report_end(&to, code) : code;
 }
