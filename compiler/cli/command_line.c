@@ -1,10 +1,14 @@
 /* command_line.c: a command line as its command's struct, read by the rows of
  * options.c.                                                                 */
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/text.h"
+#include "runtime/foreign.h"
 #include "cli/options.h"
 
 static bool is_operand(const Option *row)
@@ -13,6 +17,21 @@ static bool is_operand(const Option *row)
 }
 
 /* ------------------------------------------------------------- command --- */
+/* Ends with ExitUsage and the command to type if the word in the place of a
+ * command is a spec, a checkpoint or another file. */
+static void refuse_file(const char *word)
+{
+    Fault why;
+    struct stat st;
+    const bool spec = ends_in(word, ".yaml") || ends_in(word, ".yml");
+    const bool there = stat(word, &st) == 0;
+    if ((there || strchr(word, '/')) && foreign_file(word, AskedSpec, &why))
+        fail(ExitUsage, "%s", why.text);
+    if (spec || (there && S_ISREG(st.st_mode)))
+        fail(ExitUsage, "'%s' is no command: did you mean attnc run %s?",
+             quote(word), quote(word));
+}
+
 const Command *command_find(const char *name)
 {
     const char *names[Commands];
@@ -21,6 +40,7 @@ const Command *command_find(const char *name)
         if (strcmp(name, names[i]) == 0)
             return &commands[i];
     }
+    refuse_file(name);
     const char *near = nearest(name, names, n_commands);
     if (near)
         fail(ExitUsage, "unknown command '%s': did you mean %s?", quote(name),
