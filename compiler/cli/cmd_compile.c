@@ -276,8 +276,9 @@ static void look_at_plain(const CompileCommand *o)
                  "none, leave one of the two out",
                  rows[i].option);
     if (o->kinds != 1 << EmitC)
-        fail(ExitUsage, "--plain writes C to be read: leave out --emit, and "
-                        "compile it by any C compiler");
+        fail(ExitUsage,
+             "--plain writes C to be read: leave out --emit, give -o a "
+             "name in .c, and compile that by any C compiler");
     if (o->max_input > 0 || o->max_output > 0)
         fail(ExitUsage,
              "--max-input and --max-output are for memory of fast C; "
@@ -529,8 +530,21 @@ static void report(const Compile *c)
     report_written(&w);
 }
 
-int cmd_compile(const CompileCommand *o)
+/* Returns the kinds of --emit; without it, the kind whose ending -o has, or C.
+ */
+static int kinds_of(const CompileCommand *o)
 {
+    for (int k = 0; !o->kinds && o->output && k < EmitExe; k++)
+        if (ends_in(o->output, suffixes[k]))
+            return 1 << k;
+    return o->kinds ? o->kinds : 1 << EmitC;
+}
+
+int cmd_compile(const CompileCommand *given)
+{
+    CompileCommand settled = *given;
+    settled.kinds = kinds_of(given);
+    const CompileCommand *o = &settled;
     if (o->quiet)
         quiet();
     Compile c = { .o = o };

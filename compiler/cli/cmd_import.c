@@ -105,7 +105,6 @@ static int compile_spec(const ImportCommand *o, const char *spec)
         .model = { .spec = spec, .seed = -1, .allow_nan = o->allow_nan },
         .code = { .threads = -1 },
         .output = o->compile,
-        .kinds = 1 << EmitC,
         .embed = o->embed,
         .quiet = o->quiet,
         .max_input = -1,

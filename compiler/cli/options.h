@@ -57,7 +57,7 @@ struct CompileCommand {
     ModelOptions model;
     CodeOptions code;
     const char *output;
-    int kinds; /* bits: 1 << EmitC .. */
+    int kinds; /* bits: 1 << EmitC ..; 0: by the ending of -o */
     bool plain, embed, freestanding, save_temps, print_commands, quiet;
     int64_t max_input, max_output; /* -1: the model's */
 };

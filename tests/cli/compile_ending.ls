@@ -1,0 +1,11 @@
+a.h
+a.so
+b.h
+b.o
+c.c
+c.h
+d.so
+d.so.h
+e.x.c
+e.x.h
+e.x.o
