@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/aot.h"
+#include "support/check_xml.h"
 
 /* A line of shell in the test's folder: $A is attnc, $R the repository, $G a
  * model of phones, $T one of tests/torch, $M the program that the first is. */
@@ -142,6 +143,46 @@ static void test_drawings(void **state)
                 0);
 }
 
+/* Runs the line, which writes the file `path`, and checks that it is a picture,
+ * XML whose first element is the only <svg>. */
+static void assert_picture(const char *line, const char *path)
+{
+    File f;
+    Fault why;
+    assert_code("attention\n", line, 0);
+    if (!file_read(&f, in_dir(path), 1 << 24, &why))
+        fail_msg("%s: %s", line, why.text);
+    const char *text = arena_strndup(a, (const char *)f.at, f.size);
+    file_close(&f);
+    assert_memory_equal(text, "<svg ", 5);
+    assert_int_equal(check_xml(text, "svg"), 1);
+}
+
+/* --format=svg of reports whose numbers differ from run to run; formats_test
+ * compares the others. The report itself is on stderr. */
+static void test_svg_formats(void **state)
+{
+    (void)state;
+    static const char *const lines[][2] = {
+        { "$A bench $T.yaml -r 1 --seconds 0.01 --no-kernels", "GFLOP" },
+        { "$A compare $R/models/tiny.yaml --vary N=1,2 --vary p=8 -r 1 "
+          "--seconds 0.01",
+          "Workload:" },
+        { "$A tune $T.yaml --budget 1s --backend jit --records r", "task" },
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *line = lines[i][0], *report = lines[i][1];
+        assert_picture(arena_printf(a,
+                                    "%s --format=svg > here 2> besides && "
+                                    "grep -q %s besides",
+                                    line, report),
+                       "here");
+        assert_picture(arena_printf(a, "%s -o drawn.svg 2> besides", line),
+                       "drawn.svg");
+    }
+    assert_picture("$A run $G --attention drawn --format=svg > told", "drawn");
+}
+
 /* Where stdout is full or closed, or can't be the file. */
 static void test_refused(void **state)
 {
@@ -187,8 +228,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, with_input, \
                                                 tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_bytes),   TEST(test_attention), TEST(test_drawings),
-        TEST(test_refused), TEST(test_program),
+        TEST(test_bytes),       TEST(test_attention), TEST(test_drawings),
+        TEST(test_svg_formats), TEST(test_refused),   TEST(test_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
