@@ -888,6 +888,13 @@ static float log_sum_exp(const float *x, int64_t n)
     return base + log1(exp_row(0, x, n, base));
 }
 
+/* Returns max(0, x). NaN stays NaN and -0 stays -0, because v_max returns its
+ * second operand unless the first is larger. */
+INLINE v v_relu(v x)
+{
+    return v_max(v_splat(0.0f), x);
+}
+
 /* Keys at .. at + rows - 1, of one page of 64: panels of 16 keys, the d_k
  * elements one below the other, so that Q K^T is a tile's product. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
@@ -1304,38 +1311,38 @@ static void tile_6x16_bias_relu_prefetch(const float *a, int64_t lda,
     const v bias1 = v_load(bias + 8);
     acc0_0 += bias0;
     acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    acc0_0 = v_relu(acc0_0);
+    acc0_1 = v_relu(acc0_1);
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
     acc1_0 += bias0;
     acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    acc1_0 = v_relu(acc1_0);
+    acc1_1 = v_relu(acc1_1);
     v_store(c + ldc, acc1_0);
     v_store(c + ldc + 8, acc1_1);
     acc2_0 += bias0;
     acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    acc2_0 = v_relu(acc2_0);
+    acc2_1 = v_relu(acc2_1);
     v_store(c + 2 * ldc, acc2_0);
     v_store(c + 2 * ldc + 8, acc2_1);
     acc3_0 += bias0;
     acc3_1 += bias1;
-    acc3_0 = v_max(acc3_0, v_splat(0.0f));
-    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    acc3_0 = v_relu(acc3_0);
+    acc3_1 = v_relu(acc3_1);
     v_store(c + 3 * ldc, acc3_0);
     v_store(c + 3 * ldc + 8, acc3_1);
     acc4_0 += bias0;
     acc4_1 += bias1;
-    acc4_0 = v_max(acc4_0, v_splat(0.0f));
-    acc4_1 = v_max(acc4_1, v_splat(0.0f));
+    acc4_0 = v_relu(acc4_0);
+    acc4_1 = v_relu(acc4_1);
     v_store(c + 4 * ldc, acc4_0);
     v_store(c + 4 * ldc + 8, acc4_1);
     acc5_0 += bias0;
     acc5_1 += bias1;
-    acc5_0 = v_max(acc5_0, v_splat(0.0f));
-    acc5_1 = v_max(acc5_1, v_splat(0.0f));
+    acc5_0 = v_relu(acc5_0);
+    acc5_1 = v_relu(acc5_1);
     v_store(c + 5 * ldc, acc5_0);
     v_store(c + 5 * ldc + 8, acc5_1);
 }
@@ -1550,32 +1557,32 @@ static void tile_5x16_bias_relu_prefetch(const float *a, int64_t lda,
     const v bias1 = v_load(bias + 8);
     acc0_0 += bias0;
     acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    acc0_0 = v_relu(acc0_0);
+    acc0_1 = v_relu(acc0_1);
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
     acc1_0 += bias0;
     acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    acc1_0 = v_relu(acc1_0);
+    acc1_1 = v_relu(acc1_1);
     v_store(c + ldc, acc1_0);
     v_store(c + ldc + 8, acc1_1);
     acc2_0 += bias0;
     acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    acc2_0 = v_relu(acc2_0);
+    acc2_1 = v_relu(acc2_1);
     v_store(c + 2 * ldc, acc2_0);
     v_store(c + 2 * ldc + 8, acc2_1);
     acc3_0 += bias0;
     acc3_1 += bias1;
-    acc3_0 = v_max(acc3_0, v_splat(0.0f));
-    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    acc3_0 = v_relu(acc3_0);
+    acc3_1 = v_relu(acc3_1);
     v_store(c + 3 * ldc, acc3_0);
     v_store(c + 3 * ldc + 8, acc3_1);
     acc4_0 += bias0;
     acc4_1 += bias1;
-    acc4_0 = v_max(acc4_0, v_splat(0.0f));
-    acc4_1 = v_max(acc4_1, v_splat(0.0f));
+    acc4_0 = v_relu(acc4_0);
+    acc4_1 = v_relu(acc4_1);
     v_store(c + 4 * ldc, acc4_0);
     v_store(c + 4 * ldc + 8, acc4_1);
 }
@@ -1762,26 +1769,26 @@ static void tile_4x16_bias_relu_prefetch(const float *a, int64_t lda,
     const v bias1 = v_load(bias + 8);
     acc0_0 += bias0;
     acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    acc0_0 = v_relu(acc0_0);
+    acc0_1 = v_relu(acc0_1);
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
     acc1_0 += bias0;
     acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    acc1_0 = v_relu(acc1_0);
+    acc1_1 = v_relu(acc1_1);
     v_store(c + ldc, acc1_0);
     v_store(c + ldc + 8, acc1_1);
     acc2_0 += bias0;
     acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    acc2_0 = v_relu(acc2_0);
+    acc2_1 = v_relu(acc2_1);
     v_store(c + 2 * ldc, acc2_0);
     v_store(c + 2 * ldc + 8, acc2_1);
     acc3_0 += bias0;
     acc3_1 += bias1;
-    acc3_0 = v_max(acc3_0, v_splat(0.0f));
-    acc3_1 = v_max(acc3_1, v_splat(0.0f));
+    acc3_0 = v_relu(acc3_0);
+    acc3_1 = v_relu(acc3_1);
     v_store(c + 3 * ldc, acc3_0);
     v_store(c + 3 * ldc + 8, acc3_1);
 }
@@ -1940,20 +1947,20 @@ static void tile_3x16_bias_relu_prefetch(const float *a, int64_t lda,
     const v bias1 = v_load(bias + 8);
     acc0_0 += bias0;
     acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    acc0_0 = v_relu(acc0_0);
+    acc0_1 = v_relu(acc0_1);
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
     acc1_0 += bias0;
     acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    acc1_0 = v_relu(acc1_0);
+    acc1_1 = v_relu(acc1_1);
     v_store(c + ldc, acc1_0);
     v_store(c + ldc + 8, acc1_1);
     acc2_0 += bias0;
     acc2_1 += bias1;
-    acc2_0 = v_max(acc2_0, v_splat(0.0f));
-    acc2_1 = v_max(acc2_1, v_splat(0.0f));
+    acc2_0 = v_relu(acc2_0);
+    acc2_1 = v_relu(acc2_1);
     v_store(c + 2 * ldc, acc2_0);
     v_store(c + 2 * ldc + 8, acc2_1);
 }
@@ -2084,14 +2091,14 @@ static void tile_2x16_bias_relu_prefetch(const float *a, int64_t lda,
     const v bias1 = v_load(bias + 8);
     acc0_0 += bias0;
     acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    acc0_0 = v_relu(acc0_0);
+    acc0_1 = v_relu(acc0_1);
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
     acc1_0 += bias0;
     acc1_1 += bias1;
-    acc1_0 = v_max(acc1_0, v_splat(0.0f));
-    acc1_1 = v_max(acc1_1, v_splat(0.0f));
+    acc1_0 = v_relu(acc1_0);
+    acc1_1 = v_relu(acc1_1);
     v_store(c + ldc, acc1_0);
     v_store(c + ldc + 8, acc1_1);
 }
@@ -2182,8 +2189,8 @@ static void tile_1x16_bias_relu(const float *a, const float *b, int64_t k,
     const v bias1 = v_load(bias + 8);
     acc0_0 += bias0;
     acc0_1 += bias1;
-    acc0_0 = v_max(acc0_0, v_splat(0.0f));
-    acc0_1 = v_max(acc0_1, v_splat(0.0f));
+    acc0_0 = v_relu(acc0_0);
+    acc0_1 = v_relu(acc0_1);
     v_store(c, acc0_0);
     v_store(c + 8, acc0_1);
 }

@@ -121,11 +121,11 @@ static float power_of_2(float t)
     return t <= -126.5f ? 0.0f : ldexpf(p, (int)n);
 }
 
-/* max(0, x), as in equation 2. */
+/* max(0, x), as in equation 2; NaN stays NaN. */
 static void relu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++)
-        x[i] = x[i] > 0.0f ? x[i] : 0.0f;
+        x[i] = 0.0f > x[i] ? 0.0f : x[i];
 }
 
 /* Sixteen sums as one, halves onto each other: number j of a row is in sum

@@ -157,15 +157,13 @@ static void need_of_tile(Kernels *k, TileKey key)
 {
     need_of_sums(k, key);
     if (key.epilogue & EpAny && key.width > 1)
-        need(k, "v_max");
+        need(k, "v_relu");
     if (key.epilogue & EpPowers)
         need(k, "weights_of_16");
     if (key.epilogue & EpRescale)
         need(k, "waiting");
-    if (key.epilogue & EpAct) /* relu is written out */
-        need(k, key.act == ActRelu
-                    ? "v_max"
-                    : arena_printf(k->arena, "v_%s", act_text[key.act].plain));
+    if (key.epilogue & EpAct)
+        need(k, arena_printf(k->arena, "v_%s", act_text[key.act].plain));
     if (key.epilogue & EpAny)
         need(k, key.width > 1 ? "finish_rows" : "activate");
     if (tile_prefetches(key))

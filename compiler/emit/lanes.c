@@ -147,14 +147,6 @@ void put_prefetch(Emit *e, TileKey k)
     put(e, "next += ahead;\n");
 }
 
-void let_act(Emit *e, TileKey k)
-{
-    const bool relu = k.act == ActRelu;
-    const char *zero = k.width == 1 ? ", 0.0f" : ", v_splat(0.0f)";
-    let(e, "act", "v_%s", relu ? "max" : act_text[k.act].plain);
-    let(e, "more", "%s", relu ? zero : "");
-}
-
 static void put_known_end(Emit *e, TileKey k)
 {
     const bool bias = k.epilogue & EpBias, act = k.epilogue & EpAct;
@@ -165,7 +157,7 @@ static void put_known_end(Emit *e, TileKey k)
         if (bias)
             put_lanes(e, k, i, "$acc += $offset;\n");
         if (act)
-            put_lanes(e, k, i, "$acc = $act($acc$more);\n");
+            put_lanes(e, k, i, "$acc = $act($acc);\n");
         put_lanes(e, k, i,
                   residual ? "v_store($c, $acc + v_load($residual));\n"
                            : "v_store($c, $acc);\n");
@@ -191,7 +183,7 @@ static void put_any_end(Emit *e, TileKey k)
         put_all_lanes(e, k, "$acc += $offset;\n");
         put(e, "}\n"
                "if (act == $relu) {\n");
-        put_all_lanes(e, k, "$acc = v_max($acc, v_splat(0.0f));\n");
+        put_all_lanes(e, k, "$acc = v_relu($acc);\n");
         put(e, "}\n"
                "if (residual) {\n");
         put_all_lanes(e, k, "$acc += v_load($residual);\n");
@@ -226,7 +218,7 @@ void put_scalar_end(Emit *e, TileKey k)
     if (k.epilogue & EpBias)
         put(e, "x += bias[j + l];\n");
     if (k.epilogue & EpAct)
-        put(e, "x = $act(x$more);\n");
+        put(e, "x = $act(x);\n");
     if (k.epilogue & EpResidual)
         put(e, "x += residual[r * ldr + j + l];\n");
     put(e, "c[r * ldc + $j + l] = x;\n");

@@ -17,9 +17,6 @@ void put_lanes(Emit *e, TileKey k, int i, const char *block);
 void put_prefetch(Emit *e, TileKey k);
 /* The kernel that does: into L1, where few rows of int4 go on to it soon. */
 const char *tile_prefetch(TileKey k);
-/* Binds $act and $more so that $act(x$more) is the activation of x; a relu is
- * written out.                                                              */
-void let_act(Emit *e, TileKey k);
 /* act(acc + bias) + residual, to C. */
 void put_end(Emit *e, TileKey k);
 /* The same of one float x, of row r and column j + l. */

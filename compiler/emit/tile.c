@@ -136,7 +136,7 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     let(e, "nr", "%d", k.nr);
     put_signature(e, k, is_static ? "static void" : "void");
     if (k.epilogue & EpAct)
-        let_act(e, k);
+        let(e, "act", "v_%s", act_text[k.act].plain);
     TileKey part;
     if (tile_parts(k, &part)) {
         put_parts(e, k, part);

@@ -83,7 +83,7 @@ static void simple_cell(const Node *n, const CellRow *r, Rounded *h)
 {
     for (int64_t j = 0; j < r->d; j++) {
         const Rounded x = gate_sum(r, 0, j);
-        h[j] = n->act == ActRelu ? (Rounded){ fmax(x.at, 0), x.off2 }
+        h[j] = n->act == ActRelu ? (Rounded){ activation(n->act, x.at), x.off2 }
                                  : tanh_of(x);
     }
 }

@@ -2,8 +2,8 @@
  * them. A piece with _ACT in its name is there once for each activation; in any
  * other piece a line or a need with _ACT is; NUMBER_ACT is its number, v_OTHER
  * the function of a gated form's other factor, or nothing. Each is within
- * 4e-7 (1 + |result|), and NaN stays but in relu. Rows may lie anywhere; y may
- * be the same memory as x, a or b.                                          */
+ * 4e-7 (1 + |result|), and NaN stays NaN. Rows may lie anywhere; y may be the
+ * same memory as x, a or b.                                                 */
 
 //: v_clamp needs: v_splat v_max
 /* x, within -most .. most; NaN stays. */
@@ -45,10 +45,11 @@ INLINE v v_sigmoid(v x)
 }
 
 //: v_relu needs: v_splat v_max
-/* max(x, 0). */
+/* Returns max(0, x). NaN stays NaN and -0 stays -0, because v_max returns its
+ * second operand unless the first is larger. */
 INLINE v v_relu(v x)
 {
-    return v_max(x, v_splat(0.0f));
+    return v_max(v_splat(0.0f), x);
 }
 
 //: v_gelu needs: v_splat v_fma v_max v_exp

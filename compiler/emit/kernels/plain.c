@@ -93,11 +93,11 @@ static float times_sigmoid(float x, float u)
 }
 
 //: kernel relu_rows
-/* max(0, x), as in equation 2. */
+/* max(0, x), as in equation 2; NaN stays NaN. */
 static void relu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++)
-        x[i] = x[i] > 0.0f ? x[i] : 0.0f;
+        x[i] = 0.0f > x[i] ? 0.0f : x[i];
 }
 
 //: kernel gelu_rows needs: exp1

@@ -142,7 +142,7 @@ static void tanh_cell(float *h, const float *x, const float *u, int d)
 static void relu_cell(float *h, const float *x, const float *u, int d)
 {
     for (int j = 0; j < d; j++)
-        h[j] = x[j] + u[j] > 0.0f ? x[j] + u[j] : 0.0f;
+        h[j] = 0.0f > x[j] + u[j] ? 0.0f : x[j] + u[j];
 }
 
 //: kernel gru_cell needs: sigmoid1 tanh1
