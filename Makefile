@@ -79,7 +79,7 @@ HEADERS  := batch compiled_model generate growing_text handle handle_system memo
             stream score text encoding decode packed pool settings search_settings chat system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
-            runtime/words.c runtime/option_hints.c runtime/looks.h runtime/looks.c \
+            runtime/words.c runtime/option_hints.c \
             $(wildcard runtime/program*.c runtime/handle*.c) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 

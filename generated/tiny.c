@@ -3970,6 +3970,9 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
 
+/* Do the bytes begin as a saved state of any version does? */
+ATTN_API int attn_state_begins(const void *at, int64_t bytes);
+
 struct attn_restore_request { /* what a stream goes on from */
     const struct attn_model *model;
     const void *bound;
@@ -7380,11 +7383,16 @@ static int state_lengths_fit(const struct attn_model *m,
                   : h->source_rows == 0;
 }
 
+ATTN_API int attn_state_begins(const void *at, int64_t bytes)
+{
+    return at && bytes >= 8 && memcmp(at, "ATTNST", 6) == 0;
+}
+
 /* Is it whole, and what attn_state_save wrote? */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
-    if (!h || bytes < (int64_t)sizeof h->magic || memcmp(h, "ATTNST", 6) != 0)
+    if (!attn_state_begins(h, bytes))
         return "not a saved state: its first bytes are not ATTNST03";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";
@@ -9043,6 +9051,10 @@ enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
 /* Levenshtein's distance of two texts; 64 where one has more than 63 bytes. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
+/* Returns the descriptor that "-", /dev/stdout or /dev/fd/7 names, -1 for all
+ * other paths. These can't be opened anew: the file behind them may be renamed
+ * over, or be a socket.                                                     */
+ATTN_API int attn_descriptor(const char *path);
 
 /* ---------------------------------------------------- option_hints.c --- */
 struct attn_synonym { /* a row of synonyms.h */
@@ -9066,7 +9078,7 @@ ATTN_API const char *attn_option_hint(const char *word,
 
 #endif
 
-/* words.c: words of messages. */
+/* words.c: words of messages and of command lines. */
 
 ATTN_API const char *attn_use_text(int use)
 {
@@ -9119,6 +9131,26 @@ ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
         }
     }
     return row[nb];
+}
+
+ATTN_API int attn_descriptor(const char *path)
+{
+    static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
+        return 1;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return 2;
+    for (int i = 0; i < 2; i++) {
+        const size_t n = strlen(folders[i]);
+        char *end;
+        if (strncmp(path, folders[i], n) != 0 || path[n] < '0' || path[n] > '9')
+            continue;
+        const long fd = strtol(path + n, &end, 10);
+        if (!*end && fd <= INT32_MAX)
+            return (int)fd;
+    }
+    return -1;
 }
 
 /* option_hints.c: what was meant by an option that a command lacks. */
@@ -9339,7 +9371,8 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
  * messages and exit codes are those of attnc run and attnc score. Pasted behind
  * the table are program_words.c, which reads the options, program_file.c,
  * program_lines.c and what answers: program_generate.c, program_score.c and
- * program_stream.c, or program_rows.c where the model generates nothing.
+ * program_state.c and program_stream.c, or program_rows.c where the model
+ * generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory, 6 another processor, 70 a bug.                           */
@@ -10011,6 +10044,8 @@ static struct {
     const char *name; /* the program's */
     const char *path, *at;
     int64_t bytes;
+    dev_t device;
+    ino_t inode;
 } program_files[PROGRAM_FILES];
 
 static void file_say(const char *text)
@@ -10040,7 +10075,7 @@ static void file_vanished(int sig, siginfo_t *info, void *context)
 }
 
 static void file_watch(const struct program *p, const char *path,
-                       const char *at, int64_t bytes)
+                       const char *at, const struct stat *st)
 {
     struct sigaction act;
     int i = 0;
@@ -10049,7 +10084,9 @@ static void file_watch(const struct program *p, const char *path,
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
-    program_files[i].bytes = bytes;
+    program_files[i].bytes = (int64_t)st->st_size;
+    program_files[i].device = st->st_dev;
+    program_files[i].inode = st->st_ino;
     program_files[i].at = at;
     memset(&act, 0, sizeof act);
     act.sa_sigaction = file_vanished;
@@ -10084,7 +10121,7 @@ static const char *program_map(struct program *p, const char *path,
         else {
             file = at;
             *bytes = (int64_t)st.st_size;
-            file_watch(p, path, file, *bytes);
+            file_watch(p, path, file, &st);
         }
     }
     close(fd);
@@ -10753,6 +10790,137 @@ static void program_scores(struct program *p)
     }
 }
 
+/* program_state.c: writes the file of --save-state, which appears whole or not
+ * at all. It replaces no file that the program reads, but that of --load-state,
+ * and of other files those alone that are saved states or empty.            */
+
+enum { STATE_PATH = 4096 + 256 }; /* a path, and what a temporary name adds */
+
+static bool state_is_read(const struct program *p, const struct stat *st)
+{
+    struct stat in;
+
+    if (fstat(STDIN_FILENO, &in) == 0 && in.st_dev == st->st_dev
+        && in.st_ino == st->st_ino)
+        return true;
+    for (int i = 0; i < PROGRAM_FILES; i++)
+        if (program_files[i].path != p->load_state
+            && program_files[i].device == st->st_dev
+            && program_files[i].inode == st->st_ino)
+            return true;
+    return false;
+}
+
+/* Returns whether the file begins as a saved state of any format does. */
+static bool state_is_there(const char *path)
+{
+    char head[8];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof head);
+
+    if (fd >= 0)
+        close(fd);
+    return attn_state_begins(head, n);
+}
+
+/* Fails, with p->status, if a file is there that must stay. */
+static void state_may_replace(struct program *p)
+{
+    const char *path = p->save_state;
+    struct stat st;
+
+    if (attn_descriptor(path) >= 0 || stat(path, &st) != 0
+        || !S_ISREG(st.st_mode))
+        return;
+    if (state_is_read(p, &st))
+        program_fail(p, 2,
+                     "%s: this command reads the file and would replace it: "
+                     "name another output",
+                     path);
+    else if (st.st_size > 0 && !state_is_there(path))
+        program_fail(p, 2,
+                     "%s: is not a saved state: name another output, or remove "
+                     "the file",
+                     path);
+}
+
+/* Writes all bytes and closes the file. False: errno says why. */
+static bool state_write(FILE *f, const char *state, int64_t bytes, bool sync)
+{
+    const bool well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes
+                   && fflush(f) == 0 && (!sync || fsync(fileno(f)) == 0);
+    const int why = errno;
+
+    if (f && fclose(f) != 0 && well)
+        return false;
+    errno = why;
+    return well;
+}
+
+/* Writes a new file beside the path, which then takes its place. Signals that
+ * end the program wait meanwhile. False: errno says why.                    */
+static bool state_replace(const char *path, const char *state, int64_t bytes)
+{
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash + 1 - path) : 0;
+    char beside[STATE_PATH];
+    sigset_t ends, before;
+    struct timespec t;
+    bool well;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    snprintf(beside, sizeof beside, "%.*s.%.200s.tmp.%ld.%09ld", folder, path,
+             path + folder, (long)getpid(), (long)t.tv_nsec);
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
+    FILE *f = fopen(beside, "wbx");
+    well = state_write(f, state, bytes, true) && rename(beside, path) == 0;
+    const int why = errno;
+    if (f && !well)
+        unlink(beside);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return well;
+}
+
+/* Writes to the file of --save-state: through links, and directly to what takes
+ * bytes as they come.                                                       */
+static void state_put(struct program *p, const char *state, int64_t bytes)
+{
+    const char *path = p->save_state;
+    const int fd = attn_descriptor(path);
+    char real[STATE_PATH];
+    struct stat st;
+    bool well;
+
+    signal(SIGXFSZ, SIG_IGN); /* a write says EFBIG instead */
+    if (fd == STDOUT_FILENO) {
+        fwrite(state, 1, (size_t)bytes, stdout);
+        program_flush(p, stdout);
+        return;
+    }
+    state_may_replace(p); /* it may be there since the answer began */
+    if (p->status != 0)
+        return;
+    if (fd >= 0)
+        well = state_write(fdopen(dup(fd), "wb"), state, bytes, false);
+    else if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        well = state_replace(realpath(path, real) ? real : path, state, bytes);
+    else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+        well = state_write(fopen(path, "wb"), state, bytes, false);
+    else {
+        program_fail(p, 4, "%s: cannot write: %s", path,
+                     S_ISDIR(st.st_mode) ? "is a folder"
+                                         : "is not a regular file");
+        return;
+    }
+    if (!well)
+        program_fail(p, 4, "%s: cannot write: %s", path, strerror(errno));
+}
+
 /* program_stream.c: answers a text given by --prompt, token by token as it
  * comes; what a decoder goes on with is printed first. The state behind it can
  * be kept, and taken up again by this program or by attnc run.              */
@@ -10769,11 +10937,6 @@ struct program_stream {
     int64_t count;            /* of the answer, without prefix */
     double from, first, last; /* when it began, when these came: seconds */
 };
-
-static int is_stdout(const char *path)
-{
-    return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
-}
 
 static double stream_now(void)
 {
@@ -11002,56 +11165,15 @@ static void stream_speed(const struct program *p,
             (r->first - r->from) * 1e3);
 }
 
-enum { SAVE_NEVER, SAVE_RENAME, SAVE_DIRECTLY };
-
-/* How a state is written to this path: to a file beside it that is renamed, or
- * directly to a pipe or a device such as /dev/null, which nothing replaces. */
-static int stream_saves(struct program *p, const char *path)
-{
-    struct stat st;
-
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
-        return SAVE_RENAME;
-    if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
-        return SAVE_DIRECTLY;
-    program_fail(p, 4, "%s: cannot write: %s", path,
-                 S_ISDIR(st.st_mode) ? "is a folder" : "is not a regular file");
-    return SAVE_NEVER;
-}
-
 static void stream_save(struct program *p, const struct program_stream *r)
 {
-    const char *path = p->save_state, *to = path;
     const int64_t bytes = attn_state_bytes(&r->s);
-    const size_t size = strlen(path) + 8;
     char *state = program_grow(p, &p->items, bytes);
-    char *beside = program_grow(p, &p->text, (int64_t)size);
-    int how, well;
-    FILE *f;
 
-    if (!state || !beside)
+    if (!state)
         return;
     attn_state_save(&r->s, r->weights, state, bytes);
-    if (is_stdout(path)) {
-        fwrite(state, 1, (size_t)bytes, stdout);
-        program_flush(p, stdout);
-        return;
-    }
-    how = stream_saves(p, path);
-    if (how == SAVE_NEVER)
-        return;
-    snprintf(beside, size, "%s.new", path);
-    if (how == SAVE_RENAME)
-        to = beside;
-    f = fopen(to, "wb");
-    well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;
-    if (f && fclose(f) != 0)
-        well = 0;
-    if (well && (to == path || rename(beside, path) == 0))
-        return;
-    program_fail(p, 4, "%s: cannot write: %s", path, strerror(errno));
-    if (f && to == beside)
-        remove(beside);
+    state_put(p, state, bytes);
 }
 
 static void program_stream(struct program *p)
@@ -11059,9 +11181,14 @@ static void program_stream(struct program *p)
     struct program_stream r;
 
     memset(&r, 0, sizeof r);
-    r.to = is_stdout(p->save_state) ? stderr : stdout;
-    program_prepare(p);
-    if (p->load_state || p->save_state)
+    r.to = stdout;
+    if (p->save_state && attn_descriptor(p->save_state) == STDOUT_FILENO)
+        r.to = stderr;
+    if (p->save_state)
+        state_may_replace(p);
+    if (p->status == 0)
+        program_prepare(p);
+    if (p->status == 0 && (p->load_state || p->save_state))
         r.weights = attn_weights_hash(p->m, p->packed);
     if (p->load_state && p->status == 0)
         stream_load(p, &r);

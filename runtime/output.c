@@ -5,7 +5,6 @@
  * signal ends the process. "-" is stdout, which takes bytes as they come, as
  * do pipes, /dev/null and the descriptors of /dev/fd.                       */
 #define _GNU_SOURCE /* getentropy, sync_file_range */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "rt.h"
+#include "settings.h"
 
 /* --------------------------------------------- temporary files, signals --- */
 enum { MaxTemps = 16 };
@@ -110,32 +110,9 @@ void files_on_signal(void)
 }
 
 /* -------------------------------------------------------------- outputs --- */
-/* Returns the descriptor that /dev/stdout or /dev/fd/7 names, -1 for all other
- * paths. These can't be opened anew: the file behind them may be renamed over,
- * or be a socket.                                                           */
-static int named_descriptor(const char *path)
-{
-    static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
-    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
-        return STDOUT_FILENO;
-    if (strcmp(path, "/dev/stderr") == 0)
-        return STDERR_FILENO;
-    for (int i = 0; i < 2; i++) {
-        const size_t n = strlen(folders[i]);
-        char *end;
-        if (strncmp(path, folders[i], n) != 0
-            || !isdigit((unsigned char)path[n]))
-            continue;
-        const long fd = strtol(path + n, &end, 10);
-        if (!*end && fd <= INT_MAX)
-            return (int)fd;
-    }
-    return -1;
-}
-
 bool is_stdout(const char *path)
 {
-    return path && named_descriptor(path) == STDOUT_FILENO;
+    return path && attn_descriptor(path) == STDOUT_FILENO;
 }
 
 /* Does the path name what takes bytes as they come and is never replaced: a
@@ -149,7 +126,7 @@ static bool is_pipe(const char *path)
 
 bool is_stream(const char *path)
 {
-    return path && (named_descriptor(path) >= 0 || is_pipe(path));
+    return path && (attn_descriptor(path) >= 0 || is_pipe(path));
 }
 
 /* After a write that failed earlier errno is another call's: one more byte is
@@ -183,7 +160,7 @@ static bool cannot_write(Output *o, Fault *why)
  */
 static bool open_stream(Output *o, const char *path, Fault *why)
 {
-    const int fd = named_descriptor(path);
+    const int fd = attn_descriptor(path);
     snprintf(o->path, sizeof o->path, "%s", path);
     if (fd == STDOUT_FILENO && !stream_flush(stdout, why))
         return false;

@@ -8,7 +8,8 @@
  * messages and exit codes are those of attnc run and attnc score. Pasted behind
  * the table are program_words.c, which reads the options, program_file.c,
  * program_lines.c and what answers: program_generate.c, program_score.c and
- * program_stream.c, or program_rows.c where the model generates nothing.
+ * program_state.c and program_stream.c, or program_rows.c where the model
+ * generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory, 6 another processor, 70 a bug.                           */

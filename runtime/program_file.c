@@ -7,6 +7,8 @@ static struct {
     const char *name; /* the program's */
     const char *path, *at;
     int64_t bytes;
+    dev_t device;
+    ino_t inode;
 } program_files[PROGRAM_FILES];
 
 static void file_say(const char *text)
@@ -36,7 +38,7 @@ static void file_vanished(int sig, siginfo_t *info, void *context)
 }
 
 static void file_watch(const struct program *p, const char *path,
-                       const char *at, int64_t bytes)
+                       const char *at, const struct stat *st)
 {
     struct sigaction act;
     int i = 0;
@@ -45,7 +47,9 @@ static void file_watch(const struct program *p, const char *path,
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
-    program_files[i].bytes = bytes;
+    program_files[i].bytes = (int64_t)st->st_size;
+    program_files[i].device = st->st_dev;
+    program_files[i].inode = st->st_ino;
     program_files[i].at = at;
     memset(&act, 0, sizeof act);
     act.sa_sigaction = file_vanished;
@@ -80,7 +84,7 @@ static const char *program_map(struct program *p, const char *path,
         else {
             file = at;
             *bytes = (int64_t)st.st_size;
-            file_watch(p, path, file, *bytes);
+            file_watch(p, path, file, &st);
         }
     }
     close(fd);

@@ -18,11 +18,6 @@ struct program_stream {
     double from, first, last; /* when it began, when these came: seconds */
 };
 
-static int is_stdout(const char *path)
-{
-    return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
-}
-
 static double stream_now(void)
 {
     struct timespec t;
@@ -324,56 +319,15 @@ static void stream_speed(const struct program *p,
             (r->first - r->from) * 1e3);
 }
 
-enum { SAVE_NEVER, SAVE_RENAME, SAVE_DIRECTLY };
-
-/* How a state is written to this path: to a file beside it that is renamed, or
- * directly to a pipe or a device such as /dev/null, which nothing replaces. */
-static int stream_saves(struct program *p, const char *path)
-{
-    struct stat st;
-
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
-        return SAVE_RENAME;
-    if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
-        return SAVE_DIRECTLY;
-    program_fail(p, 4, "%s: cannot write: %s", path,
-                 S_ISDIR(st.st_mode) ? "is a folder" : "is not a regular file");
-    return SAVE_NEVER;
-}
-
 static void stream_save(struct program *p, const struct program_stream *r)
 {
-    const char *path = p->save_state, *to = path;
     const int64_t bytes = attn_state_bytes(&r->s);
-    const size_t size = strlen(path) + 8;
     char *state = program_grow(p, &p->items, bytes);
-    char *beside = program_grow(p, &p->text, (int64_t)size);
-    int how, well;
-    FILE *f;
 
-    if (!state || !beside)
+    if (!state)
         return;
     attn_state_save(&r->s, r->weights, state, bytes);
-    if (is_stdout(path)) {
-        fwrite(state, 1, (size_t)bytes, stdout);
-        program_flush(p, stdout);
-        return;
-    }
-    how = stream_saves(p, path);
-    if (how == SAVE_NEVER)
-        return;
-    snprintf(beside, size, "%s.new", path);
-    if (how == SAVE_RENAME)
-        to = beside;
-    f = fopen(to, "wb");
-    well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes;
-    if (f && fclose(f) != 0)
-        well = 0;
-    if (well && (to == path || rename(beside, path) == 0))
-        return;
-    program_fail(p, 4, "%s: cannot write: %s", path, strerror(errno));
-    if (f && to == beside)
-        remove(beside);
+    state_put(p, state, bytes);
 }
 
 static void program_stream(struct program *p)
@@ -381,9 +335,14 @@ static void program_stream(struct program *p)
     struct program_stream r;
 
     memset(&r, 0, sizeof r);
-    r.to = is_stdout(p->save_state) ? stderr : stdout;
-    program_prepare(p);
-    if (p->load_state || p->save_state)
+    r.to = stdout;
+    if (p->save_state && attn_descriptor(p->save_state) == STDOUT_FILENO)
+        r.to = stderr;
+    if (p->save_state)
+        state_may_replace(p);
+    if (p->status == 0)
+        program_prepare(p);
+    if (p->status == 0 && (p->load_state || p->save_state))
         r.weights = attn_weights_hash(p->m, p->packed);
     if (p->load_state && p->status == 0)
         stream_load(p, &r);

@@ -247,11 +247,16 @@ static int state_lengths_fit(const struct attn_model *m,
                   : h->source_rows == 0;
 }
 
+ATTN_API int attn_state_begins(const void *at, int64_t bytes)
+{
+    return at && bytes >= 8 && memcmp(at, "ATTNST", 6) == 0;
+}
+
 /* Is it whole, and what attn_state_save wrote? */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
-    if (!h || bytes < (int64_t)sizeof h->magic || memcmp(h, "ATTNST", 6) != 0)
+    if (!attn_state_begins(h, bytes))
         return "not a saved state: its first bytes are not ATTNST03";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";

@@ -32,6 +32,9 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
 
+/* Do the bytes begin as a saved state of any version does? */
+ATTN_API int attn_state_begins(const void *at, int64_t bytes);
+
 struct attn_restore_request { /* what a stream goes on from */
     const struct attn_model *model;
     const void *bound;

@@ -358,6 +358,7 @@ void emit_main(Gen *g, Emit *e)
         { "program_rows.c", NULL, encodes },
         { "program_generate.c", NULL, has_decoder },
         { "program_score.c", NULL, has_decoder },
+        { "program_state.c", NULL, has_decoder },
         { "program_stream.c", NULL, has_decoder },
         { "program_chat.c", NULL, talks },
         { "program_answers.c", NULL, has_decoder },
