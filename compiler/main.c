@@ -62,6 +62,7 @@ int main(int argc, char **argv)
     Arena *a = arena_new();
     int code = run_command(a, argc, argv);
     arena_free(a);
+    guard_end();
     /* an answer that did not reach its reader is not an answer */
     Fault why;
     return stream_flush(stdout, &why) ? code : report_fault(&why);

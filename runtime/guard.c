@@ -65,14 +65,22 @@ void guard_begin(void)
 {
     struct stat st;
     Fault unused;
-    /* Nothing is freed, because a process runs one command, except where a test
-     * runs several of them, which frees all memory behind each. */
+    /* What a command left that ended by exit() is not freed twice. */
     guard.at = NULL;
     guard.n = guard.capacity = 0;
     guard.force = guard.refused = false;
     guard.on = true;
     if (fstat(STDIN_FILENO, &st) == 0)
         guard_read(&st, "stdin", UseInput, &unused);
+}
+
+void guard_end(void)
+{
+    for (size_t i = 0; i < guard.n; i++)
+        free(guard.at[i].output);
+    free(guard.at);
+    guard.at = NULL;
+    guard.n = guard.capacity = 0;
 }
 
 void guard_force(void)

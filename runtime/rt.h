@@ -94,6 +94,7 @@ size_t file_mark(const File *f);
 /* From here on no output replaces a file that this process read or reads, nor
  * one that looks like an input (looks.h).                                   */
 void guard_begin(void);
+void guard_end(void); /* frees what it remembers */
 /* Outputs may replace what looks like an input: --force. */
 void guard_force(void);
 /* Was a file refused because it is read and would be replaced? A command may
