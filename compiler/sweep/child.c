@@ -22,6 +22,8 @@ typedef struct {
     int said; /* a file in memory, of what it wrote to stderr */
 } Child;
 
+enum { ReadsOutput = 255 }; /* a child's exit code if it reads an output */
+
 /* --------------------------------------------------------- in the child --- */
 static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
                                 int out, int said, pid_t parent)
@@ -38,7 +40,7 @@ static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
         fflush(to);
     }
     fflush(stderr);
-    _exit(code);
+    _exit(guard_refused() ? ReadsOutput : code);
 }
 
 /* -------------------------------------------------------- in the parent --- */
@@ -153,6 +155,8 @@ static void refuse_ended(Arena *a, Row *r, int status, const char *text)
         refuse(r, ExitResource,
                arena_printf(a, "its process was ended by signal %d (%s)",
                             WTERMSIG(status), strsignal(WTERMSIG(status))));
+    else if (WEXITSTATUS(status) == ReadsOutput && why)
+        fail(ExitUsage, "%s", why);
     else if (bug)
         refuse(r, ExitInternal, arena_printf(a, "internal error: %s", bug));
     else
