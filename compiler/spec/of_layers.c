@@ -27,6 +27,7 @@ bool spec_any_layer(const Spec *s, Side side, LayerTest *fits)
 {
     int64_t i = 0;
 
+    /* kind: attention has no layer: its spec stands for one */
     do {
         if (fits(spec_layer(s, side, i), side))
             return true;

@@ -6,21 +6,23 @@
 #include "sweep/parts.h"
 
 /* ------------------------------------------------------------- max_len --- */
-static bool names_max_len(const char *key)
+/* Is `text` this key, or KEY=VALUE? */
+static bool is_key(const char *text, const char *key)
 {
-    return !strncmp(key, "max_len", 7);
+    const size_t n = strlen(key);
+    return !strncmp(text, key, n) && (text[n] == '\0' || text[n] == '=');
 }
 
-/* Does the user choose max_len? */
-static bool max_len_is_set(const Sweep *s)
+/* Does the user choose the value of this key? */
+static bool is_chosen(const Sweep *s, const char *key)
 {
     const EngineOptions *m = &s->options->model;
 
     for (int i = 0; i < m->nsets; i++)
-        if (names_max_len(m->sets[i]))
+        if (is_key(m->sets[i], key))
             return true;
     for (int i = 0; i < s->axes.n; i++)
-        if (s->axes.at[i].kind == AxisField && names_max_len(s->axes.at[i].key))
+        if (s->axes.at[i].kind == AxisField && is_key(s->axes.at[i].key, key))
             return true;
     return false;
 }
@@ -35,18 +37,19 @@ static int64_t longest_of(Arena *a, const char *lengths)
     return most;
 }
 
-/* A line of --set that makes a side long enough; NULL: it is. */
-static const char *raised(Arena *a, const Spec *s, Side side, const char *key,
-                          int64_t needed)
+/* Returns a line of --set that makes the side of `model` long enough, or NULL
+ * where it is, or where the user chose its length.                           */
+static const char *raised(const Sweep *s, const Spec *model, Side side,
+                          const char *key, int64_t needed)
 {
-    const int64_t most = s->side[side].max_len;
+    const int64_t most = model->side[side].max_len;
 
-    if (most <= 0 || needed <= most)
+    if (most <= 0 || needed <= most || is_chosen(s, "max_len")
+        || is_chosen(s, key))
         return NULL;
-    warning_once("max_len is raised to fit -p and -n; --set max_len=%lld keeps "
-                 "it",
-                 (long long)most);
-    return arena_printf(a, "%s=%lld", key, (long long)needed);
+    warning_once("%s is raised to fit -p and -n; --set %s=N chooses another",
+                 key, key);
+    return arena_printf(s->arena, "%s=%lld", key, (long long)needed);
 }
 
 EngineOptions workload_model(const Sweep *s, const Variant *v)
@@ -56,7 +59,7 @@ EngineOptions workload_model(const Sweep *s, const Variant *v)
     const BenchOptions w = variant_work(s->options, &s->axes, v);
     const int64_t lengths = longest_of(a, w.lengths);
 
-    if (max_len_is_set(s) || (lengths == 0 && w.steps <= 0))
+    if (lengths == 0 && w.steps <= 0)
         return m;
     messages_mute(true);
     const Spec *spec = spec_read(a, m.spec, m.text, m.sets, m.nsets);
@@ -67,10 +70,10 @@ EngineOptions workload_model(const Sweep *s, const Variant *v)
     const int64_t steps = w.steps > 0 ? w.steps : 0;
     const char *more[2] = { NULL, NULL };
     if (spec->kind != KindDecoder)
-        more[0] = raised(a, spec, SideEncoder,
+        more[0] = raised(s, spec, SideEncoder,
                          both ? "max_len.source" : "max_len", lengths);
     if (spec->kind != KindEncoder)
-        more[1] = raised(a, spec, SideDecoder,
+        more[1] = raised(s, spec, SideDecoder,
                          both ? "max_len.target" : "max_len",
                          both ? steps : lengths + steps);
     VEC(const char *) sets = { 0 };
