@@ -21,7 +21,7 @@ PAGE(Import,
      "With --compile the C too.",
      "attnc import --families", "what is known, and what is not",
      "attnc import --families --format=json", "the same for a program",
-     "attnc import --families --format=markdown > import.md",
+     "attnc import --families --format=md > import.md",
      "the same as a page")
 PAGE(Compile,
      "Writes the model as C11 that needs no library but libm: NAME.c, NAME.h "

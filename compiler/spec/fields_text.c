@@ -337,7 +337,7 @@ static void print_all(Arena *a, FILE *out, bool markdown)
 {
     if (markdown)
         fputs("# The spec\n\nThis page is printed by `attnc fields "
-              "--format=markdown`.\n\n",
+              "--format=md`.\n\n",
               out);
     fprintf(out, "%s\n%s", about, layers);
     if (markdown)
