@@ -202,6 +202,7 @@ const WordHint word_hints[] = {
     { "positions.type", "nope null", "none" },
     { "positions.layout", "neox half", "halves" },
     { "positions.layout", "gptj pairs", "interleaved" },
+    /* float16: of torch_dtype; as a value of dtype, word_choices refuses it */
     { "dtype", "float32 fp32 float float16 fp16 f16 half torch.float32 32",
       "f32" },
     { "dtype", "bfloat16 torch.bfloat16 16", "bf16" },
