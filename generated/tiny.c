@@ -4494,7 +4494,7 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
         attn_cache_init(c, m, size, memory);
 }
 
-/* Of both states of a page. */
+/* Returns the floats that both states of a page take. */
 static int64_t cache_states_floats(const struct attn_cache_group *g)
 {
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
@@ -4687,7 +4687,7 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
     c->length[to] = c->length[from];
 }
 
-/* Of one group; `length` has what the slots' will be. */
+/* Reorders the slots of one group; `length` has their new lengths. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
                                 const int32_t *parent, int64_t n,
@@ -5031,7 +5031,8 @@ static double sampling_sum(struct sampling *s, int64_t n)
     return sum;
 }
 
-/* Of all tokens, in order of their ids: the heap need not be sorted. */
+/* Returns the sum of all tokens' weights, in order of their ids: the heap need
+ * not be sorted. */
 static double sampling_sum_all(const struct sampling *s, int64_t vocab)
 {
     double sum = 0.0;
@@ -7265,7 +7266,8 @@ static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
     return n;
 }
 
-/* Of a state with that many tokens, rows in its self cache, source rows. */
+/* Returns the bytes of a state with that many tokens, rows in its self cache
+ * and source rows. */
 static int64_t state_size(const struct attn_model *m, int64_t tokens,
                           int64_t read, int64_t source_rows)
 {
@@ -7286,7 +7288,7 @@ enum {
     STATE_SEED_CACHES = 4
 };
 
-/* Of what a cache's contents mean. */
+/* Returns a hash of all that gives the contents of a cache their meaning. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
     int64_t sizes[8];
@@ -8390,7 +8392,7 @@ static int handle_refuse(struct attn_handle *h, int64_t error)
     return handle_fail(h, error, "%s", attn_error_text(error));
 }
 
-/* What each call begins with: 0, or an error. */
+/* Begins a call: returns 0, or an error. */
 static int handle_begin(const struct attn_model *m, struct attn_handle *h)
 {
     if (!h)
@@ -9043,7 +9045,7 @@ struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
 };
 
 /* ------------------------------------------------------------ words.c --- */
-/* What a use is called in messages. */
+/* Returns the name of a use for messages. */
 ATTN_API const char *attn_use_text(int use);
 /* The first n bytes of a text as a message shows them: those that are no
  * printable ASCII as \xHH, 80 at most.                                      */
@@ -9530,8 +9532,8 @@ static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes);
 /* Checks the weights and vocabularies; binds the weights. */
 static void program_weights(struct program *p);
-/* What the options ask for: one of ATTN_FOR_LINES ..; p->status says why not.
- */
+/* Returns the use that the options ask for, one of ATTN_FOR_LINES and so on.
+ * Sets p->status, after a message, if they cannot be combined. */
 static int program_use(struct program *p);
 /* Before the first line is read, and behind the last. */
 static void program_prepare(struct program *p);
@@ -9755,7 +9757,8 @@ static int program_alone(const struct program *p)
     return p->file || p->m->weights_bytes == 0;
 }
 
-/* What was meant by a word that is no option of this program; NULL: unknown. */
+/* Returns what the user probably meant by a word that is no option of this
+ * program; NULL: nothing is known of it. */
 static const char *option_hint(const struct program *p, const char *word,
                                int how)
 {
@@ -11093,7 +11096,8 @@ static void stream_begin(struct program *p, struct program_stream *r)
         stream_make(p, r, decoder && !r->state ? 0 : rows, room);
 }
 
-/* What ends the answer: strings, or where no text is printed ids. */
+/* Reads --stop, which ends the answer: strings, or ids if no text is printed.
+ */
 static void stream_ends(struct program *p, struct program_stream *r)
 {
     int64_t n = 0;

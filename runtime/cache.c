@@ -111,7 +111,7 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
         attn_cache_init(c, m, size, memory);
 }
 
-/* Of both states of a page. */
+/* Returns the floats that both states of a page take. */
 static int64_t cache_states_floats(const struct attn_cache_group *g)
 {
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
@@ -308,7 +308,7 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
     c->length[to] = c->length[from];
 }
 
-/* Of one group; `length` has what the slots' will be. */
+/* Reorders the slots of one group; `length` has their new lengths. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
                                 const int32_t *parent, int64_t n,

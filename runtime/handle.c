@@ -68,7 +68,7 @@ static int handle_refuse(struct attn_handle *h, int64_t error)
     return handle_fail(h, error, "%s", attn_error_text(error));
 }
 
-/* What each call begins with: 0, or an error. */
+/* Begins a call: returns 0, or an error. */
 static int handle_begin(const struct attn_model *m, struct attn_handle *h)
 {
     if (!h)

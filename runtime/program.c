@@ -174,8 +174,8 @@ static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes);
 /* Checks the weights and vocabularies; binds the weights. */
 static void program_weights(struct program *p);
-/* What the options ask for: one of ATTN_FOR_LINES ..; p->status says why not.
- */
+/* Returns the use that the options ask for, one of ATTN_FOR_LINES and so on.
+ * Sets p->status, after a message, if they cannot be combined. */
 static int program_use(struct program *p);
 /* Before the first line is read, and behind the last. */
 static void program_prepare(struct program *p);

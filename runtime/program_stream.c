@@ -179,7 +179,8 @@ static void stream_begin(struct program *p, struct program_stream *r)
         stream_make(p, r, decoder && !r->state ? 0 : rows, room);
 }
 
-/* What ends the answer: strings, or where no text is printed ids. */
+/* Reads --stop, which ends the answer: strings, or ids if no text is printed.
+ */
 static void stream_ends(struct program *p, struct program_stream *r)
 {
     int64_t n = 0;

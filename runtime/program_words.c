@@ -11,7 +11,8 @@ static int program_alone(const struct program *p)
     return p->file || p->m->weights_bytes == 0;
 }
 
-/* What was meant by a word that is no option of this program; NULL: unknown. */
+/* Returns what the user probably meant by a word that is no option of this
+ * program; NULL: nothing is known of it. */
 static const char *option_hint(const struct program *p, const char *word,
                                int how)
 {

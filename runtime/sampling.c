@@ -118,7 +118,8 @@ static double sampling_sum(struct sampling *s, int64_t n)
     return sum;
 }
 
-/* Of all tokens, in order of their ids: the heap need not be sorted. */
+/* Returns the sum of all tokens' weights, in order of their ids: the heap need
+ * not be sorted. */
 static double sampling_sum_all(const struct sampling *s, int64_t vocab)
 {
     double sum = 0.0;

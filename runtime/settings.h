@@ -29,7 +29,7 @@ struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
 };
 
 /* ------------------------------------------------------------ words.c --- */
-/* What a use is called in messages. */
+/* Returns the name of a use for messages. */
 ATTN_API const char *attn_use_text(int use);
 /* The first n bytes of a text as a message shows them: those that are no
  * printable ASCII as \xHH, 80 at most.                                      */

@@ -129,7 +129,8 @@ static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
     return n;
 }
 
-/* Of a state with that many tokens, rows in its self cache, source rows. */
+/* Returns the bytes of a state with that many tokens, rows in its self cache
+ * and source rows. */
 static int64_t state_size(const struct attn_model *m, int64_t tokens,
                           int64_t read, int64_t source_rows)
 {
@@ -150,7 +151,7 @@ enum {
     STATE_SEED_CACHES = 4
 };
 
-/* Of what a cache's contents mean. */
+/* Returns a hash of all that gives the contents of a cache their meaning. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
     int64_t sizes[8];

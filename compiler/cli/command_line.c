@@ -373,8 +373,8 @@ static void sets_of_fix(Arena *a, ModelOptions *model)
     }
 }
 
-/* What the command reads by its operands, and what it writes: it ends here
- * where an output would replace an input. */
+/* Tells the guard which files the command reads, by its operands, and which it
+ * writes. Ends with the guard's message if an output would replace an input. */
 static void guard_files(Reading *r)
 {
     Fault why;

@@ -17,12 +17,15 @@ typedef struct {
 /* ExitInput and a message where the model gives no probabilities, or has no
  * vocabulary and lines are no ids.                                          */
 int given_fits(const Spec *s, bool ids);
-/* Of an engine that is open, whose spec fits; `ids`: lines are ids. */
+/* Prepares to read lines, of ids or of text, for the model of an open engine
+ * that given_fits() accepts. */
 void given_open(Given *to, const Engine *e, bool ids);
-/* False where it is no such line, or longer than the model takes. */
+/* Reads a line: an input, a tab and an answer. Returns false, with a message in
+ * *why, if the line has another form or is longer than the model takes. */
 bool given_read(Given *g, const char *text, size_t n, Fault *why);
-/* The same, of a decoder also a line without a tab, an output of no input; its
- * first token, where nothing is before it, is the input.                     */
+/* Does what given_read() does. For a decoder it also takes a line without a
+ * tab, as an answer to an empty input; if no start token stands before it, its
+ * first token becomes the input. */
 bool given_read_text(Given *g, const char *text, size_t n, Fault *why);
 
 #endif

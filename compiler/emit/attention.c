@@ -507,7 +507,8 @@ static AttentionNames *names_of(Gen *g, int node)
     return &g->attention[plan_task(g->p, TaskAttention, node) - g->p->task.at];
 }
 
-/* Of a task, for the last row alone or for any. */
+/* Returns the name of the function that computes the attention of a node: of
+ * the last row alone, or of all rows. */
 static const char *attention_name(Gen *g, int node, bool last)
 {
     const char **name = &names_of(g, node)->name[last];

@@ -75,8 +75,10 @@ void plain_find_caches(Plain *p);
 const char *plain_member(Plain *p, const char *name, const char *type,
                          int64_t rows, const char *rows_text, int64_t columns,
                          const char *comment);
-/* What the layer of a node leaves, `n` numbers: its place in an array of that
- * name, or, for layers that leave another number of them, of base2 .. */
+/* Returns the C expression for the `n` numbers that the layer of a node keeps
+ * for its next call. They lie in an array named `base`; layers that keep
+ * another number of them share an array of their own, base2, base3 and so on.
+ */
 const char *plain_left(Plain *p, int node, const char *base, int64_t n,
                        const char *comment);
 void plain_source_rows(Plain *p); /* how long the source is, in the state */

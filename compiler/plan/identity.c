@@ -88,7 +88,8 @@ TaskIdentity rows_identity(const Plan *p, const Region *r)
     return t;
 }
 
-/* Of a whole model: d_model, d_ff, layers of both stacks. */
+/* Returns the identity of the model's task of splitting work among threads. Its
+ * sizes are d_model, d_ff and the number of layers in both stacks. */
 TaskIdentity split_identity(const Plan *p)
 {
     const Spec *s = p->g->spec;

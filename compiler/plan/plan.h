@@ -77,7 +77,7 @@ typedef struct { /* how a function of attention makes weights of scores */
     double cap, scale; /* cap 0: none */
 } AttentionForm;
 
-/* What a task computes: tasks that are equal in every member are one. */
+/* Describes what a task computes. Two tasks with equal members are the same. */
 typedef struct {
     TaskKind kind;
     Dtype dtype;

@@ -221,7 +221,8 @@ static void put_front(const Sweep *s, bool markdown, FILE *out)
                 s->front.at[1].name);
 }
 
-/* What is shown is of this workload. */
+/* Prints the options of the workload that the rows were measured with and, with
+ * --predict, how far predictions were off on this machine. */
 static void put_workload(const Sweep *s, FILE *out)
 {
     const char *text = workload_text(s, s->arena);
