@@ -163,6 +163,47 @@ static bool in_integers(const CostModel *m)
     return elem_arithmetic(x->type.elem) != ArithmeticF32;
 }
 
+/* Overwrites the first place of the buffer, which results are checked on, with
+ * packed weights: tiles differ in the parts of a panel that they read, so they
+ * agree only on panels that the packer made. Columns repeat after `Packed`. */
+static void pack_weights(const TaskRun *r)
+{
+    enum { Packed = 1024 };
+    const TaskShape *s = &r->m->shape;
+    const Dtype dtype = r->m->task->key.dtype;
+    const int64_t all = place_bytes(r->m), n = round16(s->n);
+    PackItem item = { .name = "weights",
+                      .from.name = "weights",
+                      .layout = PackPanels,
+                      .dtype = dtype,
+                      .rows = n < Packed ? n : Packed,
+                      .k = s->k };
+    const int64_t some = item.rows * dtype_column_bytes(dtype, s->k);
+    char *at = r->weights->at;
+    memset(at, 0, (size_t)some);
+    weights_pack(&(PackList){ .item = &item, .count = 1 },
+                 &(WeightSource){ .seed = 5 }, at);
+    for (int64_t i = some; i < all; i += some)
+        memcpy(at + i, at, (size_t)(all - i < some ? all - i : some));
+}
+
+/* Replaces the floats of x by rows of integers, as the model makes them. */
+static void quantize_x(const TaskRun *r, int64_t rows)
+{
+    typedef void Quantize(uint8_t *, int64_t, const float *, int64_t, int64_t,
+                          int64_t, int64_t);
+    const int64_t k = r->m->shape.k;
+    const Node *x = node_at(r->m->plan, task_node(r->m)->in[0]);
+    const bool two = elem_arithmetic(x->type.elem) == ArithmeticInt15;
+    void *at = kernel_find(&r->m->plan->target,
+                           two ? "quantize_rows_int15" : "quantize_rows_int8");
+    Quantize *quantize;
+    memcpy(&quantize, &at, sizeof at);
+    quantize((uint8_t *)r->x, r->ldx * (int64_t)sizeof *r->x,
+             random_floats(r->arena, rows * k, 16), k, rows, k,
+             dtype_stored(DtypeInt8, k));
+}
+
 static bool run_begin(void *with, Fault *why)
 {
     TaskRun *r = with;
@@ -182,6 +223,10 @@ static bool run_begin(void *with, Fault *why)
                             ? 2 * (most_of(m, true) + rows) + 2 * ATTN_PAGE
                             : round16(s->n);
     r->x = random_floats(r->arena, rows * r->ldx, 11);
+    if (!is_attention(m))
+        pack_weights(r);
+    if (!is_attention(m) && in_integers(m))
+        quantize_x(r, rows);
     r->y = random_floats(r->arena, r->floats, 12);
     r->bias = random_floats(r->arena, width, 13);
     r->residual = random_floats(r->arena, r->floats, 14);
