@@ -60,7 +60,8 @@ CommonOptions options_common(const Command *c, int argc, char **argv);
 
 /* report_file.c: calls `print`, and writes what it prints on stdout to the file
  * `path` (NULL: to stdout). Returns the exit code of `print`, unless the file
- * could not be written. If `print` fails, there is no file. */
+ * could not be written. If `print` fails, there is no file, but with ExitInput,
+ * where lines were refused, it has the answers of the others.                */
 int report_print(const char *path, int print(const void *options),
                  const void *options);
 

@@ -5,6 +5,8 @@
 static void check_key(Arena *a, const FieldsCommand *o)
 {
     const char *near = spec_field_near(a, o->key);
+    if (!*o->key)
+        fail(ExitUsage, "there is no field ''; attnc fields lists them");
     if (o->format == FieldsSchema)
         fail(ExitUsage, "--format=schema has all fields: leave out '%s'",
              quote(o->key));

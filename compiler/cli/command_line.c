@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
@@ -86,7 +87,7 @@ static const struct {
 static const char *format_word(const char *text)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i].other, text) == 0)
+        if (strcasecmp(formats[i].other, text) == 0)
             return formats[i].word;
     return NULL;
 }
@@ -147,8 +148,13 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     switch (row->kind) {
     case Flag:
     case Alone: *(bool *)at = true; break;
-    case Text:
-    case Out:   *(const char **)at = text; break;
+    case Out:
+        if (!*text)
+            fail(ExitUsage, "%s takes the name of a file; - is stdout",
+                 row->name);
+        *(const char **)at = text;
+        break;
+    case Text:  *(const char **)at = text; break;
     case Maybe: *(const char **)at = text ? text : ""; break;
     case List:
     case Rest:  vec_push(a, (Texts *)at, text); break;
@@ -349,6 +355,8 @@ static void take_ending(Reading *r)
         const Option *row = &option_table[i];
         if (row->kind != Form || !(row->commands & r->command->bit))
             continue;
+        if (find_word(row, word, strlen(word)) < 0 && strcmp(word, "md") == 0)
+            continue; /* text is Markdown too */
         if (find_word(row, word, strlen(word)) < 0)
             fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
                  quote(r->output), r->command->name, word,

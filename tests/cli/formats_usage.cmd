@@ -10,3 +10,5 @@
 4 plan models/missing.yaml -o /nowhere/x
 4 tensors models/tiny.yaml -o /nowhere/x
 4 tensors models/missing.yaml -o TMP/none
+0 graph models/attention.yaml -o TMP/x.md
+0 fields d_model -o TMP/x.JSON
