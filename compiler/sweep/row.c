@@ -199,8 +199,10 @@ static RowSize take_size(Reader *r)
     const json_t *list = json_object_get(r->from, "size");
     RowSize size;
     r->bad |= json_array_size(list) != Sizes;
-    for (size_t i = 0; i < Sizes; i++)
+    for (size_t i = 0; i < Sizes; i++) {
+        r->bad |= !json_is_integer(json_array_get(list, i));
         size.of[i] = json_integer_value(json_array_get(list, i));
+    }
     return size;
 }
 
