@@ -60,7 +60,7 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
           held decode text packed
 FILES  := fault files foreign output formats convert json safetensors safetensors_write gguf shards seed \
-          loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words \
+          loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words descriptor \
           option_hints looks guard
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
@@ -76,10 +76,10 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
 HEADERS  := batch compiled_model generate growing_text handle handle_system memory check search \
-            stream score text encoding decode packed pool settings search_settings chat system
+            stream score text encoding decode packed pool settings descriptor search_settings chat system
 EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
             $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
-            runtime/words.c runtime/option_hints.c \
+            runtime/words.c runtime/descriptor.c runtime/option_hints.c \
             $(wildcard runtime/program*.c runtime/handle*.c) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
@@ -96,7 +96,7 @@ STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile 
               base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,fault files formats guard hash looks words) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.
 KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) $(patsubst %,$(B)/%.o,runtime/convert runtime/loops \
-                runtime/math runtime/memory runtime/output compiler/base/progress \
+                runtime/math runtime/memory runtime/output runtime/descriptor compiler/base/progress \
                 $(addprefix compiler/backend/,interrupt kernel_table spawn temp))
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)

@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "rt.h"
-#include "settings.h"
 
 /* --------------------------------------------- temporary files, signals --- */
 enum { MaxTemps = 16 };

@@ -37,10 +37,6 @@ enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
 /* Levenshtein's distance of two texts; 64 where one has more than 63 bytes. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
-/* Returns the descriptor that "-", /dev/stdout or /dev/fd/7 names, -1 for all
- * other paths. These can't be opened anew: the file behind them may be renamed
- * over, or be a socket.                                                     */
-ATTN_API int attn_descriptor(const char *path);
 
 /* ---------------------------------------------------- option_hints.c --- */
 struct attn_synonym { /* a row of synonyms.h */

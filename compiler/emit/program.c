@@ -344,6 +344,8 @@ void emit_main(Gen *g, Emit *e)
     } files[] = {
         { "settings.h", NULL, NULL },
         { "words.c", NULL, NULL },
+        { "descriptor.h", NULL, has_decoder },
+        { "descriptor.c", NULL, has_decoder },
         { "option_hints.c", NULL, NULL },
         { "search_settings.h", NULL, has_decoder },
         { "search_settings.c", NULL, has_decoder },
