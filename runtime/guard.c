@@ -4,9 +4,12 @@
  * Files that were read are remembered by device and inode. Outputs that are to
  * come are remembered by path, because what lies there may change. A conflict
  * is found by whichever of the two comes second, before the work is done.   */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* realpath */
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -132,12 +135,15 @@ bool guard_read(const struct stat *st, const char *path, FileUse use,
     return done;
 }
 
-void guard_operand(const char *path)
+bool guard_operand(const char *path, FileUse use, Fault *why)
 {
     struct stat st;
-    Fault unused;
-    if (path && stat(path, &st) == 0)
-        guard_read(&st, path, UseInput, &unused);
+    if (!path)
+        return true;
+    if (stat(path, &st) == 0)
+        return guard_read(&st, path, use, why);
+    /* what is kept there is made by the command */
+    return use == UseInput || guard_write(path, use, why);
 }
 
 /* --------------------------------------------------------------- writing ---
@@ -159,17 +165,57 @@ static const char *looks_like(const char *path, size_t size)
     return kind;
 }
 
+bool guard_place(const char *path, char *to)
+{
+    char at[PATH_MAX], link[PATH_MAX], folder[PATH_MAX];
+    int n = snprintf(at, sizeof at, "%s", path);
+    for (int k = 0; k < 40 && n >= 0 && n < PATH_MAX; k++) {
+        if (realpath(at, to))
+            return true;
+        const char *slash = strrchr(at, '/');
+        const int in = slash ? (int)(slash + 1 - at) : 0;
+        n = snprintf(folder, sizeof folder, "%.*s.", in, at);
+        if (errno != ENOENT || n >= PATH_MAX || !realpath(folder, to))
+            return false;
+        const ssize_t got = readlink(at, link, sizeof link);
+        if (got == PATH_MAX)
+            return false;
+        const size_t length = strlen(to);
+        if (got < 0) {
+            n = snprintf(to + length, PATH_MAX - length, "/%s", at + in);
+            return n >= 0 && (size_t)n < PATH_MAX - length;
+        }
+        n = *link == '/'
+              ? snprintf(at, sizeof at, "%.*s", (int)got, link)
+              : snprintf(at, sizeof at, "%s/%.*s", to, (int)got, link);
+    }
+    return false;
+}
+
+bool guard_same(const char *a, const char *b)
+{
+    char x[PATH_MAX], y[PATH_MAX];
+    struct stat s, t;
+    if (stat(a, &s) == 0 && stat(b, &t) == 0)
+        return s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+    return strcmp(a, b) == 0
+        || (guard_place(a, x) && guard_place(b, y) && strcmp(x, y) == 0);
+}
+
+/* st is NULL where nothing is there yet. */
 static bool write_locked(const struct stat *st, const char *path, FileUse use,
                          Fault *why)
 {
     bool known = false;
     for (size_t i = 0; i < guard.n; i++) {
         const Guarded *g = &guard.at[i];
-        if (is_read(g, st) && !may_share(g->use, use))
+        const bool same = g->output && guard_same(g->output, path);
+        if ((st && is_read(g, st) && !may_share(g->use, use))
+            || (same && g->use != use))
             return conflict(path, why);
-        known = known || (g->output && strcmp(g->output, path) == 0);
+        known = known || same;
     }
-    const char *kind = guard.force || st->st_size == 0
+    const char *kind = guard.force || !st || st->st_size == 0
                          ? NULL
                          : looks_like(path, (size_t)st->st_size);
     if (kind)
@@ -188,11 +234,11 @@ static bool write_locked(const struct stat *st, const char *path, FileUse use,
 bool guard_write(const char *path, FileUse use, Fault *why)
 {
     struct stat st;
-    if (!guard.on || use == UseOwn || stat(path, &st) != 0
-        || !S_ISREG(st.st_mode))
+    const bool there = stat(path, &st) == 0;
+    if (!guard.on || use == UseOwn || (there && !S_ISREG(st.st_mode)))
         return true;
     pthread_mutex_lock(&guard.lock);
-    const bool done = write_locked(&st, path, use, why);
+    const bool done = write_locked(there ? &st : NULL, path, use, why);
     pthread_mutex_unlock(&guard.lock);
     return done;
 }

@@ -175,7 +175,7 @@ static bool set_path(Output *o, const char *path, Fault *why)
 {
     struct stat st;
     char real[PATH_MAX];
-    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real))
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && guard_place(path, real))
         path = real;
     if (strlen(path) >= sizeof o->path)
         return fault(why, ExitIO, "%.80s...: cannot write: %s", path,
@@ -290,9 +290,9 @@ static bool give_name(Output *o, Fault *why)
         output_cancel(o);
         return false;
     }
-    guard_written(o->path);
     if (rename(o->temp, o->path) != 0)
         return cannot_write(o, why);
+    guard_written(o->path);
     forget(o->temp);
     o->temp[0] = '\0';
     return true;
@@ -415,11 +415,17 @@ bool output_commit_changed(Output *o, Fault *why)
 
 bool write_file(const char *path, const void *data, size_t n, Fault *why)
 {
+    return write_file_for(UseInput, path, data, n, why);
+}
+
+bool write_file_for(FileUse use, const char *path, const void *data, size_t n,
+                    Fault *why)
+{
     if (!is_stream(path) && unchanged(path, data, n)) {
         guard_written(path);
         return true;
     }
     Output o;
-    return output_open(&o, path, why) && output_write(&o, data, n, why)
+    return output_open_for(use, &o, path, why) && output_write(&o, data, n, why)
         && output_commit(&o, why);
 }

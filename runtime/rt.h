@@ -60,8 +60,9 @@ bool fault(Fault *f, int code, const char *fmt, ...) /* returns false */
 typedef enum {
     UseInput, /* read, or written: an output, then */
     UseRecords,
-    UseRows, /* of a sweep, to go on with */
-    UseOwn   /* attnc's own, as in its cache: it is not guarded at all */
+    UseRows,  /* of a sweep, to go on with */
+    UseState, /* of a stream, to go on with */
+    UseOwn    /* attnc's own, as in its cache: it is not guarded at all */
 } FileUse;
 
 /* Regular files only; a message for all else. `path` must outlive the File,
@@ -100,8 +101,14 @@ void guard_force(void);
 /* Was a file refused because it is read and would be replaced? A command may
  * have taken that for any input that can't be read.                         */
 bool guard_refused(void);
-/* The command is going to read this file; NULL, or none there: nothing. */
-void guard_operand(const char *path);
+/* Remembers a file that the command names for reading, whether it is opened or
+ * not; NULL: nothing. False, with ExitUsage: it is an output too.           */
+bool guard_operand(const char *path, FileUse use, Fault *why);
+/* Writes the full path of the file, there or to come, to which the path and its
+ * links lead, to `to`, PATH_MAX bytes. False: none can be there.            */
+bool guard_place(const char *path, char *to);
+/* Do both paths lead to one file, there or to come? */
+bool guard_same(const char *a, const char *b);
 /* It is open to be read. False, with ExitUsage: it is an output too. */
 struct stat;
 bool guard_read(const struct stat *st, const char *path, FileUse use,
@@ -110,8 +117,7 @@ bool guard_read(const struct stat *st, const char *path, FileUse use,
  * themselves; a command asks before it works long, also of files beside its
  * output. False, with ExitUsage and a message: no.                          */
 bool guard_write(const char *path, FileUse use, Fault *why);
-/* The output is about to take this place, or is there: from now on what has the
- * path may be read.                                                         */
+/* The output is in this place: from now on what has the path may be read. */
 void guard_written(const char *path);
 
 /* ------------------------------------------------------------ output.c --- */
@@ -148,6 +154,8 @@ void outputs_sweep(const char *path);
 void outputs_hold(void);
 bool outputs_release(bool keep, Fault *why);
 bool write_file(const char *path, const void *data, size_t n, Fault *why);
+bool write_file_for(FileUse use, const char *path, const void *data, size_t n,
+                    Fault *why);
 /* leaves an unchanged file's mtime alone */
 void files_on_signal(void); /* SIGINT, SIGTERM, SIGHUP: remove temps,
                                re-raise; at exit too; SIGXFSZ becomes an

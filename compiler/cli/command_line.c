@@ -381,8 +381,47 @@ static void sets_of_fix(Arena *a, ModelOptions *model)
     }
 }
 
-/* Tells the guard which files the command reads, by its operands, and which it
- * writes. Ends with the guard's message if an output would replace an input. */
+/* Returns what the file of an option is for. */
+static FileUse use_of(const Option *row)
+{
+    static const struct {
+        const char *name;
+        FileUse use;
+    } uses[] = {
+        { "--resume", UseRows },
+        { "--load-state", UseState },
+        { "--save-state", UseState },
+        { "--records", UseRecords },
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (strcmp(row->name, uses[i].name) == 0)
+            return uses[i].use;
+    return UseInput;
+}
+
+static void end_unless(bool done, const Fault *why)
+{
+    if (!done)
+        fail(why->code, "%s", why->text);
+}
+
+/* Tells the guard of an output. Ends with ExitUsage if the option before it in
+ * the table, or one before that, writes the same file.                      */
+static void guard_output(Reading *r, const Option *row, const char *path)
+{
+    Fault why;
+    for (const Option *other = option_table; other < row; other++) {
+        const char *const *at = place(r, other);
+        if ((other->commands & r->command->bit) && other->kind == Out && *at
+            && !is_stream(*at) && guard_same(*at, path))
+            fail(ExitUsage, "%s: %s and %s would both write the file: name two",
+                 quote(path), other->name, row->name);
+    }
+    end_unless(guard_write(path, use_of(row), &why), &why);
+}
+
+/* Tells the guard which files the command reads, and which it writes. Ends with
+ * the guard's message if an output would replace an input.                  */
 static void guard_files(Reading *r)
 {
     Fault why;
@@ -396,17 +435,18 @@ static void guard_files(Reading *r)
         const Texts *list = place(r, row);
         for (int k = 0; is_operand(row) && row->kind == List && k < list->n;
              k++)
-            guard_operand(list->at[k]);
-        if (is_operand(row) && row->kind == Text)
-            guard_operand(*at);
+            guard_operand(list->at[k], UseInput, &why);
+        if (row->kind == Text && (is_operand(row) || use_of(row))
+            && !is_stream(*at))
+            end_unless(guard_operand(*at, use_of(row), &why), &why);
     }
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
         if (!(row->commands & r->command->bit) || row->kind != Out)
             continue;
         const char *path = *(const char *const *)place(r, row);
-        if (path && !is_stream(path) && !guard_write(path, UseInput, &why))
-            fail(why.code, "%s", why.text);
+        if (path && !is_stream(path))
+            guard_output(r, row, path);
     }
 }
 

@@ -163,7 +163,7 @@ static int read_state(Stream *r)
 {
     const char *path = r->o->load_state;
     Fault why;
-    if (!file_read_for(UseOwn, &r->state, path, (size_t)1 << 40, &why))
+    if (!file_read_for(UseState, &r->state, path, (size_t)1 << 40, &why))
         return report_fault(&why);
     const struct attn_state_header *h = (const void *)r->state.at;
     const char *wrong = attn_state_check(r->e.backend.model, r->weights, h,
@@ -367,7 +367,8 @@ static int save_state(Stream *r)
     int64_t bytes = attn_state_bytes(&r->s);
     void *state = aligned_memory(r->e.arena, bytes);
     attn_state_save(&r->s, r->weights, state, bytes);
-    return write_file(r->o->save_state, state, (size_t)bytes, &why)
+    return write_file_for(UseState, r->o->save_state, state, (size_t)bytes,
+                          &why)
              ? ExitDone
              : report_fault(&why);
 }
