@@ -215,7 +215,7 @@ static bool write_locked(const struct stat *st, const char *path, FileUse use,
             return conflict(path, why);
         known = known || same;
     }
-    const char *kind = guard.force || !st || st->st_size == 0
+    const char *kind = guard.force || !st || use == UseRows || st->st_size == 0
                          ? NULL
                          : looks_like(path, (size_t)st->st_size);
     if (kind)

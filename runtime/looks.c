@@ -11,8 +11,11 @@
 #define LOOKS_TOKENIZER "a tokenizer that attnc did not write"
 #define LOOKS_VOCABULARY "a vocabulary that attnc did not write"
 #define LOOKS_WEIGHTS "weights that attnc did not write"
+#define LOOKS_SOURCE "source that attnc did not write"
 
-enum { LOOKS_HEAD = 1 << 16 }; /* bytes that are looked at */
+/* bytes that are looked at; those of an emitted file's title; lines of a list
+ * that is a vocabulary                                                      */
+enum { LOOKS_HEAD = 1 << 16, LOOKS_TITLE = 1 << 10, LOOKS_WORDS = 100 };
 
 struct looks_row {
     const char *text, *kind;
@@ -64,8 +67,8 @@ static bool looks_unedited(const char *at, const char *mark)
     return memcmp(mark + sizeof ATTN_MARK - 1, hash, 17) == 0;
 }
 
-/* Packed weights, vocabularies and states; objects, programs, pictures. The
- * header of tensors follows its length, 8 bytes.                            */
+/* Packed weights, vocabularies and states; objects, programs, pictures; emitted
+ * C. The header of tensors follows its length, 8 bytes.                     */
 static bool looks_written(const char *at, int64_t bytes)
 {
     static const char *const heads[] = { "ATTN", "attnc plain weights",
@@ -74,6 +77,9 @@ static bool looks_written(const char *at, int64_t bytes)
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (looks_begins(at, bytes, heads[i]))
             return true;
+    if (looks_has(at, bytes < LOOKS_TITLE ? bytes : LOOKS_TITLE,
+                  "made by attnc "))
+        return true;
     return bytes > 8
         && looks_begins(at + 8, bytes - 8, "{\"__metadata__\":{\"attnc\":");
 }
@@ -102,6 +108,8 @@ static const char *looks_name(const char *path)
         { ".pt", LOOKS_WEIGHTS },
         { ".pth", LOOKS_WEIGHTS },
         { ".npz", LOOKS_WEIGHTS },
+        { ".c", LOOKS_SOURCE },
+        { ".h", LOOKS_SOURCE },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -110,8 +118,8 @@ static const char *looks_name(const char *path)
     return NULL;
 }
 
-/* Is this a list of one word a line? At least two are no numbers, since a
- * column of a table is a word and numbers below it.                         */
+/* Is this a long list of one word a line? Words of answers are few; a column of
+ * a table is a word with numbers below it.                                  */
 static bool looks_list(const char *at, int64_t bytes)
 {
     static const char number[] = "+-.0123456789eE";
@@ -128,7 +136,7 @@ static bool looks_list(const char *at, int64_t bytes)
         words += i > line && !strchr(number, at[line]);
         line = i + 1;
     }
-    return words >= 2;
+    return words >= LOOKS_WORDS;
 }
 
 static const char *looks_json(const char *at, int64_t bytes)
@@ -156,6 +164,8 @@ static const char *looks_content(const char *at, int64_t bytes)
     if (zip || looks_begins(at, head, "GGUF")
         || (head > 8 && looks_begins(at + 8, head - 8, "{\"")))
         return LOOKS_WEIGHTS;
+    if (looks_begins(at, head, "{\"attnc\":"))
+        return "rows of attnc sweep --resume";
     if (at[0] == '{')
         return looks_json(at, head);
     if (looks_begins(at, head, "attnc: 1") || looks_has(at, head, "\nattnc: 1"))
