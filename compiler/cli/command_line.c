@@ -149,9 +149,8 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     case Flag:
     case Alone: *(bool *)at = true; break;
     case Out:
-        if (!*text)
-            fail(ExitUsage, "%s takes the name of a file; - is stdout",
-                 row->name);
+        if (!*text && strcmp(row->name, "-o") == 0)
+            fail(ExitUsage, "-o takes the name of a file; - is stdout");
         *(const char **)at = text;
         break;
     case Text:  *(const char **)at = text; break;
