@@ -225,10 +225,15 @@ static bool write_locked(const struct stat *st, const char *path, FileUse use,
                      path, kind);
     if (known)
         return true;
-    Guarded g = { .use = use, .output = strdup(path) };
+    const size_t size = strlen(path) + 1;
+    Guarded g = { .use = use, .output = malloc(size) };
     if (!g.output)
         return fault(why, ExitResource, "%s: out of memory", path);
-    return add(g, path, why);
+    memcpy(g.output, path, size);
+    if (add(g, path, why))
+        return true;
+    free(g.output);
+    return false;
 }
 
 bool guard_write(const char *path, FileUse use, Fault *why)
