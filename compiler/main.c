@@ -52,7 +52,8 @@ static int run_command(Arena *a, int argc, char **argv)
         quiet();
     const void *options = options_parse(a, c, argc - 2, argv + 2);
     const int code = report_print(common.output, run[c - commands], options);
-    return code && guard_refused() ? ExitUsage : code;
+    /* an output that is an input counts as usage, whoever reports it */
+    return code == ExitInput && guard_refused() ? ExitUsage : code;
 }
 
 int main(int argc, char **argv)

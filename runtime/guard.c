@@ -26,7 +26,8 @@ typedef struct {
     char *output; /* its path; NULL: a file that was read */
 } Guarded;
 
-/* Of the process, because any directory may read and write files. */
+/* The list belongs to the process, because any directory may read and write
+ * files. */
 static struct {
     pthread_mutex_t lock;
     bool on, force, refused;
@@ -68,7 +69,7 @@ void guard_begin(void)
 {
     struct stat st;
     Fault unused;
-    /* What a command left that ended by exit() is not freed twice. */
+    /* A command that ended by exit() left a list, whose memory may be gone. */
     guard.at = NULL;
     guard.n = guard.capacity = 0;
     guard.force = guard.refused = false;
@@ -148,8 +149,8 @@ bool guard_operand(const char *path, FileUse use, Fault *why)
 
 /* --------------------------------------------------------------- writing ---
  */
-/* What is there already; NULL: nothing that looks like an input, or nothing
- * that can be read.                                                         */
+/* Returns the kind of input that the file looks like, or NULL if it looks like
+ * none or cannot be read.                                                   */
 static const char *looks_like(const char *path, size_t size)
 {
     const char *kind = NULL;

@@ -28,8 +28,8 @@ static void hint_form(const char *word, char form[HINT_BYTES])
     form[n] = '\0';
 }
 
-/* Does the command take what the answer begins with? */
-static bool hint_applies(const char *answer, const struct attn_options *o)
+ATTN_API bool attn_hint_applies(const char *answer,
+                                const struct attn_options *o)
 {
     const size_t n = strcspn(answer, " ");
 
@@ -77,7 +77,7 @@ static const char *hint_synonym(const char *form, const struct attn_options *o,
 
     for (int i = 0; i < o->synonyms; i++) {
         const char *at = o->synonym[i].names;
-        if (!hint_applies(o->synonym[i].answer, o))
+        if (!attn_hint_applies(o->synonym[i].answer, o))
             continue;
         while (*at) {
             const size_t n = strcspn(at, " ");

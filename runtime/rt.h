@@ -55,7 +55,7 @@ bool fault(Fault *f, int code, const char *fmt, ...) /* returns false */
     __attribute__((format(printf, 3, 4)));
 
 /* ------------------------------------------------------------- files.c --- */
-/* What a file is opened for. One file may be read and written by one command
+/* Says why a file is opened. One file may be read and written by one command
  * where both are for the same use, but for UseInput.                        */
 typedef enum {
     UseInput, /* read, or written: an output, then */

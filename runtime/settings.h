@@ -47,6 +47,9 @@ struct attn_options {        /* what a command takes */
     const struct attn_synonym *synonym;
     int names, synonyms;
 };
+/* Does the command take what this answer begins with? */
+ATTN_API bool attn_hint_applies(const char *answer,
+                                const struct attn_options *o);
 /* How far a hint may be from the word; each has those before it. */
 enum {
     ATTN_HINT_NAMED, /* the name in another form, or another tool's name */

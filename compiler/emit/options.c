@@ -5,7 +5,6 @@
 #include "runtime/pool.h"
 #include "runtime/settings.h"
 
-#include <ctype.h>
 #include <string.h>
 
 typedef struct {
@@ -82,19 +81,18 @@ static void put_row(Gen *g, Emit *e, const Row *row, int use)
            "      \"$help\" },\n");
 }
 
-/* Does the program take what the answer begins with? Its weights are FILE, as
- * stdin is of all programs.                                                 */
+/* Does the program take what the answer begins with? It takes the file of its
+ * weights, and reads and prints lines.                                      */
 static bool is_answer(const char *answer, int use)
 {
-    const size_t n = strcspn(answer, " ");
+    const char *name[sizeof rows / sizeof *rows + 3] = { "<", ">",
+                                                         "FILE.weights" };
+    struct attn_options o = { .name = name, .names = 3 };
 
-    if (strchr("<>F", answer[0]) || islower((unsigned char)answer[0]))
-        return true;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].use & use && !strncmp(rows[i].name, answer, n)
-            && !rows[i].name[n])
-            return true;
-    return false;
+        if (rows[i].use & use)
+            name[o.names++] = rows[i].name;
+    return attn_hint_applies(answer, &o);
 }
 
 /* A row of names of other tools, in lines of 80 columns. */

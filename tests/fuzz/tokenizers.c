@@ -29,7 +29,7 @@ static void put_number(Maker *m, int number, int value)
     put_field(m, number, 0, &byte, 1);
 }
 
-/* What `write` writes, as field `number`. */
+/* Writes field `number`, whose bytes `write` makes. */
 static void put_message(Maker *m, int number,
                         void (*write)(Maker *part, int with), int with)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an input's first byte says, modulo Kinds: how its file is read. */
+/* The first byte of an input, modulo Kinds, says how its file is read. */
 enum { Lines, Json, Block, Folder, Kinds, Specials = 6 };
 
 /* Writes an input of at most `most` bytes. Each of the n bytes is a choice, and

@@ -458,7 +458,7 @@ static size_t choose(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     return fuzz_change(data, size, most, Specials, size - Specials);
 }
 
-/* What is made of choices, as an input that is changed from then on. */
+/* Makes an input of the choices; from then on the input itself is changed. */
 static size_t write_made(uint8_t *data, size_t size, size_t most)
 {
     uint8_t *copy = malloc(size);

@@ -25,8 +25,8 @@
     "type: yarn, original_max_len: 64, truncate: false, beta_fast: 5, "       \
     "beta_slow: 0.05"
 
-/* What a field needs to have a meaning, and its number. A field without a row
- * needs nothing.                                                             */
+/* Each row has the lines that a field needs to have a meaning, and a number for
+ * the field. A field without a row needs no lines. */
 static const struct {
     const char *key, *text;
     double value;
