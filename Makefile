@@ -61,7 +61,7 @@ CORE   := memory hash math check batch cache process sampling beam search_memory
           held decode text packed
 FILES  := fault files foreign output formats convert json safetensors safetensors_write gguf shards seed \
           loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words descriptor \
-          option_hints looks guard
+          option_hints file_kinds looks guard
 
 SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
            $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
@@ -93,7 +93,7 @@ KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile emit/tile_int \
               emit/tile_parts emit/lanes emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
               plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
-              base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,fault files formats guard hash looks words) $(B)/embedded.o
+              base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,fault files formats guard hash file_kinds looks words) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.
 KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) $(patsubst %,$(B)/%.o,runtime/convert runtime/loops \
                 runtime/math runtime/memory runtime/output runtime/descriptor compiler/base/progress \

@@ -6,12 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOKS_SPEC "a spec that attnc did not write"
-#define LOOKS_CONFIG "a config that attnc did not write"
+#include "file_kinds.h"
+
 #define LOOKS_TOKENIZER "a tokenizer that attnc did not write"
-#define LOOKS_VOCABULARY "a vocabulary that attnc did not write"
-#define LOOKS_WEIGHTS "weights that attnc did not write"
-#define LOOKS_SOURCE "source that attnc did not write"
 
 /* bytes that are looked at; those of an emitted file's title; lines of a list
  * that is a vocabulary                                                      */
@@ -26,13 +23,6 @@ static bool looks_begins(const char *at, int64_t bytes, const char *with)
     const size_t n = strlen(with);
 
     return bytes >= (int64_t)n && memcmp(at, with, n) == 0;
-}
-
-static bool looks_ends(const char *path, const char *with)
-{
-    const size_t n = strlen(path), m = strlen(with);
-
-    return n >= m && strcmp(path + n - m, with) == 0;
 }
 
 /* Finds the text anywhere in the bytes. */
@@ -87,37 +77,6 @@ static bool looks_written(const char *at, int64_t bytes)
 /* ---------------------------------------------------------------- inputs ---
  */
 
-static const char *looks_name(const char *path)
-{
-    static const struct looks_row rows[] = {
-        { ".yaml", LOOKS_SPEC },
-        { ".yml", LOOKS_SPEC },
-        { "config.json", LOOKS_CONFIG },
-        { ".index.json", LOOKS_CONFIG },
-        { "tokenizer.json", LOOKS_TOKENIZER },
-        { "vocab.json", LOOKS_VOCABULARY },
-        { "vocab.txt", LOOKS_VOCABULARY },
-        { "merges.txt", LOOKS_VOCABULARY },
-        { ".vocab", LOOKS_VOCABULARY },
-        { ".model", LOOKS_VOCABULARY },
-        { ".tiktoken", LOOKS_VOCABULARY },
-        { ".safetensors", LOOKS_WEIGHTS },
-        { ".gguf", LOOKS_WEIGHTS },
-        { ".weights", LOOKS_WEIGHTS },
-        { ".bin", LOOKS_WEIGHTS },
-        { ".pt", LOOKS_WEIGHTS },
-        { ".pth", LOOKS_WEIGHTS },
-        { ".npz", LOOKS_WEIGHTS },
-        { ".c", LOOKS_SOURCE },
-        { ".h", LOOKS_SOURCE },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (looks_ends(path, rows[i].text))
-            return rows[i].kind;
-    return NULL;
-}
-
 /* Is this a long list of one word a line? Words of answers are few; a column of
  * a table is a word with numbers below it.                                  */
 static bool looks_list(const char *at, int64_t bytes)
@@ -144,10 +103,10 @@ static const char *looks_json(const char *at, int64_t bytes)
     static const struct looks_row rows[] = {
         { "\"added_tokens\"", LOOKS_TOKENIZER },
         { "\"tokenizer_class\"", LOOKS_TOKENIZER },
-        { "\"model_type\"", LOOKS_CONFIG },
-        { "\"architectures\"", LOOKS_CONFIG },
-        { "\"hidden_size\"", LOOKS_CONFIG },
-        { "\"weight_map\"", LOOKS_CONFIG },
+        { "\"model_type\"", KEPT_CONFIG },
+        { "\"architectures\"", KEPT_CONFIG },
+        { "\"hidden_size\"", KEPT_CONFIG },
+        { "\"weight_map\"", KEPT_CONFIG },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -163,22 +122,23 @@ static const char *looks_content(const char *at, int64_t bytes)
 
     if (zip || looks_begins(at, head, "GGUF")
         || (head > 8 && looks_begins(at + 8, head - 8, "{\"")))
-        return LOOKS_WEIGHTS;
+        return KEPT_WEIGHTS;
     if (looks_begins(at, head, "{\"attnc\":"))
         return "rows of attnc sweep --resume";
     if (at[0] == '{')
         return looks_json(at, head);
     if (looks_begins(at, head, "attnc: 1") || looks_has(at, head, "\nattnc: 1"))
-        return LOOKS_SPEC;
+        return KEPT_SPEC;
     if (looks_begins(at, head, "#version") || looks_list(at, head))
-        return LOOKS_VOCABULARY;
+        return KEPT_VOCABULARY;
     return NULL;
 }
 
 ATTN_API const char *attn_looks_like(const char *path, const char *at,
                                      int64_t bytes)
 {
-    const char *mark = looks_mark(at, bytes), *kind;
+    const char *mark = looks_mark(at, bytes);
+    const FileKind *kind;
 
     if (bytes == 0 || looks_written(at, bytes))
         return NULL;
@@ -186,6 +146,6 @@ ATTN_API const char *attn_looks_like(const char *path, const char *at,
         return looks_unedited(at, mark)
                  ? NULL
                  : "a spec that was edited since attnc wrote it";
-    kind = looks_name(path);
-    return kind ? kind : looks_content(at, bytes);
+    kind = kind_of(path, "", 0); /* by its name */
+    return kind && kind->kept ? kind->kept : looks_content(at, bytes);
 }
