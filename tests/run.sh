@@ -22,8 +22,8 @@
 # EMULATOR=qemu-aarch64: programs of $B are run by it.
 # JOBS=2: so many at once (else one more than there are cores, since some wait
 # at times).
-# A call of attnc ends after 60 s, a program after 900 s or the limit that its
-# source names in a comment: `limit: 300 s`; later on a machine that is busy.
+# A test ends after 60 s or the limit that its source names in a comment,
+# `limit: 300 s`; later on a machine that is busy.
 # SLOW=10 multiplies these limits, LIMIT=900 replaces them.
 # TIMES=1: prints the seconds of processor time of each test.
 set -f
@@ -176,8 +176,7 @@ limit_of() { # PATH
     read -r load _ 2> /dev/null < /proc/loadavg || load=0
     busy=$((${load%.*} / ($(nproc) + 1)))
     found=$(sed -n 's/^[ #\/*]* limit: \([0-9]*\) s\>.*/\1/p' "$(source_of "$1")")
-    case $1 in *_test) usual=900 ;; *) usual=60 ;; esac
-    echo $((${found:-$usual} * ${SLOW:-1} * (busy > 1 ? busy : 1)))
+    echo $((${found:-60} * ${SLOW:-1} * (busy > 1 ? busy : 1)))
 }
 
 run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER

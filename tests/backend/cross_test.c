@@ -1,6 +1,7 @@
 /* cross_test: C compilers of other machines: which are given --target, which
  * are refused, what is said where there is no library; and that what comes out
  * is of that machine. Most of them are scripts that answer as clang and gcc. */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* compile_test.c: what attnc compile says is so: the files are there, of these
  * sizes, and its commands work as they are printed.                         */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* draw_graph_test.c: the picture of a graph: of every random form, as built,
  * after each pass and at the end, nothing lies on anything else.            */
+/* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "cli/graph_picture.h"
 #include "passes/passes.h"

@@ -2,6 +2,7 @@
  * program, fails in its turn. What can't do without it ends with 5 and a
  * message, whatever library asked for the memory; nothing crashes, and no file
  * is left half written.                                                     */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * each kind of model: a text has no answer then, numbers are given as they are,
  * and both is said, by attnc, by the program that an emitted file is, and by
  * generate().                                                               */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>

@@ -3,6 +3,7 @@
  * there; records stay; no process goes on, and the temporary folders go: at
  * once, or with the next run. ATTNC_KILLS: how many; ATTNC_SEED: which.
  * And 20 processes that tune, merge and run at once lose no record.         */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>

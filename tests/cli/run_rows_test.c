@@ -2,6 +2,7 @@
  * the same bytes as the program that the emitted file is, for lines of text and
  * of ids, blocks of rows, and questions of three blocks; with the same exit
  * code where some of the lines are bad.                                     */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <setjmp.h>

@@ -3,6 +3,7 @@
  * attnc and by the program that an emitted file is. The vocabulary is small, so
  * that they would come. They keep their probability: an answer's score is that
  * of attnc score.                                                           */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

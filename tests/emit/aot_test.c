@@ -5,6 +5,7 @@
  *
  *     ATTNC_FULL=1: every model of models/
  */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <glob.h>
 #include <setjmp.h>

@@ -4,6 +4,7 @@
  *
  *     ATTNC_FULL=1: more words
  */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

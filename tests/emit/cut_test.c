@@ -1,6 +1,7 @@
 /* cut_test.c: what an emitted file holds: of files of C what is named, and of
  * models what they need: no function that is not called, rows of tables for
  * the kinds and steps of their vocabularies alone.                          */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

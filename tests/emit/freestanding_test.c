@@ -3,6 +3,7 @@
  * macros are what its functions say when they run; a program in static memory
  * answers as attnc run does, and the one that the header opens with works as it
  * is printed.  */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

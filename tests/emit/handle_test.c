@@ -1,6 +1,7 @@
 /* handle_test.c: a model that is open: its memory, limits, threads, by the
  * calls of handle_calls.c; with weights that are mapped, that are read where
  * files can't be mapped, that are inside of the file.                       */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * inside, in C11 and in C++17, by clang and gcc. Each is at most six lines
  * long, and answers what attnc run, attnc score or the model's own program do.
  */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * model, with each argument wrong in turn, under AddressSanitizer and UBSan:
  * the error that the header lists comes, and nothing else is read or written.
  * hostile_calls.c does the calls.                                           */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* pairs_test.c: ids and types of pairs of texts as the package `tokenizers`
  * gave them (tests/tokenizers/pairs.py), and an encoder's rows of them: by the
  * functions of an emitted file, its program with --pairs, and attnc run.    */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

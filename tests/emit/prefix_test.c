@@ -5,6 +5,7 @@
  * files, of the sources that go into them, of the headers that they include and
  * of the C library, and what stands before the end of an exported function's
  * name in any of them.                                                      */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 /* program_test.c: the program that an emitted file is under ATTNC_MAIN: what it
  * answers and refuses, its messages and exit codes, for every kind of model. */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

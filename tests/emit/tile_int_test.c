@@ -1,6 +1,7 @@
 /* tile_int_test.c: tiles of integers of every way of making them, against sums
  * in 64 bits, and where rows are floats the chain of FMAs as it is defined; bit
  * for bit.                                                                  */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/kernels.h"

@@ -1,5 +1,6 @@
 /* tile_test.c: tile functions of every way of making them, against the sum as
  * it is defined: over k in order, one rounding each.                        */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/kernels.h"

@@ -2,6 +2,7 @@
  * each step from the spec to C and to packed weights. Work is counted, never
  * timed: what this links of the compiler calls the function below at each edge
  * of its code (Makefile, COUNTED); memory is what the arena hands out.       */
+/* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "emit/emit.h"
 #include "oracle/trial.h"

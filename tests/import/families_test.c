@@ -5,6 +5,7 @@
  * and so are greedy tokens; of a decoder without its head, rows by the JIT.
  *
  * families_test gpt2: only the folders that begin so.                       */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include "import/import.h"
 #include "oracle/trial.h"

@@ -1,6 +1,7 @@
 /* targets_test.c: the machines that code is made for: which of them a processor
  * is; every compiler that is here makes code for all of them, in vectors as
  * wide as they have; the JIT has their tiles.                                */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <setjmp.h>

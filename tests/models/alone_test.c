@@ -4,6 +4,7 @@
  * are constants, and as plain C. The numbers are those of the table of fields.
  *
  * ATTNC_FULL: in each kind of model, in all these ways.                      */
+/* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include <math.h>
 #include <setjmp.h>

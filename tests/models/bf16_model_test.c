@@ -1,6 +1,7 @@
 /* bf16_model_test.c: models with weights in bf16: the same bits as of f32
  * weights that were rounded before; how far from those that were not; their
  * programs by every compiler.                                               */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "oracle/verify.h"

@@ -8,6 +8,7 @@
  * ATTNC_SPECS is COUNT, and there are half as many again of any form; with
  * ATTNC_FULL all of them, by all compilers. The processors share the specs.
  * Built with AddressSanitizer, the emitted C is compiled so too.            */
+/* limit: 900 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/verify.h"
 

@@ -2,6 +2,7 @@
  * beam search, and the promise that all ways to run it give the same bits:
  * steps through the cache or one pass, alone or in a batch, any tile, any
  * vector width, any compiler, JIT or not.                                   */
+/* limit: 300 s */
 #include "oracle/trial.h"
 
 #include <setjmp.h>

@@ -3,6 +3,7 @@
  * the program that is the model alone, with every option; states that one keeps
  * and the other takes up. A model of phones always, one of stories where its
  * files lie beside the repository.                                          */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
  * that an emulator runs; bit_calls.c makes them print all that they compute.
  *
  *     machines_test [COUNT [FIRST]]                         random specs   */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

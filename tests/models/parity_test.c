@@ -3,6 +3,7 @@
  * runtime/options.h with values that are good, out of range, of another kind
  * and missing, and for options together. What differs is the program's name,
  * and where it says that help is.                                           */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,6 +8,7 @@
  * ATTNC_SPECS, or with ATTNC_FULL many. The processors share the specs.
  * main() is compiled too. Compilers take turns; ATTNC_CC names the one to use.
  */
+/* limit: 900 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 

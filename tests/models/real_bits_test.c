@@ -3,6 +3,7 @@
  * C compiler; and streams of them that read part of an answer with the prompt,
  * or are saved and taken up again, have the same bits in their caches and
  * logits. Read where the real models lie beside the repository.             */
+/* limit: 300 s */
 #include "oracle/trial.h"
 
 #include <setjmp.h>

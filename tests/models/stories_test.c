@@ -2,6 +2,7 @@
  * by attnc in all ways and by the program that the emitted file is: what
  * llama2.c printed for the same prompts, and its scores. Read where the real
  * models lie beside the repository.                                         */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

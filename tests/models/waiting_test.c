@@ -3,6 +3,7 @@
  * widths, by libtcc and by a C compiler: with masks, biases and caps, for whole
  * tiles and what is left of them, whole pages and parts. A key with a large
  * score stands in the last page, so that maxima rise.                       */
+/* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * sizes, have caches of their own, whose pages are given back as soon as no
  * later row reads them: with the same bits as if all were kept, in less memory.
  */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include "oracle/trial.h"
 

@@ -2,6 +2,7 @@
  * no word of a field is left out, all weights and no others have a canonical
  * name, and what a pass could have fused it has, or it says why not, whatever
  * the nodes are called. differential_test.c runs them.                      */
+/* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp, open_memstream */
 #include "engine/engine.h"
 #include "spec/fields.h"

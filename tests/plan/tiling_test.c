@@ -3,6 +3,7 @@
  * thread and in parts; and what becomes of choices.
  *
  * ATTNC_FULL: more of them.                                                 */
+/* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 

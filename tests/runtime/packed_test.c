@@ -1,6 +1,7 @@
 /* packed_test.c: model.weights: what is refused, and what is said of it: bits
  * that changed, files that were cut or forged, other formats, versions, models
  * and dtypes; a file that is cut while an emitted program has it mapped.    */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

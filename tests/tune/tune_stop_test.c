@@ -1,5 +1,6 @@
 /* tune_stop_test: tunings that are interrupted or killed, and compilers that
  * fail: records stay whole, nothing is left behind.                          */
+/* limit: 300 s */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>
