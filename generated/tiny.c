@@ -3704,7 +3704,8 @@ typedef int attn_take_id(void *user, int32_t id);
 #ifndef ATTN_MEMORY_1
 #define ATTN_MEMORY_1
 
-/* ----------------------------------------------------------- memory.c --- */
+/* ---- memory.c ---- */
+
 /* Cuts the caller's memory into arrays of 64-byte alignment. With base NULL it
  * only counts, so sizes are computed by the code that lays out.             */
 struct attn_memory {
@@ -3721,7 +3722,8 @@ ATTN_API int64_t attn_max(int64_t a, int64_t b);
 /* Parts that an arena needs room for; NULL: 1. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
-/* ------------------------------------------------------------- hash.c --- */
+/* ---- hash.c ---- */
+
 /* XXH64 of a block at any address. Words are read as this machine has them. */
 ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
 
@@ -3751,7 +3753,8 @@ ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
 #ifndef ATTN_SEARCH_2
 #define ATTN_SEARCH_2
 
-/* ------------------------------------------------------------ cache.c --- */
+/* ---- cache.c ---- */
+
 /* How large a cache is: has it `spare` pages more (negative: fewer) than what
  * is always enough, of each group ceil(length / 64) a slot, and no more than
  * what its window and new rows lie in. */
@@ -3804,7 +3807,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n,
                                  int32_t *scratch /* [n*(width+2)] */);
 
-/* ------------------------------------------------------------- math.c --- */
+/* ---- math.c ---- */
 ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */
 ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
 /* Of a token with this logit; never above 0, whatever the rounding. */
@@ -3814,7 +3817,8 @@ enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
 /* Is one of x[0..n-1] larger than that? */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
-/* ----------------------------------------------------------- process.c --- */
+/* ---- process.c ---- */
+
 /* Does this token end an answer? */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
@@ -3830,7 +3834,8 @@ ATTN_API void attn_process_logits(const struct attn_search_options *o,
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab);
 
-/* --------------------------------------------------------- sampling.c --- */
+/* ---- sampling.c ---- */
+
 /* Is every number in its range? */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
 /* In [0, 1): the same for the same seed and counter. */
@@ -3840,7 +3845,7 @@ ATTN_API double attn_random(int64_t seed, int64_t counter);
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
-/* ---------------------------- beam.c, search_memory.c, search.c --- */
+/* ---- beam.c, search_memory.c, search.c ---- */
 
 /* How a token is chosen: start, end, process, sampling; and threads. 0, or an
  * error.                                                                    */
@@ -3943,7 +3948,8 @@ struct attn_search_request { /* what a search is asked for: attn_search() */
 #ifndef ATTN_STREAM_H_2
 #define ATTN_STREAM_H_2
 
-/* ------------------------------------------------------------ stream.c --- */
+/* ---- stream.c ---- */
+
 /* Is it one that was opened, and are its options right? 0, or an error. */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
 /* Was that next token an error, and not the end, or room that is full? */
@@ -3964,7 +3970,8 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows);
 
-/* ------------------------------------------------------------- state.c --- */
+/* ---- state.c ---- */
+
 /* The hash of the weights' values that these take: it keeps a state from other
  * weights. packed: where they lie.                                          */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
@@ -4937,7 +4944,7 @@ ATTN_API int attn_sampling_fits(const struct attn_sampling *o)
     return o->top_k >= 0;
 }
 
-/* ---------------------------------------------------------- random bits --- */
+/* ---- random bits ---- */
 
 static uint64_t sampling_mix(uint64_t x)
 {
@@ -4955,7 +4962,7 @@ ATTN_API double attn_random(int64_t seed, int64_t counter)
     return (double)(int64_t)(x >> 11) * 0x1p-53;
 }
 
-/* ---------------------------------------------------------------- order --- */
+/* ---- order ---- */
 
 static int sampling_before(const struct sampling *s, int32_t a, int32_t b)
 {
@@ -5014,7 +5021,7 @@ static int32_t sampling_at(struct sampling *s, int64_t i)
     return s->order[s->n - 1 - i];
 }
 
-/* ----------------------------------------------------------------- mass --- */
+/* ---- mass ---- */
 
 /* Probability of a token, times a constant; the first one's is 1. */
 static double sampling_weight(const struct sampling *s, int32_t token)
@@ -5146,7 +5153,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
     return 1.0f;
 }
 
-/* ------------------------------------------------- the list of a step --- */
+/* ---- the list of a step ---- */
 
 static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
                         int32_t token)
@@ -5210,7 +5217,7 @@ ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
     }
 }
 
-/* -------------------------------------------------------- the answers --- */
+/* ---- the answers ---- */
 
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
@@ -5256,7 +5263,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
     h->log_probability = sum;
 }
 
-/* -------------------------------------------------------------- rules --- */
+/* ---- rules ---- */
 
 /* The i-th of the list ends: by its token, or because it is as long as any. */
 static int beam_ends(const struct attn_beam *b, int64_t i)
@@ -5414,7 +5421,7 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
  * Where the code is for so many sequences, others fill the batch, copies of the
  * first source and hypotheses of one token, and nobody reads their logits.  */
 
-/* ------------------------------------------------------------ sources --- */
+/* ---- sources ---- */
 
 /* Copies `rows` rows of what is asked, from row `from` on, to row `at`: behind
  * zeros where learned rows go. Returns 0, or an error.                      */
@@ -5515,7 +5522,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
     return 0;
 }
 
-/* -------------------------------------------------------------- steps --- */
+/* ---- steps ---- */
 
 /* Token j of those that the decoder reads of a hypothesis: what comes before
  * the answer, then the answer's. */
@@ -5776,7 +5783,8 @@ attn_pool_parallel(const struct attn_pool *p);
 /* Why there are fewer threads than were asked for; NULL: there are not. */
 ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
 
-/* ----------------------------------------------------------- cores.c --- */
+/* ---- cores.c ---- */
+
 /* Physical cores that this process may use: by its affinity, and not more than
  * its control group's share of the processors. 1 to ATTN_POOL_MOST.         */
 ATTN_API int64_t attn_cores(void);
@@ -5919,7 +5927,7 @@ struct attn_pool {
 #endif
 };
 
-/* ------------------------------------------------------------- waiting --- */
+/* ---- waiting ---- */
 
 #ifdef __linux__
 static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
@@ -5981,7 +5989,7 @@ static int pool_spin(atomic_uint *word, unsigned seen)
     return 0;
 }
 
-/* --------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 
 /* Takes the next part of the call `call` and does it; 0: none is left. */
 static int pool_part(struct attn_pool *p, unsigned call)
@@ -6058,7 +6066,7 @@ static void pool_run(void *pool, int64_t parts,
     atomic_store(&p->busy, 0);
 }
 
-/* ------------------------------------------------------------- threads --- */
+/* ---- threads ---- */
 
 static void *pool_work(void *pool)
 {
@@ -6220,7 +6228,7 @@ ATTN_API const char *attn_error_text(int64_t error)
     return check_texts[-error];
 }
 
-/* -------------------------------------------------------- one argument --- */
+/* ---- one argument ---- */
 
 ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most)
 {
@@ -6270,7 +6278,7 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
     return attn_check_count(p->parts, 0, ATTN_MOST);
 }
 
-/* ------------------------------------------------------------- lengths --- */
+/* ---- lengths ---- */
 
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes)
@@ -6458,7 +6466,7 @@ static int (*const batch_checks[])(const struct batch_call *) = {
     batch_written, batch_past, batch_sources, batch_output,
 };
 
-/* ------------------------------------------------------------- entries --- */
+/* ---- entries ---- */
 
 /* The inner encode() reads a row for each learned one before those of each
  * sequence that has any: so they are copied apart.                          */
@@ -6832,7 +6840,7 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
  * A stream is a list of tokens, of which the first are read: they are in its
  * slot of the self cache. The next token is chosen once all are.            */
 
-/* -------------------------------------------------------------- memory --- */
+/* ---- memory ---- */
 
 static int stream_sizes(const struct attn_model *m,
                         const struct attn_search_options *o,
@@ -6931,7 +6939,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     return 0;
 }
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 ATTN_API int attn_stream_check(const struct attn_stream *s)
 {
@@ -7016,7 +7024,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
     return wrong;
 }
 
-/* --------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 /* Reads tokens up to, not with, `to`; the last one's logits are in the room. */
 static int stream_read(struct attn_stream *s, int64_t to)
@@ -7240,7 +7248,7 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
     }
 }
 
-/* ---------------------------------------------------------------- size --- */
+/* ---- size ---- */
 
 /* Of the rows of a slot in one cache: keys in panels of 16, the last with
  * zeros.
@@ -7279,7 +7287,7 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
     return n;
 }
 
-/* ---------------------------------------------------------------- hash --- */
+/* ---- hash ---- */
 
 enum {
     STATE_SEED_MODEL = 1,
@@ -7329,7 +7337,7 @@ static uint64_t state_sum(const void *state, int64_t bytes)
                      STATE_SEED_CONTENTS);
 }
 
-/* ---------------------------------------------------------------- save --- */
+/* ---- save ---- */
 
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 {
@@ -7368,7 +7376,7 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
     return h.bytes;
 }
 
-/* ------------------------------------------------------------- restore --- */
+/* ---- restore ---- */
 
 /* Could a stream of this model have these lengths? */
 static int state_lengths_fit(const struct attn_model *m,
@@ -7724,7 +7732,7 @@ struct packed { /* a file that is bound */
     int64_t n;
 };
 
-/* ---------------------------------------------------------------- words --- */
+/* ---- words ---- */
 
 /* Up to `most` bytes of a text, which may be any: '?' is what has no form. */
 static void packed_bytes(struct packed *p, const char *text, int64_t most)
@@ -7791,7 +7799,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
     return packed_again(p, "; copy it again");
 }
 
-/* --------------------------------------------------------------- checks --- */
+/* ---- checks ---- */
 
 static const char packed_magic[] = "ATTNCW03"; /* the digits: the format */
 
@@ -7925,7 +7933,7 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
     return wrong;
 }
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 static const char *packed_fill(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes, int64_t hashed)
@@ -8372,7 +8380,7 @@ static int64_t handle_work(const struct attn_handle *h);
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o);
 
-/* --------------------------------------------------------------- errors --- */
+/* ---- errors ---- */
 
 /* Keeps the words; returns the error. */
 static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
@@ -8421,7 +8429,7 @@ ATTN_API const char *attn_error(const struct attn_handle *h)
     return h ? h->why : "out of memory";
 }
 
-/* --------------------------------------------------------------- memory --- */
+/* ---- memory ---- */
 
 static int64_t handle_text(const struct attn_handle *h)
 {
@@ -8503,7 +8511,7 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
     return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
 }
 
-/* ----------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 /* Weights and vocabularies: 0, or an error. */
 static int handle_weights(struct attn_handle *h, const char *path,
@@ -8697,7 +8705,7 @@ static int64_t handle_work(const struct attn_handle *h)
                                      h->parallel));
 }
 
-/* --------------------------------------------------------------- search --- */
+/* ---- search ---- */
 
 /* Is an answer to n tokens in the reach of handle and model? 1; 0: there is
  * nothing to answer; or an error. *n is cut as the options say.             */
@@ -8776,7 +8784,7 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
     return found > 0;
 }
 
-/* ------------------------------------------------------------ translate --- */
+/* ---- translate ---- */
 
 ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
                                     struct attn_handle *h, const int32_t *ids,
@@ -8799,7 +8807,7 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
     return best.n;
 }
 
-/* ------------------------------------------------------------- generate --- */
+/* ---- generate ---- */
 
 struct handle_answer { /* that grows */
     attn_take_id *take_id;
@@ -8900,7 +8908,7 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
     return wrong ? wrong : a.n;
 }
 
-/* ---------------------------------------------------------------- score --- */
+/* ---- score ---- */
 
 /* The sum, and each token's: `target` has room for the end token. */
 static int handle_probability(struct attn_handle *h, const int32_t *source,
@@ -9044,7 +9052,8 @@ struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
     bool scores;
 };
 
-/* ------------------------------------------------------------ words.c --- */
+/* ---- words.c ---- */
+
 /* Returns the name of a use for messages. */
 ATTN_API const char *attn_use_text(int use);
 /* The first n bytes of a text as a message shows them: those that are no
@@ -9054,7 +9063,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
 /* Levenshtein's distance of two texts; 64 where one has more than 63 bytes. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
 
-/* ---------------------------------------------------- option_hints.c --- */
+/* ---- option_hints.c ---- */
 struct attn_synonym { /* a row of synonyms.h */
     const char *answer, *names;
 };
@@ -9472,7 +9481,7 @@ struct program_option {
     const char *help;
 };
 
-/* ---------------------------------------------------------------- says --- */
+/* ---- says ---- */
 
 /* "NAME: error: ..", once the program cannot go on. */
 static void program_fail(struct program *p, int code, const char *fmt, ...)
@@ -9843,7 +9852,7 @@ static void option_unknown(struct program *p, const char *word)
                      quoted, hint);
 }
 
-/* ------------------------------------------------------------- values --- */
+/* ---- values ---- */
 
 static double option_number(struct program *p, const struct program_option *o,
                             const char *text)
@@ -9914,7 +9923,7 @@ static void option_defaults(struct program *p)
     }
 }
 
-/* --------------------------------------------------------------- help --- */
+/* ---- help ---- */
 
 static void program_usage(const struct program *p, FILE *to)
 {
@@ -9954,7 +9963,7 @@ static void program_version(struct program *p)
     program_flush(p, stdout);
 }
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 
 /* Is help wanted? It is given wherever the word stands, but as a value. */
 static int words_help(const struct program *p, int n, char **word)
@@ -10172,7 +10181,7 @@ static void program_weights(struct program *p)
 /* program_lines.c: lines of stdin, the tokens or numbers in them, and the parts
  * that these are.                                                           */
 
-/* -------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 /* Is this the end of a number: a space, or the end of the line? */
 static int ends_number(const char *at, const char *end)
@@ -10228,7 +10237,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
     return read_ids(p, s, text, bytes, ids);
 }
 
-/* --------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
 
@@ -10306,7 +10315,7 @@ static void line_too_long(struct program *p, int64_t bytes)
                   (long long)bytes, PROGRAM_LINE);
 }
 
-/* --------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
@@ -10478,7 +10487,7 @@ static int program_use(struct program *p)
     return use;
 }
 
-/* -------------------------------------------------------------- options --- */
+/* ---- options ---- */
 
 /* Tokens of an option's text behind the first `n` of the room; their number. */
 static int64_t option_tokens(struct program *p, const char *option,
@@ -10538,7 +10547,7 @@ static void program_prepare(struct program *p)
                      (int)search.o.end, (long long)p->m->target_vocab);
 }
 
-/* ---------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 
 /* Is there room in the model for so many tokens and an answer? */
 static int64_t program_question(struct program *p, const char *line,
@@ -10961,7 +10970,7 @@ static double stream_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 static void stream_load(struct program *p, struct program_stream *r)
 {
@@ -11130,7 +11139,7 @@ static void stream_ends(struct program *p, struct program_stream *r)
     r->s.stops = n;
 }
 
-/* -------------------------------------------------------------- answer --- */
+/* ---- answer ---- */
 
 static void stream_print_id(struct program_stream *r, int32_t id)
 {

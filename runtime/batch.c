@@ -187,7 +187,7 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 #endif
 };
 
-/* ------------------------------------------------------------- entries --- */
+/* ---- entries ---- */
 
 /* The inner encode() reads a row for each learned one before those of each
  * sequence that has any: so they are copied apart.                          */

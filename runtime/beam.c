@@ -26,7 +26,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
     return 1.0f;
 }
 
-/* ------------------------------------------------- the list of a step --- */
+/* ---- the list of a step ---- */
 
 static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
                         int32_t token)
@@ -90,7 +90,7 @@ ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
     }
 }
 
-/* -------------------------------------------------------- the answers --- */
+/* ---- the answers ---- */
 
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
@@ -136,7 +136,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
     h->log_probability = sum;
 }
 
-/* -------------------------------------------------------------- rules --- */
+/* ---- rules ---- */
 
 /* The i-th of the list ends: by its token, or because it is as long as any. */
 static int beam_ends(const struct attn_beam *b, int64_t i)

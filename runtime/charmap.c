@@ -85,7 +85,7 @@ ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
     return NULL;
 }
 
-/* ------------------------------------------------- clusters of UAX 29 --- */
+/* ---- clusters of UAX 29 ---- */
 
 /* utf8proc's classes of characters, the values of the table. */
 enum {
@@ -180,7 +180,7 @@ static int64_t cluster_end(const struct attn_table *t,
     return at;
 }
 
-/* ------------------------------------------ as the package `tokenizers` --- */
+/* ---- as the package `tokenizers` ---- */
 
 /* The last character waits: those behind it may be taken away. */
 struct charmap_writer {

@@ -30,7 +30,7 @@ ATTN_API const char *attn_error_text(int64_t error)
     return check_texts[-error];
 }
 
-/* -------------------------------------------------------- one argument --- */
+/* ---- one argument ---- */
 
 ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most)
 {
@@ -80,7 +80,7 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
     return attn_check_count(p->parts, 0, ATTN_MOST);
 }
 
-/* ------------------------------------------------------------- lengths --- */
+/* ---- lengths ---- */
 
 #if ATTN_HAS_FIXED
 /* Each is what is fixed, where something is. */

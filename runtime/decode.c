@@ -30,7 +30,7 @@ static struct decode_steps decode_steps_of(const struct attn_vocab *v)
     return d;
 }
 
-/* ---------------------------------------------------------- characters --- */
+/* ---- characters ---- */
 
 /* Behind the held ones; what is free goes out. */
 static void decode_bytes(struct attn_text_out *o, const char *text, int64_t n)
@@ -122,7 +122,7 @@ static void decode_byte(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* --------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 static int decode_at(const struct decode_steps *d, const struct attn_step *s,
                      const char *text, int64_t n)

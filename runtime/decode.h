@@ -10,11 +10,11 @@ struct attn_text_out { /* what goes out of it; out NULL: it is counted */
     char *out;
     int64_t n;
 };
-/* ------------------------------------------------------------ held.c --- */
+/* ---- held.c ---- */
 ATTN_API void attn_text_byte(struct attn_text_out *o, char c);
 /* Gives out the first n of the held bytes. */
 ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n);
-/* ------------------------------------------------------------ decode.c --- */
+/* ---- decode.c ---- */
 
 /* By the steps of ATTN_DECODE: a token's text; what is kept back at the end. */
 ATTN_API void attn_decode_token(struct attn_text_out *o,

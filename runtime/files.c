@@ -23,7 +23,7 @@ static bool cannot(Fault *why, const char *path, const char *what)
     return fault(why, code, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/* -------------------------------------------------- pages that vanished --- */
+/* ---- pages that vanished ---- */
 enum { MaxMapped = 64 };
 
 /* The files that are mapped, of all threads; NULL: a free place. Static, since
@@ -80,7 +80,7 @@ static void catch_bus_errors(void)
     sigaction(SIGBUS, &act, NULL);
 }
 
-/* --------------------------------------------------------------- files --- */
+/* ---- files ---- */
 static const unsigned char nothing[1]; /* an empty file, mapped */
 
 /* Who is told of files that are read; of a process. NULL: nobody. */

@@ -10,7 +10,7 @@
 
 enum { MostShown = 120 }; /* bytes of a name within a remedy */
 
-/* ---------------------------------------------------------------- text --- */
+/* ---- text ---- */
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -63,7 +63,7 @@ static void expand(const char *remedy, const char *path, char out[512])
     }
 }
 
-/* ---------------------------------------------------------------- files --- */
+/* ---- files ---- */
 static size_t read_head(const char *path, char head[64])
 {
     FILE *file = fopen(path, "rb");

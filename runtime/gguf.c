@@ -46,7 +46,7 @@ bool is_gguf(const char *path)
     return is;
 }
 
-/* ------------------------------------------------------------- values --- */
+/* ---- values ---- */
 
 static bool read_number(Cursor *c, int bytes, uint64_t *to)
 {
@@ -233,7 +233,7 @@ static bool skip_value(Cursor *c, uint64_t type)
     return true;
 }
 
-/* --------------------------------------------------------------- head --- */
+/* ---- head ---- */
 
 typedef struct {
     uint64_t tensors, pairs;
@@ -353,7 +353,7 @@ json_t *gguf_metadata(const char *path, Fault *why)
     return NULL;
 }
 
-/* ------------------------------------------------------------ tensors --- */
+/* ---- tensors ---- */
 
 /* Types of the format by number, those that are read: elements of a block that
  * are stored together, and their bytes.                                     */

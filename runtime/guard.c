@@ -97,8 +97,7 @@ bool guard_refused(void)
     return guard.refused;
 }
 
-/* --------------------------------------------------------------- reading ---
- */
+/* ---- reading ---- */
 static bool is_output(const Guarded *g, const struct stat *st)
 {
     struct stat at;
@@ -147,8 +146,8 @@ bool guard_operand(const char *path, FileUse use, Fault *why)
     return use == UseInput || guard_write(path, use, why);
 }
 
-/* --------------------------------------------------------------- writing ---
- */
+/* ---- writing ---- */
+
 /* Returns the kind of input that the file looks like, or NULL if it looks like
  * none or cannot be read.                                                   */
 static const char *looks_like(const char *path, size_t size)

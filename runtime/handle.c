@@ -48,7 +48,7 @@ static int64_t handle_work(const struct attn_handle *h);
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o);
 
-/* --------------------------------------------------------------- errors --- */
+/* ---- errors ---- */
 
 /* Keeps the words; returns the error. */
 static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
@@ -97,7 +97,7 @@ ATTN_API const char *attn_error(const struct attn_handle *h)
     return h ? h->why : "out of memory";
 }
 
-/* --------------------------------------------------------------- memory --- */
+/* ---- memory ---- */
 
 static int64_t handle_text(const struct attn_handle *h)
 {
@@ -182,7 +182,7 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
     return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
 }
 
-/* ----------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 /* Weights and vocabularies: 0, or an error. */
 static int handle_weights(struct attn_handle *h, const char *path,
@@ -326,7 +326,7 @@ ATTN_API void attn_close(struct attn_handle *h)
     free(h->memory);
 }
 
-/* ----------------------------------------------------------------- text --- */
+/* ---- text ---- */
 
 /* Bytes of a text, which are -1 up to its NUL. 0, or an error. */
 static int handle_text_size(struct attn_handle *h, const void *vocab,

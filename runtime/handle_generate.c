@@ -86,7 +86,7 @@ static int64_t handle_work(const struct attn_handle *h)
                                      h->parallel));
 }
 
-/* --------------------------------------------------------------- search --- */
+/* ---- search ---- */
 
 /* Is an answer to n tokens in the reach of handle and model? 1; 0: there is
  * nothing to answer; or an error. *n is cut as the options say.             */
@@ -165,7 +165,7 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
     return found > 0;
 }
 
-/* ------------------------------------------------------------ translate --- */
+/* ---- translate ---- */
 
 /* The text of ids in out, as far as there is room: its length, or an error. */
 static int64_t handle_spell(struct attn_handle *h, const int32_t *ids,
@@ -238,7 +238,7 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
     return best.n;
 }
 
-/* ------------------------------------------------------------- generate --- */
+/* ---- generate ---- */
 
 struct handle_answer { /* that grows */
     attn_take_id *take_id;
@@ -409,7 +409,7 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
     return wrong ? wrong : a.n;
 }
 
-/* ---------------------------------------------------------------- score --- */
+/* ---- score ---- */
 
 /* The sum, and each token's: `target` has room for the end token. */
 static int handle_probability(struct attn_handle *h, const int32_t *source,

@@ -57,7 +57,7 @@ static bool by_columns(const Elements *e)
     return e->t && e->item->from.transposed;
 }
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 
 /* Numbers k .. k + n - 1 of all columns; the lanes of no column are 0. */
 static void read_block(Columns *c, int64_t k, int64_t n, float *x)
@@ -139,7 +139,7 @@ static void pass(Columns *c, Use *use, void *with)
     c->pass++;
 }
 
-/* --------------------------------------------------------------- steps --- */
+/* ---- steps ---- */
 
 /* What is infinite, or NaN, has no step. */
 static void find_largest(Columns *c)
@@ -220,7 +220,7 @@ static void choose_steps(Columns *c)
     }
 }
 
-/* ------------------------------------------------------------ integers --- */
+/* ---- integers ---- */
 typedef struct {
     const Taker *taker;
     Sums sums[Wide];
@@ -306,7 +306,7 @@ void integers_make(Elements *e, int64_t row, int64_t rows, const Taker *taker)
     }
 }
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 GroupBytes group_bytes(Dtype d)
 {
     const int64_t shared = dtype_shared(d), numbers = ATTN_GROUP * ATTN_PANEL;

@@ -34,8 +34,7 @@ static bool looks_has(const char *at, int64_t bytes, const char *text)
     return false;
 }
 
-/* ------------------------------------------------------- attnc's own work ---
- */
+/* ---- attnc's own work ---- */
 
 /* The mark of a spec; NULL: the last line is none. */
 static const char *looks_mark(const char *at, int64_t bytes)
@@ -74,8 +73,7 @@ static bool looks_written(const char *at, int64_t bytes)
         && looks_begins(at + 8, bytes - 8, "{\"__metadata__\":{\"attnc\":");
 }
 
-/* ---------------------------------------------------------------- inputs ---
- */
+/* ---- inputs ---- */
 
 /* Is this a long list of one word a line? Words of answers are few; a column of
  * a table is a word with numbers below it.                                  */

@@ -7,7 +7,7 @@
 
 #include "integer_loops.h"
 
-/* ------------------------------------------------------------- numbers --- */
+/* ---- numbers ---- */
 EACH uint16_t bits_16(const unsigned char *at)
 {
     uint16_t v;
@@ -162,7 +162,7 @@ EACH void floats_any(StType type, const unsigned char *at, int64_t first,
     }
 }
 
-/* -------------------------------------------------------------- floats --- */
+/* ---- floats ---- */
 EACH int64_t not_finite_any(const float *x, int64_t n)
 {
     int64_t count = 0;
@@ -242,7 +242,7 @@ EACH void transpose_any(const float *x, int64_t stride, int64_t n, float *out)
             out[k * ATTN_PANEL + r] = x[r * stride + k];
 }
 
-/* ------------------------------------------------------------ deviates --- */
+/* ---- deviates ---- */
 EACH uint64_t splitmix64(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -272,7 +272,7 @@ EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
     }
 }
 
-/* ------------------------------------------------------------ machines --- */
+/* ---- machines ---- */
 #define LOOPS(name, target)                                                   \
     target static void name##_floats(StType type, const unsigned char *at,    \
                                      int64_t first, int64_t n, float *out)    \

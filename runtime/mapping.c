@@ -71,7 +71,7 @@ ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
     return NULL;
 }
 
-/* ---------------------------------------------- characters, one by one --- */
+/* ---- characters, one by one ---- */
 
 /* A record: how many bytes; they, which are the text of the character. */
 ATTN_API const char *attn_map_check(const struct attn_vocab *v,
@@ -140,7 +140,7 @@ ATTN_API int64_t attn_map(const struct attn_vocab *v, const struct attn_step *s,
     return wrong;
 }
 
-/* --------------------------------------- CJK, as BertNormalizer has it --- */
+/* ---- CJK, as BertNormalizer has it ---- */
 
 /* Ideographs; neither kana nor Hangul, whose words have spaces. */
 static int mapping_is_cjk(uint32_t c)
@@ -188,7 +188,7 @@ ATTN_API int64_t attn_cjk(const struct attn_vocab *v, const struct attn_step *s,
     return wrong;
 }
 
-/* ----------------------------------------------------------- characters --- */
+/* ---- characters ---- */
 
 ATTN_API int attn_is_character(uint32_t c)
 {

@@ -8,7 +8,8 @@
 #define ATTN_API
 #endif
 
-/* ----------------------------------------------------------- memory.c --- */
+/* ---- memory.c ---- */
+
 /* Cuts the caller's memory into arrays of 64-byte alignment. With base NULL it
  * only counts, so sizes are computed by the code that lays out.             */
 struct attn_memory {
@@ -25,7 +26,8 @@ ATTN_API int64_t attn_max(int64_t a, int64_t b);
 /* Parts that an arena needs room for; NULL: 1. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
-/* ------------------------------------------------------------- hash.c --- */
+/* ---- hash.c ---- */
+
 /* XXH64 of a block at any address. Words are read as this machine has them. */
 ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
 

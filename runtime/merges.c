@@ -23,7 +23,7 @@ struct merges {
 
 enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
 
-/* --------------------------------------------------------------- check --- */
+/* ---- check ---- */
 
 /* The table of bytes names a byte piece for every byte, or for none. */
 static const char *merges_check_bytes(const struct attn_vocab *v,
@@ -67,7 +67,7 @@ ATTN_API const char *attn_merges_check(const struct attn_vocab *v)
     return merges_check_bytes(v, pieces);
 }
 
-/* --------------------------------------------------------------- pieces --- */
+/* ---- pieces ---- */
 
 static int64_t merges_put(const struct merges *m, struct attn_encoding *e,
                           int32_t id, int64_t from, int64_t to)
@@ -121,7 +121,7 @@ static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
     return wrong < 0 ? wrong : merges_put(m, e, id, from, to);
 }
 
-/* ---------------------------------------------------------------- words --- */
+/* ---- words ---- */
 
 /* The symbols of a character, or of a byte that begins none, at `at`; its
  * bytes. Without a piece of its own it is unknown, until it becomes a part of
@@ -188,7 +188,7 @@ static int64_t merges_word(struct merges *m, struct attn_encoding *e,
     return wrong < 0 ? wrong : at;
 }
 
-/* --------------------------------------------------------------- encode --- */
+/* ---- encode ---- */
 
 static void merges_lay_out(struct merges *m, const struct attn_vocab *v,
                            int64_t bytes, struct attn_memory *at)

@@ -48,7 +48,7 @@ struct form_place {     /* the items of a text, one after another */
     int32_t k, n; /* of its items */
 };
 
-/* --------------------------------------------------------------- items --- */
+/* ---- items ---- */
 
 static int form_is_hangul(uint32_t c)
 {
@@ -110,7 +110,7 @@ static int form_stays(const struct form *f, uint32_t c)
     return (f->record[value] & FORM_DECOMPOSED) != 0;
 }
 
-/* --------------------------------------------------------------- pairs --- */
+/* ---- pairs ---- */
 
 /* What a and b make together; 0: nothing. */
 static uint32_t form_pair(const struct form *f, uint32_t a, uint32_t b)
@@ -148,7 +148,7 @@ static int form_compose(const struct form *f, struct form_item *starter,
     return 1;
 }
 
-/* ---------------------------------------------------------------- marks --- */
+/* ---- marks ---- */
 
 static int64_t form_put(struct form *f, uint32_t c, int32_t tag)
 {
@@ -216,7 +216,7 @@ static int64_t form_take_marks(struct form *f, const struct form_marks *m,
     return wrong < 0 ? wrong : others;
 }
 
-/* ------------------------------------------------------------- a form --- */
+/* ---- a form ---- */
 
 /* The starter at p with all that composes with it, and the marks behind. */
 static int64_t form_starter(struct form *f, struct form_place *p)
@@ -319,7 +319,7 @@ ATTN_API int64_t attn_form(const struct attn_vocab *v,
     return wrong;
 }
 
-/* --------------------------------------------------------------- check --- */
+/* ---- check ---- */
 
 static const char *form_check_record(const struct attn_table *t, int64_t at)
 {

@@ -21,7 +21,7 @@
 #include "descriptor.h"
 #include "rt.h"
 
-/* --------------------------------------------- temporary files, signals --- */
+/* ---- temporary files, signals ---- */
 enum { MaxTemps = 16 };
 
 /* The files that this process has not finished, of all its threads. Static,
@@ -109,7 +109,7 @@ void files_on_signal(void)
     signal(SIGXFSZ, SIG_IGN); /* write says EFBIG instead */
 }
 
-/* -------------------------------------------------------------- outputs --- */
+/* ---- outputs ---- */
 bool is_stdout(const char *path)
 {
     return path && attn_descriptor(path) == STDOUT_FILENO;

@@ -14,7 +14,7 @@ struct packed { /* a file that is bound */
     int64_t n;
 };
 
-/* ---------------------------------------------------------------- words --- */
+/* ---- words ---- */
 
 /* Up to `most` bytes of a text, which may be any: '?' is what has no form. */
 static void packed_bytes(struct packed *p, const char *text, int64_t most)
@@ -81,7 +81,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
     return packed_again(p, "; copy it again");
 }
 
-/* --------------------------------------------------------------- checks --- */
+/* ---- checks ---- */
 
 static const char packed_magic[] = "ATTNCW03"; /* the digits: the format */
 
@@ -244,7 +244,7 @@ ATTN_API const char *attn_packed_check(const struct attn_model *m,
     return wrong;
 }
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 static const char *packed_fill(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes, int64_t hashed)

@@ -26,7 +26,7 @@ static int64_t round_up(int64_t n)
     return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* ------------------------------------------------------------- a block --- */
+/* ---- a block ---- */
 typedef struct { /* where the rows of a tensor go */
     Elements from;
     void *block; /* floats, bf16, or panels of integers */
@@ -152,7 +152,7 @@ static void pack_distances(Way *w)
     }
 }
 
-/* ------------------------------------------------------------ integers --- */
+/* ---- integers ---- */
 
 /* Some lanes of a line are an item's; those of others may be written to by
  * another thread.                                                           */
@@ -215,7 +215,7 @@ static void pack_integers(Way *w, int64_t row, int64_t end)
     integers_make(&w->from, row, end - row, &taker);
 }
 
-/* -------------------------------------------------------------- pieces --- */
+/* ---- pieces ---- */
 typedef struct {
     const PackList *list;
     const WeightSource *from;

@@ -38,7 +38,7 @@ struct attn_pool {
 #endif
 };
 
-/* ------------------------------------------------------------- waiting --- */
+/* ---- waiting ---- */
 
 #ifdef __linux__
 static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
@@ -100,7 +100,7 @@ static int pool_spin(atomic_uint *word, unsigned seen)
     return 0;
 }
 
-/* --------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 
 /* Takes the next part of the call `call` and does it; 0: none is left. */
 static int pool_part(struct attn_pool *p, unsigned call)
@@ -177,7 +177,7 @@ static void pool_run(void *pool, int64_t parts,
     atomic_store(&p->busy, 0);
 }
 
-/* ------------------------------------------------------------- threads --- */
+/* ---- threads ---- */
 
 static void *pool_work(void *pool)
 {

@@ -23,7 +23,8 @@ attn_pool_parallel(const struct attn_pool *p);
 /* Why there are fewer threads than were asked for; NULL: there are not. */
 ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
 
-/* ----------------------------------------------------------- cores.c --- */
+/* ---- cores.c ---- */
+
 /* Physical cores that this process may use: by its affinity, and not more than
  * its control group's share of the processors. 1 to ATTN_POOL_MOST.         */
 ATTN_API int64_t attn_cores(void);

@@ -102,7 +102,7 @@ struct program_option {
     const char *help;
 };
 
-/* ---------------------------------------------------------------- says --- */
+/* ---- says ---- */
 
 /* "NAME: error: ..", once the program cannot go on. */
 static void program_fail(struct program *p, int code, const char *fmt, ...)

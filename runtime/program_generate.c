@@ -22,7 +22,7 @@ static int program_use(struct program *p)
     return use;
 }
 
-/* -------------------------------------------------------------- options --- */
+/* ---- options ---- */
 
 /* Tokens of an option's text behind the first `n` of the room; their number. */
 static int64_t option_tokens(struct program *p, const char *option,
@@ -85,7 +85,7 @@ static void program_prepare(struct program *p)
                      (int)search.o.end, (long long)p->m->target_vocab);
 }
 
-/* ---------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 
 /* Is there room in the model for so many tokens and an answer? */
 static int64_t program_question(struct program *p, const char *line,

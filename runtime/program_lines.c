@@ -1,7 +1,7 @@
 /* program_lines.c: lines of stdin, the tokens or numbers in them, and the parts
  * that these are.                                                           */
 
-/* -------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 /* Is this the end of a number: a space, or the end of the line? */
 static int ends_number(const char *at, const char *end)
@@ -144,7 +144,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
 }
 #endif
 
-/* --------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
 
@@ -222,7 +222,7 @@ static void line_too_long(struct program *p, int64_t bytes)
                   (long long)bytes, PROGRAM_LINE);
 }
 
-/* --------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)

@@ -26,7 +26,7 @@ static double stream_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 static void stream_load(struct program *p, struct program_stream *r)
 {
@@ -210,7 +210,7 @@ static void stream_ends(struct program *p, struct program_stream *r)
     r->s.stops = n;
 }
 
-/* -------------------------------------------------------------- answer --- */
+/* ---- answer ---- */
 
 static void stream_print_id(struct program_stream *r, int32_t id)
 {

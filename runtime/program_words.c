@@ -85,7 +85,7 @@ static void option_unknown(struct program *p, const char *word)
                      quoted, hint);
 }
 
-/* ------------------------------------------------------------- values --- */
+/* ---- values ---- */
 
 static double option_number(struct program *p, const struct program_option *o,
                             const char *text)
@@ -156,7 +156,7 @@ static void option_defaults(struct program *p)
     }
 }
 
-/* --------------------------------------------------------------- help --- */
+/* ---- help ---- */
 
 static void program_usage(const struct program *p, FILE *to)
 {
@@ -196,7 +196,7 @@ static void program_version(struct program *p)
     program_flush(p, stdout);
 }
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 
 /* Is help wanted? It is given wherever the word stands, but as a value. */
 static int words_help(const struct program *p, int n, char **word)

@@ -18,7 +18,7 @@ enum {
     RANKS_LITTLE = 8             /* the part of a long word that one joins */
 };
 
-/* -------------------------------------------------------------- pieces --- */
+/* ---- pieces ---- */
 
 ATTN_API int32_t attn_piece_find(const struct attn_vocab *v, const char *text,
                                  int64_t n)
@@ -42,7 +42,7 @@ ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id)
     return -bits;
 }
 
-/* --------------------------------------------------------------- pairs --- */
+/* ---- pairs ---- */
 
 static const struct attn_pair *ranks_in_table(const struct attn_vocab *v,
                                               int32_t left, int32_t right)
@@ -103,7 +103,7 @@ static void ranks_pair(struct attn_symbols *r, int64_t i, int64_t j)
     r->symbol[i].into = r->last.into;
 }
 
-/* ---------------------------------------------------------------- heap --- */
+/* ---- heap ---- */
 
 static int ranks_first(const struct attn_symbols *r, int32_t a, int32_t b)
 {
@@ -200,7 +200,7 @@ static void ranks_by_heap(struct attn_symbols *r)
     }
 }
 
-/* -------------------------------------------------------------- passes --- */
+/* ---- passes ---- */
 
 /* Joins all neighbours of this rank from the left; 0: what it made is joined at
  * no higher rank, before the rest of them. *least: the lowest rank then.     */
@@ -234,7 +234,7 @@ static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
     return ordered;
 }
 
-/* --------------------------------------------------------------- joins --- */
+/* ---- joins ---- */
 
 /* A few symbols: the first of the lowest rank is looked for each time. */
 static void ranks_few(struct attn_symbols *r)
@@ -283,7 +283,7 @@ ATTN_API void attn_symbols_join(struct attn_symbols *r)
     }
 }
 
-/* ------------------------------------------------------------- symbols --- */
+/* ---- symbols ---- */
 
 struct ranks_unknown { /* unknown characters that wait for a known one */
     int64_t bytes;
@@ -388,7 +388,7 @@ static void ranks_characters(struct attn_symbols *r, const char *s, int64_t n)
     ranks_flush(r, &u);
 }
 
-/* -------------------------------------------------------------- encode --- */
+/* ---- encode ---- */
 
 ATTN_API void attn_symbols_take(struct attn_symbols *r, int64_t n,
                                 struct attn_memory *at)

@@ -40,7 +40,7 @@ static int64_t replace_spaces(const struct attn_aligned *in, int64_t at,
     return end - at;
 }
 
-/* ---------------------------------------------------------------- strip --- */
+/* ---- strip ---- */
 
 enum { REPLACE_LEFT = 1, REPLACE_RIGHT = 2 };
 
@@ -62,7 +62,7 @@ ATTN_API int64_t attn_strip(const struct attn_vocab *v,
     return attn_put_same(out, in, from, to - from);
 }
 
-/* -------------------------------------------------------------- prepend --- */
+/* ---- prepend ---- */
 
 ATTN_API void attn_prepend_most(const struct attn_vocab *v,
                                 const struct attn_step *s, int64_t *times,
@@ -89,7 +89,7 @@ ATTN_API int64_t attn_prepend(const struct attn_vocab *v,
     return wrong;
 }
 
-/* -------------------------------------------------------------- replace --- */
+/* ---- replace ---- */
 
 /* The first place of the text at `at` or behind it; -1: none. */
 static int64_t replace_find(const struct attn_aligned *in, int64_t at,

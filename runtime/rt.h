@@ -30,7 +30,7 @@ enum {
     ExitInternal = 70
 };
 
-/* ------------------------------------------------------------- files.c --- */
+/* ---- files.c ---- */
 typedef struct { /* what tells a file from others, and from what it was */
     uint64_t device, inode;
     int64_t modified, changed; /* nanoseconds since 1970 */
@@ -43,7 +43,8 @@ typedef struct { /* a whole file, mapped or read */
     FileIdentity identity; /* when it was opened */
 } File;
 
-/* ------------------------------------------------------------- fault.c --- */
+/* ---- fault.c ---- */
+
 /* Why something failed: an exit code (ExitInput, ExitIO ...) and one line that
  * names the file, the place and the remedy. Bytes that are not printable ASCII
  * are shown as \xHH. Functions return false and fill it.                     */
@@ -54,7 +55,8 @@ typedef struct {
 bool fault(Fault *f, int code, const char *fmt, ...) /* returns false */
     __attribute__((format(printf, 3, 4)));
 
-/* ------------------------------------------------------------- files.c --- */
+/* ---- files.c ---- */
+
 /* Says why a file is opened. One file may be read and written by one command
  * where both are for the same use, but for UseInput.                        */
 typedef enum {
@@ -91,7 +93,8 @@ void files_tell(void (*f)(const char *path));
  * or 0 where there is none.                                                 */
 size_t file_mark(const File *f);
 
-/* ------------------------------------------------------------- guard.c --- */
+/* ---- guard.c ---- */
+
 /* From here on no output replaces a file that this process read or reads, nor
  * one that looks like an input (looks.h).                                   */
 void guard_begin(void);
@@ -120,7 +123,8 @@ bool guard_write(const char *path, FileUse use, Fault *why);
 /* The output is in this place: from now on what has the path may be read. */
 void guard_written(const char *path);
 
-/* ------------------------------------------------------------ output.c --- */
+/* ---- output.c ---- */
+
 /* An output file that appears whole or not at all: a temporary file in the
  * same folder, fsync, rename. Unfinished ones are removed on failure, and by
  * the signal handlers that files_on_signal() installs. An open Output stays
@@ -164,7 +168,7 @@ void files_on_signal(void); /* SIGINT, SIGTERM, SIGHUP: remove temps,
  * do, no more.                                                               */
 void call_on_signal(void (*f)(void));
 
-/* ------------------------------------------------------- safetensors.c --- */
+/* ---- safetensors.c ---- */
 typedef enum {
     StF32,
     StF16,
@@ -209,7 +213,8 @@ const File *safetensors_file_at(const Safetensors *s, int i);
 /* False, with *why: one of them was written to since it was opened. */
 bool safetensors_unchanged(const Safetensors *s, Fault *why);
 
-/* ---------------------------------------------------------- convert.c --- */
+/* ---- convert.c ---- */
+
 /* Elements first .. first + n - 1 as floats, from any type but StOther. */
 void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out);
 int64_t tensor_not_finite(const Tensor *t); /* NaN and infinities */
@@ -228,10 +233,11 @@ typedef struct { /* to be written: f32, or i32 when ids */
     void (*fill)(void *with, int64_t first, int64_t n, float *out);
     void *with;
 } TensorOut;
-/* ------------------------------------------------ safetensors_write.c --- */
+/* ---- safetensors_write.c ---- */
 bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why);
 
-/* ---------------------------------------------------------- weights.c --- */
+/* ---- weights.c ---- */
+
 /* How packed weights are made: the plan's list, evaluated here. */
 typedef enum {
     PackPanels,  /* [out, k] as panels of ATTN_PANEL columns, k-major */
@@ -313,7 +319,8 @@ typedef struct {             /* where weights come from */
 /* packing.c: fills `packed` (p->bytes, zeroed). */
 void weights_pack(const PackList *p, const WeightSource *from, void *packed);
 
-/* --------------------------------------------------- weights_tensor.c --- */
+/* ---- weights_tensor.c ---- */
+
 /* One tensor as the packer sees it, rounded to its block's format, row-major
  * floats, without folded scale: for the oracle. */
 void weights_tensor(const PackItem *item, const Safetensors *file,
@@ -324,7 +331,8 @@ void weights_tensor(const PackItem *item, const Safetensors *file,
 void weights_integers(const PackItem *item, const Safetensors *file,
                       uint64_t seed, int8_t *w, float *scale);
 
-/* ----------------------------------------------------------- tables.c --- */
+/* ---- tables.c ---- */
+
 /* Of rows row .. row + rows - 1 of a table of positions the columns first ..
  * first + n - 1: in double, rounded once; `stride` from a row to the next.  */
 void table_floats(const PackItem *item, int64_t row, int64_t rows,
@@ -335,7 +343,8 @@ double alibi_slope(int64_t head, int64_t heads);
 int64_t relative_bucket(int64_t distance, int64_t buckets, int64_t max_distance,
                         bool bidirectional);
 
-/* ---------------------------------------------------- weights_check.c --- */
+/* ---- weights_check.c ---- */
+
 /* Lines "error: FILE: tensor 'NAME': ...\n" and "warning: ...\n", in order;
  * text is NULL while there are none.                                        */
 typedef struct {
@@ -363,7 +372,7 @@ void report_free(Report *r);
  * are taken. r->errors counts tensors. True when there is no error.         */
 bool weights_check(const PackList *p, const Safetensors *file, Report *r);
 
-/* ------------------------------------------------------ packed_file.c --- */
+/* ---- packed_file.c ---- */
 typedef struct { /* what model.weights has in it */
     const PackList *list;
     const void *packed;       /* the weights, list->bytes */

@@ -37,7 +37,8 @@ static const struct TypeRow *type_named(const char *name)
     return NULL;
 }
 
-/* ------------------------------------------------------- one tensor's entry */
+/* ---- one tensor's entry ---- */
+
 /* A number of the header that must be an integer from 0 up; else -1. */
 static int64_t natural(const json_t *j)
 {
@@ -139,7 +140,7 @@ static bool read_tensor(const Safetensors *s, Tensor *t, const char *name,
         && read_offsets(s, t, json_object_get(entry, "data_offsets"), why);
 }
 
-/* ---------------------------------------------------------------- the file */
+/* ---- the file ---- */
 static bool read_metadata(const Safetensors *s, const json_t *meta, Fault *why)
 {
     const char *key;
@@ -236,7 +237,7 @@ static bool read_header(Safetensors *s, Fault *why)
     return true;
 }
 
-/* ------------------------------------------------------ the tensors' places */
+/* ---- the tensors' places ---- */
 static int by_place(const void *a, const void *b)
 {
     const Tensor *x = a, *y = b;

@@ -24,7 +24,7 @@ ATTN_API int attn_sampling_fits(const struct attn_sampling *o)
     return o->top_k >= 0;
 }
 
-/* ---------------------------------------------------------- random bits --- */
+/* ---- random bits ---- */
 
 static uint64_t sampling_mix(uint64_t x)
 {
@@ -42,7 +42,7 @@ ATTN_API double attn_random(int64_t seed, int64_t counter)
     return (double)(int64_t)(x >> 11) * 0x1p-53;
 }
 
-/* ---------------------------------------------------------------- order --- */
+/* ---- order ---- */
 
 static int sampling_before(const struct sampling *s, int32_t a, int32_t b)
 {
@@ -101,7 +101,7 @@ static int32_t sampling_at(struct sampling *s, int64_t i)
     return s->order[s->n - 1 - i];
 }
 
-/* ----------------------------------------------------------------- mass --- */
+/* ---- mass ---- */
 
 /* Probability of a token, times a constant; the first one's is 1. */
 static double sampling_weight(const struct sampling *s, int32_t token)

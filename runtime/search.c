@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ------------------------------------------------------------ sources --- */
+/* ---- sources ---- */
 
 /* Copies `rows` rows of what is asked, from row `from` on, to row `at`: behind
  * zeros where learned rows go. Returns 0, or an error.                      */
@@ -111,7 +111,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
     return 0;
 }
 
-/* -------------------------------------------------------------- steps --- */
+/* ---- steps ---- */
 
 /* Token j of those that the decoder reads of a hypothesis: what comes before
  * the answer, then the answer's. */

@@ -6,7 +6,8 @@
 #include "generate.h"
 #include "memory.h"
 
-/* ------------------------------------------------------------ cache.c --- */
+/* ---- cache.c ---- */
+
 /* How large a cache is: has it `spare` pages more (negative: fewer) than what
  * is always enough, of each group ceil(length / 64) a slot, and no more than
  * what its window and new rows lie in. */
@@ -59,7 +60,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n,
                                  int32_t *scratch /* [n*(width+2)] */);
 
-/* ------------------------------------------------------------- math.c --- */
+/* ---- math.c ---- */
 ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */
 ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
 /* Of a token with this logit; never above 0, whatever the rounding. */
@@ -69,7 +70,8 @@ enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
 /* Is one of x[0..n-1] larger than that? */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
-/* ----------------------------------------------------------- process.c --- */
+/* ---- process.c ---- */
+
 /* Are the options right? 0, or an error. */
 /* Does this token end an answer? */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
@@ -86,7 +88,8 @@ ATTN_API void attn_process_logits(const struct attn_search_options *o,
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab);
 
-/* --------------------------------------------------------- sampling.c --- */
+/* ---- sampling.c ---- */
+
 /* Is every number in its range? */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
 /* In [0, 1): the same for the same seed and counter. */
@@ -96,7 +99,7 @@ ATTN_API double attn_random(int64_t seed, int64_t counter);
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
-/* ---------------------------- beam.c, search_memory.c, search.c --- */
+/* ---- beam.c, search_memory.c, search.c ---- */
 
 /* How a token is chosen: start, end, process, sampling; and threads. 0, or an
  * error.                                                                    */

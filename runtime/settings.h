@@ -28,7 +28,8 @@ struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
     bool scores;
 };
 
-/* ------------------------------------------------------------ words.c --- */
+/* ---- words.c ---- */
+
 /* Returns the name of a use for messages. */
 ATTN_API const char *attn_use_text(int use);
 /* The first n bytes of a text as a message shows them: those that are no
@@ -38,7 +39,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
 /* Levenshtein's distance of two texts; 64 where one has more than 63 bytes. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
 
-/* ---------------------------------------------------- option_hints.c --- */
+/* ---- option_hints.c ---- */
 struct attn_synonym { /* a row of synonyms.h */
     const char *answer, *names;
 };

@@ -77,7 +77,7 @@ static int64_t split_space(const char *s, int64_t n, int64_t end)
     return last > 0 ? last : end;
 }
 
-/* ------------------------------------------------------------ patterns --- */
+/* ---- patterns ---- */
 
 static int64_t split_gpt2(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int64_t *at)
@@ -216,7 +216,7 @@ static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
     return split_run(v, text, n, bytes, kind, kind == SPLIT_NUMBER ? 0 : n);
 }
 
-/* ---------------------------------------------------------------- kinds --- */
+/* ---- kinds ---- */
 
 /* ASCII's punctuation, or Unicode's. */
 static int split_is_punctuation(const struct attn_vocab *v, const char *s,
@@ -353,7 +353,7 @@ static int64_t split_text(const struct attn_vocab *v, const struct attn_step *s,
     return 0;
 }
 
-/* -------------------------------------------------------------- prefix --- */
+/* ---- prefix ---- */
 
 static int split_begins(const struct attn_aligned *in, const char *text,
                         int64_t n)
@@ -407,7 +407,7 @@ static int64_t split_metaspace(const struct attn_vocab *v,
     return wrong;
 }
 
-/* --------------------------------------------------------------- checks --- */
+/* ---- checks ---- */
 
 static const char *split_check(const struct attn_vocab *v,
                                const struct attn_step *s)

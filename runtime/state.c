@@ -103,7 +103,7 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
     }
 }
 
-/* ---------------------------------------------------------------- size --- */
+/* ---- size ---- */
 
 /* Of the rows of a slot in one cache: keys in panels of 16, the last with
  * zeros.
@@ -142,7 +142,7 @@ static int64_t state_size(const struct attn_model *m, int64_t tokens,
     return n;
 }
 
-/* ---------------------------------------------------------------- hash --- */
+/* ---- hash ---- */
 
 enum {
     STATE_SEED_MODEL = 1,
@@ -192,7 +192,7 @@ static uint64_t state_sum(const void *state, int64_t bytes)
                      STATE_SEED_CONTENTS);
 }
 
-/* ---------------------------------------------------------------- save --- */
+/* ---- save ---- */
 
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
 {
@@ -231,7 +231,7 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
     return h.bytes;
 }
 
-/* ------------------------------------------------------------- restore --- */
+/* ---- restore ---- */
 
 /* Could a stream of this model have these lengths? */
 static int state_lengths_fit(const struct attn_model *m,

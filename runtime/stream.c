@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* -------------------------------------------------------------- memory --- */
+/* ---- memory ---- */
 
 static int stream_sizes(const struct attn_model *m,
                         const struct attn_search_options *o,
@@ -106,7 +106,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     return 0;
 }
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 
 ATTN_API int attn_stream_check(const struct attn_stream *s)
 {
@@ -191,7 +191,7 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
     return wrong;
 }
 
-/* --------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 /* Reads tokens up to, not with, `to`; the last one's logits are in the room. */
 static int stream_read(struct attn_stream *s, int64_t to)

@@ -5,7 +5,8 @@
 #include "generate.h"
 #include "memory.h"
 
-/* ------------------------------------------------------------ stream.c --- */
+/* ---- stream.c ---- */
+
 /* Is it one that was opened, and are its options right? 0, or an error. */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
 /* Was that next token an error, and not the end, or room that is full? */
@@ -26,7 +27,8 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows);
 
-/* ------------------------------------------------------------- state.c --- */
+/* ---- state.c ---- */
+
 /* The hash of the weights' values that these take: it keeps a state from other
  * weights. packed: where they lie.                                          */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,

@@ -6,7 +6,8 @@
 
 #include "memory.h"
 
-/* ------------------------------------------------------------- vocab.c --- */
+/* ---- vocab.c ---- */
+
 /* Models: each character is a token; each word between spaces; pieces that are
  * merged by score (merges.c).                                               */
 enum {
@@ -223,13 +224,15 @@ ATTN_API int attn_class_of(unsigned kind, uint32_t categories);
 /* Is it a word's: a letter, a mark, a number, a connector? */
 ATTN_API int attn_class_word(unsigned kind);
 
-/* ------------------------------------------------------- vocab_check.c --- */
+/* ---- vocab_check.c ---- */
+
 /* NULL when well formed, else what is wrong (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 /* Is it a kind or a step that this program has no code for? */
 ATTN_API int attn_vocab_unknown(const char *wrong);
 
-/* ----------------------------------------------------------- aligned.c --- */
+/* ---- aligned.c ---- */
+
 /* A text on its way: byte i came from the bytes from[i] to before to[i] of the
  * caller's text, whole characters of it; from NULL: from base + i itself, or
  * nobody asks. begins: 1, it is the beginning of the caller's text; -1, of one
@@ -258,7 +261,7 @@ ATTN_API void attn_place(const struct attn_aligned *in, int64_t at, int64_t n,
 ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
                                           int64_t at, int64_t n);
 
-/* ------------------------------------------------------------- added.c --- */
+/* ---- added.c ---- */
 struct attn_match { /* an added token in a text, with the spaces it takes */
     int64_t from, to;
     int64_t next; /* where the search goes on, in front of such spaces */
@@ -270,14 +273,16 @@ ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
                              int64_t least, struct attn_match *m);
 
-/* ------------------------------------------------------------ tokens.c --- */
+/* ---- tokens.c ---- */
+
 /* A text as the normaliser leaves it: its bytes in out[cap], or an error.
  * `memory`: attn_vocab_encode_bytes() of it.                                */
 ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
                                       int64_t bytes, char *out, int64_t cap,
                                       void *memory);
 
-/* ------------------------------------------------------------- steps.c --- */
+/* ---- steps.c ---- */
+
 /* Steps by number: splitting 1 to 63, normalisers 64 to 127, decoders 128 to
  * 191.                                                                      */
 enum {
@@ -351,7 +356,8 @@ enum {
 ATTN_API const struct attn_op *attn_step_op(int32_t op);
 ATTN_API const struct attn_op *attn_split_op(int32_t op);
 
-/* ------------------------------------------------------------- a trie --- */
+/* ---- a trie ---- */
+
 /* Texts as a double array: a node is 32 bits: its byte in bits 0 to 7, 8: a
  * text ends here, 9 and 10 to 31: how far its children are, by exclusive or. A
  * child's place is that of the children, exclusive or its byte; the child 0 has
@@ -402,7 +408,8 @@ ATTN_API int64_t attn_user_piece(const struct attn_vocab *v,
                                  const struct attn_trie *t, const char *s,
                                  int64_t n, int64_t *id);
 
-/* ----------------------------------------------------------- mapping.c --- */
+/* ---- mapping.c ---- */
+
 /* ATTN_MAPPINGS: this, then its tables; places are bytes from its first on. */
 struct attn_mappings {
     uint32_t tables, reserved;

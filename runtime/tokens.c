@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ------------------------------------------------------- plain models --- */
+/* ---- plain models ---- */
 
 /* The id of the piece's bytes at .. at + length - 1, behind the others. */
 static int64_t tokens_add(struct attn_encoding *e, const char *text, int64_t at,
@@ -84,7 +84,7 @@ ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)
     return &tokens_kinds[kind];
 }
 
-/* ----------------------------------------------------------------- ids --- */
+/* ---- ids ---- */
 
 /* An id of the template. */
 static int64_t tokens_put(struct attn_encoding *e, int32_t id)
@@ -100,7 +100,7 @@ static int64_t tokens_put(struct attn_encoding *e, int32_t id)
     return 0;
 }
 
-/* -------------------------------------------------------------- memory --- */
+/* ---- memory ---- */
 
 struct tokens { /* one call */
     struct attn_encoding e;
@@ -245,7 +245,7 @@ ATTN_API int64_t attn_vocab_most_pair_ids(const void *block, int64_t bytes)
     return one + tokens_most(&v, 0) - v.templates[0] + v.templates[1];
 }
 
-/* --------------------------------------------------------------- steps --- */
+/* ---- steps ---- */
 
 static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
                             int64_t at, int64_t n)
@@ -425,7 +425,7 @@ static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
     return wrong;
 }
 
-/* -------------------------------------------------------------- encode --- */
+/* ---- encode ---- */
 
 /* The text in its template; or what goes on, which has none. */
 static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)

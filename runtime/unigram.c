@@ -51,8 +51,7 @@ ATTN_API int64_t attn_unigram_bytes(const struct attn_vocab *v, int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
-/* --------------------------------------------------------------- Viterbi ---
- */
+/* ---- Viterbi ---- */
 
 static void unigram_offer(const struct unigram *u, int64_t from, int64_t to,
                           int32_t id, double score)
@@ -128,8 +127,7 @@ static void unigram_turn(struct unigram *u)
     }
 }
 
-/* ---------------------------------------------------------------- output ---
- */
+/* ---- output ---- */
 
 /* Pieces of bytes, where the vocabulary has them; in sentencepiece only the
  * last one stands for its character.                                        */

@@ -57,7 +57,7 @@ ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
     v->classes = attn_vocab_section(block, ATTN_CLASSES, &n);
 }
 
-/* ------------------------------------------------------------- UTF-8 --- */
+/* ---- UTF-8 ---- */
 
 /* How many bytes at s are those of a character's beginning, which has n bytes
  * (overlong forms, surrogates and numbers above 10FFFF are none). By the table
@@ -159,7 +159,7 @@ ATTN_API int attn_class_word(unsigned class)
     return attn_class_of(class, ATTN_WORDS_OF) || (class & ATTN_CLASS_WORD);
 }
 
-/* ------------------------------------------------------------- look-up --- */
+/* ---- look-up ---- */
 
 /* Up to 8 bytes as a number; other texts of the same length as others. */
 static uint64_t vocab_word(const char *s, int64_t n)
@@ -238,7 +238,7 @@ ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
     return attn_find(&v, token, bytes);
 }
 
-/* ----------------------------------------------------- pieces of merges --- */
+/* ---- pieces of merges ---- */
 
 static int vocab_digit(char c)
 {

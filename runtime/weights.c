@@ -4,7 +4,7 @@
 #include "seed.h"
 #include "weights.h"
 
-/* ------------------------------------------------------------ the file --- */
+/* ---- the file ---- */
 
 /* Where index i of an axis of ours is in the file's; how many of the n from it
  * on are one after another there. shared: the axis is cut into groups.      */
@@ -85,7 +85,7 @@ static void file_transposed(Elements *e, int64_t row, int64_t rows,
     }
 }
 
-/* ------------------------------------------------------------- elements --- */
+/* ---- elements ---- */
 
 Elements elements_of(const PackItem *item, const Safetensors *file,
                      uint64_t seed)

@@ -9,7 +9,7 @@
 
 #include "rt.h"
 
-/* -------------------------------------------------------------- report --- */
+/* ---- report ---- */
 static void append(Report *r, const char *text)
 {
     size_t n = strlen(text);
@@ -40,7 +40,7 @@ static void report_line(Report *r, const char *level, const char *text)
     append(r, "\n");
 }
 
-/* ------------------------------------------------------------- findings --- */
+/* ---- findings ---- */
 enum { LongName = 200, Hints = 20, ShownLines = 20, LookBack = 256 };
 
 typedef enum { FoundError, FoundWarning, FoundNote, FoundLevels } Level;
@@ -201,7 +201,7 @@ static void say_findings(Report *r, const char *path, const Findings *f)
     }
 }
 
-/* -------------------------------------------------------- nearest names --- */
+/* ---- nearest names ---- */
 static int least(int a, int b, int c)
 {
     int m = a < b ? a : b;
@@ -258,7 +258,7 @@ static const char *nearest_unused(const Safetensors *file, const Use *use,
     return best;
 }
 
-/* --------------------------------------------------------------- checks --- */
+/* ---- checks ---- */
 static const char *shape_text(char *text, size_t size, int rank,
                               const int64_t *dim)
 {

@@ -16,6 +16,10 @@ bad=$(sh tests/files.sh |
     /[ \t]$/        { print file ":" FNR ": a blank at the end" }
     /\t/            { print file ":" FNR ": a tab" }
     /TODO|FIXME/ { print file ":" FNR ": unfinished" }
+    /^\/\* -----/ || (rule && /^ *\*\/$/) {
+                      print file ":" FNR ": a section begins with " \
+                            "/* ---- its name ---- */, in one line" }
+    { rule = /^\/\* ---.*---$/ }
     /^{/            { from = FNR }
     /^}/            { if (from && FNR - from - 1 > 50)
                           print file ":" from ": " FNR - from - 1 \

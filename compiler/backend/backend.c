@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "emit/emit.h"
 
-/* ----------------------------------------------------------- processor --- */
+/* ---- processor ---- */
 bool target_runs_here(const Target *target, Fault *why)
 {
     Cpu here;
@@ -19,7 +19,7 @@ bool target_runs_here(const Target *target, Fault *why)
                  target->name, lacks);
 }
 
-/* ------------------------------------------------------------- loading --- */
+/* ---- loading ---- */
 BackendKind backend_kind(const char *name, BackendOptions *o)
 {
     if (!name || strcmp(name, "jit") == 0)

@@ -14,7 +14,8 @@
 #include "passes/passes.h"
 #include "plan/plan.h"
 
-/* -------------------------------------------------------- interrupt.c --- */
+/* ---- interrupt.c ---- */
+
 /* Between the two, the first SIGINT, SIGTERM or SIGHUP is only kept, so that
  * what runs can be ended in order; a second one kills the process groups that
  * were named and ends attnc at once. Pairs nest: the outermost interrupt_end()
@@ -29,7 +30,7 @@ void interrupt_leaves(int64_t group);
  * wrong, and leaves no core file. */
 void interrupt_child(int64_t parent);
 
-/* ------------------------------------------------------------- temp.c --- */
+/* ---- temp.c ---- */
 typedef struct {     /* a folder for files that nobody keeps */
     char path[4000]; /* "": there is none */
     int lock;        /* held while it is used */
@@ -41,7 +42,7 @@ bool temp_open(TempFolder *t, const char *in);
 /* Removes it and what is in it. */
 void temp_close(TempFolder *t);
 
-/* ------------------------------------------------------------ spawn.c --- */
+/* ---- spawn.c ---- */
 
 typedef struct {     /* a program that ran to its end */
     char tail[4096]; /* the last of what it wrote to stderr */
@@ -83,7 +84,7 @@ bool spawn(Spawned *s, const char *const *argv, const char *input,
  * slash, from the working folder. NULL: there is none.                      */
 const char *find_program(Arena *a, const char *name);
 
-/* --------------------------------------------------------------- cc.c --- */
+/* ---- cc.c ---- */
 typedef enum { CcObject, CcShared, CcProgram } CcKind;
 
 typedef struct {
@@ -119,7 +120,8 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
 /* The command line without input and output, as one string. */
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
 
-/* ------------------------------------------------------------ cross.c --- */
+/* ---- cross.c ---- */
+
 /* Makes the compiler of `o` one for `t`: sets o->target where it is clang of
  * another architecture. False (ExitBackend): it makes no code for that.      */
 bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why);
@@ -129,14 +131,15 @@ bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why);
 bool cc_has_library(Arena *a, const CcOptions *o, const Target *t, CcKind kind,
                     Fault *why);
 
-/* ----------------------------------------------------- kernel_table.c --- */
+/* ---- kernel_table.c ---- */
+
 /* The prebuilt kernel for a target: the function that use_tile() or
  * use_kernel() named. NULL: there is none of that name. Every tile is there. */
 void *kernel_find(const Target *t, const char *name);
 /* Name of the i-th prebuilt kernel for a target; NULL: there are no more. */
 const char *kernel_name(const Target *t, int i);
 
-/* -------------------------------------------------------------- jit.c --- */
+/* ---- jit.c ---- */
 typedef struct {
     void *code; /* NULL: none */
     size_t bytes;
@@ -166,7 +169,7 @@ typedef struct { /* a model that can be called */
     Tier *tier;    /* of both (tier.h): `model` calls the one or the other */
 } Backend;
 
-/* --------------------------------------------------------- objcache.c --- */
+/* ---- objcache.c ---- */
 typedef struct {
     CText text;
     const char *symbol; /* as of jit_load() */
@@ -185,7 +188,7 @@ bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol);
  * object by name: in its file.                                               */
 void objcache_names(const Backend *b);
 
-/* ---------------------------------------------------------- backend.c --- */
+/* ---- backend.c ---- */
 typedef enum { BackendJit, BackendCc, BackendAuto } BackendKind;
 
 typedef struct {

@@ -24,7 +24,8 @@
 
 enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
 
-/* ------------------------------------------------------ in the process --- */
+/* ---- in the process ---- */
+
 /* Nothing of ours stays open: only the pipe, as file 3; what is printed goes to
  * a file in memory.                                                          */
 static void leave_files(int fd)
@@ -166,7 +167,7 @@ static void work(const BackgroundWork *w)
         tell('!', arena_printf(a, "%s%s", why.text, first_line(a)));
 }
 
-/* -------------------------------------------------------- from outside --- */
+/* ---- from outside ---- */
 bool background_start(Background *b, const BackgroundWork *w, Fault *why)
 {
     int fd[2];

@@ -223,7 +223,8 @@ void jit_unload(JitCode *j)
     *j = (JitCode){ 0 };
 }
 
-/* ---------------------------------------------------------------- names --- */
+/* ---- names ---- */
+
 /* An object file of the text, with lines. */
 static bool compile_object(const char *text, const char *path)
 {

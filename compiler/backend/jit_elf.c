@@ -18,7 +18,7 @@ enum { /* of the file, in this order */
        Sections
 };
 
-/* ---------------------------------------------------------------- bytes --- */
+/* ---- bytes ---- */
 static void put(Buffer *b, uint64_t value, size_t bytes)
 {
     buffer_add(b, (const char *)&value, bytes); /* of this machine's order */
@@ -64,7 +64,7 @@ static uint64_t address(const JitNames *j, uint64_t at)
     return (uint64_t)(uintptr_t)j->code + at;
 }
 
-/* ---------------------------------------------------------------- DWARF --- */
+/* ---- DWARF ---- */
 static void put_abbrev(Buffer *b)
 {
     static const unsigned char table[] = {
@@ -153,7 +153,7 @@ static void put_lines(Buffer *b, const JitNames *j)
     end_length(b, from);
 }
 
-/* ------------------------------------------------------------------ ELF --- */
+/* ---- ELF ---- */
 static void put_symbols(Buffer *symbols, Buffer *strings, const JitNames *j)
 {
     put_text(strings, "");

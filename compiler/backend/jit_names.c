@@ -35,7 +35,7 @@ __attribute__((noinline)) void __jit_debug_register_code(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* --------------------------------------------------------------- object --- */
+/* ---- object ---- */
 typedef struct { /* an object file of libtcc's, which is believed */
     const char *at;
     const Elf64_Ehdr *head;
@@ -150,7 +150,8 @@ static bool same_code(const Object *o, const JitNames *j)
     return true;
 }
 
-/* ------------------------------------------------------------- perf map --- */
+/* ---- perf map ---- */
+
 /* ADDRESS SIZE NAME, in hexadecimal digits; several codes of a process have one
  * file. perf looks for it in /tmp, whatever TMPDIR is.                       */
 static bool write_map(const JitNames *j, Fault *why)
@@ -175,7 +176,7 @@ static bool write_map(const JitNames *j, Fault *why)
         || fault(why, ExitIO, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* ------------------------------------------------------------------ gdb --- */
+/* ---- gdb ---- */
 static void tell_gdb(CodeEntry *e, uint32_t action)
 {
     __jit_debug_descriptor.relevant_entry = e;
@@ -220,7 +221,7 @@ void jit_forget_names(void *entry)
     free(e);
 }
 
-/* ------------------------------------------------------------------ all --- */
+/* ---- all ---- */
 static bool name_functions(CodeEntry **e, Arena *a, const File *object,
                            JitNames *j, const char *symbol, const void *at,
                            Fault *why)

@@ -21,12 +21,14 @@ typedef struct {
     VEC(JitLine) line;
 } JitNames;
 
-/* ---------------------------------------------------------- jit_elf.c --- */
+/* ---- jit_elf.c ---- */
+
 /* An object file of names and lines with no code in it, as debuggers read it.
  */
 Buffer jit_elf(Arena *a, const JitNames *names);
 
-/* -------------------------------------------------------- jit_names.c --- */
+/* ---- jit_names.c ---- */
+
 /* Makes known, by a perf map and to GDB, the functions of code in memory, whose
  * `symbol` lies at `at`. `object`: what libtcc made of the same text, which is
  * the file `text`. *entry: for jit_forget_names().                           */

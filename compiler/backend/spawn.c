@@ -21,7 +21,8 @@
 #include "backend/backend.h"
 #include "base/progress.h"
 
-/* ---------------------------------------------------------- environment --- */
+/* ---- environment ---- */
+
 /* "NAME=value" of ours, or NULL. */
 static char *inherit(const char *name)
 {
@@ -64,7 +65,7 @@ const char *find_program(Arena *a, const char *name)
     return NULL;
 }
 
-/* -------------------------------------------------------------- talking --- */
+/* ---- talking ---- */
 static int input_file(const char *text, size_t n)
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
@@ -194,7 +195,7 @@ static bool judge(const char *program, int status, Fault *why)
     return true;
 }
 
-/* ------------------------------------------------------ several at once --- */
+/* ---- several at once ---- */
 typedef struct { /* a program that runs */
     SpawnJob *job;
     pid_t pid;

@@ -30,7 +30,7 @@ static double now(void)
             note_once(__VA_ARGS__);  \
     } while (0)
 
-/* -------------------------------------------------------------- taking --- */
+/* ---- taking ---- */
 static bool same_layout(const struct attn_cache_layout *a,
                         const struct attn_cache_layout *b)
 {
@@ -91,7 +91,7 @@ static void look(Tier *t)
             why.text);
 }
 
-/* --------------------------------------------------------------- calls --- */
+/* ---- calls ---- */
 static void call(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
 {
     t->calls++;
@@ -130,7 +130,8 @@ void *tier_bind(Tier *t, const void *packed)
     return &t->self;
 }
 
-/* ------------------------------------------------------------- the key --- */
+/* ---- the key ---- */
+
 /* A file that is the same has the same of these. */
 typedef struct {
     uint64_t device, inode, size, seconds, nanoseconds;
@@ -178,7 +179,7 @@ static bool find_object(Tier *t, Backend *b)
     return objcache_find(t->arena, b, t->key, t->symbol);
 }
 
-/* ------------------------------------------------------------- opening --- */
+/* ---- opening ---- */
 static void start(Tier *t, const TierOptions *o)
 {
     Fault why;

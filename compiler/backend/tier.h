@@ -6,7 +6,8 @@
 
 #include "backend/backend.h"
 
-/* --------------------------------------------------------- background.c --- */
+/* ---- background.c ---- */
+
 /* A process that compiles a text into the cache. It goes on where this one
  * ends, so that the next run finds the object.                               */
 typedef struct {
@@ -36,7 +37,7 @@ BackgroundEnd background_poll(Background *b, Arena *a, CacheKey *key,
 /* It goes on by itself. */
 void background_leave(Background *b);
 
-/* --------------------------------------------------------------- tier.c --- */
+/* ---- tier.c ---- */
 typedef struct {
     bool (*text)(void *with, Arena *a, ObjectText *to, const char **about,
                  Fault *why);

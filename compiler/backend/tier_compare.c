@@ -7,7 +7,7 @@
 
 const char tier_differs[] = "its bits differ from those of libtcc's code;";
 
-/* -------------------------------------------------------------- running --- */
+/* ---- running ---- */
 static int64_t arena_need(const struct attn_model *m,
                           const struct attn_batch *b)
 {
@@ -42,7 +42,7 @@ void tier_run(Tier *t, int which, bool decodes, const struct attn_batch *b,
     (decodes ? m->decode : m->encode)(t->bound[which], b, arena);
 }
 
-/* ------------------------------------------------------------- results --- */
+/* ---- results ---- */
 typedef struct { /* what a call writes */
     char *at;
     size_t bytes;
@@ -148,7 +148,8 @@ bool tier_agree(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
     return agree;
 }
 
-/* -------------------------------------------------------------- refused --- */
+/* ---- refused ---- */
+
 /* A copy of the object, which nobody removes: its name, or "no file". */
 static const char *keep_copy(Tier *t)
 {

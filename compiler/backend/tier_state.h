@@ -29,7 +29,8 @@ struct Tier {
 /* What stands in the place of an object's key where its bits were wrong. */
 extern const char tier_differs[];
 
-/* ------------------------------------------------------- tier_compare.c --- */
+/* ---- tier_compare.c ---- */
+
 /* The call, by the first (0) or the second. */
 void tier_run(Tier *t, int which, bool decodes, const struct attn_batch *b,
               void *arena);

@@ -20,7 +20,7 @@
 #define ATTNC_VERSION_NUMBER 100 /* major * 10000 + minor * 100 + patch */
 #define ATTNC_DATE "2026-11-22" /* of this version */
 
-/* -------------------------------------------------------------- arena.c --- */
+/* ---- arena.c ---- */
 typedef struct Arena Arena; /* one per compilation; freed whole */
 
 Arena *arena_new(void);
@@ -43,7 +43,7 @@ size_t arena_bytes(const Arena *a);       /* handed out so far */
      (v)->at[(v)->n++] = (x))
 void vec_grow(Arena *a, void **at, int n, int *cap, size_t size);
 
-/* ------------------------------------------------------------- buffer.c --- */
+/* ---- buffer.c ---- */
 typedef struct { /* text that grows at its end */
     Arena *arena;
     char *at; /* '\0' behind it; NULL: nothing was added */
@@ -54,7 +54,7 @@ void buffer_add(Buffer *b, const char *s, size_t n);
 void buffer_printf(Buffer *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* -------------------------------------------------------------- index.c --- */
+/* ---- index.c ---- */
 typedef struct {
     const char *name;
     int number;
@@ -71,7 +71,7 @@ int index_find(const Index *x, const char *name); /* -1: absent */
 int index_add(Arena *a, Index *x, const char *name, int number);
 void index_reserve(Arena *a, Index *x, int n); /* of a new one: for n names */
 
-/* -------------------------------------------------------------- color.c --- */
+/* ---- color.c ---- */
 typedef enum { ColorAuto, ColorAlways, ColorNever } ColorWhen;
 void color_choose(ColorWhen when); /* auto: on a terminal, without NO_COLOR */
 
@@ -90,7 +90,7 @@ typedef enum {
 /* The escape to print there, "" where `out` has no colours. */
 const char *paint(FILE *out, Paint role);
 
-/* --------------------------------------------------------------- diag.c --- */
+/* ---- diag.c ---- */
 typedef struct {      /* one text that can be pointed into */
     const char *name; /* path as given, or "--set" */
     const char *text;
@@ -154,7 +154,8 @@ const char *quote_n(const char *s, size_t n);
  * short for, or that is most like it, in this order; NULL: none is like it. */
 const char *nearest(const char *word, const char *const *names, int n);
 
-/* ------------------------------------------------------------ report.c --- */
+/* ---- report.c ---- */
+
 /* `attnc: error: ...`; returns the fault's exit code. */
 int report_fault(const Fault *why);
 

@@ -37,7 +37,7 @@ static const char *path_of(Arena *a, const char *folder, CacheKind kind,
     return arena_printf(a, "%s/%s.%s", folder, key.hex, cache_ending[kind]);
 }
 
-/* ------------------------------------------------------------------ get --- */
+/* ---- get ---- */
 static bool is_sealed(const CacheEntry *e, CacheKind kind, CacheCheck check)
 {
     CacheSeal s;
@@ -77,7 +77,7 @@ void cache_close(CacheEntry *e)
     *e = (CacheEntry){ 0 };
 }
 
-/* ------------------------------------------------------------------ put --- */
+/* ---- put ---- */
 static bool write_all(const CachePut *p, const char *path, Fault *why)
 {
     Output o;

@@ -26,7 +26,7 @@ typedef struct {
 /* Of these pieces, each with its length. */
 CacheKey cache_key(const CachePiece *pieces, int n);
 
-/* -------------------------------------------------------------- cache.c --- */
+/* ---- cache.c ---- */
 typedef enum {
     CacheWhole, /* the content's hash is looked at: about 10 GB a second */
     CacheSize   /* the seal and the size alone */
@@ -65,7 +65,8 @@ CachePutResult cache_put(Arena *a, const CachePut *p, Fault *why);
 bool cache_takes(size_t bytes);
 void cache_remove(Arena *a, CacheKind kind, CacheKey key);
 
-/* --------------------------------------------------------- cache_list.c --- */
+/* ---- cache_list.c ---- */
+
 /* Of all files, bytes: ATTNC_CACHE_LIMIT, as "500M"; else 2 GiB. */
 uint64_t cache_limit(void);
 

@@ -26,7 +26,8 @@ const char *cache_kind_name(CacheKind kind)
     return name[kind];
 }
 
-/* ---------------------------------------------------------------- limit --- */
+/* ---- limit ---- */
+
 /* "500M": bytes; false: it is not that. */
 static bool read_size(const char *text, uint64_t *bytes)
 {
@@ -54,7 +55,7 @@ uint64_t cache_limit(void)
     return bytes;
 }
 
-/* ---------------------------------------------------------------- names --- */
+/* ---- names ---- */
 static bool is_key(const char *name)
 {
     return strspn(name, "0123456789abcdef") == KeyDigits
@@ -86,7 +87,7 @@ static bool is_other(const char *name)
         || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* -------------------------------------------------------------- listing --- */
+/* ---- listing ---- */
 static void read_seal(Arena *a, CacheFile *f, const char *path, bool whole)
 {
     CacheSeal s;
@@ -162,7 +163,8 @@ void cache_list(CacheList *l, Arena *a, bool whole)
         qsort(l->at.at, (size_t)l->at.n, sizeof *l->at.at, by_use);
 }
 
-/* -------------------------------------------------------------- removal --- */
+/* ---- removal ---- */
+
 /* Another one that removes is waited for, 2 s at most: where a file system has
  * no locks, two may remove at once, and the worst is that both do the same.  */
 static int lock_folder(const char *folder)

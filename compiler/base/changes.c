@@ -35,7 +35,7 @@ static const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM
                              | IN_DELETE | IN_CREATE | IN_DELETE_SELF
                              | IN_MOVE_SELF | IN_ONLYDIR;
 
-/* ------------------------------------------------------------- messages --- */
+/* ---- messages ---- */
 static long limit_of(const char *name)
 {
     char path[128];
@@ -64,7 +64,7 @@ static bool cannot_watch(Fault *why, const char *what)
                  what, strerror(errno));
 }
 
-/* -------------------------------------------------------------- folders --- */
+/* ---- folders ---- */
 typedef struct {
     Changes *c;
     int path, links;
@@ -162,8 +162,7 @@ static bool add_path(Changes *c, int path, Fault *why)
     return !w.failed;
 }
 
-/* ---------------------------------------------------------------- public ---
- */
+/* ---- public ---- */
 Changes *changes_open(Arena *a, Fault *why)
 {
     const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

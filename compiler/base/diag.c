@@ -47,7 +47,7 @@ static struct {
     int n_once;
 } said;
 
-/* ------------------------------------------------------------- text --- */
+/* ---- text ---- */
 static void add_bytes(Text *t, const char *s, size_t n)
 {
     size_t room = sizeof t->at - 1 - t->n;
@@ -95,7 +95,7 @@ static void add_safe(Text *t, const char *s, size_t n)
         add_bytes(t, printable(s[i]) ? s + i : s[i] == '\t' ? " " : "?", 1);
 }
 
-/* ------------------------------------------------------------ places --- */
+/* ---- places ---- */
 static const char *find_line(const Source *src, int line, size_t *n)
 {
     const char *at = src->text, *end = src->text + src->size;
@@ -188,7 +188,7 @@ static void compose(Text *t, Pos pos, const Level *level, const char *fmt,
         add_source_line(t, pos);
 }
 
-/* ---------------------------------------------------------- messages --- */
+/* ---- messages ---- */
 static void put(const char *text)
 {
     terminal_clear();
@@ -430,7 +430,7 @@ void die_at(const char *file, int line, const char *fmt, ...)
     exit(ExitInternal);
 }
 
-/* ------------------------------------------------------------- words --- */
+/* ---- words ---- */
 const char *quote_n(const char *s, size_t n)
 {
     static char buffers[8][ATTN_QUOTED];

@@ -57,7 +57,7 @@ void progress_use(int fd, double (*now)(void))
     line.depth = 0;
 }
 
-/* --------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 char *progress_bar(Arena *a, double done, int columns)
 {
     char text[MostBar + 1] = "";
@@ -89,7 +89,7 @@ char *progress_line(Arena *a, const char *begin, const char *text,
     return all;
 }
 
-/* ---------------------------------------------------------------- line --- */
+/* ---- line ---- */
 bool progress_terminal(void)
 {
     return line.fd >= 0 && !line.off && line.depth > 0;
@@ -177,7 +177,7 @@ void progress_tick(void)
         show_works(columns);
 }
 
-/* --------------------------------------------------------------- works --- */
+/* ---- works ---- */
 void progress_begin(const char *what)
 {
     if (line.depth++ == 0) {

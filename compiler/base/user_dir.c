@@ -14,7 +14,7 @@ static bool is_ours(const struct stat *st)
     return st->st_uid == geteuid() && (st->st_mode & 022) == 0;
 }
 
-/* ------------------------------------------------------------- folder --- */
+/* ---- folder ---- */
 const char *user_dir(Arena *a)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -50,7 +50,7 @@ bool user_dir_make(Arena *a, const char *folder)
     return user_dir_trusted(folder);
 }
 
-/* --------------------------------------------------------------- file --- */
+/* ---- file ---- */
 static bool read_all(int fd, char *to, size_t n)
 {
     while (n > 0) {

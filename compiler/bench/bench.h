@@ -35,7 +35,8 @@ typedef struct {
     const char *svg; /* a file for the roofline; NULL: none */
 } BenchOptions;
 
-/* ------------------------------------------------------------ setup.c --- */
+/* ---- setup.c ---- */
+
 /* The lengths that a text like "8..128" gives to `batch` sentences, of a seed
  * that is fixed; *batch 0 is filled in. Ends with ExitUsage where the text is
  * wrong. NULL: `otherwise` for each.                                         */
@@ -44,7 +45,7 @@ int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
 /* Numbers that look random and are the same everywhere. */
 uint32_t bench_random(uint64_t *state);
 
-/* ------------------------------------------------------------- cost.c --- */
+/* ---- cost.c ---- */
 typedef struct {
     double flops;   /* useful operations on floats, by node_flops */
     double dots;    /* those on integers in products, of all their planes */
@@ -123,7 +124,8 @@ int64_t setup_output_floats(const Setup *s); /* of an encode call */
 void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
                   const int32_t *past, int64_t beam);
 
-/* ------------------------------------------------------------- load.c --- */
+/* ---- load.c ---- */
+
 /* What a machine does at a part of its rates of its own: products by rows of x
  * (one, few, many) and by dtype, attention of one query row and of more, norms;
  * all else moves values.                                                     */
@@ -161,7 +163,7 @@ Load load_of(const Plan *p, const EntryCall *c, const Cost *cost);
 void load_add(const Machine *m, const Rates *r, const Load *load,
               double x[Loads]);
 
-/* -------------------------------------------------------------- work.c --- */
+/* ---- work.c ---- */
 typedef struct { /* something to be timed */
     const char *name;
     double rows;   /* new rows that one run works through */
@@ -191,7 +193,7 @@ uint64_t work_checksum(const Work *w);
 const int32_t *setup_source(const Setup *s, int64_t i);
 const int32_t *setup_answer(const Setup *s, int64_t i);
 
-/* ----------------------------------------------------------- limits.c --- */
+/* ---- limits.c ---- */
 typedef struct {    /* where a workload or a kernel stands */
     double seconds; /* that the machine needs at least */
     int bound;      /* by what: a Level, BoundFma or BoundDot */
@@ -222,7 +224,7 @@ Limit work_limit(const Machine *m, const Rates *r, const Work *w,
 /* What was done so fast the machine can do: no rate is less. */
 void rates_reach(Rates *r, const Cost *c, double seconds);
 
-/* ------------------------------------------------------------- times.c --- */
+/* ---- times.c ---- */
 typedef VEC(double) Times; /* seconds */
 
 typedef struct {
@@ -239,14 +241,16 @@ double summary_error(const Summary *s);
 /* Ranks, from 0, of the sorted times that bound the interval. False: none. */
 bool median_ranks(int64_t n, int64_t *low, int64_t *high);
 
-/* ------------------------------------------------------------- rates.c --- */
+/* ---- rates.c ---- */
+
 /* What says that other programs ran on this machine, in the arena; NULL: it
  * seems to be quiet. `what` ("medians") are known to +-`error`, a part of each;
  * `part`: of its FMA peak, that it did; `more`: the option for more time.    */
 const char *busy_text(Arena *a, const char *what, double error, double part,
                       const char *more);
 
-/* ------------------------------------------------------------ bench.c --- */
+/* ---- bench.c ---- */
+
 /* Runs all workloads, in turn, as often as the options say: their times are
  * added to times[works], those of slices of the machine's own limit to
  * times[works->n]. A result that is not finite, or not the same in every run,
@@ -259,7 +263,7 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 /* The machine alone. */
 int bench_machine(const BenchOptions *o, FILE *out);
 
-/* ---------------------------------------------------------- machine.c --- */
+/* ---- machine.c ---- */
 void machine_json(const Machine *m, FILE *out);     /* an object */
 const char *size_text(char text[32], size_t bytes); /* "32 KiB" */
 /* What a target's row says, beside what the machine does. */

@@ -73,7 +73,7 @@ static const char style[] =
     "</style>\n";
 static const char *const dashes[Levels] = { "none", "9 4", "5 3 1 3", "2 3" };
 
-/* -------------------------------------------------------------- points --- */
+/* ---- points ---- */
 static void add_point(Roofline *d, Point p)
 {
     if (p.intensity > 0 && isfinite(p.intensity) && p.rate > 0
@@ -122,7 +122,7 @@ static void add_kernels(Roofline *d, int work, int *number)
     }
 }
 
-/* ---------------------------------------------------------------- axes --- */
+/* ---- axes ---- */
 static void widen(double range[2], double value)
 {
     range[0] = fmin(range[0], log10(value));
@@ -197,7 +197,7 @@ static void put_grid(const Roofline *d)
             Top + PlotHeight / 2);
 }
 
-/* --------------------------------------------------------------- roofs --- */
+/* ---- roofs ---- */
 static void put_roofs(const Roofline *d)
 {
     const Rates *r = &d->r->rates;
@@ -223,7 +223,7 @@ static void put_roofs(const Roofline *d)
             Left + PlotWidth, 1e-9 * r->fma);
 }
 
-/* --------------------------------------------------------------- marks --- */
+/* ---- marks ---- */
 static void put_mark(const Roofline *d, const Point *p, double x, double y,
                      bool tip)
 {
@@ -318,7 +318,7 @@ static double number_width(const Point *p)
     return p->number > 99 ? 24 : p->number > 9 ? 18 : 12;
 }
 
-/* ------------------------------------------------------------- clusters --- */
+/* ---- clusters ---- */
 enum { FewestStacked = 3 };
 static const double near_by = 26; /* pixels */
 
@@ -429,7 +429,7 @@ static void put_points(Roofline *d)
         }
 }
 
-/* -------------------------------------------------------------- legend --- */
+/* ---- legend ---- */
 static void put_legend(const Roofline *d)
 {
     const Rates *r = &d->r->rates;

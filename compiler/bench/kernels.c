@@ -9,7 +9,7 @@
 #include "emit/emit.h"
 #include "plan/plan.h"
 
-/* ----------------------------------------------------------- the clock --- */
+/* ---- the clock ---- */
 typedef struct Clock Clock;
 struct Clock { /* of one thread */
     Clock *next;
@@ -78,7 +78,7 @@ static void reset_clocks(void)
     }
 }
 
-/* ------------------------------------------------------------- a kernel --- */
+/* ---- a kernel ---- */
 static const char *dimensions(Arena *a, const Graph *g, const Node *n)
 {
     const Node *b = n->nin > 1 && n->in[1] >= 0 ? &g->nodes.at[n->in[1]] : n;
@@ -169,7 +169,7 @@ static void list_kernels(Arena *a, const Spot *slots, int count, int64_t runs,
     }
 }
 
-/* ------------------------------------------------------------ the times --- */
+/* ---- the times ---- */
 static int64_t runs_of(const BenchOptions *o, const Summary *s)
 {
     const double fit = o->seconds / 2.0 / s->p50;

@@ -22,7 +22,8 @@ const char *size_text(char text[32], size_t bytes)
     return text;
 }
 
-/* --------------------------------------------------------------- rates --- */
+/* ---- rates ---- */
+
 /* clang-format off */
 enum { Others = 2 }; /* rates that are of no level */
 static const BenchColumn rate_columns[Others + Levels] = {
@@ -123,7 +124,7 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
     }
 }
 
-/* -------------------------------------------------------------- target --- */
+/* ---- target ---- */
 typedef struct {
     const char *name;
     double row, here; /* here NAN: not known */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* -------------------------------------------------------------- tables --- */
+/* ---- tables ---- */
 static int width_of(const BenchColumn *c)
 {
     const int n = (int)strlen(c->head);
@@ -105,7 +105,8 @@ static void put_row(const Table *t, const char *name, const double *value,
     fputs(t->style->after, t->out);
 }
 
-/* ----------------------------------------------------------- the model --- */
+/* ---- the model ---- */
+
 /* One where all are equal, else as many as a line holds. */
 static void put_lengths(const Setup *s, FILE *out)
 {
@@ -215,7 +216,7 @@ static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
     }
 }
 
-/* ----------------------------------------------------------- the whole --- */
+/* ---- the whole ---- */
 void bench_print(const BenchReport *r, FILE *out)
 {
     switch (r->setup->options.format) {

@@ -74,8 +74,7 @@ void bench_limits(BenchReport *r, double seconds)
     }
 }
 
-/* ------------------------------------------------------------------ busy ---
- */
+/* ---- busy ---- */
 const char *busy_text(Arena *a, const char *what, double error, double part,
                       const char *more)
 {

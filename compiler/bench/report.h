@@ -4,7 +4,7 @@
 
 #include "bench/bench.h"
 
-/* ----------------------------------------------------------- kernels.c --- */
+/* ---- kernels.c ---- */
 typedef struct {           /* one op of a step of the model */
     const char *function;  /* the emitted function that has it */
     const char *name;      /* "ffn.w1"; NULL: the function as a whole */
@@ -26,7 +26,7 @@ typedef struct {
 void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
                    const Summary *summary);
 
-/* ------------------------------------------------------------ bench.c --- */
+/* ---- bench.c ---- */
 typedef struct {
     Work work;
     Summary time;
@@ -48,7 +48,7 @@ typedef struct {
     KernelTimes kernels; /* of: NULL: not asked for */
 } BenchReport;
 
-/* ---------------------------------------------------------- columns.c --- */
+/* ---- columns.c ---- */
 typedef struct {      /* a column of all formats */
     const char *head; /* for people; NULL: not shown to them */
     const char *json; /* for programs */
@@ -70,7 +70,7 @@ const char *backend_name(const BenchReport *r);
 /* `"key": "text"`, without what JSON would escape. */
 void put_json_text(const char *key, const char *text, FILE *out);
 
-/* ---------------------------------------------------------- machine.c --- */
+/* ---- machine.c ---- */
 typedef struct { /* how a table for people looks */
     const char *before, *between, *after;
     bool aligned;
@@ -81,13 +81,14 @@ void put_machine(const TableStyle *style, const Machine *m, FILE *out);
 /* The machine alone, in any format. */
 void machine_print(const Machine *m, BenchFormat format, FILE *out);
 
-/* --------------------------------------- csv.c, json.c, draw_roofline.c --- */
+/* ---- csv.c, json.c, draw_roofline.c ---- */
 void bench_csv(const BenchReport *r, FILE *out);
 void bench_json(const BenchReport *r, FILE *out);
 /* SVG, allocated; its length in *size. */
 char *draw_roofline(const BenchReport *r, size_t *size);
 
-/* ----------------------------------------------------------- rates.c --- */
+/* ---- rates.c ---- */
+
 /* Holds what ran against the limits: where anything was faster, a rate of the
  * machine was measured in a bad moment, and all are measured again, within
  * `seconds`. What is faster still raises them. Then each row has its limit.  */
@@ -95,7 +96,7 @@ void bench_limits(BenchReport *r, double seconds);
 /* What says that other programs ran on this machine; NULL: nothing. */
 const char *bench_busy(Arena *a, const BenchReport *r);
 
-/* ------------------------------------------------------------ print.c --- */
+/* ---- print.c ---- */
 void bench_print(const BenchReport *r, FILE *out);
 
 #endif

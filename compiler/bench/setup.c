@@ -12,7 +12,7 @@ uint32_t bench_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* ------------------------------------------------------------- lengths --- */
+/* ---- lengths ---- */
 static _Noreturn void bad_lengths(const char *text)
 {
     fail(ExitUsage,
@@ -68,7 +68,8 @@ int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
     return rows;
 }
 
-/* ----------------------------------------------------------------- ids --- */
+/* ---- ids ---- */
+
 /* `bytes`: as the core computes sizes, -1 when they overflow. NULL: they are
  * counted alone.                                                             */
 static void *memory_for(Setup *s, int64_t bytes)
@@ -109,7 +110,7 @@ static int32_t *starts(Arena *a, const int32_t *rows, int64_t n, int64_t group)
     return start;
 }
 
-/* ------------------------------------------------------------- options --- */
+/* ---- options ---- */
 bool setup_decodes(const Setup *s)
 {
     return s->spec->kind == KindEncoderDecoder || s->spec->kind == KindDecoder;
@@ -189,7 +190,7 @@ static void settle_options(Setup *s)
              (long long)o->beam);
 }
 
-/* -------------------------------------------------------------- caches --- */
+/* ---- caches ---- */
 static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
 {
     if (s->model->cache[which].page_floats == 0)
@@ -233,7 +234,7 @@ static void share_caches(const Setup *s, struct attn_batch *b)
     b->parallel = s->parallel;
 }
 
-/* ------------------------------------------------------------- batches --- */
+/* ---- batches ---- */
 int64_t setup_output_floats(const Setup *s)
 {
     const bool all = !setup_decodes(s) && !s->model->output_pooled;
@@ -315,7 +316,8 @@ static void make_search(Setup *s)
                             (size_t)(o->batch * o->steps) * sizeof *s->answer);
 }
 
-/* ----------------------------------------------------------- the whole --- */
+/* ---- the whole ---- */
+
 /* Bytes of the model's arena for the largest of the calls, and floats of the
  * largest result.                                                            */
 static void make_output(Setup *s)

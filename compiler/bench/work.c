@@ -6,7 +6,7 @@
 
 #include "bench/bench.h"
 
-/* ------------------------------------------------------------ the runs --- */
+/* ---- the runs ---- */
 static void run_encode(Setup *s)
 {
     s->model->encode(s->engine->bound, &s->encode, s->scratch);
@@ -58,7 +58,7 @@ uint64_t work_checksum(const Work *w)
     return XXH3_64bits(w->result, w->result_bytes);
 }
 
-/* --------------------------------------------------------------- costs --- */
+/* ---- costs ---- */
 static EntryCall encode_call(const Setup *s)
 {
     return (EntryCall){ .entry = EntryEncode,
@@ -119,7 +119,7 @@ static void add_search_calls(Setup *s, Work *w)
     }
 }
 
-/* ----------------------------------------------------------- workloads --- */
+/* ---- workloads ---- */
 static void add_encode(Setup *s, Works *works)
 {
     const double rows = (double)s->encode.rows;

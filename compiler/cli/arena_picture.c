@@ -27,7 +27,8 @@ static int64_t place_of(const ArenaPicture *d, int place)
     return bytes_at(d, d->p->slot.at[slot].at);
 }
 
-/* ------------------------------------------------------------ layers --- */
+/* ---- layers ---- */
+
 /* The end of the layer that begins at a place. */
 static int end_of(const ArenaPicture *d, int place)
 {
@@ -97,7 +98,7 @@ static void make_steps(ArenaPicture *d)
     }
 }
 
-/* ------------------------------------------------------------- times --- */
+/* ---- times ---- */
 static const ArenaLayers *layers_at(const ArenaPicture *d, int step)
 {
     for (int i = 0; i < d->layers.n; i++)

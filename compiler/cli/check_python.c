@@ -50,7 +50,7 @@ const char *python_find(Arena *a, const char *name)
          quote(name));
 }
 
-/* -------------------------------------------------------------- inputs --- */
+/* ---- inputs ---- */
 static bool is_special(const Spec *s, int32_t id)
 {
     for (int i = 0; i < s->token_ends.n; i++)
@@ -124,7 +124,7 @@ static int compute(Check *k)
     return code;
 }
 
-/* --------------------------------------------------------------- files --- */
+/* ---- files ---- */
 static const char *in_temp(const Check *k, const char *name)
 {
     return arena_printf(k->arena, "%s/%s", k->temp.path, name);
@@ -158,7 +158,8 @@ static bool write_script(Check *k, Fault *why)
     return write_file(in_temp(k, "check.py"), text, n, why);
 }
 
-/* -------------------------------------------------------------- Python --- */
+/* ---- Python ---- */
+
 /* The last line that is not empty. */
 static const char *last_line(Arena *a, const char *text)
 {
@@ -216,7 +217,7 @@ static bool read_versions(const Check *k, const char **to, Fault *why)
                  k->c->python, *to);
 }
 
-/* ------------------------------------------------------------- answers --- */
+/* ---- answers ---- */
 static const char *shape_text(Arena *a, const Tensor *t)
 {
     const char *text = "[";

@@ -20,7 +20,8 @@ static const char *const state_name[] = {
     [CacheLeft] = "left",   [CacheForeign] = "foreign",
 };
 
-/* -------------------------------------------------------------- figures --- */
+/* ---- figures ---- */
+
 /* "63.1 KiB" */
 static const char *bytes_text(Arena *a, uint64_t bytes)
 {
@@ -69,7 +70,7 @@ static int64_t read_age(const char *text)
     return n * seconds[unit - units];
 }
 
-/* ------------------------------------------------------------------- ls --- */
+/* ---- ls ---- */
 static void print_file(Arena *a, const CacheFile *f)
 {
     const char *name = f->state == CacheForeign ? "foreign"
@@ -144,7 +145,7 @@ static int list(Job *w)
     return ExitDone;
 }
 
-/* ---------------------------------------------------------------- clean --- */
+/* ---- clean ---- */
 static bool goes(const CacheFile *f, const void *with)
 {
     const Job *w = with;
@@ -164,7 +165,7 @@ static int clean(Job *w)
     return ExitDone;
 }
 
-/* --------------------------------------------------------------- verify --- */
+/* ---- verify ---- */
 static bool is_named(const CacheFile *f, const void *with)
 {
     const CacheList *bad = with;
@@ -207,7 +208,8 @@ static int verify(Job *w)
     return bad.at.n && !w->o->remove ? ExitNegative : ExitDone;
 }
 
-/* ------------------------------------------------------------------ all --- */
+/* ---- all ---- */
+
 /* Options that an action does not take. */
 static void check_use(const CacheCommand *o)
 {

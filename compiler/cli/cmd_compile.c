@@ -20,7 +20,7 @@ typedef struct {
     const char *include; /* where compilers find weights; NULL: not needed */
 } Compile;
 
-/* --------------------------------------------------------------- names --- */
+/* ---- names ---- */
 static bool is_wanted(const Compile *c, int kind)
 {
     return c->o->kinds >> kind & 1;
@@ -117,7 +117,8 @@ static const char *canonical_command(const Compile *c)
     return o->embed ? arena_printf(a, "%s --embed", line) : line;
 }
 
-/* ------------------------------------------------------------- contents --- */
+/* ---- contents ---- */
+
 /* Of a file, or random ones. */
 static bool has_weights(const Compile *c)
 {
@@ -404,7 +405,7 @@ static int make_text(Compile *c)
     return ExitDone;
 }
 
-/* --------------------------------------------------------------- files --- */
+/* ---- files ---- */
 static bool write_plain_weights(const Compile *c, const char *path, Fault *why)
 {
     Arena *a = c->e.arena;

@@ -7,7 +7,7 @@
 #include "passes/passes.h"
 #include "cli/pages.h"
 
-/* ------------------------------------------------------------- choices --- */
+/* ---- choices ---- */
 static void add_passes(Arena *a, Texts *to)
 {
     for (int i = 0; i < n_passes; i++)
@@ -110,7 +110,7 @@ static const char *quoted(Arena *a, const char *text, const char *special)
     return b.n ? b.at : "";
 }
 
-/* ---------------------------------------------------------------- bash --- */
+/* ---- bash ---- */
 static void print_bash_options(Arena *a)
 {
     puts("    case $command in");
@@ -232,7 +232,8 @@ static void print_bash(Arena *a)
          "complete -F _attnc attnc");
 }
 
-/* ----------------------------------------------------------------- zsh --- */
+/* ---- zsh ---- */
+
 /* operand: which one, from 1; 0: it is an option. */
 static void print_zsh_row(Arena *a, const Option *row, int operand)
 {
@@ -303,7 +304,7 @@ static void print_zsh(Arena *a)
          "fi");
 }
 
-/* ---------------------------------------------------------------- fish --- */
+/* ---- fish ---- */
 static void print_fish_row(Arena *a, const Option *row)
 {
     const Texts words = choices(a, row);

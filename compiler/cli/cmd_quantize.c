@@ -23,7 +23,7 @@ static double keep_share(const char *text)
     return percent / 100;
 }
 
-/* ------------------------------------------------------------- matrices --- */
+/* ---- matrices ---- */
 static double error_of(const Matrix *m)
 {
     const double error = relative_error(m->lost, m->squares);
@@ -55,7 +55,7 @@ static void find_matrices(Quantized *q)
     q->worst = worst;
 }
 
-/* ----------------------------------------------------------------- text --- */
+/* ---- text ---- */
 static void tell(const char *dtype, const Loss *l)
 {
     if (l->kind == LossRows)

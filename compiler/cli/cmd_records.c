@@ -16,7 +16,7 @@ typedef struct {
     int total, removed;        /* prune */
 } Selection;
 
-/* ------------------------------------------------------------- choosing --- */
+/* ---- choosing ---- */
 static bool has(const char *text, const char *part)
 {
     return !part || strstr(text, part);
@@ -62,7 +62,7 @@ static int find_here(Selection *w)
     return ExitDone;
 }
 
-/* -------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 static bool read_one(Selection *w, const char *path, bool named, Fault *why)
 {
     Records r;
@@ -107,7 +107,7 @@ static void say_none(const Selection *w)
                                "model.yaml makes some");
 }
 
-/* -------------------------------------------------------------- actions --- */
+/* ---- actions ---- */
 static int show(Selection *w)
 {
     static void (*const print[])(const Records *r, FILE *out) = { records_table,

@@ -84,7 +84,8 @@ static int open_run(Run *r)
     return code;
 }
 
-/* --------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
+
 /* Is there room in the model for n tokens and an answer? */
 static bool check_length(Run *r, int64_t n, Fault *why)
 {
@@ -129,7 +130,8 @@ static int64_t take_line(Run *r, LineState state, const char *text, size_t n)
     return -1;
 }
 
-/* -------------------------------------------------------------- blocks --- */
+/* ---- blocks ---- */
+
 /* Rows of the block that is open. */
 static int64_t open_rows(const Run *r)
 {
@@ -248,7 +250,7 @@ static bool read_batch(Run *r)
     return r->lines > 0;
 }
 
-/* ------------------------------------------------------------- answers --- */
+/* ---- answers ---- */
 static void search_batch(Run *r)
 {
     const struct attn_model *m = r->e.backend.model;

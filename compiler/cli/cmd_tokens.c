@@ -21,7 +21,7 @@ typedef struct {
     Buffer out; /* of one line */
 } Answering;
 
-/* ---------------------------------------------------------- vocabulary --- */
+/* ---- vocabulary ---- */
 static bool is_spec(const char *file)
 {
     const char *dot = strrchr(file, '.');
@@ -112,7 +112,8 @@ static int open_work(Answering *w)
     return ExitDone;
 }
 
-/* -------------------------------------------------------------- answers --- */
+/* ---- answers ---- */
+
 /* A token's text as one word: what is not printable, and a space, by number. */
 static void add_piece(Buffer *b, const char *s, int64_t n)
 {

@@ -14,7 +14,7 @@
 static const char *const backends[] = { "jit", "clang" };
 enum { Backends = sizeof backends / sizeof *backends };
 
-/* --------------------------------------------------------------- samples */
+/* ---- samples ---- */
 
 enum { Longest = -1, MostSequences = 7 };
 
@@ -73,7 +73,7 @@ static double case_rows(int k, int64_t limit)
     return sum;
 }
 
-/* --------------------------------------------------------------- printing */
+/* ---- printing ---- */
 
 typedef enum { Held, OnlyZeros, NotHeld } Verdict;
 
@@ -285,7 +285,7 @@ static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
     return v;
 }
 
-/* --------------------------------------------------------------- the rest */
+/* ---- the rest ---- */
 
 /* of a run on each of the inputs */
 typedef enum {

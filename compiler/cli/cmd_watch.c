@@ -39,7 +39,7 @@ typedef struct {
     sigset_t usual; /* signals while it waits */
 } Watch;
 
-/* --------------------------------------------------------- command line --- */
+/* ---- command line ---- */
 static bool is_command(const char *word)
 {
     for (int i = 0; i < n_commands; i++)
@@ -151,8 +151,7 @@ static Watched read_command(Arena *a, const WatchCommand *o)
     return w;
 }
 
-/* --------------------------------------------------------------- waiting ---
- */
+/* ---- waiting ---- */
 static _Noreturn void give_up(const Fault *why)
 {
     exit(report_fault(why));
@@ -227,8 +226,7 @@ static void let_rest(Watch *w)
     }
 }
 
-/* ------------------------------------------------------------------ runs ---
- */
+/* ---- runs ---- */
 static void put_time(const char *text, const char *more)
 {
     char clock[16];

@@ -17,7 +17,8 @@ static bool is_operand(const Option *row)
     return row->name[0] != '-';
 }
 
-/* ------------------------------------------------------------- command --- */
+/* ---- command ---- */
+
 /* Ends with ExitUsage and the command to type if the word in the place of a
  * command is a spec, a checkpoint or another file. */
 static void refuse_file(const char *word)
@@ -58,7 +59,7 @@ bool option_taken(int command, const char *name)
     return false;
 }
 
-/* -------------------------------------------------------------- values --- */
+/* ---- values ---- */
 static double number(const Option *row, const char *text)
 {
     char *end;
@@ -216,7 +217,8 @@ void options_for(const void *options, const Command *c, int use)
     }
 }
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
+
 /* The row of a word, and its value when it is in the same word: "--beam=4",
  * "-O2", "-omodel.c". NULL: none is called so.                              */
 static const Option *find(const char *word, int command, const char **value)

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "cli/compile.h"
 
-/* ------------------------------------------------------------- a shell's ---
- */
+/* ---- a shell's ---- */
+
 /* A path as a word of a command line. */
 static const char *shell_word(Arena *a, const char *path)
 {
@@ -36,8 +36,8 @@ static const char *program_word(Arena *a, const char *path)
                       strchr(path, '/') ? path : arena_printf(a, "./%s", path));
 }
 
-/* ------------------------------------------------------------- the files ---
- */
+/* ---- the files ---- */
+
 /* "412 kB", "3.1 MB": two digits or three. */
 static const char *bytes_text(Arena *a, double bytes)
 {
@@ -87,8 +87,8 @@ static void say_files(const Written *w)
     }
 }
 
-/* ---------------------------------------------------------- the commands ---
- */
+/* ---- the commands ---- */
+
 /* Returns the C compiler that makes code for the target, one that is in PATH if
  * any is, and sets `aim` to its --target or NULL. Quoted for a shell later.  */
 static const char *compiler_name(const Written *w, const char **aim)

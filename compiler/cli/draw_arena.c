@@ -53,7 +53,7 @@ static double down(const Panel *p, double bytes)
     return p->top + plot_height - height_of(p, bytes);
 }
 
-/* -------------------------------------------------------------- axes --- */
+/* ---- axes ---- */
 static double tick_of(double most)
 {
     const double raw = most / 5, ten = pow(10, floor(log10(raw)));
@@ -106,7 +106,7 @@ static void put_layers(const Panel *p)
     }
 }
 
-/* ------------------------------------------------------------ values --- */
+/* ---- values ---- */
 static void put_name(const Panel *p, const char *name, double x, double y,
                      double w, double h)
 {
@@ -153,7 +153,7 @@ static void put_scratch(const Panel *p)
                           p->top, step_width, h);
 }
 
-/* ------------------------------------------------------------- panel --- */
+/* ---- panel ---- */
 static const char *rows_text(const ArenaPicture *d)
 {
     const bool search = d->sequences > 1 || d->rows == 1;
@@ -213,7 +213,7 @@ static double panel_height(const ArenaPicture *d)
     return above_plot + plot_height + 0.87 * longest + panel_gap;
 }
 
-/* ------------------------------------------------------------ legend --- */
+/* ---- legend ---- */
 static bool has_class(const ArenaPicture *d, OpClass op_class)
 {
     for (int i = 0; i < d->value.n; i++)

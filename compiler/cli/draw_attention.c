@@ -53,7 +53,7 @@ typedef struct { /* one matrix */
     int head;      /* of row 0 */
 } Panel;
 
-/* -------------------------------------------------------------- panels --- */
+/* ---- panels ---- */
 static int first_head(const AttentionPicture *p)
 {
     return p->head >= 0 ? p->head : 0;
@@ -127,7 +127,8 @@ static int map_height(const Drawing *d, const AttentionMap *m)
          + (panels_of(d->p, m) + in_line - 1) / in_line * panel_height(d, &x);
 }
 
-/* -------------------------------------------------------------- labels --- */
+/* ---- labels ---- */
+
 /* Where not all are labelled, each label begins with the token's number and a
  * space that stays invisible.                                               */
 static int put_label(const Drawing *d, FILE *out, int side, int i)
@@ -175,7 +176,8 @@ static void put_axes(const Drawing *d, const Panel *x)
     fputs("</g>\n", d->out);
 }
 
-/* -------------------------------------------------------------- matrix --- */
+/* ---- matrix ---- */
+
 /* Of its square root. -1: masked; 0: not drawn. */
 static int level_of(float w)
 {
@@ -285,7 +287,7 @@ static void put_panel(const Drawing *d, const Panel *x, int left, int top)
             x->columns * c, x->rows * c);
 }
 
-/* ------------------------------------------------------------- picture --- */
+/* ---- picture ---- */
 static void put_map(const Drawing *d, const AttentionMap *m, int top)
 {
     const AttentionPicture *p = d->p;
@@ -355,7 +357,7 @@ static void put_header(const Drawing *d)
     put_legend(d);
 }
 
-/* --------------------------------------------------------------- sizes --- */
+/* ---- sizes ---- */
 static int64_t drawn_cells(Drawing *d, const Panel *x)
 {
     int64_t drawn = 0;

@@ -36,7 +36,7 @@ static const char dark[] =
     ".way{stroke:#b4bac4}.tip{fill:#b4bac4}.cached{stroke:#b596dd}\n"
     ".weight{fill:#e0b040}\n";
 
-/* -------------------------------------------------------------- text --- */
+/* ---- text ---- */
 static void put_label(Page *d, const Area *a, const char *text)
 {
     if (*text)
@@ -61,7 +61,7 @@ static void put_line(Page *d, double middle, double y, const BoxLine *l)
     buffer_printf(d->out, "</text>\n");
 }
 
-/* ------------------------------------------------------------- boxes --- */
+/* ---- boxes ---- */
 static const Node *node_of(const Page *d, const Box *b)
 {
     return &d->p->g->nodes.at[b->node];
@@ -108,7 +108,7 @@ static void put_box(Page *d, const Box *b)
     buffer_printf(d->out, "</g>\n");
 }
 
-/* ------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 static Point towards(Point from, Point to, double by)
 {
     const double length = fabs(to.x - from.x) + fabs(to.y - from.y);
@@ -152,7 +152,7 @@ static void put_net(Page *d, const Net *n)
     put_label(d, &n->label, n->shape);
 }
 
-/* ---------------------------------------------------- bands, frames --- */
+/* ---- bands, frames ---- */
 static void put_area(Page *d, const char *kind, const Area *a, int round)
 {
     buffer_printf(d->out,
@@ -189,7 +189,7 @@ static void put_names(Page *d)
     }
 }
 
-/* ------------------------------------------------------------ legend --- */
+/* ---- legend ---- */
 static bool has_class(const Picture *p, OpClass class)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -254,7 +254,8 @@ static double put_legend(const Page *d, Buffer *out, double y)
     return l.y;
 }
 
-/* -------------------------------------------------------------- page --- */
+/* ---- page ---- */
+
 /* "encoder-decoder, d_model 512, 8 heads" */
 static const char *model_text(const Picture *p)
 {

@@ -37,7 +37,7 @@ static int column_of(const Picture *p, int node)
     return drawn_in(at(p, node)) != p->column[0].stack;
 }
 
-/* ------------------------------------------------------ layers alike --- */
+/* ---- layers alike ---- */
 static bool same_numbers(const Node *a, const Node *b)
 {
     const double x[] = { a->scale, a->cap, a->eps, a->slope };
@@ -138,7 +138,7 @@ static void fold_layers(Picture *p, int column)
     }
 }
 
-/* -------------------------------------------------------- segments --- */
+/* ---- segments ---- */
 static int run_of(const Picture *p, int column, int layer)
 {
     for (int i = 0; i < p->run.n; i++)
@@ -207,7 +207,7 @@ static void make_segments(Picture *p, int column, int *segment)
             segment[i] = find_segment(p, at(p, i), column);
 }
 
-/* ------------------------------------------------------------ boxes --- */
+/* ---- boxes ---- */
 static void make_boxes(Picture *p, const int *segment)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {

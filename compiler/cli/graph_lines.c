@@ -17,7 +17,7 @@ static Box *source(const Picture *p, const Net *n)
     return &p->box.at[n->source];
 }
 
-/* -------------------------------------------------------------- gaps --- */
+/* ---- gaps ---- */
 typedef struct { /* what lies in the gap under a row, from below */
     bool shapes, names, ports;
     bool band_ends, frame_ends, band_begins, frame_begins;
@@ -78,7 +78,7 @@ static void stack_rows(Picture *p, int column)
     c->height = u;
 }
 
-/* -------------------------------------------------------------- page --- */
+/* ---- page ---- */
 static double page_x(const Picture *p, int column, double x)
 {
     return p->column[column].axis + x;
@@ -172,7 +172,7 @@ static void place_frames(Picture *p)
     }
 }
 
-/* ------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 static double track_y(const Picture *p, int column, int rank, int net)
 {
     const Column *c = &p->column[column];
@@ -229,7 +229,7 @@ static void draw_lines(Picture *p)
     }
 }
 
-/* ------------------------------------------------------------- names --- */
+/* ---- names ---- */
 static bool apart(const Area *a, double x0, double y0, double x1, double y1)
 {
     return fmax(x0, x1) < a->x - 1 || fmin(x0, x1) > a->x + a->w + 1

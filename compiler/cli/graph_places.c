@@ -26,7 +26,7 @@ static const Node *at(const Picture *p, int node)
     return &p->g->nodes.at[node];
 }
 
-/* ------------------------------------------------------------- sizes --- */
+/* ---- sizes ---- */
 static double line_width(const BoxLine *l)
 {
     const double bold = svg_width(l->bold, box_text, true);
@@ -60,7 +60,7 @@ static void measure_boxes(Picture *p)
                                                   : out[i] + 2 * label_room);
 }
 
-/* ------------------------------------------------------------- ranks --- */
+/* ---- ranks ---- */
 static bool in_column(const Picture *p, const Net *n, const Sink *s)
 {
     return p->box.at[n->source].column == p->box.at[s->box].column;
@@ -166,7 +166,7 @@ static void even_widths(Picture *p)
         }
 }
 
-/* ------------------------------------------------------- in their row --- */
+/* ---- in their row ---- */
 typedef struct { /* neighbours that have moved together */
     double sum, weight;
     int n;
@@ -284,7 +284,7 @@ static void place_boxes(Picture *p)
             }
 }
 
-/* ------------------------------------------------------------- lanes --- */
+/* ---- lanes ---- */
 static void widen(Column *c, int rank, double left, double right)
 {
     c->left[rank] = fmin(c->left[rank], left);
@@ -372,7 +372,8 @@ static void place_lanes(Picture *p, bool inside)
         }
 }
 
-/* ---------------------------------------------------- bands and frames --- */
+/* ---- bands and frames ---- */
+
 /* The name stands left of the axis. */
 static void set_width(Column *c, const int rank[2], double room, double name,
                       double *left, double *right)

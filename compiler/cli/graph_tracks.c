@@ -17,7 +17,7 @@ static bool in_column(const Picture *p, const Net *n, const Sink *s)
     return p->box.at[n->source].column == p->box.at[s->box].column;
 }
 
-/* ------------------------------------------------------------- ports --- */
+/* ---- ports ---- */
 typedef struct {
     double wish;   /* where the line would best be */
     bool straight; /* it then goes straight on */
@@ -118,7 +118,7 @@ static void come_in(Picture *p, int box, Port *port)
     settle(p, &p->box.at[box], port, n);
 }
 
-/* ------------------------------------------------------------- tracks --- */
+/* ---- tracks ---- */
 enum { MostUp = 64 };
 
 typedef struct { /* a line in a gap */

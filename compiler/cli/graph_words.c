@@ -14,7 +14,7 @@ static void say(Words *w, const char *bold, const char *soft)
         w->b->line[w->b->lines++] = (BoxLine){ bold, soft };
 }
 
-/* ------------------------------------------------------------- ports --- */
+/* ---- ports ---- */
 const char *port_word(const Node *n, int input)
 {
     static const char *const attention[] = { "Q", "K", "V", "", "", "" };
@@ -40,7 +40,7 @@ const char *shape_text(Arena *a, Type t)
     return arena_printf(a, "%s]", text);
 }
 
-/* --------------------------------------------------------- constants --- */
+/* ---- constants ---- */
 const char *constant_text(const Picture *p, int node)
 {
     const Node *n = &p->g->nodes.at[node];
@@ -59,7 +59,7 @@ const char *constant_text(const Picture *p, int node)
     }
 }
 
-/* ------------------------------------------------- one op at a time --- */
+/* ---- one op at a time ---- */
 static const char *norm_word(const Node *n)
 {
     return n->norm == NormRms ? "RMS norm" : "layer norm";
@@ -243,7 +243,7 @@ void box_words(const Picture *p, Box *b)
                                        b->line[0].soft);
 }
 
-/* ------------------------------------------------ bands and frames --- */
+/* ---- bands and frames ---- */
 const char *segment_name(const Segment *s)
 {
     static const char *const names[] = { [SublayerNone] = "",

@@ -97,7 +97,7 @@ void line_error(int64_t line, const char *fmt, ...)
             paint(stderr, PaintText), text, paint(stderr, PaintEnd));
 }
 
-/* ------------------------------------------------------------ document --- */
+/* ---- document ---- */
 enum { LongestDocument = 1 << 20 }; /* one more byte: YAML refuses it */
 
 static bool read_byte(char *to)
@@ -132,7 +132,7 @@ Document stdin_document(Arena *a)
     return d;
 }
 
-/* -------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 Tokens tokens_with(const void *block, int64_t size, bool ids)
 {
     return (Tokens){ .block = block, .size = size, .ids = ids };

@@ -89,7 +89,7 @@ static void print_see_also(FILE *out, const Command *c)
     fputc('\n', out);
 }
 
-/* ------------------------------------------------------------ a command --- */
+/* ---- a command ---- */
 static void print_option(FILE *out, const Option *row)
 {
     fputs(".TP\n\\fB", out);
@@ -158,7 +158,7 @@ static void print_page(FILE *out, const Command *c)
     print_see_also(out, c);
 }
 
-/* -------------------------------------------------------------- of all --- */
+/* ---- of all ---- */
 static void print_overview(FILE *out)
 {
     print_title(out, "attnc", "a Transformer's spec in, C out");

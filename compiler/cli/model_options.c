@@ -5,7 +5,8 @@
 
 #include "cli/options.h"
 
-/* --------------------------------------------------------------- model --- */
+/* ---- model ---- */
+
 /* What a hint about records may name: nothing that the command would refuse. */
 static int offers_of(int command)
 {
@@ -134,7 +135,8 @@ bool picture_asked(int format, int svg, const char **to)
     return format == svg;
 }
 
-/* -------------------------------------------------------------- search --- */
+/* ---- search ---- */
+
 /* The spec's search, and what the options change of it. */
 static struct attn_search_options search_options(const Engine *e,
                                                  const SearchOptions *o)

@@ -45,8 +45,8 @@ bool option_misread(const char *word, int command)
     return hint;
 }
 
-/* ---------------------------------------------------------- what is said ---
- */
+/* ---- what is said ---- */
+
 /* Names of the commands that take an option. */
 static const char *takers(Arena *a, int bits)
 {

@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 
-/* ------------------------------------------------------------ commands --- */
+/* ---- commands ---- */
 const Command commands[] = {
 #define COMMAND(word, id, takes, least, summary) \
     { #word, Cmd##id, takes, least, summary, sizeof(id##Command) },
@@ -71,7 +71,7 @@ ModelOptions *options_model(void *options, const Command *c)
     return at ? (void *)((char *)options + at - 1) : NULL;
 }
 
-/* ------------------------------------------------------------- options --- */
+/* ---- options ---- */
 static const char *const output_kinds[] = { "c", "obj", "so", "exe" };
 static const char *const stages[] = { "final", "built", "all" };
 static const char *const graph_formats[] = { "text", "json", "dot", "svg" };

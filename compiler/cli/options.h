@@ -11,7 +11,7 @@
 
 typedef VEC(const char *) Texts;
 
-/* --------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 typedef struct { /* the model, and its passes */
     const char *spec;
     Document text; /* where it is "-" */
@@ -37,7 +37,7 @@ typedef struct {
     Texts suppress;
 } SearchOptions;
 
-/* ------------------------------------------------------------ commands --- */
+/* ---- commands ---- */
 typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
 
 struct NewCommand {
@@ -233,7 +233,7 @@ struct HelpCommand {
     int man;
 };
 
-/* --------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 typedef enum {
     PartCommand,
     PartModel,
@@ -320,8 +320,8 @@ bool option_misread(const char *word, int command);
 /* Refuses what is given and is not for this use, ATTN_FOR_LINES .. */
 void options_for(const void *options, const Command *c, int use);
 
-/* --------------------------------------------------- as others take them ---
- */
+/* ---- as others take them ---- */
+
 /* Ends with ExitUsage where stdin has the spec and no lines behind it. */
 void need_lines(const ModelOptions *model);
 /* What the engine is asked for by a command; code NULL: it makes none. */

@@ -24,7 +24,7 @@ static Total total_of(const Quantized *q)
     return t;
 }
 
-/* ---------------------------------------------------------------- table --- */
+/* ---- table ---- */
 enum { Name, Format, Shape, F32Bytes, Bytes, Error, Decibels, Cells };
 
 static const char *const heads[Cells] = {
@@ -116,7 +116,7 @@ static void print_total(const Quantized *q)
     put_wrapped(stdout, 0, 2, text);
 }
 
-/* ----------------------------------------------------------------- text --- */
+/* ---- text ---- */
 static const char *const row_words[] = {
     [LossTokens] = "tokens",
     [LossLabels] = "labels",
@@ -178,7 +178,7 @@ void quantized_print(const Quantized *q)
         print_kept(q);
 }
 
-/* ----------------------------------------------------------------- JSON --- */
+/* ---- JSON ---- */
 static void json_key(Buffer *b, const char *key, double x)
 {
     buffer_printf(b, ", \"%s\": ", key);

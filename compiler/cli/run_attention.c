@@ -27,7 +27,8 @@ typedef struct {
     Index kept;       /* values that can be read back, by name */
 } AttentionRun;
 
-/* ------------------------------------------------------------- options --- */
+/* ---- options ---- */
+
 /* What asks for something else than one answer and its weights. */
 static int check_options(const RunCommand *o)
 {
@@ -121,7 +122,8 @@ static int check_choice(const AttentionRun *r)
     return code ? code : check_range("--head", r->o->head, heads);
 }
 
-/* --------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
+
 /* The line's ids, into side 0; of a decoder, side 1. */
 static int read_line(AttentionRun *r, int side)
 {
@@ -268,7 +270,7 @@ static void make_labels(AttentionRun *r, int side)
     }
 }
 
-/* ----------------------------------------------------------------- maps --- */
+/* ---- maps ---- */
 static float *value_of(AttentionRun *r, const Trial *t, int node,
                        int64_t elements)
 {

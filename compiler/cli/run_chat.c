@@ -26,7 +26,7 @@ typedef struct {
     int code;              /* ExitInput once a line was bad */
 } Chat;
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 static int refuse(const char *what)
 {
     error_at((Pos){ 0 }, "--chat: the spec has no %s", what);
@@ -57,7 +57,8 @@ static int open_model(Chat *c)
     return ExitDone;
 }
 
-/* --------------------------------------------------------------- turns --- */
+/* ---- turns ---- */
+
 /* Tokens of a turn; -1: it is bad. The line alone is looked at first: what is
  * wrong is said of its bytes.                                               */
 static int64_t turn_tokens(Chat *c, const char *text, size_t n, Fault *why)
@@ -121,7 +122,7 @@ static bool read_turn(Chat *c, const char *text, size_t bytes, Fault *why)
     return true;
 }
 
-/* ------------------------------------------------------------- answers --- */
+/* ---- answers ---- */
 static void print_token(Chat *c, int64_t id)
 {
     const int64_t n = id < 0

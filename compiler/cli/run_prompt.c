@@ -41,7 +41,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---------------------------------------------------------------- open --- */
+/* ---- open ---- */
 static int open_model(Stream *r)
 {
     EngineOptions options = run_engine_options(r->o);
@@ -232,7 +232,7 @@ static void feed_prefix(Stream *r)
     r->s.lead = lead;
 }
 
-/* -------------------------------------------------------------- output --- */
+/* ---- output ---- */
 static void print_token(Stream *r, int32_t id)
 {
     int64_t n;
@@ -373,7 +373,7 @@ static int save_state(Stream *r)
              : report_fault(&why);
 }
 
-/* ----------------------------------------------------------------- run --- */
+/* ---- run ---- */
 int run_prompt(const RunCommand *o)
 {
     Stream r = { .o = o, .to = beside(o->save_state) };

@@ -59,7 +59,8 @@ static void refuse(Rows *r, const Fault *why)
     r->code = ExitInput;
 }
 
-/* --------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
+
 /* The most rows of the part that is open. */
 static int64_t most_rows(const Rows *r)
 {
@@ -99,7 +100,8 @@ static void end_part(Rows *r)
     r->begun++;
 }
 
-/* --------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
+
 /* Does the model have the types of the line's n tokens? */
 static bool types_fit(const Rows *r, int64_t n, Fault *why)
 {
@@ -191,7 +193,8 @@ static bool read_batch(Rows *r)
     return r->parts > 0;
 }
 
-/* ------------------------------------------------------------- answers --- */
+/* ---- answers ---- */
+
 /* Are these blocks queries, and as many keys as values? */
 static bool are_question(Rows *r)
 {

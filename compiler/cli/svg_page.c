@@ -80,7 +80,7 @@ void page_begin(Buffer *out, const PageHead *head)
     page_text(out, page_edge, page_edge + 26, "soft", box_text, head->text);
 }
 
-/* ------------------------------------------------------------ legend --- */
+/* ---- legend ---- */
 void legend_line(Legend *l)
 {
     if (l->x > l->left) {

@@ -23,7 +23,7 @@
 
 enum { GraphLines = 8, PatientMs = 1000 };
 
-/* ---------------------------------------------------------------- files --- */
+/* ---- files ---- */
 FileState file_state(const char *path)
 {
     struct stat st;
@@ -71,7 +71,7 @@ static void tell(const char *path)
         return; /* nobody watches any more */
 }
 
-/* ----------------------------------------------------------------- runs --- */
+/* ---- runs ---- */
 static PassRecord *new_record(Arena *a)
 {
     return arena_alloc(a, (size_t)n_passes * sizeof(PassRecord));
@@ -171,7 +171,7 @@ static _Noreturn void run_child(const Watched *w, const Facts *before,
     exit(code);
 }
 
-/* -------------------------------------------------------------- process --- */
+/* ---- process ---- */
 static _Noreturn void no_child(void)
 {
     fail(ExitResource, "watch: no child process: %s", strerror(errno));

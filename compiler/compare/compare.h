@@ -12,7 +12,7 @@
 
 #include "engine/engine.h"
 
-/* -------------------------------------------------------------- facts.c --- */
+/* ---- facts.c ---- */
 typedef enum {
     FactField,    /* of the spec: key, its value as text */
     FactCost,     /* a number */
@@ -51,13 +51,14 @@ void facts_of(Facts *to, const Engine *e, const PassRecord *record);
 void facts_time(Facts *to, const char *key, double median, double low,
                 double high);
 
-/* -------------------------------------------------------------- saved.c --- */
+/* ---- saved.c ---- */
+
 /* Facts as bytes behind each other in an open file, for another process. */
 bool facts_write(const Facts *f, FILE *to);
 /* False: they are not whole. */
 bool facts_read(Facts *f, FILE *from);
 
-/* --------------------------------------------------------- difference.c --- */
+/* ---- difference.c ---- */
 typedef struct {
     const Fact *a, *b; /* NULL: there is none */
     VEC(int) layers;   /* that are alike; none: it is of no layer */
@@ -78,7 +79,7 @@ void facts_differ(Difference *to, const Facts *a, const Facts *b);
 bool only_shape(const Change *c);
 bool same_number(const Fact *a, const Fact *b);
 
-/* -------------------------------------------------------------- print.c --- */
+/* ---- print.c ---- */
 typedef struct {
     const char *a, *b; /* heads of their columns: "before", "now"; a NULL:
                           b is all that there is, and its costs are printed */
@@ -94,7 +95,7 @@ typedef struct {
 void difference_print(const Difference *d, const DifferenceStyle *style,
                       FILE *out);
 
-/* --------------------------------------------------------------- json.c --- */
+/* ---- json.c ---- */
 char *difference_json(Arena *a, const Difference *d, const char *name_a,
                       const char *name_b);
 

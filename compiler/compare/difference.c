@@ -113,7 +113,7 @@ static void walk(Walk *w)
             add_change(w, NULL, &b->at.at[j]);
 }
 
-/* ------------------------------------------------------------- fields --- */
+/* ---- fields ---- */
 static Change *field_change(Difference *d, const char *key)
 {
     for (int i = 0; i < d->of[FactField].n; i++) {

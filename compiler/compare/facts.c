@@ -14,7 +14,7 @@ static Fact *add(Facts *to, FactKind kind, const char *key, const char *text)
     return &to->at.at[to->at.n - 1];
 }
 
-/* --------------------------------------------------------------- spec --- */
+/* ---- spec ---- */
 static void add_fields(Facts *to, const Spec *s)
 {
     const char *key;
@@ -29,7 +29,7 @@ static void add_fields(Facts *to, const Spec *s)
             spec_name_value(to->arena, &s->names.at[i]));
 }
 
-/* -------------------------------------------------------------- costs --- */
+/* ---- costs ---- */
 static void add_cost(Facts *to, const char *key, FactUnit unit, int64_t n)
 {
     Fact *f = add(to, FactCost, key, "");
@@ -72,7 +72,8 @@ void facts_time(Facts *to, const char *key, double median, double low,
     f->high = high;
 }
 
-/* -------------------------------------------------------------- graph --- */
+/* ---- graph ---- */
+
 /* The text, with `with` for each `what` that begins a name. */
 static const char *replaced(Arena *a, const char *text, const char *what,
                             const char *with)
@@ -134,7 +135,7 @@ static void add_node(Facts *to, const Graph *g, int node)
     f->type = print_type(a, n->type);
 }
 
-/* ------------------------------------------------------------- passes --- */
+/* ---- passes ---- */
 static void add_missed(Facts *to, const Pass *p, const Missed *m)
 {
     Arena *a = to->arena;
@@ -156,7 +157,8 @@ static void add_passes(Facts *to, const PassRecord *record)
             add_missed(to, &passes[i], &record[i].missed.at[j]);
 }
 
-/* --------------------------------------------------------------- plan --- */
+/* ---- plan ---- */
+
 /* Layers that are alike share a function. */
 static void add_functions(Facts *to, const Plan *p)
 {

@@ -31,8 +31,7 @@ typedef struct {
     int code;
 } Search;
 
-/* ---------------------------------------------------------------- models ---
- */
+/* ---- models ---- */
 int open_variant(Engine *e, const EngineOptions *o)
 {
     messages_mute(true);
@@ -81,8 +80,8 @@ static bool try_model(Search *s, Dtype usual)
     return !s->code;
 }
 
-/* ----------------------------------------------------------------- steps ---
- */
+/* ---- steps ---- */
+
 /* What matrices lose adds up in this, where it is small. */
 static double measure_of(const Loss *l)
 {
@@ -147,8 +146,8 @@ static bool find_steps(Search *s)
     return !s->code;
 }
 
-/* ---------------------------------------------------------------- search ---
- */
+/* ---- search ---- */
+
 /* The formats after the first n steps; whether any is not f32. */
 static bool take_steps(Search *s, int n)
 {

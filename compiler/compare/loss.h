@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "oracle/trial.h"
 
-/* ----------------------------------------------------------- matrices.c --- */
+/* ---- matrices.c ---- */
 typedef struct {
     const char *key;      /* of it alone in the spec's dtype */
     int readers;          /* of it, as a Node has them */
@@ -40,7 +40,7 @@ double error_decibels(double relative);
  * begin so are alike.                                                        */
 const char *matrices_dtype(const Matrices *m, const Dtype *dtype, Dtype usual);
 
-/* ---------------------------------------------------------- text_loss.c --- */
+/* ---- text_loss.c ---- */
 typedef struct { /* of a text: one sequence */
     Sample sample;
     int64_t line;          /* where it stands */
@@ -78,7 +78,7 @@ bool text_loss(Loss *to, const Engine *f32, const Engine *e,
  * where it is not finite. As a share of 1.                                   */
 double loss_share(const Loss *l);
 
-/* --------------------------------------------------------------- keep.c --- */
+/* ---- keep.c ---- */
 typedef struct { /* a model, whose matrices may have more bits */
     Loss loss;
     const char *dtype; /* of its spec */

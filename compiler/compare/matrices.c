@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "compare/loss.h"
 
-/* ---------------------------------------------------------------- list --- */
+/* ---- list ---- */
 void matrices_of(Matrices *to, const Engine *e)
 {
     const Graph *g = e->unfused;
@@ -41,7 +41,7 @@ int64_t matrix_bytes(const Matrix *m, Dtype stored)
     return m->item->rows * dtype_column_bytes(stored, m->item->k);
 }
 
-/* -------------------------------------------------------------- errors --- */
+/* ---- errors ---- */
 static float *numbers(int64_t n)
 {
     float *x = malloc((size_t)n * sizeof *x);
@@ -90,7 +90,8 @@ double error_decibels(double relative)
     return -20 * log10(relative);
 }
 
-/* --------------------------------------------------------------- dtype --- */
+/* ---- dtype ---- */
+
 /* Do the first n bytes of a's name begin b's, to the end of a segment? */
 static bool begins(const char *a, size_t n, const char *b)
 {

@@ -15,7 +15,8 @@ typedef struct {
 
 enum { MostColumn = 28, Indent = 2 };
 
-/* -------------------------------------------------------------- texts --- */
+/* ---- texts ---- */
+
 /* "2", "0 to 5", "0, 2, 4 to 7" */
 static const char *layers_text(Arena *a, const int *at, int n)
 {
@@ -84,7 +85,7 @@ static const char *unit_text(FactUnit unit)
     return text[unit];
 }
 
-/* ------------------------------------------------------------ columns --- */
+/* ---- columns ---- */
 typedef struct {
     const char *key, *a, *b, *more;
 } Row;
@@ -169,7 +170,7 @@ static void put_rows(Printer *p, const char *title, const Rows *rows)
             put_row(p, &rows->at[i], width);
 }
 
-/* -------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 static void put_fields(Printer *p)
 {
     Arena *a = p->d->arena;
@@ -273,7 +274,7 @@ static void put_tilings(Printer *p)
     put_more(p, left);
 }
 
-/* -------------------------------------------------------------- graph --- */
+/* ---- graph ---- */
 static int nodes_of(const Change *c)
 {
     return c->layers.n ? c->layers.n : 1;

@@ -15,7 +15,7 @@ static LossKind kind_of(const Spec *s)
     return classes && result_columns(s) > 1 ? LossLabels : LossRows;
 }
 
-/* ----------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 typedef struct {
     Loss *loss;
     int64_t columns;
@@ -78,8 +78,7 @@ static void add_row(Sums *s, const float *x, const float *y, int64_t token)
     s->loss->rows++;
 }
 
-/* -------------------------------------------------------------- passages ---
- */
+/* ---- passages ---- */
 static bool all_finite(const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)

@@ -7,7 +7,7 @@
 
 #define Log2E 0x1.71547652b82fep+0 /* softmax takes powers of 2 */
 
-/* -------------------------------------------------------------- mask.c --- */
+/* ---- mask.c ---- */
 void need_mask(Gen *g, const MaskSpec *m); /* NULL: no mask */
 /* The mask of a file, as a function of positions of that type. */
 void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer);
@@ -27,7 +27,7 @@ void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);
 
-/* --------------------------------------------------------- attention.c --- */
+/* ---- attention.c ---- */
 typedef struct { /* one function of attention */
     const char *name;
     const Node *n, *k, *v;
@@ -48,7 +48,7 @@ void need_keys(Gen *g); /* struct keys */
 /* Makes the function if it is not there yet, and returns its name. */
 const char *need_attention(Gen *g, int node);
 
-/* ------------------------------------------------------------- heads.c --- */
+/* ---- heads.c ---- */
 enum { HeadsAtOnce = 4 };
 /* Can a row's heads be worked on so many at once? */
 bool heads_together(const Gen *g, int node);
@@ -57,7 +57,8 @@ const char *need_heads(Gen *g, int node);
  * two sequences have one source. */
 const char *heads_at_once(Gen *g, bool apart);
 
-/* ----------------------------------------------------------- waiting.c --- */
+/* ---- waiting.c ---- */
+
 /* Do rows of softmax wait for the scores of others, beside whose products they
  * become weights? Where registers hold a tile and what these need.          */
 bool rows_wait(const Gen *g, const Attention *a);
@@ -71,14 +72,16 @@ void put_waiting_end(Gen *g, const Attention *a);
 void put_waiting_scores(Gen *g, const Attention *a);
 void put_waiting_values(Gen *g, const Attention *a);
 
-/* --------------------------------------------------- short_attention.c --- */
+/* ---- short_attention.c ---- */
+
 /* What hides keys; NULL: nothing, as of the last row of all. */
 const MaskSpec *attention_mask(const Gen *g, const Node *n);
 /* Are its queries and keys known, and few enough for one pass? */
 bool is_short_attention(const Gen *g, const Node *n);
 const char *need_short_attention(Gen *g, const Node *n);
 
-/* ---------------------------------------------------------- kv_cache.c --- */
+/* ---- kv_cache.c ---- */
+
 /* A task is one head of one sequence: `s`, `head`, its first `row`. */
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
 void begin_task_loop(Gen *g, Emit *e, int each); /* heads of a lone sequence */

@@ -108,7 +108,7 @@ void emit_core(Gen *g, Emit *e, CorePart part)
             paste_file(g, e, core[i].name);
 }
 
-/* --------------------------------------------------------------- needed --- */
+/* ---- needed ---- */
 
 static void core_add(Gen *g, CorePart part, const char *name)
 {

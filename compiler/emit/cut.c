@@ -40,7 +40,7 @@ struct Cut {
     found; /* pieces that are needed, whose names are to be looked at */
 };
 
-/* --------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 enum { TokenEnd = 0, TokenName = 'a', TokenOther = '0', MostName = 128 };
 
@@ -144,7 +144,7 @@ static int deeper(int token)
     return token == ')' || token == ']' || token == '}' ? -1 : 0;
 }
 
-/* ---------------------------------------------------------------- names --- */
+/* ---- names ---- */
 
 static void define(Cut *c, int piece, const char *name)
 {
@@ -230,7 +230,7 @@ static void define_item(Cut *c, int piece)
     }
 }
 
-/* --------------------------------------------------------------- pieces --- */
+/* ---- pieces ---- */
 
 static const char *line_end(const char *at, const char *end)
 {
@@ -308,7 +308,7 @@ void cut_add(Cut *c, int part, const char *text, size_t n)
     vec_push(c->a, &c->files, f);
 }
 
-/* ---------------------------------------------------------------- needs --- */
+/* ---- needs ---- */
 
 static void need(Cut *c, const char *name)
 {
@@ -347,7 +347,7 @@ void cut_need(Cut *c, const char *text, size_t n)
     }
 }
 
-/* ----------------------------------------------------------------- text --- */
+/* ---- text ---- */
 
 /* Is one of the pieces from i on needed? */
 static bool has_needed(const Cut *c, int i, int end)

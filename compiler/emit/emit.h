@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-/* ------------------------------------------------------------- model.c --- */
+/* ---- model.c ---- */
 typedef enum {
     EmitAot,   /* a file of its own: the model, its search, text, a program */
     EmitModel, /* of that what NAME_model() calls: for this process, by a C
@@ -54,7 +54,8 @@ const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i);
 int64_t longest_input(const Plan *p);
 int64_t longest_output(const Plan *p);
 
-/* ------------------------------------------------------------- plain.c --- */
+/* ---- plain.c ---- */
+
 /* The same model as plain C, for reading; of a graph whose products were not
  * merged (passes that are left out: plain_skip). Of EmitOptions it takes
  * command, freestanding, embed, embed_bytes.                                */
@@ -67,7 +68,8 @@ const char *plain_magic(Arena *a, const Plan *p);
 int64_t plain_image(unsigned char *to, Arena *a, const Plan *p,
                     const void *packed);
 
-/* -------------------------------------------------------------- task.c --- */
+/* ---- task.c ---- */
+
 /* One task of a plan alone, as its model has it, for `attnc tune` to time: a
  * copy of the plan's with any valid tiling; a product of a small M goes the way
  * that the plan, or the copy, has for it. The text exports

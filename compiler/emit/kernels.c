@@ -45,7 +45,7 @@ Kernels *kernels_plain(Arena *a)
     return k;
 }
 
-/* --------------------------------------------------------- asking for --- */
+/* ---- asking for ---- */
 
 bool kernels_have(const Kernels *k, const char *name)
 {
@@ -197,7 +197,7 @@ const TileKey *kernels_tile(const Kernels *k, int i)
     return k->tile.at[i];
 }
 
-/* ----------------------------------------------------------- printing --- */
+/* ---- printing ---- */
 
 static void print_piece(Emit *e, const Piece *p)
 {

@@ -7,7 +7,8 @@
 #include "machine/target.h"
 #include "plan/epilogue.h"
 
-/* ----------------------------------------------------- tile.c, lanes.c --- */
+/* ---- tile.c, lanes.c ---- */
+
 /* A tile function computes an mr x nr block of C = A B + .. in named vector
  * accumulators. It is known by this descriptor, and by nothing else.        */
 enum { FewIntegerRows = 4 }; /* fewer wait for weights in integers */
@@ -104,7 +105,8 @@ enum {
 };
 int prebuilt_kind(Dtype d, Arithmetic a, bool wide);
 
-/* ----------------------------------------------------------- kernels.c --- */
+/* ---- kernels.c ---- */
+
 /* The fixed kernels: pieces of the files in kernels/ (embedded at build), found
  * by name, with the pieces they need. See those files for signatures. Pieces
  * of an activation end in its word: activate_rows_gelu, gate_rows_silu.     */

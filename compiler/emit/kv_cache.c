@@ -146,8 +146,10 @@ const char *source_state(Gen *g, int node)
     return node_state(g, node, "source", "b->source_rows[source] - 1");
 }
 
-/* ---- regions: a task is one head of one sequence; parts take them in turn,
- * for neighbours cost alike ---- */
+/* ---- regions ----
+ *
+ * A task is one head of one sequence. Parts take tasks in turn, because
+ * neighbours cost alike. */
 
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
 {

@@ -22,7 +22,8 @@ void put_end(Emit *e, TileKey k);
 /* The same of one float x, of row r and column j + l. */
 void put_scalar_end(Emit *e, TileKey k);
 
-/* ---------------------------------------------------------- tile_int.c --- */
+/* ---- tile_int.c ---- */
+
 /* The statements of a tile of integers, between its braces: to the sums times
  * their scales, and what put_end() does.                                    */
 void put_integer_tile(Emit *e, TileKey k);
@@ -30,7 +31,8 @@ int tile_planes(TileKey k); /* of rows of bytes: 2 of int15 */
 /* Are its rows so few that unpacked numbers are not worth it? */
 bool tile_groups(TileKey k);
 
-/* -------------------------------------------------------- tile_parts.c --- */
+/* ---- tile_parts.c ---- */
+
 /* Is it one of the JIT's with more sums than registers hold? Then it calls
  * others, none larger than this one.                                        */
 bool tile_parts(TileKey k, TileKey *part);

@@ -66,10 +66,10 @@ typedef struct {
     int64_t decode_rows; /* rows that decode() takes at most */
 } Plain;
 
-/* ----------------------------------------------------- plain_names.c --- */
+/* ---- plain_names.c ---- */
 void plain_name_values(Plain *p);
 
-/* ---------------------------------------------------- plain_values.c --- */
+/* ---- plain_values.c ---- */
 void plain_find_caches(Plain *p);
 /* An array of the state, which is made where it is not there yet. */
 const char *plain_member(Plain *p, const char *name, const char *type,
@@ -99,14 +99,16 @@ const char *plain_number(Plain *p, int number);
 const char *plain_past(Plain *p, int node); /* "past"; "0" in encode */
 void emit_plain_state(Plain *p, Emit *e);
 
-/* --------------------------------------------------- plain_weights.c --- */
+/* ---- plain_weights.c ---- */
+
 /* What stands for weights in calls: "layer->norm1"; with `part` what integers
  * have beside them, "_scale".                                               */
 const char *plain_weight(Plain *p, int root, const char *part);
 const char *plain_block(Plain *p, int block);
 void emit_plain_weights(Plain *p, Emit *e);
 
-/* ------------------------------------------------- plain_arguments.c --- */
+/* ---- plain_arguments.c ---- */
+
 /* What a parameter of that name is given in the call of a node. */
 const char *plain_argument(Plain *p, int node, const char *name);
 const char *plain_float(Arena *a, double x); /* "1e-06f" */
@@ -118,7 +120,7 @@ Type plain_input_type(const Plain *p, int node, int k);
 /* In a loop over choices: where that of choice `c` is. */
 const char *plain_of_choice(Plain *p, const char *at, int64_t columns);
 
-/* ----------------------------------------------------- plain_calls.c --- */
+/* ---- plain_calls.c ---- */
 typedef void PlainCall(Plain *p, Emit *e, int node);
 /* What writes the plain C of an op, by the column `plain` of graph/ops.h. */
 typedef struct {
@@ -131,10 +133,10 @@ void plain_node(Plain *p, Emit *e, int node);
  * gets.                                                                     */
 void plain_piece(Plain *p, Emit *e, int node, const char *piece);
 
-/* ------------------------------------------------- plain_attention.c --- */
+/* ---- plain_attention.c ---- */
 PlainCall plain_attention;
 
-/* ---------------------------------------------------- plain_layers.c --- */
+/* ---- plain_layers.c ---- */
 void emit_plain_entries(Plain *p, Emit *e);
 /* The parameters of an entry, behind the first two. */
 const char *plain_parameters(const Plain *p, Entry entry);
@@ -142,7 +144,7 @@ bool plain_reads(const Plain *p, BatchMember m);
 bool plain_prefix(const Plain *p, Entry entry); /* is there one of a mask? */
 const char *plain_entry_name(const Plain *p, Entry entry);
 
-/* --------------------------------------------------- plain_program.c --- */
+/* ---- plain_program.c ---- */
 void emit_plain_program(Plain *p, Emit *e);
 
 #endif

@@ -20,7 +20,8 @@ typedef struct { /* a product */
     int64_t line;   /* .. of so many bytes */
 } Product;
 
-/* ---------------------------------------------------------- epilogue.c --- */
+/* ---- epilogue.c ---- */
+
 /* Of a product's weights: numbers of a column of k in a panel, in
  * number_type(), with what stands behind the panel.                         */
 int64_t panel_column(Dtype d, int64_t k);
@@ -44,7 +45,8 @@ typedef struct {
 } EpilogueArgs;
 void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 
-/* ---------------------------------------------------------- prebuilt.c --- */
+/* ---- prebuilt.c ---- */
+
 /* In code for libtcc: the struct `s` that kernels of products take. */
 typedef struct {
     const Tiling *tiles, *small; /* small: NULL: no M is small */
@@ -58,7 +60,7 @@ void put_shape(Gen *g, const Shape *s);
 /* The body of a product's function. */
 void put_prebuilt_product(Gen *g, const Shape *s);
 
-/* ------------------------------------------------------------ panels.c --- */
+/* ---- panels.c ---- */
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
 /* All rows against nr columns: tiles whose heights differ by one at most, for a
  * low one reads the panels as long as a high one does. They share the prefetch
@@ -79,7 +81,8 @@ void put_unused(Gen *g, bool used, const char *name);
 void put_tile(Gen *g, int mr, int nr, Epilogue ep,
               const char *const text[TileParameters]);
 
-/* ----------------------------------------------------------- small_m.c --- */
+/* ---- small_m.c ---- */
+
 /* The product of a small M, for `shape` "_bias_relu_512x2048"; its call, where
  * M is small. t: of TaskSmallM.                                             */
 void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
@@ -88,12 +91,13 @@ void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
 /* The body of one whose rows are known, and few. */
 void put_fixed_small_m(Gen *g, const Tiling *t, const Product *p);
 
-/* ------------------------------------------------------------ matmul.c --- */
+/* ---- matmul.c ---- */
 const char *need_matmul(Gen *g, int node);
 /* Is the number of its rows a constant of its function? */
 bool has_fixed_product(const Gen *g, const Node *n);
 
-/* ------------------------------------------------------------ copied.c --- */
+/* ---- copied.c ---- */
+
 /* A product of integers that more rows than a tile has read in another form, in
  * copies that are made once and lie on the stack: int4, which each tile would
  * unpack again, as int8; and where the machine has no products of bytes

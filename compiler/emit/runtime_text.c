@@ -18,7 +18,7 @@ bool has_chat(const Plan *p)
     return spec_chats(p->g->spec);
 }
 
-/* ----------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 
 typedef struct {
     int number;
@@ -128,7 +128,7 @@ static void put_rows(const EmitOptions *o, Buffer *b, int table)
                       "    { 0 } /* no vocabulary of the model has one */\n");
 }
 
-/* ---------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 
 static bool is_line(const char *at, size_t n, const char *line)
 {

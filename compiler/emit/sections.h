@@ -8,12 +8,12 @@
 /* The part of the file that has threads of its own. */
 #define IF_THREADS "#if defined ATTNC_MAIN || defined ATTNC_THREADS\n"
 
-/* ----------------------------------------------------------- comment.c --- */
+/* ---- comment.c ---- */
 void emit_comment(Gen *g, Emit *e); /* the first of the file */
 /* Text from outside that neither ends a comment nor begins another. */
 const char *harmless(Arena *a, const char *text);
 
-/* ----------------------------------------------------------- weights.c --- */
+/* ---- weights.c ---- */
 void emit_weight_structs(Gen *g, Emit *e);
 /* The structs alone; fills layers by what g->member says of blocks. */
 void emit_layer_structs(Gen *g, Emit *e);
@@ -24,13 +24,13 @@ const char *layer_type(Gen *g, Stack stack, int layer);
 const char *layer_array(Gen *g, Stack stack, int layer);
 int layer_place(const Gen *g, Stack stack, int layer);
 
-/* ------------------------------------------------------------ region.c --- */
+/* ---- region.c ---- */
 void make_functions(Gen *g); /* fills functions and function_of */
 void emit_function(Gen *g, Emit *e, const Function *f);
 /* The head of a function that is never divided. */
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
-/* ------------------------------------------------------------- split.c --- */
+/* ---- split.c ---- */
 void emit_split(Gen *g, Emit *e); /* runs a step's parts */
 /* Heads of functions that entries call, of prototypes with a tail ";". */
 void emit_run_step_head(Emit *e, const char *tail);
@@ -38,23 +38,23 @@ void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
 /* Emitted C: the rows of a region, or its pairs of a query and a key. */
 const char *count_text_of(Gen *g, const Region *r);
 
-/* --------------------------------------------------------- recurrent.c --- */
+/* ---- recurrent.c ---- */
 bool has_scan(const Plan *p, Entry entry);
 void emit_scan(Gen *g, Emit *e, Entry entry); /* runs a scan's parts */
 void emit_scan_head(Emit *e, Entry entry, const char *tail);
 
-/* ------------------------------------------------------------- entry.c --- */
+/* ---- entry.c ---- */
 void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
 void emit_entries(Gen *g, Emit *e);      /* the steps, encode(), decode() */
 void emit_layouts(Gen *g, Emit *e);      /* where values lie in the arena */
 
-/* ---------------------------------------------------- runtime_text.c --- */
+/* ---- runtime_text.c ---- */
 bool has_vocabulary(const Plan *p); /* of what it reads, or of what it writes */
 bool has_chat(const Plan *p);       /* turns of a conversation */
 /* A file of runtime/ as this model has it. */
 const char *runtime_text(Gen *g, const char *name, size_t *n);
 
-/* -------------------------------------------------------------- core.c --- */
+/* ---- core.c ---- */
 void paste(Emit *e, const char *text, const char *end);
 void paste_file(Gen *g, Emit *e, const char *name); /* of runtime/, whole */
 /* The files of runtime/ that are pasted: types of a batch, of a model, of
@@ -77,7 +77,8 @@ void core_read(Gen *g);
 void core_need(Gen *g, const Emit *text);
 void emit_needed(Gen *g, Emit *e, CorePart part);
 
-/* ----------------------------------------------------------- exports.c --- */
+/* ---- exports.c ---- */
+
 /* The rows of runtime/exports.h, for header, core and file: those about a model
  * that is open, or the lower level.                                         */
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
@@ -85,13 +86,14 @@ void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
 bool has_text(const Plan *p); /* vocabularies for all that it reads, writes */
 
-/* ------------------------------------------------------------ handle.c --- */
+/* ---- handle.c ---- */
 bool has_handle(const Gen *g);                  /* the next two have text;
                                                    threads, the program, too */
 void emit_handle_system(const Gen *g, Emit *e); /* what it includes */
 void emit_handle_names(Gen *g, Emit *e); /* what those files call by others */
 
-/* ----------------------------------------------------------- example.c --- */
+/* ---- example.c ---- */
+
 /* Programs that use the model, each in the lines of a comment. */
 void emit_examples(Gen *g, Emit *e);
 /* static_example.c: that of a freestanding header, not yet in a comment. */
@@ -103,17 +105,17 @@ const char *count_of(Gen *g, int64_t n, const char *noun);
 /* $ids: so many tokens, of which the first are named. */
 void let_ids(Gen *g, Emit *e, int64_t vocab, int64_t n);
 
-/* ----------------------------------------------------- static_memory.c --- */
+/* ---- static_memory.c ---- */
 void emit_static_sizes(Gen *g, Emit *e); /* macros of a freestanding header */
 int64_t given_input(const Gen *g);       /* --max-input, or the model's */
 int64_t given_output(const Gen *g);      /* --max-output, or the spec's */
 
-/* ----------------------------------------------------------- program.c --- */
+/* ---- program.c ---- */
 void emit_api(Gen *g, Emit *e); /* the model and exported functions */
 void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
 
-/* ----------------------------------------------------------- options.c --- */
+/* ---- options.c ---- */
 void emit_options(Gen *g, Emit *e); /* of the program */
 
 #endif

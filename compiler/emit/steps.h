@@ -19,30 +19,30 @@ struct OpCode {
     size_t number;           /* last argument, a member of Node; 0: none */
 };
 
-/* -------------------------------------------------------------- rows.c --- */
+/* ---- rows.c ---- */
 EmitStep emit_join, emit_scale_columns, emit_quantize, emit_product, emit_norm,
     emit_add_norm, emit_head_norm, emit_output;
 void emit_rows(Gen *g, Emit *e, int node, const OpCode *code);
 /* ", 0.125": the last argument of the kernel of rows, or "". */
 const char *last_number(Gen *g, const Node *n, const OpCode *code);
 
-/* ------------------------------------------------------------ gather.c --- */
+/* ---- gather.c ---- */
 EmitStep emit_embed, emit_position, emit_rotate, emit_first_row, emit_pool,
     emit_select;
 
-/* --------------------------------------------------------- recurrent.c --- */
+/* ---- recurrent.c ---- */
 EmitStep emit_recurrent;
-/* ------------------------------------------------------- convolution.c --- */
+/* ---- convolution.c ---- */
 EmitStep emit_taps, emit_depthwise, emit_patches;
 
-/* --------------------------------------------------------- experts.c --- */
+/* ---- experts.c ---- */
 EmitStep emit_choose, emit_weigh, emit_routes, emit_spread, emit_combine;
 void emit_by_experts(Gen *g, Emit *e, int node); /* a product */
 
-/* ---------------------------------------------------------- kv_cache.c --- */
+/* ---- kv_cache.c ---- */
 EmitStep emit_attention, emit_pack_kv;
 
-/* --------------------------------------------------- naive_attention.c --- */
+/* ---- naive_attention.c ---- */
 EmitStep emit_scores, emit_context;
 EmitScoreRow emit_score_bias, emit_mask, emit_softmax, emit_sigmoid;
 /* An op on stored scores, one row of one head at a time. */

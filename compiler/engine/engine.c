@@ -9,7 +9,7 @@
 #include "engine/tiers.h"
 #include "tokenizer/tokenizer.h"
 
-/* ----------------------------------------------------- spec to graph --- */
+/* ---- spec to graph ---- */
 static int keep_taps(Graph *g, const EngineOptions *o)
 {
     for (int i = 0; i < o->ntaps; i++) {
@@ -70,7 +70,8 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
     return run_passes(e->graph, &o->passes, log) ? ExitDone : ExitInput;
 }
 
-/* ------------------------------------------------------------- choices --- */
+/* ---- choices ---- */
+
 /* Is there a record of this machine, target and number of threads, whatever
  * its compiler? To ask a compiler for its version takes milliseconds.        */
 static bool any_of(const Records *r, Arena *a, const Engine *e)
@@ -108,7 +109,7 @@ static int find_choices(Engine *e)
     return ExitDone;
 }
 
-/* ------------------------------------------------- records of others --- */
+/* ---- records of others ---- */
 static bool is_task(const Plan *p, const TaskKey *key)
 {
     for (int i = 0; i < p->task.n; i++)
@@ -290,7 +291,7 @@ static void say_others(const Engine *e)
                  host_text(e->arena, nearest_host(e, &here, 99, false)));
 }
 
-/* ---------------------------------------------------------------- plan --- */
+/* ---- plan ---- */
 int engine_plan(Engine *e, const EngineOptions *o)
 {
     Fault why;
@@ -308,7 +309,7 @@ int engine_plan(Engine *e, const EngineOptions *o)
     return ExitDone;
 }
 
-/* -------------------------------------------------------- vocabularies --- */
+/* ---- vocabularies ---- */
 static int load_vocab(Engine *e, VocabBlock *v, const SpecVocab *from,
                       VocabSplit split, bool append_end)
 {
@@ -340,7 +341,7 @@ int engine_vocab(Engine *e)
                              false);
 }
 
-/* ---------------------------------------------------------------- run --- */
+/* ---- run ---- */
 static void open_pool(Engine *e, int64_t threads)
 {
     if (threads < 0)

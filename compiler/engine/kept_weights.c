@@ -16,7 +16,7 @@ enum {
     HeadBytes = 1 << 16 /* of a file, where the names are */
 };
 
-/* -------------------------------------------------------------- blocks --- */
+/* ---- blocks ---- */
 typedef struct { /* packed weights, then the hash of each block */
     const char *at;
     int64_t bytes, blocks;
@@ -68,7 +68,7 @@ static bool are_whole(const void *at, int64_t bytes)
     return b.wrong == 0;
 }
 
-/* ----------------------------------------------------------------- key --- */
+/* ---- key ---- */
 static void add_number(Buffer *b, const char *name, long long x)
 {
     buffer_printf(b, " %s=%lld", name, x);
@@ -122,7 +122,7 @@ static CacheKey key_of(const Engine *e)
     return cache_key(&(CachePiece){ b.at, b.n }, 1);
 }
 
-/* ---------------------------------------------------------------- kept --- */
+/* ---- kept ---- */
 void *weights_memory(Engine *e)
 {
     return aligned_memory(e->arena, kept_bytes(e->plan->pack.bytes));

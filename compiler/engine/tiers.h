@@ -4,11 +4,13 @@
 
 #include "engine/engine.h"
 
-/* --------------------------------------------------------------- host.c --- */
+/* ---- host.c ---- */
+
 /* What code is made for by these options. */
 bool engine_target(const EngineOptions *o, Target *t, Fault *why);
 
-/* -------------------------------------------------------------- tiers.c --- */
+/* ---- tiers.c ---- */
+
 /* Of back end "auto" and an engine that has its plan: the model in two tiers,
  * or, where there can't be two, none yet. An exit code.                      */
 int engine_tiers(Engine *e);

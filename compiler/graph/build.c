@@ -5,7 +5,7 @@
 
 #include "graph/build.h"
 
-/* ------------------------------------------------------- what comes in */
+/* ---- what comes in ---- */
 
 typedef struct {      /* the rows that enter a stack */
     const char *name; /* "source", "target" */
@@ -227,7 +227,7 @@ static int stack(Build *b, const End *e)
     return build_layers(b, x);
 }
 
-/* ------------------------------------------------------ what goes out */
+/* ---- what goes out ---- */
 
 static int logits(Build *b, int x)
 {
@@ -308,7 +308,7 @@ static void finish(Build *b, int x)
     put_unary(b, OpOutput, x, name);
 }
 
-/* ------------------------------------------------------------ the kinds */
+/* ---- the kinds ---- */
 
 static int build_encoder(Build *b)
 {

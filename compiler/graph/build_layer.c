@@ -6,7 +6,7 @@
 
 #include "graph/build.h"
 
-/* -------------------------------------------------- attention, section 3.2 */
+/* ---- attention, section 3.2 ---- */
 
 typedef enum { Wq, Wk, Wv, Wo } Projection;
 
@@ -248,7 +248,7 @@ static int mix(Build *b, int x)
     return mixers[b->s->mix].rows(b, x);
 }
 
-/* ------------------------------------- feed-forward networks, section 3.3 */
+/* ---- feed-forward networks, section 3.3 ---- */
 
 static int dense(Build *b, int x)
 {
@@ -270,7 +270,7 @@ static int feed_forward(Build *b, int x)
     return ffns[b->s->ffn](b, x);
 }
 
-/* --------------------------------------------------- layers, section 3.1 */
+/* ---- layers, section 3.1 ---- */
 
 /* A sublayer, and the norm and the learned numbers that are its own;
  * SublayerNone: the function says.                                          */

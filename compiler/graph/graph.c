@@ -26,7 +26,7 @@ const char *const sublayer_name[Sublayers] = {
     [SublayerFfn] = "ffn",
 };
 
-/* ---------------------------------------------------------------- edges */
+/* ---- edges ---- */
 
 /* The node's own edges begin, or end where `sign` is -1. */
 static void count_edges(Graph *g, int reader, int sign)
@@ -90,7 +90,7 @@ int graph_sole_reader(const Graph *g, int node)
     return g->readers.at[node].edges == 1 ? (int)g->readers.at[node].sum : -1;
 }
 
-/* ------------------------------------------------------------ the sweep */
+/* ---- the sweep ---- */
 
 enum { Unplaced = -1, InPlacing = -2 };
 
@@ -191,7 +191,7 @@ int graph_find(const Graph *g, const char *name)
     return -1;
 }
 
-/* ---------------------------------------------------------------- names */
+/* ---- names ---- */
 
 bool same_layer(const Node *a, const Node *b)
 {

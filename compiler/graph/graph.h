@@ -13,7 +13,7 @@
 
 #include "spec/spec.h"
 
-/* -------------------------------------------------------------- graph.c --- */
+/* ---- graph.c ---- */
 typedef enum {
 #define OP(name, ...) Op##name,
 #include "graph/ops.h"
@@ -271,7 +271,8 @@ char *graph_name(Arena *a, const Node *n, const char *word);
 /* Another name for a node, in place: ".scaled" behind the one that it has. */
 void graph_rename(Graph *g, Node *n, const char *suffix);
 
-/* -------------------------------------------------------------- shape.c --- */
+/* ---- shape.c ---- */
+
 /* Sets n->type from the inputs. False: they do not fit. What has no inputs
  * brings its type along, a Slice its width.                                  */
 bool infer_shape(const Graph *g, Node *n);
@@ -280,7 +281,8 @@ Dim rows_of(const Spec *s, Sym sym); /* a length and its bound */
 /* Products of a row that a cell makes its state of: 1, 3, 4. */
 int cell_gates(CellType cell);
 
-/* -------------------------------------------------------------- flops.c --- */
+/* ---- flops.c ---- */
+
 /* For `rows` rows of queries, or of anything, and `keys` keys, of which a mask
  * may hide some; multiply and add count as two.                              */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
@@ -288,7 +290,8 @@ int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
  */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);
 
-/* ------------------------------------------------------------- mixing.c --- */
+/* ---- mixing.c ---- */
+
 /* What mixes the rows of a sequence in the first layer, by the paper's Table 1:
  * the first encoder layer, where there is one.                              */
 typedef struct {
@@ -301,10 +304,10 @@ typedef struct {
 } Mixing;
 Mixing layer_mixing(const Graph *g, int64_t rows);
 
-/* -------------------------------------------------------------- check.c --- */
+/* ---- check.c ---- */
 void check_graph(const Graph *g, const char *after); /* die()s when broken */
 
-/* -------------------------------------------------------------- print.c --- */
+/* ---- print.c ---- */
 extern const char *const pool_word[]; /* by PoolType: "mean" .. */
 extern const char *const cell_word[]; /* by CellType: "simple" .. */
 typedef enum { GraphText, GraphDot, GraphJson } GraphFormat;
@@ -315,7 +318,7 @@ char *print_type(Arena *a, Type t); /* "f32[8, n, 64]" */
  * encoder.0.self_attn.q, heads 8". */
 char *print_operation(Arena *a, const Graph *g, int node);
 
-/* -------------------------------------------------------------- build.c --- */
+/* ---- build.c ---- */
 Graph *build_graph(Arena *a, const Spec *s);
 /* The spec's `names` fit the weights of its graph; false after errors. */
 bool names_fit(const Graph *g);

@@ -59,7 +59,7 @@ char *print_type(Arena *a, Type t)
     return b.at;
 }
 
-/* ----------------------------------------------------------- attributes */
+/* ---- attributes ---- */
 
 /* Attributes of one node, each with a comma before it. */
 typedef struct {
@@ -322,7 +322,7 @@ static char *print_text(Arena *a, const Graph *g)
     return b.at;
 }
 
-/* ------------------------------------------------------------- Graphviz */
+/* ---- Graphviz ---- */
 
 static void add_dot_node(Buffer *b, const Graph *g, int i)
 {
@@ -371,7 +371,7 @@ static char *print_dot(Arena *a, const Graph *g)
     return b.at;
 }
 
-/* ----------------------------------------------------------------- json */
+/* ---- json ---- */
 
 static void add_json_type(Buffer *b, Type t)
 {

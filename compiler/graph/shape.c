@@ -78,7 +78,7 @@ static bool is_vector(const Type *t, Dim size)
     return t->elem == ElemF32 && t->rank == 1 && same_dim(t->dim[0], size);
 }
 
-/* ------------------------------------------------------------- the rules */
+/* ---- the rules ---- */
 
 static bool shape_given(const Graph *g, Node *n)
 {
@@ -492,7 +492,7 @@ static bool shape_rows(const Graph *g, Node *n)
     return is_matrix(&n->type);
 }
 
-/* ------------------------------------------------------- experts */
+/* ---- experts ---- */
 
 /* The type says how many are chosen. */
 static bool shape_choose(const Graph *g, Node *n)

@@ -6,7 +6,8 @@
 
 #include "import/state.h"
 
-/* ---------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
+
 /* The key under one of its names; two that are unlike are an error. */
 static const ConfigKey *find_key(Import *m, Binding *b)
 {
@@ -73,7 +74,7 @@ static Datum binding_value(Import *m, Binding *b)
     return b->value;
 }
 
-/* --------------------------------------------------------------- scope --- */
+/* ---- scope ---- */
 static Import *owner(Scope *s)
 {
     return s->of;
@@ -154,7 +155,7 @@ void bind_scope(Import *m)
                         .tensors = m->weights };
 }
 
-/* --------------------------------------------------------------- rules --- */
+/* ---- rules ---- */
 static void bind(Import *m, Binding b)
 {
     vec_push(m->a, &m->binding, b);
@@ -255,8 +256,7 @@ bool bind_rules(Import *m)
     return good && m->scope.failures == 0;
 }
 
-/* ------------------------------------------------------------ for others ---
- */
+/* ---- for others ---- */
 Datum import_value(Import *m, const Yaml *scalar, size_t start)
 {
     const Expr *e = expr_parse(m->a, scalar, start);

@@ -22,7 +22,8 @@ static const Yaml *known_templates(Arena *a)
     die("%s is not among the embedded files", table_name);
 }
 
-/* ------------------------------------------------------------- template --- */
+/* ---- template ---- */
+
 /* Of several by name the one that is taken unasked. */
 static const Datum *usual_template(const Datum *list)
 {
@@ -71,7 +72,7 @@ static const char *template_text(Import *m, const Config *c, Pos *pos)
     return text;
 }
 
-/* ---------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 static bool has_words(const char *text, const Yaml *words, bool wanted)
 {
     for (int i = 0; words && i < words->items.n; i++)

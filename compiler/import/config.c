@@ -10,7 +10,7 @@
 
 enum { MostBytes = 16 << 20 };
 
-/* -------------------------------------------------------------- places --- */
+/* ---- places ---- */
 typedef struct {
     Arena *arena;
     Config *to;
@@ -99,7 +99,7 @@ static void walk(Walk *w, const json_t *j, const char *path, Pos pos)
         w->at += strcspn(w->at, ",]} \t\r\n");
 }
 
-/* ---------------------------------------------------------------- file --- */
+/* ---- file ---- */
 static bool parse(Arena *a, bool reals, Config *to, int *code)
 {
     const JsonText text = { to->src.name, to->src.text, to->src.size, false,
@@ -143,7 +143,7 @@ bool config_read(Arena *a, const char *path, bool reals, Config *to, int *code)
     return parse(a, reals, to, code);
 }
 
-/* ---------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
 ConfigKey *config_find(Config *c, const char *path)
 {
     for (int i = 0; i < c->key.n; i++)

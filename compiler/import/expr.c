@@ -18,7 +18,7 @@ static Datum wrong_kind(Scope *s, const Expr *e, const Expr *at, const Datum *v,
                       wanted, kind_text(s->arena, v->kind));
 }
 
-/* ------------------------------------------------------------- numbers --- */
+/* ---- numbers ---- */
 static Datum whole(int64_t x)
 {
     return (Datum){ .kind = ValueInt, .whole = x };
@@ -156,7 +156,7 @@ static Datum unary(Scope *s, const Expr *e)
     return wrong_kind(s, e, e->in.at[0], &x, "a number");
 }
 
-/* ------------------------------------------------- names, lists, tables --- */
+/* ---- names, lists, tables ---- */
 static Datum list(Scope *s, const Expr *e)
 {
     Datum *at = arena_alloc(s->arena, ((size_t)e->in.n + 1) * sizeof *at);

@@ -34,7 +34,7 @@ static const Operator operators[] = {
     { "^", 9, true },
 };
 
-/* -------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -115,7 +115,7 @@ static bool take(Parser *p, const char *word)
     return there;
 }
 
-/* ---------------------------------------------------------------- tree --- */
+/* ---- tree ---- */
 static Expr *parse(Parser *p, int strength);
 
 static Expr *new_expr(Parser *p, ExprKind kind, const char *at)

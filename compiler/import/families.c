@@ -27,7 +27,7 @@ static const char *words_of(Arena *a, const Yaml *list)
     return text;
 }
 
-/* ---------------------------------------------------------------- text --- */
+/* ---- text ---- */
 static void print_text(FILE *out, Arena *a, const RuleFiles *all)
 {
     for (int taken = 1; taken >= 0; taken--) {
@@ -47,7 +47,7 @@ static void print_text(FILE *out, Arena *a, const RuleFiles *all)
     }
 }
 
-/* ---------------------------------------------------------------- JSON --- */
+/* ---- JSON ---- */
 static void json_list(Buffer *b, const char *key, const Yaml *list)
 {
     buffer_printf(b, ", \"%s\": [", key);
@@ -84,7 +84,7 @@ static void print_json(FILE *out, Arena *a, const RuleFiles *all)
     fprintf(out, "[\n%s\n]\n", b.at ? b.at : "");
 }
 
-/* ------------------------------------------------------------- markdown --- */
+/* ---- markdown ---- */
 static void print_taken(FILE *out, Arena *a, const RuleFiles *all)
 {
     fprintf(out, "| family | model_type | architectures |\n|---|---|---|\n");

@@ -33,7 +33,7 @@ static Datum real(double x)
     return (Datum){ .kind = ValueNumber, .number = x };
 }
 
-/* ------------------------------------------------------------- numbers --- */
+/* ---- numbers ---- */
 static Datum square_root(Call *c)
 {
     return real(sqrt(value_number(&c->v[0])));
@@ -86,7 +86,7 @@ static Datum as_text(Call *c)
                     .text = value_text(c->s->arena, &c->v[0]) };
 }
 
-/* ------------------------------------------------------------- tensors --- */
+/* ---- tensors ---- */
 static const Tensor *tensor_of(Call *c)
 {
     const Safetensors *file = c->s->tensors;
@@ -189,7 +189,7 @@ static Datum prefix(Call *c)
                       quote(c->v[0].text));
 }
 
-/* --------------------------------------------------- files, keys, lists --- */
+/* ---- files, keys, lists ---- */
 static Datum has_file(Call *c)
 {
     return truth(c->s->has_file(c->s, c->v[0].text));
@@ -276,7 +276,7 @@ static Datum ends(Call *c)
     return truth(n >= m && !strcmp(c->v[0].text + n - m, c->v[1].text));
 }
 
-/* --------------------------------------------------------------- table --- */
+/* ---- table ---- */
 enum { Number = ValueInt | ValueNumber, Any = 127 };
 static const struct {
     const char *name;

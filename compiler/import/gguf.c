@@ -8,7 +8,7 @@
 #include "import/state.h"
 #include "runtime/gguf.h"
 
-/* --------------------------------------------------------------- names --- */
+/* ---- names ---- */
 
 /* Bytes of the text that the pattern takes, up to a dot or the end; -1: it does
  * not fit. {i} takes a number or {i}, which goes to layer[].                */
@@ -70,7 +70,7 @@ const char *gguf_called(Import *m, const char *name)
     return m->gguf.kind == ValueMap ? translated(m, name, false) : name;
 }
 
-/* ---------------------------------------------------------------- file --- */
+/* ---- file ---- */
 
 /* Is a whole model in the file? The format serves adapters, vocabularies, parts
  * of a model and tables of statistics too.                                  */
@@ -160,7 +160,7 @@ bool gguf_family(Import *m, Rules *to)
     return false;
 }
 
-/* ---------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
 
 static void put_key(Import *m, const char *path, const Datum *value)
 {

@@ -12,7 +12,7 @@
 #include "runtime/foreign.h"
 #include "runtime/gguf.h"
 
-/* --------------------------------------------------------------- folder --- */
+/* ---- folder ---- */
 static bool read_config(Import *m)
 {
     struct stat s;
@@ -52,7 +52,7 @@ static bool rename_keys(Import *m, const Yaml *rules)
     return renamed || !yaml_get(rules, "renamed");
 }
 
-/* --------------------------------------------------------------- family --- */
+/* ---- family ---- */
 static bool lists_word(const Yaml *list, const char *word)
 {
     for (int i = 0; list && i < list->items.n; i++)
@@ -210,7 +210,7 @@ static bool open_rules(Import *m, Imported *to)
     return rules_map(m->rules, "spec") || judge_refusals(m);
 }
 
-/* ----------------------------------------------------------------- spec --- */
+/* ---- spec ---- */
 static const char *folder_of(Arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -3,7 +3,7 @@
 
 #include "import/state.h"
 
-/* ------------------------------------------------------------- refusals --- */
+/* ---- refusals ---- */
 static bool refuse_row(Import *m, const Yaml *row)
 {
     const Yaml *when = row->kind == YamlMap ? yaml_get(row, "when") : NULL;
@@ -78,8 +78,7 @@ bool judge_refusals(Import *m)
     return good && m->scope.failures == 0;
 }
 
-/* ---------------------------------------------------------- unknown keys ---
- */
+/* ---- unknown keys ---- */
 static void know_all(Config *file, const Yaml *ignored)
 {
     for (int i = 0; ignored && i < ignored->items.n; i++)
@@ -99,8 +98,8 @@ static int unknown_in(Import *m, Config *file, const char *title)
     return config_unknown(file, title, known, n);
 }
 
-/* ----------------------------------------------------------------- noted ---
- */
+/* ---- noted ---- */
+
 /* The first of the files that has the key: generation_config.json is before
  * config.json, whose older folders have the same.                           */
 static const ConfigKey *find_noted(Import *m, const char *key)

@@ -29,7 +29,7 @@ static bool same(const Yaml *x, const Yaml *y)
     return true;
 }
 
-/* ------------------------------------------------------------- alike --- */
+/* ---- alike ---- */
 static bool all_alike(const Rows *r, const char *key)
 {
     for (int i = 1; i < r->n; i++)
@@ -105,7 +105,8 @@ static void share(const Rows *r, Yaml *spec)
     }
 }
 
-/* ----------------------------------------------------------- pattern --- */
+/* ---- pattern ---- */
+
 /* Rows of the shortest round, the last of which may be cut short. */
 static int round_of(const Rows *r)
 {
@@ -157,7 +158,7 @@ static Yaml *pattern(const Rows *r)
     return list;
 }
 
-/* ------------------------------------------------------------- whole --- */
+/* ---- whole ---- */
 void resolve_layers(Import *m, Yaml *spec)
 {
     const Yaml *rule = rules_map(m->rules, "layer"), *N = yaml_get(spec, "N");

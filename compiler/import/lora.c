@@ -27,7 +27,7 @@ typedef struct { /* what one tensor of the model becomes */
     bool turned; /* the tensor is [in, out] */
 } Merged;
 
-/* ------------------------------------------------------------- config --- */
+/* ---- config ---- */
 
 static bool bad(const Adapter *l, Fault *why, const char *key, const char *what)
 {
@@ -130,7 +130,7 @@ static bool alpha_of(const Adapter *l, const char *module, double *to,
     return true;
 }
 
-/* ------------------------------------------------------------- tensors --- */
+/* ---- tensors ---- */
 
 static bool ends(const char *text, const char *tail, size_t *stem)
 {
@@ -281,7 +281,7 @@ static bool take_tensors(const Merge *m)
     return true;
 }
 
-/* -------------------------------------------------------------- writing --- */
+/* ---- writing ---- */
 
 /* Elements of one row of the tensor: += scale B A. */
 static void add_row(const Merged *m, int64_t row, int64_t column, int64_t n,

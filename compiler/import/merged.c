@@ -24,8 +24,8 @@ static bool mean_of(Import *m)
     return all && !m->code;
 }
 
-/* ---------------------------------------------------------------- joined ---
- */
+/* ---- joined ---- */
+
 /* "2_Dense/model.safetensors" of the folder: its tensors, as 2_Dense.x. */
 static bool join_file(Import *m, const char *name)
 {

@@ -4,7 +4,7 @@
 
 #include "import/state.h"
 
-/* --------------------------------------------------------------- trees --- */
+/* ---- trees ---- */
 Yaml *scalar_new(Arena *a, const char *text, bool quoted)
 {
     Yaml *y = arena_alloc(a, sizeof *y);
@@ -86,7 +86,7 @@ Yaml *resolve_spec(Import *m)
     return m->scope.failures ? NULL : y;
 }
 
-/* --------------------------------------------------------------- names --- */
+/* ---- names ---- */
 static void add_group(Import *m, Yaml *to, const Yaml *group)
 {
     const Yaml *when = yaml_get(group, "when");

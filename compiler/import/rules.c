@@ -7,7 +7,7 @@
 
 static const char folder[] = "import/", common_name[] = "import/common.yaml";
 
-/* --------------------------------------------------------------- files --- */
+/* ---- files ---- */
 static const Yaml *read_text(Arena *a, const char *name, const char *text,
                              size_t n)
 {
@@ -78,7 +78,7 @@ const Yaml *rules_common(Arena *a)
     die("%s is not among the embedded files", common_name);
 }
 
-/* ------------------------------------------------------------ sections --- */
+/* ---- sections ---- */
 static const Yaml *section_of(const Yaml *top, const char *section,
                               YamlKind kind, const char *what)
 {
@@ -192,7 +192,7 @@ const Yaml *rules_whole(Arena *a, const Rules *r, const Yaml *common)
     return laid(a, all, r->top, true);
 }
 
-/* ---------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
 static const struct {
     const char *word;
     int kinds;

@@ -22,7 +22,8 @@ static void add_keys(Check *c, const Yaml *map)
         add_name(c, map->keys.at[i]->text);
 }
 
-/* --------------------------------------------------------- expressions --- */
+/* ---- expressions ---- */
+
 /* A name, or a key of a map or a file that has one: "generation.x". */
 static bool is_name(const Check *c, const char *name)
 {
@@ -74,7 +75,7 @@ static void check_values(Check *c, const Yaml *y)
     }
 }
 
-/* ------------------------------------------------------------- sections --- */
+/* ---- sections ---- */
 static void check_keys(Check *c, const Yaml *keys, const char *under,
                        bool looks)
 {

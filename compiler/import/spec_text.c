@@ -7,7 +7,7 @@
 
 enum { Columns = 80, Indent = 2 };
 
-/* ---------------------------------------------------------------- text --- */
+/* ---- text ---- */
 static bool is_plain(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -164,7 +164,7 @@ static void put_key(Buffer *b, SpecTree *t, const char *key, const Yaml *y,
                 indent + Indent);
 }
 
-/* ---------------------------------------------------------------- whole --- */
+/* ---- whole ---- */
 static void put_map(Buffer *b, SpecTree *t, const Yaml *map, int indent)
 {
     for (int i = 0; i < map->keys.n; i++)
@@ -205,7 +205,8 @@ const char *spec_tree_text(SpecTree *t)
     return b.at;
 }
 
-/* ------------------------------------------------------------- defaults --- */
+/* ---- defaults ---- */
+
 /* Of the fields alone; 0: it can't be read. */
 static uint64_t hash_of(const SpecTree *t)
 {

@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "import/state.h"
 
-/* ---------------------------------------------------------------- files --- */
+/* ---- files ---- */
 static const char *in_folder(Import *m, const char *folder, const char *name)
 {
     return arena_printf(m->a, "%s/%s", folder, name);
@@ -66,7 +66,8 @@ bool tensors_open(Import *m)
     return m->weights != NULL;
 }
 
-/* --------------------------------------------------------------- unused --- */
+/* ---- unused ---- */
+
 /* The pattern of the list that the name fits; NULL: none. */
 static const char *listed(Import *m, const Yaml *list, const char *name)
 {

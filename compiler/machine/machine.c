@@ -30,7 +30,8 @@ double machine_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ------------------------------------------------------- multiply-adds --- */
+/* ---- multiply-adds ---- */
+
 /* Independent sums, latency times units or more: 12 stay in 16 registers beside
  * two numbers, 16 in 32.                                                     */
 #define FMA_EACH(a, x, y)                                                     \
@@ -97,7 +98,8 @@ static FmaLoop fma_loop(const Target *t)
 #endif
 }
 
-/* ---------------------------------------------------------------- crew --- */
+/* ---- crew ---- */
+
 /* Threads that do the same at the same time, in rounds that begin together:
  * the best round is what they reach where nobody disturbs them.              */
 enum { MostRounds = 256 };
@@ -253,7 +255,7 @@ double machine_clock(double seconds)
 }
 #endif
 
-/* --------------------------------------------------------------- reads --- */
+/* ---- reads ---- */
 bool read_block_make(ReadBlock *b, size_t bytes)
 {
     const size_t huge = (size_t)1 << 21;
@@ -349,7 +351,8 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
     return rate;
 }
 
-/* ----------------------------------------------------------- the whole --- */
+/* ---- the whole ---- */
+
 /* Half of a cache stays in it. Of a block larger than the last one as much as
  * has room may stay from pass to pass, which of sixteen times its size is too
  * little to be seen. Threads have L1 and L2 for themselves and share the

@@ -39,11 +39,13 @@ typedef struct {
     int counts;
 } Machine;
 
-/* -------------------------------------------------------------- find.c --- */
+/* ---- find.c ---- */
+
 /* Everything but the rates. */
 void machine_find(Machine *m);
 
-/* ---------------------------------------------------------- machine.c --- */
+/* ---- machine.c ---- */
+
 /* Seconds of a clock that never steps back. */
 double machine_seconds(void);
 

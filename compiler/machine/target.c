@@ -159,7 +159,7 @@ const char *target_list(TargetNames *to)
     return to->text;
 }
 
-/* ----------------------------------------------------------- processors --- */
+/* ---- processors ---- */
 static int needs(const Row *r)
 {
     int has = isas[r->isa].has;
@@ -272,7 +272,7 @@ const char *target_lacks(const Target *t, const Cpu *c)
     return NULL;
 }
 
-/* ------------------------------------------------------------ compilers --- */
+/* ---- compilers ---- */
 bool target_foreign(const Target *t)
 {
     return t->triple && strcmp(t->triple, cpu_triple) != 0;
@@ -327,7 +327,8 @@ Features target_needs(Arena *a, const Target *t)
     return all;
 }
 
-/* ---------------------------------------------------------------- tiles --- */
+/* ---- tiles ---- */
+
 /* The largest tile whose accumulators, one row of B and one element of A stay
  * in registers, as measured: 6x64 by 16, 6x16 by 8.                         */
 static void default_tile(Target *t, const Isa *isa)

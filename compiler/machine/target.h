@@ -79,7 +79,8 @@ const char *target_guard(Arena *a, const Target *t);
 typedef VEC(const char *) Features;
 Features target_needs(Arena *a, const Target *t);
 
-/* -------------------------------------------------------------- cpu.c --- */
+/* ---- cpu.c ---- */
+
 /* what a processor has */
 enum {
     CpuV2 = 1,

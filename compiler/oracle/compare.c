@@ -47,7 +47,7 @@ bool compare_passed(const Comparison *c)
     return c->failed == 0 && tells_enough(c->zeros, c->count);
 }
 
-/* ------------------------------------------------------------------ gates */
+/* ---- gates ---- */
 
 typedef void Gate(const Interp *in, const Node *n, double *out);
 
@@ -381,7 +381,7 @@ void gate_node(const Interp *in, int node, const double *want, double *out)
     arena_free(a);
 }
 
-/* ------------------------------------------------------------- end to end */
+/* ---- end to end ---- */
 
 /* log(sum(exp(x))), by rows. */
 static double log_sum_exp(const double *x, int64_t n)

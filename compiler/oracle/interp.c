@@ -8,7 +8,7 @@
 
 #include "oracle/interp.h"
 
-/* ------------------------------------------- what enters, and what moves */
+/* ---- what enters, and what moves ---- */
 
 void eval_weight(const Interp *in, const Node *n, double *out)
 {
@@ -115,7 +115,7 @@ void eval_select(const Interp *in, const Node *n, double *out)
                (size_t)x.cols * sizeof *out);
 }
 
-/* -------------------------------------------------------------- the table */
+/* ---- the table ---- */
 
 /* clang-format off */
 static InterpOp *const eval[OpCount] = {

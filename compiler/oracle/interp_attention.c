@@ -185,7 +185,7 @@ void eval_attention(const Interp *in, const Node *n, double *out)
         }
 }
 
-/* ------------------------------------------------------- a row a sequence */
+/* ---- a row a sequence ---- */
 
 static double pool_one(PoolType pool, const double *x, int64_t rows,
                        int64_t stride)

@@ -5,7 +5,7 @@
 
 #include "oracle/interp.h"
 
-/* ------------------------------------------------------------- row by row */
+/* ---- row by row ---- */
 
 void eval_embed(const Interp *in, const Node *n, double *out)
 {

@@ -13,7 +13,8 @@
 /* The unit of gates: a rounding of f32. */
 #define F32_EPS 0x1p-23
 
-/* ------------------------------------------------------------- interp.c --- */
+/* ---- interp.c ---- */
+
 /* The oracle: evaluates a graph of any stage on one sequence in double.     */
 typedef struct {
     const Graph *g;

@@ -155,7 +155,7 @@ static void encode(Trial *t, float *out)
     arena_free(a);
 }
 
-/* ---------------------------------------------------------------- decode */
+/* ---- decode ---- */
 
 typedef struct { /* one call: part of each open sequence */
     struct attn_batch b;
@@ -325,7 +325,7 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
         decode(t, p, step, out);
 }
 
-/* --------------------------------------------------------- reading back */
+/* ---- reading back ---- */
 
 /* Rows of one sequence, and the first of them in the batch. */
 static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,

@@ -19,7 +19,8 @@ typedef struct {
     int64_t prefix;       /* keys that all see, where a mask has it */
 } Sample;
 
-/* ----------------------------------------------------------- sample.c --- */
+/* ---- sample.c ---- */
+
 /* A sample for `s` with random ids or rows: sequence i has source_rows[i] and
  * target_rows[i] of them, bounded by what the model takes; queries that may see
  * near keys only, by twice the keys.                                        */
@@ -42,7 +43,7 @@ int64_t sample_rows(const Spec *s, Side side, int64_t rows);
 /* Keys of one sequence that all of its rows see. */
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 
-/* ------------------------------------------------------ sample_file.c --- */
+/* ---- sample_file.c ---- */
 typedef struct { /* a sample of one sequence; stays in place */
     Sample sample;
     int32_t start[2][2]; /* of the sample */
@@ -52,7 +53,7 @@ typedef struct { /* a sample of one sequence; stays in place */
 bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
                       Fault *why);
 
-/* ------------------------------------------------------------ trial.c --- */
+/* ---- trial.c ---- */
 typedef struct Trial Trial;
 struct Trial { /* {0} before the first run */
     const Engine *engine;
@@ -80,7 +81,7 @@ bool trial_value(const Trial *t, int node, int64_t sequence, double *out);
 bool trial_floats(const Trial *t, int node, int64_t sequence, int64_t n,
                   float *out);
 
-/* ----------------------------------------------------------- oracle.c --- */
+/* ---- oracle.c ---- */
 typedef struct { /* an engine's weights in double */
     const Engine *engine;
     Arena *arena;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* ----------------------------------------------------------------- by op */
+/* ---- by op ---- */
 
 static const double *widen(Arena *a, const float *x, int64_t n)
 {
@@ -109,7 +109,7 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
     arena_free(a);
 }
 
-/* ------------------------------------------------------------ end to end */
+/* ---- end to end ---- */
 
 /* Keeps the worse of two: the one that failed, or the larger error. */
 static void keep_worse(ModelComparison *worst, ModelComparison c)
@@ -229,7 +229,7 @@ ModelComparison verify_end(const ModelResults *r, const Weights *w)
     return worst;
 }
 
-/* ------------------------------------------------------- how it is made */
+/* ---- how it is made ---- */
 
 EngineOptions variant_options(const EngineOptions *base, const Variant *v)
 {

@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-/* --------------------------------------------------------------- pass.c --- */
+/* ---- pass.c ---- */
 typedef struct {
     const char *name;
     int (*run)(Graph *g); /* number of rewrites; 0 when run again */

@@ -22,29 +22,30 @@
 
 enum { NearBytes = 1 << 20 }; /* of weights that stay in a core's cache */
 
-/* ------------------------------------------------------------- values.c --- */
+/* ---- values.c ---- */
 bool emits_code(const Node *n);
 void plan_values(Plan *p);
 void plan_caches(Plan *p);
 
-/* -------------------------------------------------------------- names.c --- */
+/* ---- names.c ---- */
 const char *local_name(Arena *a, const Node *n);
 const char *region_name(const Plan *p, const Region *r);
 void plan_labels(Plan *p);
 
-/* ---------------------------------------------------------- identity.c --- */
+/* ---- identity.c ---- */
 TaskIdentity product_identity(const Plan *p, TaskKind kind, int node);
 TaskIdentity attention_identity(const Plan *p, int node);
 TaskIdentity rows_identity(const Plan *p, const Region *r);
 TaskIdentity split_identity(const Plan *p);
 
-/* ------------------------------------------- pack.c, tasks.c, arena.c --- */
+/* ---- pack.c, tasks.c, arena.c ---- */
 void plan_pack(Plan *p);
 void plan_tasks(Plan *p);
 int64_t plan_scratch(const Plan *p);
 void plan_arena(Plan *p);
 
-/* ------------------------------------------------------------- fixed.c --- */
+/* ---- fixed.c ---- */
+
 /* Which regions are never divided, once all else is known. */
 void plan_divisions(Plan *p);
 

@@ -14,7 +14,8 @@
 #include "machine/target.h"
 #include "plan/epilogue.h"
 
-/* ------------------------------------------------------------- tiling.c --- */
+/* ---- tiling.c ---- */
+
 /* Tasks are what is tuned: distinct by kind, shape, dtype and epilogue. */
 typedef enum {
     TaskMatmul,    /* a product: "512x2048" (k, n), "bias_relu" */
@@ -68,7 +69,7 @@ typedef struct { /* the name of a task, as records and reports have it */
 /* Do both have the same name? In one plan they are the same task then. */
 bool task_same(const TaskKey *a, const TaskKey *b);
 
-/* ----------------------------------------------------------- identity.c --- */
+/* ---- identity.c ---- */
 typedef struct { /* how a function of attention makes weights of scores */
     bool causal, prefix;   /* its mask .. */
     int64_t window, block; /* .. as MaskSpec has it */
@@ -114,7 +115,7 @@ typedef struct {
     const char *host; /* where: machine, threads, compiler */
 } Choices;
 
-/* --------------------------------------------------------------- plan.c --- */
+/* ---- plan.c ---- */
 typedef struct { /* c0 + a*rows + b*sequences + c*parts */
     int64_t c0, rows, sequences, parts;
 } AffineSize;
@@ -250,7 +251,7 @@ enum { PlanRoots = 3 }; /* no root is below -PlanRoots */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
                  bool keep_all);
 
-/* ------------------------------------------------------------- values.c --- */
+/* ---- values.c ---- */
 const Node *node_at(const Plan *p, int i);
 bool is_product(const Node *n); /* of rows and a weight */
 /* The same, or a scan, whose states have one: its weight is input 1. */
@@ -279,20 +280,22 @@ int64_t states_offset(const Plan *p, int cache);
 /* Of a layer in a page, all heads: Node.place counts in these. */
 int64_t place_floats(const Plan *p, int cache);
 
-/* -------------------------------------------------------------- names.c --- */
+/* ---- names.c ---- */
 const char *value_label(const Plan *p, int node); /* of what emits code */
 const char *step_name(const Plan *p, int node);   /* encoder_ffn_w1 */
 /* What the emitted functions of a model of that name begin with, "g2p_en". */
 const char *plan_prefix(Arena *a, const char *name);
 
-/* --------------------------------------------------------------- pack.c --- */
+/* ---- pack.c ---- */
+
 /* The blocks of a layer, of the model where it is -1; NULL: it has none. */
 const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer);
 /* The block of biases by distance that a node adds to scores. */
 int plan_bias_block(const Plan *p, int node);
 int64_t bias_width(const Block *b); /* 2 * longest - 1 distances */
 
-/* -------------------------------------------------------------- tasks.c --- */
+/* ---- tasks.c ---- */
+
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
 /* "6x64", or all that its products have: "6x64 12x32"; `from`: FromTuned
@@ -334,7 +337,8 @@ int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
 /* The number of a mask from a file, from 1 on; identity.c. */
 int plan_mask(const Plan *p, const MaskSpec *m);
 
-/* --------------------------------------------------------------- work.c --- */
+/* ---- work.c ---- */
+
 /* FLOPs of a row, or of what takes as long. */
 int64_t step_work(const Plan *p, int node);
 /* Where fewer rows of a product, or queries of a sequence, take no less time:
@@ -346,7 +350,8 @@ int64_t least_part_rows(const Plan *p, const Region *r);
 
 bool has_entry(const Plan *p, Entry entry); /* some region is of it */
 
-/* -------------------------------------------------------------- fixed.c --- */
+/* ---- fixed.c ---- */
+
 /* Lengths that are constants of the code; 0: any. Of a sequence: */
 int64_t plan_length(const Plan *p, Sym s);
 int64_t plan_rows(const Plan *p, Sym s); /* of all of them */
@@ -365,7 +370,7 @@ int64_t plan_floats(const Plan *p, Entry entry, AffineSize batch);
 Tiling plan_fixed_tiling(const Plan *p, int product);
 Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n);
 
-/* ------------------------------------------------------------- unroll.c --- */
+/* ---- unroll.c ---- */
 typedef struct {
     int layers;                /* that an entry goes through */
     int64_t bytes, more, room; /* of code: of the steps; where layers are no
@@ -375,16 +380,19 @@ typedef struct {
 PlanCode plan_code(const Plan *p, Entry entry); /* an estimate */
 void plan_code_text(Buffer *b, const Plan *p, Entry entry);
 
-/* -------------------------------------------------------------- arena.c --- */
+/* ---- arena.c ---- */
+
 /* Of a value that is in the arena: what it needs of its slot. */
 AffineSize value_floats(const Plan *p, int node);
 
-/* ------------------------------------------------------------ counted.c --- */
+/* ---- counted.c ---- */
+
 /* The model, not compiled: its sizes alone, no entries. Its arena_bytes() is
  * that of the plan that was asked for last in this thread.                   */
 struct attn_model plan_counted(const Plan *p);
 
-/* ------------------------------------------------------------- report.c --- */
+/* ---- report.c ---- */
+
 /* The rows that costs of an entry are told for: 128, or the longest. */
 int64_t report_rows(const Plan *p, Entry entry);
 typedef struct { /* one call of an entry */

@@ -25,7 +25,7 @@ const char *records_path(Arena *a, const char *option)
     return folder ? arena_printf(a, "%s/tune.txt", folder) : option;
 }
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 typedef struct {
     const char *at;
     size_t n;
@@ -97,7 +97,7 @@ bool records_named(Records *r, Arena *a, const char *path, Fault *why)
              : fault(why, ExitIO, "%s: cannot read: %s", path, strerror(errno));
 }
 
-/* ---------------------------------------------------------------- lock --- */
+/* ---- lock ---- */
 static void pause_10_ms(void)
 {
     const struct timespec t = { .tv_nsec = 10000000 };
@@ -165,7 +165,8 @@ int records_lock(Arena *a, const char *path, double seconds, Fault *why)
     return -1;
 }
 
-/* ------------------------------------------------------------- writing --- */
+/* ---- writing ---- */
+
 /* As umask has it, but never such that it would not be believed. */
 static bool set_mode(int fd)
 {

@@ -17,7 +17,7 @@
 enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
 #define MOST_NS 1e18             /* thirty years */
 
-/* ------------------------------------------------------------- writing --- */
+/* ---- writing ---- */
 static json_t *tile_object(const Tiling *t)
 {
     json_t *o = json_object();
@@ -61,7 +61,7 @@ static char *line_of(Arena *a, const Record *r)
                         hash(text, n - 1));
 }
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 typedef struct {
     Arena *arena;
     const json_t *object;

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "records/records.h"
 
-/* --------------------------------------------------------------- table --- */
+/* ---- table ---- */
 enum { TextColumns = 5, Columns = 9 };
 static const char *const heads[Columns] = { "op",       "shape",   "dtype",
                                             "epilogue", "tile",    "a run",
@@ -104,7 +104,7 @@ void records_table(const Records *r, FILE *out)
     arena_free(a);
 }
 
-/* ----------------------------------------------------------- JSON, CSV --- */
+/* ---- JSON, CSV ---- */
 void records_json(const Records *r, FILE *out)
 {
     Arena *a = arena_new();

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------- choices --- */
+/* ---- choices ---- */
 Record *records_find(const Records *r, const Record *like)
 {
     for (int i = 0; i < r->at.n; i++) {

@@ -39,7 +39,8 @@ typedef struct {
                 version: they stay in the file */
 } Records;
 
-/* ------------------------------------------------------------- host.c --- */
+/* ---- host.c ---- */
+
 /* The host of this machine; `compiler`: what cc_version says and the level, or
  * "libtcc".                                                                  */
 Host host_here(Arena *a, const Target *t, int threads, const char *compiler);
@@ -59,7 +60,8 @@ HostParts host_parts(Arena *a, const Host *h);
 /* "AMD EPYC (32K 1M 32M), x86-64-v4, 2 threads, libtcc" */
 const char *host_text(Arena *a, const Host *h);
 
-/* ---------------------------------------------------------- records.c --- */
+/* ---- records.c ---- */
+
 /* The choices of a host, for a plan. */
 Choices records_choices(Arena *a, const Records *r, const Host *host);
 enum { MostSizes = 64 }; /* of a shape */
@@ -74,7 +76,7 @@ Record *records_find(const Records *r, const Record *like);
 /* Adds it, in the place of one of the same host and key. */
 void records_put(Records *r, Arena *a, const Record *record);
 
-/* -------------------------------------------------------------- line.c --- */
+/* ---- line.c ---- */
 enum { LineMost = 65536 }; /* bytes of a line */
 typedef enum {
     LineRecord,
@@ -87,7 +89,8 @@ char *record_line(Arena *a, const Record *r);
 LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
                       const char **why);
 
-/* -------------------------------------------------------------- file.c --- */
+/* ---- file.c ---- */
+
 /* --records, or the user's own: XDG_CACHE_HOME, HOME/.cache. NULL: neither. */
 const char *records_path(Arena *a, const char *option);
 /* All valid lines; a file that is not there has none. What was passed over is
@@ -109,7 +112,7 @@ bool records_edit(Arena *a, const char *path,
  * -1, with *why.                                                             */
 int records_lock(Arena *a, const char *path, double seconds, Fault *why);
 
-/* ------------------------------------------------------------- print.c --- */
+/* ---- print.c ---- */
 void records_table(const Records *r, FILE *out);
 void records_json(const Records *r, FILE *out);
 void records_csv(const Records *r, FILE *out);

@@ -10,7 +10,7 @@ static const int64_t most_parameters = (int64_t)1 << 40;
 
 static const Pos nowhere;
 
-/* ------------------------------------------------------------- shapes --- */
+/* ---- shapes ---- */
 static bool given(const FieldState *state, const char *key, Side side)
 {
     return state[field_row(key) + 1 + (int)side] == StateSet;
@@ -155,7 +155,7 @@ static void check_size(Spec *s, const FieldState *state)
              (double)sum, (double)most_parameters);
 }
 
-/* ------------------------------------------------------- vocabularies --- */
+/* ---- vocabularies ---- */
 static void check_shared(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -305,7 +305,7 @@ static void check_output(Spec *s, const FieldState *state)
     note_at(spec_pos(s, "max_len.target"), "max_len is here");
 }
 
-/* -------------------------------------------------------------- table --- */
+/* ---- table ---- */
 static const Check checks[] = {
     { check_heads,
       { "d_model", "h.encoder", "h.decoder", "d_k.encoder", "d_k.decoder",

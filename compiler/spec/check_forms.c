@@ -6,7 +6,7 @@
 
 static const Pos nowhere;
 
-/* -------------------------------------------------------------- masks --- */
+/* ---- masks ---- */
 static const char *mask_key(Side side)
 {
     return side == SideEncoder ? "masking.encoder" : "masking.decoder";
@@ -67,7 +67,7 @@ static void check_mask_file(Spec *s, const FieldState *state)
     }
 }
 
-/* ---------------------------------------------------------- positions --- */
+/* ---- positions ---- */
 static const char *join_forms(Arena *a, const char *const *words)
 {
     const char *text = words[0];
@@ -201,7 +201,7 @@ static void check_relative(Spec *s, const FieldState *state)
                  (long long)s->pos_max_distance, (long long)s->pos_buckets);
 }
 
-/* -------------------------------------------------------------- norms --- */
+/* ---- norms ---- */
 static void check_norm_bias(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -218,7 +218,8 @@ static void check_ffn(Spec *s, const FieldState *state)
         check_experts(s);
 }
 
-/* ------------------------------------------------------------- mixing --- */
+/* ---- mixing ---- */
+
 /* Is it what attention has that this layer, or spec, took the place of? */
 static bool below_mix(const Spec *s, const char *key)
 {
@@ -365,7 +366,7 @@ static void check_parallel(Spec *s, const FieldState *state)
                                                 "norm need it");
 }
 
-/* ------------------------------------------------------ what comes out --- */
+/* ---- what comes out ---- */
 static void check_head(Spec *s, const FieldState *state)
 {
     bool encoder = s->kind == KindEncoder;

@@ -9,7 +9,7 @@
 
 const char dtype_logits[] = "logits", dtype_embedding[] = "embedding";
 
-/* ------------------------------------------------------------- values --- */
+/* ---- values ---- */
 static int by_key(const void *a, const void *b)
 {
     const SpecDtype *x = a, *y = b;
@@ -68,7 +68,7 @@ char *dtypes_text(Arena *a, const SpecDtypes *d)
     return b.at;
 }
 
-/* -------------------------------------------------------------- names --- */
+/* ---- names ---- */
 static const SpecDtype *called(const SpecDtypes *d, const char *key)
 {
     for (int i = 0; i < d->n; i++)
@@ -118,7 +118,8 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
     return row ? row->dtype : coarse ? DtypeInt8 : s->dtype.usual;
 }
 
-/* --------------------------------------------------------- arithmetic --- */
+/* ---- arithmetic ---- */
+
 /* What products of weights stored so do not compute in, and why; NULL: they
  * do.                                                                       */
 static const char *const refused[Dtypes][Arithmetics] = {

@@ -24,7 +24,7 @@ typedef struct {
     VEC(LeftOut) left_out; /* by reason */
 } Explain;
 
-/* -------------------------------------------------------------- values --- */
+/* ---- values ---- */
 static bool is_text(const Yaml *v, const char *text)
 {
     return v->kind == YamlScalar && !strcasecmp(v->text, text);
@@ -116,7 +116,7 @@ static double number_at(const Explain *e, const char *key)
     return v && v->kind == YamlScalar && parse_real(v->text, &x) ? x : 0;
 }
 
-/* ---------------------------------------------------------- what to say --- */
+/* ---- what to say ---- */
 static void leave_out(Explain *e, const KeyValue *k, const char *why)
 {
     LeftOut *group = NULL;
@@ -182,7 +182,7 @@ static void say_lines(Explain *e, const KeyValue *k)
             top && !option ? ", at the top of the spec" : "");
 }
 
-/* -------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 static bool off(const Explain *e, const char *key)
 {
     return e->kind >= 0 && !(fields[field_row(key)].kinds & 1u << e->kind);
@@ -368,7 +368,7 @@ static void explain_begin(Explain *e, const KeyValue *k, const Hint *h)
         explain_value(e, k, h);
 }
 
-/* ------------------------------------------------------------- families --- */
+/* ---- families ---- */
 static const char *family_name(const Yaml *v)
 {
     if (v->kind == YamlList && v->items.n > 0)
@@ -430,7 +430,7 @@ static void explain_family(Explain *e, const KeyValue *k)
                      "attention");
 }
 
-/* ----------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
 static const char *last_part(const char *path)
 {
     const char *dot = strrchr(path, '.');

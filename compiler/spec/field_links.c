@@ -151,7 +151,7 @@ bool field_has_meaning(Arena *a, const Spec *s, const char *key)
     return !linked;
 }
 
-/* ------------------------------------------------------------- details --- */
+/* ---- details ---- */
 static int rank_of(Pos pos)
 {
     return pos.src->rank;
@@ -216,7 +216,8 @@ void drop_details(Written *w)
     }
 }
 
-/* ------------------------------------------------------- what stays --- */
+/* ---- what stays ---- */
+
 /* Was another value written further down? */
 static bool changed(const Written *w, int row)
 {

@@ -14,7 +14,7 @@ typedef struct { /* a mask's file as it is read */
     int64_t n, rows, columns; /* columns: of the first row */
 } MaskFile;
 
-/* --------------------------------------------------------------- file --- */
+/* ---- file ---- */
 static Source *open_mask(Arena *a, const Yaml *path)
 {
     const char *name = spec_path(a, path->pos, path->text);
@@ -86,7 +86,7 @@ static bool read_file(Arena *a, MaskSpec *mask, const Yaml *path)
     return m.rows > 0;
 }
 
-/* -------------------------------------------------------------- parts --- */
+/* ---- parts ---- */
 static bool twice(const Field *f, const Yaml *v, bool already, const char *part)
 {
     if (already)
@@ -208,7 +208,7 @@ char *mask_text(Arena *a, const MaskSpec *m)
     return text + 1; /* the first has no blank */
 }
 
-/* ------------------------------------------------------------- meaning --- */
+/* ---- meaning ---- */
 bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix)
 {
     if (!m)

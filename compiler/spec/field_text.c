@@ -9,7 +9,7 @@
 
 #include "spec/hints.h"
 
-/* ------------------------------------------------------------ numbers --- */
+/* ---- numbers ---- */
 static const char *digits(const char *s)
 {
     while (*s >= '0' && *s <= '9')
@@ -68,7 +68,7 @@ bool parse_real(const char *s, double *value)
     return true;
 }
 
-/* -------------------------------------------------------- activations --- */
+/* ---- activations ---- */
 const char *const *act_words(Arena *a)
 {
     const char **words = arena_alloc(a, (2 * ActCount + 1) * sizeof *words);
@@ -82,7 +82,7 @@ const char *const *act_words(Arena *a)
     return words;
 }
 
-/* ----------------------------------------------------------- messages --- */
+/* ---- messages ---- */
 static char *join_words(Arena *a, const char *const *words)
 {
     char *text = arena_strdup(a, words[0]);

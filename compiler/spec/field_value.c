@@ -4,7 +4,7 @@
 
 #include "spec/fields.h"
 
-/* ------------------------------------------------------------- values --- */
+/* ---- values ---- */
 static bool scalar(const Yaml *v)
 {
     return v->kind == YamlScalar && !v->quoted;

@@ -96,7 +96,7 @@ static const char *const penalties[] = { "none", "gnmt", "power", NULL };
 static const char *const splits[] = { "characters", "spaces", NULL };
 static const char *const arithmetics[] = { "f32", "int8", "int15", NULL };
 
-/* ------------------------------------- defaults that follow from others --- */
+/* ---- defaults that follow from others ---- */
 static int64_t share(const Spec *s, Side side)
 {
     int64_t h = s->side[side].h;
@@ -236,7 +236,7 @@ static void follow_plus(Spec *s)
                            : -1;
 }
 
-/* ------------------------------------------------------------- table --- */
+/* ---- table ---- */
 enum { MostWidth = 1 << 16, MostRows = 1 << 20, MostTokens = 1 << 24 };
 
 const Field fields[] = {
@@ -252,7 +252,7 @@ const Field fields[] = {
 };
 const int n_fields = sizeof fields / sizeof *fields;
 
-/* ------------------------------------------------------- rows by keys --- */
+/* ---- rows by keys ---- */
 int field_find(const char *key)
 {
     for (int i = 0; i < n_fields; i++)

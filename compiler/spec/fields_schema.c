@@ -11,7 +11,7 @@
 static const char *const kind_words[] = { "encoder-decoder", "encoder",
                                           "decoder", "attention" };
 
-/* -------------------------------------------------------------- values --- */
+/* ---- values ---- */
 static json_t *words_schema(const char *const *words)
 {
     json_t *list = json_array();
@@ -163,7 +163,8 @@ static void add_default(Arena *a, json_t *to, const Field *f)
                             json_string(arena_strdup(a, f->preset)));
 }
 
-/* ---------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
+
 /* Is this the row of `path`, or one below it? */
 static bool under(int row, const char *path)
 {
@@ -260,7 +261,8 @@ static json_t *properties(Arena *a, const char *group)
     return to;
 }
 
-/* --------------------------------------------------------------- kinds --- */
+/* ---- kinds ---- */
+
 /* What a kind has below a group: some of it, all, nothing. */
 static bool any_of(const char *path, unsigned kind, bool has)
 {

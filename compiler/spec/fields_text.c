@@ -254,7 +254,7 @@ const char *spec_field_text(Arena *a, const Spec *s, const char *path)
     return text ? text : "";
 }
 
-/* ---------------------------------------------------------------- json --- */
+/* ---- json ---- */
 static void json_words(Buffer *b, const char *key, const char *const *words)
 {
     buffer_printf(b, ", \"%s\": [", key);

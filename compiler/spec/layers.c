@@ -19,7 +19,7 @@ typedef struct { /* the pattern of one stack */
     const Spec **read;     /* [rows] */
 } Pattern;
 
-/* ------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 static bool take_row(Pattern *p, const Yaml *row)
 {
     if (row->kind == YamlMap) {
@@ -123,7 +123,8 @@ static bool read_row(Pattern *p, int i)
     return row && check_positions(p, row);
 }
 
-/* ------------------------------------------------------------ counting --- */
+/* ---- counting ---- */
+
 /* Do some say how often, and do all come to N? */
 static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
 {
@@ -146,7 +147,7 @@ static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
     return false;
 }
 
-/* -------------------------------------------------------------- caches --- */
+/* ---- caches ---- */
 CacheForm spec_cache(const Spec *s, bool self)
 {
     const SpecSide *side = &s->side[SideDecoder];
@@ -206,7 +207,8 @@ static bool check_caches(const Pattern *p, const Yaml *value)
     return false;
 }
 
-/* ---------------------------------------------------------------- text --- */
+/* ---- text ---- */
+
 /* Does the field have a meaning for this side, and for a layer? */
 static bool is_told(const Field *f, Side side)
 {
@@ -285,8 +287,8 @@ static bool read_pattern(Pattern *p, const Yaml *value, Buffer *text)
     return true;
 }
 
-/* ------------------------------------------------------------- the whole ---
- */
+/* ---- the whole ---- */
+
 /* layers: 6 */
 static void refuse_count(const Yaml *value)
 {

@@ -134,7 +134,7 @@ char *name_text(Arena *a, const SpecName *n)
                         n->adds, n->add);
 }
 
-/* ------------------------------------------------------------ mapping --- */
+/* ---- mapping ---- */
 static char *fill_hole(Arena *a, const char *pattern, const char *hole,
                        const char *text, int bytes)
 {

@@ -21,7 +21,7 @@ typedef struct { /* a row of names, a key of dtype */
     Pos key;
 } SaidByName;
 
-/* --------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 static void mark_rows(const Spec *s, const char *weight, bool *says)
 {
     NameMatch m;
@@ -176,7 +176,7 @@ static void check_rows(const WeightNames *m)
     check_idle(m, "rows of names", "a weight", idle.at, idle.n);
 }
 
-/* ----------------------------------------------------------- elements --- */
+/* ---- elements ---- */
 typedef struct { /* where a weight's elements are */
     const char *weight;
     const WeightName *of;
@@ -291,7 +291,8 @@ static void check_elements(const WeightNames *m)
     check_origins(m, all.at, all.n);
 }
 
-/* ------------------------------------------------------------- dtypes --- */
+/* ---- dtypes ---- */
+
 /* Matrices, and what stands for all that are looked up, or give logits. */
 static WeightNames matrices_of(const WeightNames *all)
 {

@@ -93,7 +93,7 @@ static const struct {
     /* clang-format on */
 };
 
-/* -------------------------------------------------------------- modules --- */
+/* ---- modules ---- */
 static bool number(const char *s, size_t n)
 {
     return n > 0 && strspn(s, "0123456789") >= n;
@@ -190,7 +190,7 @@ static void add_theirs(Proposal *p)
         p->flat &= p->theirs.at[i].layers == 0;
 }
 
-/* ----------------------------------------------------------------- fits --- */
+/* ---- fits ---- */
 static bool fits_shape(const Module *ours, const Module *theirs, bool *turned)
 {
     const bool same = ours->rank == theirs->rank
@@ -328,7 +328,7 @@ static void find_by_shape(Proposal *p)
     }
 }
 
-/* ----------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 typedef struct {
     int rows; /* that were written */
 } Rows;

@@ -7,7 +7,7 @@
 
 enum { MostParts = 64, MostGroups = 1 << 20 };
 
-/* -------------------------------------------------------------- a map --- */
+/* ---- a map ---- */
 static const char wants[] =
     "a name, or a map of tensor, rows or columns, groups, transpose, scale, "
     "add, fill";
@@ -164,7 +164,7 @@ static bool read_map(Arena *a, const Yaml *ours, const Yaml *map, SpecName *n)
     return false;
 }
 
-/* ------------------------------------------------------------- a name --- */
+/* ---- a name ---- */
 static bool good_name(const Yaml *n)
 {
     size_t bytes = n->kind == YamlScalar ? strlen(n->text) : 0;

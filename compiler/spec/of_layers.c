@@ -4,7 +4,7 @@
 
 #include "spec/fields.h"
 
-/* ----------------------------------------------------------- one layer --- */
+/* ---- one layer ---- */
 BiasKind spec_score_bias(const Spec *s)
 {
     return s->positions == PosAlibi    ? BiasAlibi
@@ -22,7 +22,7 @@ int64_t spec_shared_columns(const Spec *s)
     return s->latent_kv > 0 ? s->latent_rope : 0;
 }
 
-/* ---------------------------------------------------------- all layers --- */
+/* ---- all layers ---- */
 bool spec_any_layer(const Spec *s, Side side, LayerTest *fits)
 {
     int64_t i = 0;

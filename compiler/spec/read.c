@@ -23,7 +23,8 @@ typedef struct {
     Unknown unknown;         /* keys of what is read now */
 } Reader;
 
-/* ------------------------------------------------------------- files --- */
+/* ---- files ---- */
+
 /* A missing top file ends the process; a missing base is an error there. */
 static Source *open_source(Reader *r, const char *path, Pos from)
 {
@@ -67,7 +68,7 @@ static bool seen_before(Reader *r, const char *path, Pos from)
     return false;
 }
 
-/* -------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
 static void unknown_key(Reader *r, const char *path, const Yaml *key,
                         const Yaml *value)
 {
@@ -143,7 +144,8 @@ static void assign_names(Reader *r, const Yaml *map)
                         map->items.at[i]);
 }
 
-/* ------------------------------------------------------ maps of dtypes --- */
+/* ---- maps of dtypes ---- */
+
 /* The map of a row without `name`, and, where the value is one for all, without
  * what other files say.                                                     */
 static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
@@ -220,7 +222,7 @@ static void unset_dtype(Reader *r, int row, const char *name)
     r->w.value[row] = map->keys.n ? map : NULL;
 }
 
-/* ------------------------------------------------------------- layers --- */
+/* ---- layers ---- */
 static const char *const side_word[] = { "encoder", "decoder" };
 
 /* A map of both stacks' rows. */
@@ -483,7 +485,7 @@ static void apply_sets(Reader *r, const char *const *sets, int nsets)
         }
 }
 
-/* ------------------------------------------------------ rows of layers --- */
+/* ---- rows of layers ---- */
 static void *copy_of(Arena *a, const void *from, size_t bytes)
 {
     return memcpy(arena_alloc(a, bytes + 1), from, bytes);

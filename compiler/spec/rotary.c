@@ -14,7 +14,7 @@ int64_t spec_rotary_columns(const Spec *s, Side side)
     return dims + dims % 2;
 }
 
-/* ----------------------------------------------------------- scalings --- */
+/* ---- scalings ---- */
 typedef struct {
     const SpecScaling *is;
     double base, dims, original; /* of the training: its longest text */
@@ -85,7 +85,7 @@ static double longrope(const Stretch *x, int64_t pair)
     return usual(x, pair) / by->at[pair];
 }
 
-/* ------------------------------------------------- factors of attention --- */
+/* ---- factors of attention ---- */
 static double one(const SpecScaling *is)
 {
     (void)is;
@@ -146,7 +146,7 @@ double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
                                     : scalings[is->type].factor(is);
 }
 
-/* -------------------------------------------------------------- checks --- */
+/* ---- checks ---- */
 #define SCALING "positions.scaling"
 
 /* False: it has no value, and that was said. */

@@ -15,7 +15,7 @@ typedef struct {
     int errors;        /* that came before */
 } Load;
 
-/* ------------------------------------------------------------ values --- */
+/* ---- values ---- */
 static bool written(const Load *l, int row)
 {
     return l->w->value[row] != NULL;
@@ -169,7 +169,7 @@ static bool read_rows(Load *l)
     return l->state[kind] != StateBad;
 }
 
-/* ------------------------------------------------------- vocabularies --- */
+/* ---- vocabularies ---- */
 static int64_t count_tokens(Load *l, const SpecVocab *v)
 {
     char *path = spec_path(l->arena, v->file_pos, v->file);
@@ -249,7 +249,8 @@ static void find_vocabularies(Load *l)
     find_size(l, &s->target, "vocab.target.size", "vocab.target.file");
 }
 
-/* -------------------------------------------------------------- spec --- */
+/* ---- spec ---- */
+
 /* Does it change nothing but the code? */
 static bool is_of_code(const Field *f)
 {

@@ -6,7 +6,8 @@
 
 #include "spec/fields.h"
 
-/* ------------------------------------------------------------- sizes --- */
+/* ---- sizes ---- */
+
 /* The products of a layer, of which alone slices are taken. */
 static const char *const products[] = { "q",      "k",       "v",     "o",
                                         "w1",     "w2",      "w3",    "q_rope",
@@ -73,7 +74,8 @@ static int64_t size_of(const Spec *s, const char *name, bool columns)
     return size[product_of(name)][columns];
 }
 
-/* ------------------------------------------------------------- slices --- */
+/* ---- slices ---- */
+
 /* What a part has in one group of the file's tensor; -1 after an error has been
  * reported. A side that is absent has sizes of 0.                           */
 static int64_t slice_of(const Spec *s, const SpecName *n, const char *part,
@@ -155,7 +157,8 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
     return slices_fit(of_layer(s, ours), n, out);
 }
 
-/* ------------------------------------------------------------- packed --- */
+/* ---- packed ---- */
+
 /* Is a beginning of names that of one layer, by its number? */
 static bool of_one_layer(const char *ours)
 {

@@ -27,7 +27,8 @@ typedef struct {
     } last; /* place found last */
 } Parser;
 
-/* ------------------------------------------------------------- bytes --- */
+/* ---- bytes ---- */
+
 /* Bytes of the UTF-8 character at s, 0 when it is none (overlong forms,
  * surrogates, beyond U+10FFFF); its code point in *c.                       */
 static size_t utf8_char(const char *s, size_t n, uint32_t *c)
@@ -111,7 +112,7 @@ static bool check_bytes(const Source *src)
     return true;
 }
 
-/* ------------------------------------------------------------ places --- */
+/* ---- places ---- */
 static void find_lines(Parser *p, size_t start)
 {
     vec_push(p->arena, &p->line, start);
@@ -144,7 +145,7 @@ static Pos place(Parser *p, yaml_mark_t mark)
     return (Pos){ p->src, line + 1, (int)(at - begin) + 1 };
 }
 
-/* ------------------------------------------------------------ events --- */
+/* ---- events ---- */
 static void syntax_error(Parser *p)
 {
     const yaml_parser_t *y = &p->yaml;
@@ -199,7 +200,7 @@ static const char *refused_part(const yaml_event_t *e)
                   : NULL;
 }
 
-/* -------------------------------------------------------------- tree --- */
+/* ---- tree ---- */
 static Yaml *read_node(Parser *p, yaml_event_t *e);
 
 static Yaml *read_next(Parser *p)

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/* --------------------------------------------------------------- yaml.c --- */
+/* ---- yaml.c ---- */
 typedef enum { YamlScalar, YamlList, YamlMap } YamlKind;
 
 typedef struct Yaml Yaml;
@@ -24,8 +24,8 @@ struct Yaml {
 Yaml *yaml_parse(Arena *a, const Source *src, size_t start);
 Yaml *yaml_get(const Yaml *map, const char *key); /* NULL: absent */
 
-/* ---------------------------------------------------------- yaml_error.c ---
- */
+/* ---- yaml_error.c ---- */
+
 /* Reports libyaml's problem at a place, and what it was about (or ""), which
  * began at another.                                                         */
 void yaml_syntax_error(const Source *src, const char *problem,

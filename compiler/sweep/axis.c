@@ -5,7 +5,7 @@
 
 #include "sweep/parts.h"
 
-/* ------------------------------------------------------------- options --- */
+/* ---- options ---- */
 typedef struct {
     const char *key, *option; /* both are taken */
     AxisKind kind;
@@ -74,7 +74,8 @@ int64_t axis_number(const Axis *x, const char *value)
     return n;
 }
 
-/* -------------------------------------------------------------- values --- */
+/* ---- values ---- */
+
 /* A piece between commas: a text, or numbers that rise. */
 typedef struct {
     const char *text;
@@ -170,7 +171,8 @@ static void split_values(Arena *a, const char *key, const char *text,
     }
 }
 
-/* ---------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
+
 /* Is one of them the other, or a part of it? */
 static bool overlap(const char *x, const char *y)
 {
@@ -239,7 +241,8 @@ static void refuse_twice(Arena *a, const SweepOptions *o, const Axes *axes,
         refuse_set(a, x->key, o->model.sets[i]);
 }
 
-/* --------------------------------------------------------------- count --- */
+/* ---- count ---- */
+
 /* What is known to take so long: to plan a small variant. */
 static const double plan_seconds = 0.003;
 

@@ -24,7 +24,7 @@ typedef struct {
 
 enum { ReadsOutput = 255 }; /* a child's exit code if it reads an output */
 
-/* --------------------------------------------------------- in the child --- */
+/* ---- in the child ---- */
 static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
                                 int out, int said, pid_t parent)
 {
@@ -43,7 +43,7 @@ static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
     _exit(guard_refused() ? ReadsOutput : code);
 }
 
-/* -------------------------------------------------------- in the parent --- */
+/* ---- in the parent ---- */
 static _Noreturn void no_child(void)
 {
     fail(ExitResource, "sweep: no child process: %s", strerror(errno));
@@ -105,7 +105,7 @@ static int ended(const Child *c, bool kills)
     return status;
 }
 
-/* ------------------------------------------------------------- messages --- */
+/* ---- messages ---- */
 enum { MostSaid = 1 << 16 };
 
 static const char *said(Arena *a, int fd)

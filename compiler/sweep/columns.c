@@ -5,7 +5,8 @@
 
 #include "sweep/parts.h"
 
-/* -------------------------------------------------------------- figures --- */
+/* ---- figures ---- */
+
 /* What the plan says; `at`: where in a Row. */
 static double get_planned(const Row *r, int at)
 {
@@ -181,7 +182,7 @@ static const char usual_exact[] =
     "prefill_low,prefill_high,step,step_low,step_high,search,search_low,"
     "search_high,tokens,limit,bound,runs,predicted";
 
-/* -------------------------------------------------------------- choice --- */
+/* ---- choice ---- */
 static _Noreturn void unknown(Arena *a, const char *option, const char *name)
 {
     const char *names[AllColumns];
@@ -260,7 +261,7 @@ void column_ends(const SweepColumn *c, const SweepColumn **low,
         }
 }
 
-/* ---------------------------------------------------------------- texts --- */
+/* ---- texts ---- */
 bool column_has(const SweepColumn *c, const Row *r)
 {
     return c->word ? *c->word(r, c->which) : !isnan(c->get(r, c->which));

@@ -25,8 +25,8 @@ static double length_of(const Sweep *s, const Row *r)
     return (double)axis_number(x, r->variant->value[compare_axis(s)]);
 }
 
-/* ------------------------------------------------------------- exponents ---
- */
+/* ---- exponents ---- */
+
 /* The slope of the line with the least squared distance to the logarithms of
  * the last points of x, which rises; NAN: there are no two.                  */
 static double slope(const double *x, const double *y, int n)
@@ -91,8 +91,7 @@ void compare_exponents(Sweep *s)
     }
 }
 
-/* ----------------------------------------------------------------- table ---
- */
+/* ---- table ---- */
 typedef VEC(const char *) Texts;
 typedef struct { /* texts, by line and column */
     const Sweep *s;

@@ -5,8 +5,7 @@
 
 #include "sweep/parts.h"
 
-/* ---------------------------------------------------------- draw_scale.c ---
- */
+/* ---- draw_scale.c ---- */
 typedef struct {
     ColumnKind kind;
     double least, most; /* of the values; most < least: there are none */
@@ -30,8 +29,7 @@ int scale_ticks(const Scale *s, int about, double tick[MostTicks]);
 /* In its unit, without its word; `digits` of it. */
 const char *scale_text(Arena *a, const Scale *s, double value, int digits);
 
-/* ---------------------------------------------------------- draw_label.c ---
- */
+/* ---- draw_label.c ---- */
 typedef struct {
     double x, y, w, h; /* x, y: left, top */
 } Box;
@@ -59,8 +57,7 @@ bool labels_place(Labels *l, double x, double y, const char *text, bool far,
 /* Text that is safe, of at most so many letters, then dots. */
 const char *label_cut(Arena *a, const char *text, int most);
 
-/* ----------------------------------------------------------- draw_axes.c ---
- */
+/* ---- draw_axes.c ---- */
 typedef struct { /* what a side shows of a row */
     const char *name;
     int axis;                      /* of the sweep; -1: the column */

@@ -8,7 +8,7 @@
 
 enum { MostPanels = 36 };
 
-/* -------------------------------------------------------------- options --- */
+/* ---- options ---- */
 static int find_axis(const Sweep *s, const char *name)
 {
     for (int i = 0; i < s->axes.n; i++)
@@ -36,7 +36,7 @@ void draw_read(Sweep *s)
         fail(ExitUsage, "--axes takes two names: parameters,latency");
 }
 
-/* ------------------------------------------------------------- measures --- */
+/* ---- measures ---- */
 static double number_of(const char *text)
 {
     char *end;
@@ -93,7 +93,7 @@ static Measure nth_column(const Sweep *s, int n)
     return (Measure){ .axis = -1 };
 }
 
-/* ---------------------------------------------------------------- view --- */
+/* ---- view ---- */
 static bool all_numbers(const Axis *x)
 {
     for (int i = 0; i < x->value.n; i++)
@@ -163,7 +163,8 @@ View view_choose(const Sweep *s)
     return v;
 }
 
-/* --------------------------------------------------------------- check --- */
+/* ---- check ---- */
+
 /* Has any row such a number, or will it when it has run? */
 static bool can_have(const Sweep *s, const Measure *m)
 {

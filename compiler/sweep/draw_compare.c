@@ -59,8 +59,7 @@ static bool has_point(const Picture *d, const Row *r)
     return !isnan(measure_get(&d->mx, r)) && !isnan(measure_get(&d->my, r));
 }
 
-/* ---------------------------------------------------------------- scales ---
- */
+/* ---- scales ---- */
 static bool find_scales(Picture *d)
 {
     int n = 0;
@@ -115,8 +114,7 @@ static void put_sides(Picture *d)
             arena_printf(d->arena, "a call, %s", d->y.word));
 }
 
-/* ----------------------------------------------------------------- lines ---
- */
+/* ---- lines ---- */
 static void put_line(Picture *d, int n)
 {
     const int colour = d->names.n % Colours;

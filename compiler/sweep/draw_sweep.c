@@ -61,7 +61,7 @@ static const char dark[] =
     ".band{fill:#56b4e9}.best{fill:#f0a030}.front{stroke:#f0a030}\n"
     ".lead{stroke:#777}text.best{fill:#f0a030}\n";
 
-/* --------------------------------------------------------------- points --- */
+/* ---- points ---- */
 static int panel_of(Picture *d, const Row *r)
 {
     for (int i = 0; i < d->head.n; i++)
@@ -151,7 +151,7 @@ static void place_points(Picture *d)
     }
 }
 
-/* ---------------------------------------------------------------- texts --- */
+/* ---- texts ---- */
 static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
 {
     const char *text = *s->word
@@ -201,7 +201,8 @@ static void put_tip(Picture *d, const Point *p)
     buffer_printf(&d->out, "</title>");
 }
 
-/* ---------------------------------------------------------------- grid --- */
+/* ---- grid ---- */
+
 /* Of an axis that is varied its values, else round ones. */
 static int find_ticks(const Picture *d, double tick[MostTicks])
 {
@@ -257,7 +258,8 @@ static void put_ticks_y(Picture *d, bool texts)
     }
 }
 
-/* --------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
+
 /* The points of a panel: the next one behind `from`. */
 static int panel_end(const Picture *d, int from)
 {
@@ -357,7 +359,7 @@ static void put_front(Picture *d, Labels *l)
     buffer_printf(&d->out, "\"><title>the Pareto front</title></path>\n");
 }
 
-/* --------------------------------------------------------------- marks --- */
+/* ---- marks ---- */
 static void put_marks(Picture *d, int from, int end)
 {
     for (int front = 0; front <= 1; front++)
@@ -420,7 +422,7 @@ static void put_labels(Picture *d, Labels *l, int from, int end)
         }
 }
 
-/* --------------------------------------------------------------- plots --- */
+/* ---- plots ---- */
 static void put_sides(Picture *d, int panel)
 {
     const bool below = panel + d->across >= d->head.n;
@@ -467,7 +469,7 @@ static void put_plot(Picture *d, int from, int end)
     buffer_printf(&d->out, "</g>\n</g>\n");
 }
 
-/* ---------------------------------------------------------- the whole --- */
+/* ---- the whole ---- */
 static void measure(Picture *d)
 {
     const bool one = d->head.n == 1;

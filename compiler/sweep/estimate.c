@@ -56,7 +56,7 @@ void estimate_row(const Sweep *s, Row *r, const Engine *e, const Setup *setup,
     }
 }
 
-/* ---------------------------------------------------------------- learn --- */
+/* ---- learn ---- */
 static bool is_known(const RowWork *w)
 {
     const double error = w->time.n > 0 ? summary_error(&w->time) : -1;

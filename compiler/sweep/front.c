@@ -63,7 +63,7 @@ bool front_near(const Sweep *s, const Row *r)
     return true;
 }
 
-/* ---------------------------------------------------------------- order --- */
+/* ---- order ---- */
 typedef struct {
     int row;
     bool refused;

@@ -4,7 +4,8 @@
 
 #include "sweep/parts.h"
 
-/* -------------------------------------------------------------- labels --- */
+/* ---- labels ---- */
+
 /* "models/table3/a-h1.yaml": a-h1 */
 static const char *short_name(Arena *a, const char *path)
 {
@@ -24,7 +25,7 @@ static const char *label_of(Arena *a, const SweepOptions *o, int which)
     return label;
 }
 
-/* ---------------------------------------------------------------- grid --- */
+/* ---- grid ---- */
 static int64_t combinations(const Axes *axes, bool zip)
 {
     int64_t n = 1;
@@ -57,7 +58,7 @@ void grid_make(Arena *a, const SweepOptions *o, const Axes *axes, Variants *v)
                                  .value = values_of(a, axes, o->zip, k) }));
 }
 
-/* ------------------------------------------------------------- options --- */
+/* ---- options ---- */
 static const char *set_of(Arena *a, const char *key, const char *value)
 {
     const char *preset = preset_set(key, value);

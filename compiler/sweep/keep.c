@@ -13,8 +13,7 @@
 
 enum { MostBytes = 1 << 28 };
 
-/* ---------------------------------------------------------------- header ---
- */
+/* ---- header ---- */
 static json_t *texts(const char *const *at, int n)
 {
     json_t *list = json_array();
@@ -105,8 +104,7 @@ static void check_header(const Sweep *s, const char *path, const json_t *found)
     json_decref(here);
 }
 
-/* ------------------------------------------------------------------ rows ---
- */
+/* ---- rows ---- */
 static json_t *line_of(const Sweep *s, const Row *r)
 {
     return json_pack("{s:s, s:o, s:o}", "spec", r->variant->spec, "values",
@@ -164,8 +162,7 @@ static void take_line(Sweep *s, const char *path, int number,
     r->state = found.state;
 }
 
-/* ------------------------------------------------------------------ file ---
- */
+/* ---- file ---- */
 static _Noreturn void cannot(const char *path, const char *what)
 {
     fail(ExitIO, "%s: cannot %s: %s", path, what, strerror(errno));

@@ -6,8 +6,7 @@
 
 #include <jansson.h>
 
-/* ---------------------------------------------------------------- axis.c ---
- */
+/* ---- axis.c ---- */
 typedef enum { /* what is varied: a field of the spec, or an option */
                AxisField,
                AxisLengths,
@@ -36,8 +35,7 @@ enum { MostVariants = 10000 };
 void axes_read(Arena *a, const SweepOptions *o, Axes *axes);
 int64_t axis_number(const Axis *x, const char *value); /* of an option's */
 
-/* ---------------------------------------------------------------- grid.c ---
- */
+/* ---- grid.c ---- */
 typedef struct {
     const char *spec;         /* its path */
     const char *label;        /* of it: as short as tells it from the others */
@@ -54,8 +52,7 @@ BenchOptions variant_work(const SweepOptions *o, const Axes *axes,
 /* "h=4 N=2", or the spec's name; for a line of progress. */
 const char *variant_text(Arena *a, const Axes *axes, const Variant *v);
 
-/* ----------------------------------------------------------------- row.c ---
- */
+/* ---- row.c ---- */
 enum { WorkEncode, WorkPrefill, WorkStep, WorkSearch, WorkKinds };
 extern const char *const work_word[WorkKinds];  /* "encode" .. */
 int work_of(const Setup *setup, const Work *w); /* WorkEncode .. */
@@ -116,8 +113,7 @@ const RowWork *row_main(const Row *r);
 json_t *row_json(const Row *r, int fields);
 bool row_read(Arena *a, Row *r, const json_t *from, int fields);
 
-/* ------------------------------------------------------------- columns.c ---
- */
+/* ---- columns.c ---- */
 typedef enum {
     ColumnCount, /* a whole number */
     ColumnFlops,
@@ -160,8 +156,7 @@ bool column_has(const SweepColumn *c, const Row *r);
 void column_ends(const SweepColumn *c, const SweepColumn **low,
                  const SweepColumn **high);
 
-/* --------------------------------------------------------------- sweep.c ---
- */
+/* ---- sweep.c ---- */
 typedef struct { /* how fast a host does each kind of work */
     const char *host;
     int times; /* of workloads that they come from; 0: they are a guess */
@@ -199,8 +194,8 @@ typedef struct {
     bool interrupted;
 } Sweep;
 
-/* --------------------------------------------------------------- front.c ---
- */
+/* ---- front.c ---- */
+
 /* Marks the rows than which none is better in one column of two, and as good in
  * the other.                                                         */
 void front_mark(Sweep *s);
@@ -209,15 +204,15 @@ bool front_near(const Sweep *s, const Row *r);
 /* The rows in the order of the report: as sorted, those refused last. */
 int *rows_sorted(const Sweep *s);
 
-/* --------------------------------------------------------------- facts.c ---
- */
+/* ---- facts.c ---- */
+
 /* In a child: what the plan of a variant says; then its times. Ends the process
  * where the variant can't be made, or returns the exit code.                 */
 int facts_plan(const Sweep *s, const Variant *v, Row *r);
 int facts_times(const Sweep *s, const Variant *v, Row *r);
 
-/* ------------------------------------------------------------ workload.c ---
- */
+/* ---- workload.c ---- */
+
 /* The engine that a variant asks for. Its max_len is raised, with a warning, to
  * what -p and -n need, unless --set or --vary says what it is.              */
 EngineOptions workload_model(const Sweep *s, const Variant *v);
@@ -226,8 +221,8 @@ RowSize workload_size(const Setup *s);
  * --beam=1 -t 1". "": no row has one.                                       */
 const char *workload_text(const Sweep *s, Arena *a);
 
-/* ------------------------------------------------------------ estimate.c ---
- */
+/* ---- estimate.c ---- */
+
 /* Fills in the machine's rates: measured, or those that are kept. */
 void estimate_begin(Sweep *s);
 /* Of a planned model: whom it is made for, and by workload the seconds of it
@@ -239,8 +234,7 @@ void estimate_next(Sweep *s, const Row *r);
 /* Keeps the times of the rows, with which others are estimated. */
 void estimate_learn(const Sweep *s);
 
-/* -------------------------------------------------------------- speeds.c ---
- */
+/* ---- speeds.c ---- */
 typedef struct { /* a workload that was timed */
     double seconds, load[Loads];
 } Timed;
@@ -254,15 +248,15 @@ void speeds_keep(Arena *a, const char *host, const TimedList *timed);
 bool rates_kept(Arena *a, Machine *m, int threads);
 void rates_keep(Arena *a, const Machine *m);
 
-/* --------------------------------------------------------------- child.c ---
- */
+/* ---- child.c ---- */
+
 /* Fills the row in a child process; what ends the child is the row's message.
  * False: a signal came.                                                      */
 bool child_row(Sweep *s, Row *r,
                int facts(const Sweep *s, const Variant *v, Row *r));
 
-/* ---------------------------------------------------------------- keep.c ---
- */
+/* ---- keep.c ---- */
+
 /* Opens the file of --resume. Ends with a message where it is of another sweep,
  * machine or version.                                                        */
 void keep_open(Sweep *s);
@@ -272,12 +266,13 @@ void keep_take(Sweep *s);
 void keep_row(Sweep *s, const Row *r);
 void keep_close(Sweep *s);
 
-/* ------------------------------------------------------------ schedule.c ---
- */
+/* ---- schedule.c ---- */
+
 /* Times the rows that are planned, within the budget. */
 void sweep_times(Sweep *s);
 
-/* --------------------------------------------------------- print.c .. --- */
+/* ---- print.c .. ---- */
+
 /* Rows on a terminal as they come, by what is planned of all; the report takes
  * their place.                                                               */
 void live_head(Sweep *s);
@@ -287,13 +282,15 @@ void sweep_print(const Sweep *s, FILE *out);
 void sweep_csv(const Sweep *s, FILE *out);
 void sweep_json(const Sweep *s, FILE *out);
 
-/* ------------------------------------------------------------ presets.c --- */
+/* ---- presets.c ---- */
+
 /* What a word of --vary stands for beside the values of its field: the value of
  * another one, as --set takes it, "layers={masking: {window: 16}}"; NULL: it is
  * no such word.                                                             */
 const char *preset_set(const char *key, const char *word);
 
-/* --------------------------------------- compare.c, draw_compare.c --- */
+/* ---- compare.c, draw_compare.c ---- */
+
 /* The axis of lengths; -1: they are not varied. */
 int compare_axis(const Sweep *s);
 /* The rows that are like `first` but for the length, in its order, where it is
@@ -307,7 +304,8 @@ const SweepColumn *compare_column(const Sweep *s, const char *name);
 void compare_print(const Sweep *s, FILE *out);
 char *draw_compare(const Sweep *s, size_t *size);
 
-/* ------------------------------------------- draw_axes.c, draw_sweep.c --- */
+/* ---- draw_axes.c, draw_sweep.c ---- */
+
 /* The columns that --axes names. Ends with ExitUsage after a message. */
 void draw_read(Sweep *s);
 /* Once the rows are planned: ends with ExitUsage after a message where no row

@@ -28,7 +28,8 @@ typedef struct {
     int first;     /* of the figures, among the cells */
 } Table;
 
-/* ---------------------------------------------------------------- cells --- */
+/* ---- cells ---- */
+
 /* Has the row something there, or will it? */
 static bool will_have(const SweepColumn *c, const Row *r)
 {
@@ -110,7 +111,8 @@ static Table new_table(const Sweep *s, FILE *out, bool markdown)
     return t;
 }
 
-/* ----------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
+
 /* As printf() takes it; nothing is behind the last. */
 static int cell_width(const Table *t, int i)
 {
@@ -181,7 +183,7 @@ static void put_row(const Table *t, const Row *r)
     fputc('\n', t->out);
 }
 
-/* ---------------------------------------------------------------- notes --- */
+/* ---- notes ---- */
 static bool said_before(const Sweep *s, int row)
 {
     for (int i = 0; i < row; i++)
@@ -251,7 +253,7 @@ static void put_sweep(const Sweep *s, bool markdown, FILE *out)
     put_notes(s, out);
 }
 
-/* ----------------------------------------------------------------- live --- */
+/* ---- live ---- */
 struct Live {
     Table table;
     int lines; /* that it has written */

@@ -25,7 +25,7 @@ const RowWork *row_main(const Row *r)
     return NULL;
 }
 
-/* ---------------------------------------------------------------- write --- */
+/* ---- write ---- */
 static json_t *number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
@@ -93,7 +93,7 @@ json_t *row_json(const Row *r, int fields)
     return o;
 }
 
-/* ----------------------------------------------------------------- read --- */
+/* ---- read ---- */
 typedef struct { /* an object that may lack what is asked for */
     Arena *arena;
     const json_t *from;

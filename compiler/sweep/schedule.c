@@ -16,7 +16,8 @@ static const double first_part = 0.7, made = 0.02, more = 1.5,
                     well_known = 0.01;
 enum { LeastRuns = 7 };
 
-/* ---------------------------------------------------------------- order --- */
+/* ---- order ---- */
+
 /* Seconds of one run of all of its workloads, as they are thought to take. */
 static double thought(const Row *r)
 {
@@ -54,8 +55,8 @@ static Turns turns_of(const Sweep *s)
     return turns;
 }
 
-/* ---------------------------------------------------------------- memory ---
- */
+/* ---- memory ---- */
+
 /* What needs more memory than there is would take it from all others. */
 static void refuse_large(Sweep *s)
 {
@@ -73,7 +74,8 @@ static void refuse_large(Sweep *s)
     }
 }
 
-/* ---------------------------------------------------------- first round --- */
+/* ---- first round ---- */
+
 /* Of one variant, with so many runs at least. */
 static double round_seconds(const Sweep *s, const Turn *t, int64_t runs)
 {
@@ -136,8 +138,7 @@ static bool first_round(Sweep *s)
     return true;
 }
 
-/* ----------------------------------------------------------- next rounds ---
- */
+/* ---- next rounds ---- */
 static double error_of(const Row *r)
 {
     const RowWork *w = row_main(r);

@@ -36,7 +36,7 @@ static const double guess[Loads] = {
 static const double worth = 0.005;
 enum { LeastTimes = 20, MostTimes = 1024, Sweeps = 200, Rounds = 8 };
 
-/* ------------------------------------------------------------------ fit --- */
+/* ---- fit ---- */
 typedef struct { /* of what was timed, all divided by the time */
     double a[Loads][Loads], b[Loads];
 } Normal;
@@ -100,7 +100,7 @@ double speeds_seconds(const double c[Loads], const double load[Loads])
     return sum;
 }
 
-/* ----------------------------------------------------------------- kept --- */
+/* ---- kept ---- */
 static CacheKey key_of(const char *what, const char *host)
 {
     return cache_key((CachePiece[]){ { what, strlen(what) },
@@ -238,7 +238,7 @@ void speeds_keep(Arena *a, const char *host, const TimedList *new)
     keep_note(a, times_word, host, note);
 }
 
-/* ---------------------------------------------------------------- rates --- */
+/* ---- rates ---- */
 static const char *machine_name(Arena *a, const Machine *m)
 {
     return arena_printf(a, "%s, %d cores, %zu %zu %zu", m->cpu, m->cores,

@@ -7,7 +7,7 @@
 #include "base/progress.h"
 #include "sweep/parts.h"
 
-/* -------------------------------------------------------------- columns --- */
+/* ---- columns ---- */
 static bool any_needs(const Sweep *s, ColumnNeeds needs)
 {
     const Columns *of[] = { &s->columns, &s->sort, &s->front, &s->drawn };
@@ -60,7 +60,7 @@ static void read_columns(Sweep *s)
         refuse_worthless(&s->front);
 }
 
-/* ----------------------------------------------------------------- plan --- */
+/* ---- plan ---- */
 static bool plan_all(Sweep *s)
 {
     Arena *a = s->arena;
@@ -74,7 +74,7 @@ static bool plan_all(Sweep *s)
     return !s->interrupted;
 }
 
-/* ----------------------------------------------------------- the whole --- */
+/* ---- the whole ---- */
 static int most_threads(const Sweep *s)
 {
     int most = engine_threads(&s->options->model);

@@ -5,7 +5,8 @@
 
 #include "sweep/parts.h"
 
-/* ------------------------------------------------------------- max_len --- */
+/* ---- max_len ---- */
+
 /* Is `text` this key, or KEY=VALUE? */
 static bool is_key(const char *text, const char *key)
 {
@@ -87,7 +88,7 @@ EngineOptions workload_model(const Sweep *s, const Variant *v)
     return m;
 }
 
-/* ---------------------------------------------------------------- text --- */
+/* ---- text ---- */
 RowSize workload_size(const Setup *s)
 {
     RowSize size = { .of = { [SizeShortest] = s->longest,

@@ -37,7 +37,7 @@ bool tokenizer_check(const Tokenizer *t, int64_t expected, Fault *why)
         && check_special(t, "unknown", s->unknown, why);
 }
 
-/* --------------------------------------------------------------- maker --- */
+/* ---- maker ---- */
 
 typedef struct {
     const Tokenizer *t;
@@ -148,7 +148,7 @@ static void renew_head(Maker *m)
     put_head(m, h->prefix, h->suffix);
 }
 
-/* ---------------------------------------------------------------- texts --- */
+/* ---- texts ---- */
 
 static const Token *order_tokens; /* qsort() hands nothing on */
 
@@ -237,7 +237,7 @@ static bool add_texts(Maker *m)
     return add_bytes(m, ATTN_TEXTS, &text) && ok;
 }
 
-/* --------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 static bool add_scores(Maker *m)
 {
@@ -306,7 +306,7 @@ static bool add_tokens(Maker *m)
         || add_byte_ids(m, ATTN_BYTES_LAST, t->suffix);
 }
 
-/* ---------------------------------------------------------------- steps --- */
+/* ---- steps ---- */
 
 static bool has_user_pieces(const Tokenizer *t)
 {
@@ -416,7 +416,7 @@ static bool add_added(Maker *m)
     return add_bytes(m, ATTN_ADDED_TRIE, &trie) && ok;
 }
 
-/* ---------------------------------------------------------------- words --- */
+/* ---- words ---- */
 
 /* Is this token what becomes of its text, which ends a word? */
 static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
@@ -520,7 +520,7 @@ static bool add_merges(Maker *m)
     return true;
 }
 
-/* ---------------------------------------------------------------- block --- */
+/* ---- block ---- */
 
 static bool make(Maker *m)
 {

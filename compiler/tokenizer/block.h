@@ -53,13 +53,15 @@ typedef struct {
     Text charmap;
 } Tokenizer;
 
-/* ------------------------------------------------------------- block.c --- */
+/* ---- block.c ---- */
+
 /* Is the number of tokens right, are the special ones there? */
 bool tokenizer_check(const Tokenizer *t, int64_t expected, Fault *why);
 /* The block, malloc'd; NULL and a message when a text is there twice. */
 void *tokenizer_block(const Tokenizer *t, int64_t *bytes, Fault *why);
 
-/* -------------------------------------------------------------- rows.c --- */
+/* ---- rows.c ---- */
+
 /* Parts of a block as they grow, in memory of malloc(). */
 typedef struct {
     char *at;
@@ -75,37 +77,40 @@ void table_of_merges(Bytes *out, const Merge *merge, int64_t n);
 void trie_of_added(Bytes *out, const struct attn_added *row, int64_t n,
                    const char *strings);
 
-/* ---------------------------------------------------------- alphabet.c --- */
+/* ---- alphabet.c ---- */
+
 /* The bytes that a text of a byte-level vocabulary stands for: their number;
  * SIZE_MAX: it is no such text. out[n].                                     */
 size_t tokenizer_alphabet(const char *text, size_t n, char *out);
 
-/* ---------------------------------------------------------- patterns.c --- */
+/* ---- patterns.c ---- */
+
 /* The step that cuts as a regular expression does; false: it is not known. */
 bool tokenizer_pattern(Text regex, int *op);
 
-/* ----------------------------------------------------------- unicode.c --- */
+/* ---- unicode.c ---- */
+
 /* The bytes of ATTN_CLASSES. */
 void unicode_classes(Bytes *out);
 
-/* ---------------------------------------------------- mappings.c, trie.c ---
- */
+/* ---- mappings.c, trie.c ---- */
+
 /* The bytes of ATTN_MAPPINGS, of ATTN_MODEL_TRIE; none where nothing needs it.
  */
 void unicode_mappings(Bytes *out, const Tokenizer *t);
 void trie_of_tokens(Bytes *out, const Tokenizer *t);
 
-/* ------------------------------------------------------------- lines.c --- */
+/* ---- lines.c ---- */
 bool lines_read(Tokenizer *t, const File *f, Fault *why);
 int64_t lines_count(const File *f, Fault *why); /* -1: they are no tokens */
 
-/* ------------------------------------------------------------ pieces.c --- */
+/* ---- pieces.c ---- */
 bool pieces_is_json(const char *path);
 /* *root (of jansson) owns the texts. */
 bool pieces_read(Tokenizer *t, const File *f, void **root, Fault *why);
 void pieces_free(void *root);
 
-/* -------------------------------------------------------- block_file.c --- */
+/* ---- block_file.c ---- */
 bool block_is(const File *f);
 void *block_read(const File *f, int64_t expected, int64_t *bytes, Fault *why);
 

@@ -9,8 +9,7 @@ static const char *row_text(const Folder *f, const char *key)
     return json_string_value(json_object_get(f->class, key));
 }
 
-/* ---------------------------------------------------------------- pieces ---
- */
+/* ---- pieces ---- */
 
 /* Tokens that stand before the pieces, or behind them. */
 static bool put_list(Folder *f, const json_t *list, int64_t id)
@@ -90,8 +89,7 @@ static bool read_pieces(Folder *f, const char *path)
         && sentencepiece_steps(f->r, &s) && put_pieces(f, &s);
 }
 
-/* ------------------------------------------------------ words and merges ---
- */
+/* ---- words and merges ---- */
 
 bool words_read(Reader *r, const File *file)
 {
@@ -162,8 +160,7 @@ static bool read_merges(Folder *f, const char *path)
     return file && merges_file(r, file);
 }
 
-/* ----------------------------------------------------------------- steps ---
- */
+/* ---- steps ---- */
 
 /* A string "=key" is the value of that key of the config, or of the row. */
 static json_t *filled(const Folder *f, const json_t *o)
@@ -316,7 +313,7 @@ static bool put_numbered(Folder *f)
     return true;
 }
 
-/* --------------------------------------------------------------- folder --- */
+/* ---- folder ---- */
 
 bool class_read(Folder *f, bool *found)
 {

@@ -5,8 +5,7 @@
 
 #include "tokenizer/folder.h"
 
-/* ---------------------------------------------------------- added tokens ---
- */
+/* ---- added tokens ---- */
 
 /* added_tokens_decoder: {"0": {"content": "[PAD]", ..}, ..} */
 static bool read_decoder(Folder *f)
@@ -55,8 +54,7 @@ static bool read_added(Folder *f)
     return true;
 }
 
-/* ----------------------------------------------------------------- roles ---
- */
+/* ---- roles ---- */
 
 static void find_roles(Folder *f)
 {
@@ -110,8 +108,7 @@ static bool find_language(Folder *f)
     return true;
 }
 
-/* ---------------------------------------------------------------- folder ---
- */
+/* ---- folder ---- */
 
 static const json_t *read_beside(Folder *f, const char *name, bool *ok)
 {

@@ -27,7 +27,8 @@ typedef struct {
     bool by_class; /* not of tokenizer.json */
 } Folder;
 
-/* ------------------------------------------------------ folder_keys.c --- */
+/* ---- folder_keys.c ---- */
+
 /* A member; NULL: there is none, or null. */
 const json_t *json_value(const json_t *o, const char *key);
 /* Its path in the arena; NULL: there is no such file. */
@@ -40,7 +41,8 @@ Text token_text(const json_t *v);
 Text folder_role(const Folder *f, Role role);
 extern const char *const role_keys[Roles]; /* "bos_token" .. */
 
-/* ------------------------------------------------------------- class.c --- */
+/* ---- class.c ---- */
+
 /* The tokenizer by its class and the files that its row names. */
 bool class_read(Folder *f, bool *found);
 /* Its languages' tokens, those that are not there yet. */

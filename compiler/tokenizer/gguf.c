@@ -19,7 +19,7 @@ typedef struct {
     bool adds_begin, adds_end;        /* where the file does not say */
 } GgufTokens;
 
-/* --------------------------------------------------------------- lists --- */
+/* ---- lists ---- */
 
 /* A list of `n` values, or of any number: *to; its values are read later. */
 static bool list_of(GgufTokens *g, const char *key, int64_t n,
@@ -92,7 +92,7 @@ static bool read_ids(GgufTokens *g)
         && read_id(g, KEY("padding_token_id"), &g->pad);
 }
 
-/* -------------------------------------------------------------- pieces --- */
+/* ---- pieces ---- */
 
 static bool fill_pieces(GgufTokens *g, const json_t *scores)
 {
@@ -178,7 +178,7 @@ static bool read_pieces(GgufTokens *g, int model)
     return put_controls(g);
 }
 
-/* -------------------------------------------------------------- merges --- */
+/* ---- merges ---- */
 
 static json_t *keep(Reader *r, json_t *root)
 {
@@ -274,7 +274,7 @@ static bool read_merges(GgufTokens *g, const json_t *row)
     return true;
 }
 
-/* --------------------------------------------------------------- words --- */
+/* ---- words ---- */
 
 /* What the vocabulary of WordPiece has: [CLS] as it is, a word's beginning
  * behind a space's mark, what goes on without one: as ## before it.         */
@@ -365,7 +365,7 @@ static bool read_words(GgufTokens *g)
         && tokenizer_json_read(g->r, root) && put_word_template(g, vocab);
 }
 
-/* ---------------------------------------------------------------- file --- */
+/* ---- file ---- */
 
 /* What stands around a text: bos $A eos, and the same of the second. */
 static bool put_template(GgufTokens *g)

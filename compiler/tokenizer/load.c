@@ -6,7 +6,7 @@
 #include "tokenizer/reader.h"
 #include "tokenizer/sentencepiece.h"
 
-/* ------------------------------------------------- files of other tools --- */
+/* ---- files of other tools ---- */
 
 /* Are all members integers? */
 static bool is_map(const json_t *root)
@@ -80,7 +80,7 @@ static bool read_other(Reader *r, const char *path, bool *is)
     return !*is || sentencepiece_load(r, f);
 }
 
-/* ---------------------------------------------------------------- load --- */
+/* ---- load ---- */
 
 /* What the spec says of special tokens holds; an end token that the template
  * has is not put twice.                                                     */

@@ -37,7 +37,7 @@ static void grows(Table *t, uint32_t c, size_t bytes)
         t->times = times;
 }
 
-/* ---------------------------------------------- characters, one by one --- */
+/* ---- characters, one by one ---- */
 
 /* A record of a text: those of one byte or none are there once. */
 static uint16_t text_record(Table *t, const char *text, size_t n)
@@ -118,7 +118,7 @@ static uint16_t translation(Table *t, uint32_t c)
     return 0;
 }
 
-/* --------------------------------------------------------- normal forms --- */
+/* ---- normal forms ---- */
 
 static uint32_t combining_class(uint32_t c)
 {
@@ -215,7 +215,7 @@ static uint16_t form_record(Table *t, uint32_t c)
     return (uint16_t)at;
 }
 
-/* ------------------------------------------------------------- clusters --- */
+/* ---- clusters ---- */
 
 static uint16_t cluster_class(Table *t, uint32_t c)
 {
@@ -275,8 +275,7 @@ static uint32_t map_times(Bytes *out, const Text *map)
     return most;
 }
 
-/* ---------------------------------------------------------------- tables ---
- */
+/* ---- tables ---- */
 
 /* The table that a step needs, and its value of a code point. */
 static const struct {

@@ -4,7 +4,7 @@
 
 #include "tokenizer/reader.h"
 
-/* ------------------------------------------------------------------ BPE --- */
+/* ---- BPE ---- */
 
 static bool merge_pieces(Reader *r, const char *place, const Text *part,
                          int32_t *id)
@@ -143,7 +143,7 @@ static bool bpe_read(Reader *r, const json_t *model)
         && merges_read(r, json_object_get(model, "merges"));
 }
 
-/* ------------------------------------------------------------ WordPiece --- */
+/* ---- WordPiece ---- */
 
 static bool wordpiece_read(Reader *r, const json_t *model)
 {
@@ -180,7 +180,7 @@ static bool wordlevel_read(Reader *r, const json_t *model)
         && unknown_read(r, model, "<unk>");
 }
 
-/* -------------------------------------------------------------- Unigram --- */
+/* ---- Unigram ---- */
 
 static bool unigram_piece(Reader *r, const json_t *list, size_t i)
 {
@@ -221,7 +221,7 @@ static bool unigram_read(Reader *r, const json_t *model)
     return true;
 }
 
-/* ---------------------------------------------------------------- model --- */
+/* ---- model ---- */
 
 /* Pieces of single bytes, "<0x0A>", are known by their texts. */
 static void mark_bytes(Reader *r)

@@ -140,8 +140,7 @@ static bool read_replace(Reader *r, const json_t *o, const char *place, int op)
                       content);
 }
 
-/* ------------------------------------------------------------ characters ---
- */
+/* ---- characters ---- */
 
 static int digit64(char c)
 {

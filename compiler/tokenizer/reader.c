@@ -76,7 +76,7 @@ bool text_is(Text t, const char *s)
     return t.n == strlen(s) && memcmp(t.at, s, t.n) == 0;
 }
 
-/* ------------------------------------------------------------ messages --- */
+/* ---- messages ---- */
 
 bool refuse(Reader *r, const char *fmt, ...)
 {
@@ -97,7 +97,7 @@ bool refuse_unknown(Reader *r, const char *place, const char *what,
                   place, what, quote(name));
 }
 
-/* ---------------------------------------------------------------- JSON --- */
+/* ---- JSON ---- */
 
 bool json_only(Reader *r, const json_t *object, const char *place,
                const char *const *known)

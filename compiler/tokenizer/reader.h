@@ -60,7 +60,8 @@ bool json_text(Reader *r, const json_t *object, const char *place,
 bool json_int(Reader *r, const json_t *object, const char *place,
               const char *key, int64_t usual, int64_t *to);
 
-/* ------------------------------------------------------------ tokens.c --- */
+/* ---- tokens.c ---- */
+
 /* Ids to n - 1; the new ones are gaps. */
 void tokens_room(Reader *r, int64_t n);
 bool token_is_gap(const Token *t);
@@ -76,14 +77,15 @@ int32_t token_find(Reader *r, Text text);
 bool tokens_fit(Reader *r, int64_t size);
 void tokens_move_extra(Reader *r, int64_t size);
 
-/* -------------------------------------------------------- added_list.c --- */
+/* ---- added_list.c ---- */
+
 /* An added token; one that is there already stays as it is. */
 bool added_put(Reader *r, const char *place, Added a);
 bool added_of(Reader *r, const json_t *o, const char *place, int64_t id,
               Added *to); /* {"content": "[CLS]", "special": true, ..} */
 bool added_read(Reader *r, const json_t *list); /* of tokenizer.json */
 
-/* ------------------- normaliser.c, splitting.c, decoder.c, template.c --- */
+/* ---- normaliser.c, splitting.c, decoder.c, template.c ---- */
 enum { StepsNormal, StepsSplit, StepsDecode };
 bool step_put(Reader *r, int list, int op, int flags, Text text, Text other);
 const char *type_name(const json_t *o); /* "": it has none */
@@ -106,7 +108,8 @@ bool template_read(Reader *r, const json_t *o, const char *place);
 bool template_put(Reader *r, const char *place, bool pair, int32_t id,
                   int type);
 
-/* ------------------------------------------------------------- model.c --- */
+/* ---- model.c ---- */
+
 /* Of tokenizer.json: tokens, scores, merges. `bytes`: of a byte level. */
 bool model_read(Reader *r, const json_t *model, bool bytes);
 void merges_room(Reader *r, int64_t n); /* before the first of n */
@@ -117,7 +120,7 @@ bool merge_text(Reader *r, const char *place, Text line); /* "a b" */
 bool words_read(Reader *r, const File *file);
 bool merges_file(Reader *r, const File *file);
 
-/* ---------------------------------------------------- tokenizer_json.c --- */
+/* ---- tokenizer_json.c ---- */
 bool tokenizer_json_is(const json_t *root);
 /* Tokens from beside the file may come behind it, then decode_letters(). */
 bool tokenizer_json_read(Reader *r, const json_t *root);

@@ -69,7 +69,7 @@ void table_of_merges(Bytes *out, const Merge *merge, int64_t n)
     }
 }
 
-/* ---------------------------------------------------------------- tries --- */
+/* ---- tries ---- */
 
 typedef struct {
     const char *text;

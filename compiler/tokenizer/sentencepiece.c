@@ -121,7 +121,7 @@ bool sentencepiece_read(Reader *r, const File *file, SentencePieces *s)
     return true;
 }
 
-/* --------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 
 /* What the model does, whatever ids its pieces have. */
 bool sentencepiece_steps(Reader *r, const SentencePieces *s)

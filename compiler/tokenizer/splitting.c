@@ -112,7 +112,7 @@ static bool read_delimiter(Reader *r, const json_t *o, const char *place,
         && split_put(r, op, flags, text);
 }
 
-/* ------------------------------------------------------------ metaspace --- */
+/* ---- metaspace ---- */
 
 bool metaspace_read(Reader *r, const json_t *o, const char *place,
                     Metaspace *to)

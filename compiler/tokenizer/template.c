@@ -89,8 +89,7 @@ static bool read_bytes(Reader *r, const json_t *o, const char *place)
     return json_only(r, o, place, known) && read_trim(r, o, place);
 }
 
-/* --------------------------------------------------------------- written ---
- */
+/* ---- written ---- */
 
 /* The ids of a token that a template names. */
 static bool put_named(Reader *r, const json_t *o, const char *place, bool pair,

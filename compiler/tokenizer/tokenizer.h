@@ -17,7 +17,8 @@ typedef struct { /* ids that the spec gives; -1: none */
     int32_t split, start, end, pad, unknown, append_end;
 } VocabTokens;
 
-/* -------------------------------------------------------------- load.c --- */
+/* ---- load.c ---- */
+
 /* A file is told by what it has: a list of tokens, pieces with scores, a
  * tokenizer.json, a vocab.json beside its merges.txt, BERT's vocab.txt, a
  * .model of SentencePiece, a block.                                         */
@@ -26,7 +27,8 @@ void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
                  int64_t *bytes, Fault *why);
 int64_t vocab_count(const char *path, Fault *why); /* its tokens; -1 */
 
-/* ------------------------------------------------------------ folder.c --- */
+/* ---- folder.c ---- */
+
 /* One vocabulary of the model; or, of an encoder-decoder, what a source line is
  * encoded with, what an answer becomes text with.                           */
 typedef enum { TextAlone, TextSource, TextTarget } TextSide;
@@ -60,7 +62,8 @@ typedef struct {
 bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
                           bool *found, Fault *why);
 
-/* -------------------------------------------------------------- gguf.c --- */
+/* ---- gguf.c ---- */
+
 /* Of a file of llama.cpp, `folder`; `classes` is
  * models/import/gguf_splitting.json. A SentencePiece's BPE ("llama") or a BPE
  * of bytes ("gpt2"), whose way to cut a text has a row there. True and found
@@ -68,7 +71,8 @@ bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
 bool vocabulary_of_gguf(const VocabularyFrom *from, Vocabulary *v, bool *found,
                         Fault *why);
 
-/* -------------------------------------------------------- block_file.c --- */
+/* ---- block_file.c ---- */
+
 /* NAME.vocab: a block as it stands. */
 bool vocabulary_write(const char *path, const void *block, int64_t bytes,
                       Fault *why);

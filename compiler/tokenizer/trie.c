@@ -49,7 +49,7 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : x->id - y->id;
 }
 
-/* -------------------------------------------------------- double array --- */
+/* ---- double array ---- */
 
 static bool more_units(Trie *t)
 {
@@ -178,7 +178,7 @@ static void build(Trie *t, int64_t keys)
         arrange(t, t->part[--t->parts]);
 }
 
-/* ----------------------------------------------------------------- keys --- */
+/* ---- keys ---- */
 
 static bool has_nul(const Token *k)
 {

@@ -31,7 +31,7 @@ void builder_close(Builder *b)
     temp_close(&b->temp);
 }
 
-/* ------------------------------------------------------------ compiling --- */
+/* ---- compiling ---- */
 static const double patience = 20; /* times what others took */
 
 /* What one takes by the side of others. */

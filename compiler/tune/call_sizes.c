@@ -6,7 +6,7 @@
 
 #include "tune/tuner.h"
 
-/* ---------------------------------------------------------------- sizes --- */
+/* ---- sizes ---- */
 static int64_t rows_in(Sym s, const struct attn_batch *b)
 {
     switch (s) {
@@ -100,7 +100,7 @@ static CallSize attention_size(const Plan *p, int node,
     return u;
 }
 
-/* ---------------------------------------------------------------- sizes --- */
+/* ---- sizes ---- */
 typedef struct { /* the sizes of one task, collected */
     Arena *a;
     const Plan *p;
@@ -182,7 +182,7 @@ CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
     return s.all;
 }
 
-/* --------------------------------------------------------------- shares --- */
+/* ---- shares ---- */
 typedef struct {
     double seconds, calls, by[Bounds];
 } Spent;

@@ -49,7 +49,7 @@ static bool shared_make(Shared *s, const Measurement *m, int parts)
     return true;
 }
 
-/* --------------------------------------------------------- in the child --- */
+/* ---- in the child ---- */
 static void say(Board *b, Doing what, int which)
 {
     atomic_store(&b->doing, what);
@@ -67,7 +67,7 @@ static void mix_order(int *order, int n, uint64_t *state)
     }
 }
 
-/* --------------------------------------------------------- the results --- */
+/* ---- the results ---- */
 static int64_t count_strange(const Result *r)
 {
     const float *x = r->at;
@@ -185,7 +185,7 @@ static _Noreturn void run_child(const ChildWork *w, const Measurement *m,
     _exit(ExitDone);
 }
 
-/* -------------------------------------------------------- in the parent --- */
+/* ---- in the parent ---- */
 static void blame(Measurement *m, const Board *b, Status status,
                   const char *what)
 {

@@ -58,7 +58,7 @@ static const char style[] =
     ".usual,.removed{stroke:#e6e6e6}}\n"
     "</style>\n";
 
-/* --------------------------------------------------------------- points --- */
+/* ---- points ---- */
 static double when(const Candidate *c)
 {
     return isnan(c->when) ? 0 : c->when;
@@ -114,7 +114,8 @@ static double down(const Plot *p, double part)
     return (double)Rail + (double)(PlotHeight - Rail) * fmin(1, fmax(0, high));
 }
 
-/* ---------------------------------------------------------------- grid --- */
+/* ---- grid ---- */
+
 /* 1, 2 or 5 times a power of ten: about `n` steps in the range. */
 static double step_of(double range, int n)
 {
@@ -146,7 +147,7 @@ static void put_grid(const Picture *d, const Plot *p)
     fputs("</g>\n", d->out);
 }
 
-/* --------------------------------------------------------------- marks --- */
+/* ---- marks ---- */
 static void put_tip(const Picture *d, const Plot *p, const Candidate *c)
 {
     fprintf(d->out, "<title>%s: ", tiling_text(d->arena, &c->tiling));
@@ -296,7 +297,7 @@ static void put_plot(Picture *d, const TuneReport *r, const TuneTask *t, int i)
     fputs("</g>\n", d->out);
 }
 
-/* ---------------------------------------------------------- the whole --- */
+/* ---- the whole ---- */
 static void put_legend(const Picture *d)
 {
     const int y = 70;

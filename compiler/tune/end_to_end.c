@@ -90,7 +90,7 @@ static bool add_workload(Tuner *t, int work, const Pairs *p, int comparison)
     return is_slower(&end, ratio);
 }
 
-/* ---------------------------------------------------------- taking back --- */
+/* ---- taking back ---- */
 static bool same_place(const Record *a, const Record *b)
 {
     return host_same(&a->host, &b->host) && task_same(&a->key, &b->key);
@@ -190,7 +190,7 @@ static int drop(Tuner *t, const Work *w, const char *why)
     return n;
 }
 
-/* ------------------------------------------------------------ comparing --- */
+/* ---- comparing ---- */
 typedef struct {
     bool any;        /* of the workloads: one is slower */
     bool *slower;    /* [works] */

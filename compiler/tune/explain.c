@@ -32,7 +32,7 @@ static void say(Why *w, const char *fmt, ...)
                            clause);
 }
 
-/* ------------------------------------------------------------- numbers --- */
+/* ---- numbers ---- */
 static const char *bytes_text(const Why *w, double n)
 {
     static const char *const units[] = { "bytes", "KiB", "MiB", "GiB" };
@@ -73,7 +73,7 @@ static void say_bound(Why *w, const char *what, Level from, double flops)
         flops >= need ? "these" : level_name[from], flops >= need ? "" : "s");
 }
 
-/* ------------------------------------------------------------ products --- */
+/* ---- products ---- */
 static int sums(const Why *w, const Tiling *t)
 {
     return t->mr * t->nr / w->target.width;
@@ -231,7 +231,7 @@ static void why_attention(Why *w)
     say_bound(w, "keys and values", LevelMemory, w->by.queries / 2.0);
 }
 
-/* ------------------------------------------------------- rows, threads --- */
+/* ---- rows, threads ---- */
 static void why_rows(Why *w)
 {
     double widest = 0, weights = 0;
@@ -276,7 +276,8 @@ static void (*const why[TaskKinds])(Why *w) = {
     [TaskSplit] = why_split,
 };
 
-/* ------------------------------------------------------------ a record --- */
+/* ---- a record ---- */
+
 /* Is the instruction set of a record known here? `name`: a target that may have
  * it.                                                                        */
 static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
@@ -347,7 +348,7 @@ char *explain_record(Arena *a, const Record *r, const Tiling *usual,
                         choice_text(&w), *w.text ? ": " : "", w.text);
 }
 
-/* ------------------------------------------------------------- records --- */
+/* ---- records ---- */
 static bool first_of_host(const Records *r, int i)
 {
     for (int k = 0; k < i; k++)

@@ -19,7 +19,7 @@ bool tiling_fits(const Target *t, const Tiling *tiling)
                          : tiling->mr * vectors + vectors + 1 <= most;
 }
 
-/* --------------------------------------------------------------- values --- */
+/* ---- values ---- */
 typedef struct {
     int32_t at[40];
     int n;
@@ -164,7 +164,8 @@ static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
         vec_push(a, to, *t);
 }
 
-/* ---------------------------------------------------------------- space --- */
+/* ---- space ---- */
+
 /* Knobs from `knob` on take all of their values. */
 static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t, int knob)
 {
@@ -225,7 +226,7 @@ Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t)
     return near;
 }
 
-/* ----------------------------------------------------------------- time --- */
+/* ---- time ---- */
 static double rate(const CostModel *m, Level level)
 {
     const double r = m->rates->read[level];

@@ -8,7 +8,7 @@
 
 enum { NameWidth = 32, EndWidth = 26, MostRemoved = 20 };
 
-/* -------------------------------------------------------------- numbers --- */
+/* ---- numbers ---- */
 static const char *percent_text(Arena *a, const char *format, double part)
 {
     return isfinite(part) && fabs(part) < 1e3
@@ -29,7 +29,7 @@ static const char *interval_text(Arena *a, const Interval *i)
                         percent_text(a, "%+.1f", i->high - 1));
 }
 
-/* --------------------------------------------------------------- tasks --- */
+/* ---- tasks ---- */
 static void put_head(FILE *out)
 {
     static const char *const heads[2][6] = {
@@ -153,7 +153,7 @@ static void put_removed(Arena *a, const TuneReport *r, FILE *out)
                 n - MostRemoved);
 }
 
-/* ---------------------------------------------------------- end to end --- */
+/* ---- end to end ---- */
 static void put_ends(Arena *a, const TuneReport *r, FILE *out)
 {
     for (int i = 0; i < r->end_to_end.n; i++) {

@@ -104,7 +104,7 @@ void tune_progress(Progress *p, double done, double left)
     arena_free(a);
 }
 
-/* ------------------------------------------------------------ a tuning --- */
+/* ---- a tuning ---- */
 void tuner_tick(void *tuner)
 {
     const Tuner *t = tuner;

@@ -89,7 +89,8 @@ struct TuneReport {          /* of the code of one back end */
     bool stale;    /* what was recorded before is slower so */
 };
 
-/* -------------------------------------------------------------- text.c --- */
+/* ---- text.c ---- */
+
 /* What all of the report's forms say alike; text in the arena. */
 const char *backend_word(const TuneReport *r);     /* "libtcc", "clang" */
 const char *task_text(Arena *a, const TaskKey *k); /* "matmul 9x9 f32 bias" */
@@ -112,7 +113,7 @@ const char *plural(int n); /* "s", but of 1 */
 /* What the machine is, in two lines or more; r NULL: not measured. */
 void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out);
 
-/* ---------------------------------------------------------- progress.c --- */
+/* ---- progress.c ---- */
 typedef struct {              /* how far a tuning is, and what was said */
     const TuneReport *report; /* of all back ends */
     TuneTask *now;            /* NULL: the whole model, end to end */
@@ -127,7 +128,7 @@ void tune_progress(Progress *p, double done, double left);
 char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          int columns);
 
-/* ----------------------------- print.c, json.c, explain.c, draw_tune.c --- */
+/* ---- print.c, json.c, explain.c, draw_tune.c ---- */
 void tune_print(const TuneReport *r, FILE *out);
 void tune_json(const TuneReport *r, FILE *out);
 /* The search of each task: candidates over time, best so far, the limit. SVG,

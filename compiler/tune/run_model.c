@@ -56,7 +56,7 @@ ModelRun *model_run_new(const TuneReport *r, const Setup *s, const Works *works,
     return w;
 }
 
-/* --------------------------------------------------------- in the child --- */
+/* ---- in the child ---- */
 static bool model_begin(void *with, Fault *why)
 {
     ModelRun *w = with;

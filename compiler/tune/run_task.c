@@ -40,7 +40,7 @@ typedef struct {
     int64_t turn; /* place in the rotating buffer */
 } TaskCall;
 
-/* ---------------------------------------------------------------- sizes --- */
+/* ---- sizes ---- */
 static bool is_attention(const CostModel *m)
 {
     return m->task->key.kind == TaskAttention;
@@ -135,7 +135,7 @@ void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
     }
 }
 
-/* ------------------------------------------------------ before the fork --- */
+/* ---- before the fork ---- */
 TaskRun *task_run_new(Arena *a, const CostModel *m,
                       const RotatingBuffer *weights, const TuneTask *task,
                       const Codes *code)
@@ -147,7 +147,7 @@ TaskRun *task_run_new(Arena *a, const CostModel *m,
     return r;
 }
 
-/* --------------------------------------------------------- in the child --- */
+/* ---- in the child ---- */
 static float *random_floats(Arena *a, int64_t n, uint64_t state)
 {
     float *x = aligned_memory(a, (n + Guard) * (int64_t)sizeof *x);
@@ -336,7 +336,8 @@ static void call_all(TaskCall *c)
         call_part(c, 0, 1);
 }
 
-/* ------------------------------------------------------------- checking --- */
+/* ---- checking ---- */
+
 /* Case 0 .. sizes - 1: as in the model; then one row, and an odd number of
  * them, fewer and more than a tile has. */
 static int cases_of(const CostModel *m)
@@ -374,7 +375,7 @@ static Result run_result(void *with, int candidate, int i)
     return (Result){ .at = r->y, .bytes = bytes, .floats = true };
 }
 
-/* --------------------------------------------------------------- timing --- */
+/* ---- timing ---- */
 static double time_calls(TaskRun *r, int candidate, const CallSize *u,
                          int64_t n)
 {

@@ -28,7 +28,7 @@ void schedule_buffers(Tuner *t)
             rotating_buffer_make(&t->weights[i], t->arena, (Dtype)i, bytes[i]);
 }
 
-/* -------------------------------------------------------------- records --- */
+/* ---- records ---- */
 static const Record *known(const Tuner *t, const TaskKey *key)
 {
     for (int i = 0; i < t->records.at.n; i++) {
@@ -104,7 +104,8 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
         vec_push(t->arena, &t->before, *old);
 }
 
-/* ------------------------------------------------------------ the tasks --- */
+/* ---- the tasks ---- */
+
 /* Tasks that are timed alone first, then those that take the whole model; those
  * with the largest share first.                                              */
 static int by_turn(const void *a, const void *b)
@@ -156,7 +157,8 @@ static int choose_open(const Tuner *t, int pass, TuneTask **turn)
     return n;
 }
 
-/* ----------------------------------------------------------------- time --- */
+/* ---- time ---- */
+
 /* Seconds of a run of the workloads, as measured, or else at about twice their
  * limits; `all`: also of those that are made of others.                      */
 static double run_time(const Tuner *t, bool all)
@@ -222,7 +224,7 @@ static double divide_time(const Tuner *t, TuneTask *const *turn, int n,
     return kept;
 }
 
-/* ---------------------------------------------------------------- turns --- */
+/* ---- turns ---- */
 static void choose(Tuner *t, const TuneTask *task)
 {
     const Choice one = { task->task->key,

@@ -59,7 +59,7 @@ static double time_left(const TaskSearch *s, double part)
     return s->until - part * (s->until - s->begin) - now(s);
 }
 
-/* ---------------------------------------------------------- candidates --- */
+/* ---- candidates ---- */
 static void add_candidate(TaskSearch *s, const Tiling *t)
 {
     const Candidate c = { .tiling = *t,
@@ -123,7 +123,7 @@ static void list_candidates(TaskSearch *s)
     s->prescreened |= s->whole || s->t->builder.jit;
 }
 
-/* ------------------------------------------------------------- building --- */
+/* ---- building ---- */
 static Code text_of(TaskSearch *s, int i)
 {
     const bool jit = s->t->builder.jit;
@@ -218,7 +218,7 @@ static int build(TaskSearch *s, int *who, int n)
     return kept;
 }
 
-/* ----------------------------------------------------------- candidates --- */
+/* ---- candidates ---- */
 static bool untried(const TaskSearch *s, int i)
 {
     return i > 0 && candidate_at(s, i)->status == StatusRanked
@@ -321,7 +321,7 @@ static int choose_neighbours(TaskSearch *s, int *who, int n, int centre)
     return build(s, who, n);
 }
 
-/* --------------------------------------------------------------- timing --- */
+/* ---- timing ---- */
 static void take_verdict(TaskSearch *s, int i, const Verdict *v)
 {
     Candidate *c = candidate_at(s, i);
@@ -447,7 +447,8 @@ static int search(TaskSearch *s, int best)
     return best;
 }
 
-/* ------------------------------------------------------------- deciding --- */
+/* ---- deciding ---- */
+
 /* A candidate against the default: in pairs that had no part in choosing it, so
  * that the test's level holds. False: too few for that.                      */
 static bool decide(TaskSearch *s, int candidate)

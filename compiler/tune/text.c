@@ -99,7 +99,7 @@ const char *task_state(const TuneTask *t)
                              : NULL;
 }
 
-/* --------------------------------------------------------- the machine --- */
+/* ---- the machine ---- */
 const char *plural(int n)
 {
     return n == 1 ? "" : "s";

@@ -11,7 +11,7 @@
  * What it found ranks those of the compiler, which gets the rest.            */
 static const double jit_part = 0.3;
 
-/* ------------------------------------------------------------ beginning --- */
+/* ---- beginning ---- */
 static bool find_compiler(Tuner *t, Fault *why)
 {
     const EngineOptions *o = &t->engine.options;
@@ -112,7 +112,7 @@ static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
     return ExitDone;
 }
 
-/* --------------------------------------------------------------- report --- */
+/* ---- report ---- */
 static int write_svg(const TuneReport *r, Output *file)
 {
     size_t n;
@@ -138,7 +138,7 @@ static int report(const TuneReport *r, FILE *out, Output *svg,
     return ExitIO;
 }
 
-/* ------------------------------------------------------------ back ends --- */
+/* ---- back ends ---- */
 enum { BackEnds = 2 }; /* the compiler's, libtcc's */
 
 static void end_all(Tuner *t, int n)

@@ -6,7 +6,8 @@
 #include "plan/plan.h"
 #include "tune/report.h"
 
-/* ------------------------------------------------------------- stats.c --- */
+/* ---- stats.c ---- */
+
 /* The significance of "faster" (search.c): of tasks that have nothing to gain
  * at most this share gets another incumbent by chance.                       */
 #define TUNE_ALPHA 0.01
@@ -21,7 +22,7 @@ double median_of(const double *x, int n); /* NAN: n is 0 */
  * the least to the greatest.                                                 */
 Interval median_interval(const double *x, int n);
 
-/* ------------------------------------------------------------- child.c --- */
+/* ---- child.c ---- */
 typedef struct {   /* what came of a candidate */
     Status status; /* StatusTimed: as the default's */
     char why[160];
@@ -65,7 +66,7 @@ typedef struct { /* interleaved runs of candidates */
  * where the default did so, no child could be made or a signal came.         */
 void child_measure(Arena *a, const ChildWork *w, Measurement *m);
 
-/* -------------------------------------------------------- call_sizes.c --- */
+/* ---- call_sizes.c ---- */
 typedef struct {         /* a size at which a task is called */
     double calls;        /* of this size in a run of the workloads */
     int64_t rows;        /* that a thread takes at a time */
@@ -86,7 +87,7 @@ void tune_limits(TuneReport *r, const Works *works);
 CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
                           const Works *works, int threads);
 
-/* ------------------------------------------------------------- model.c --- */
+/* ---- model.c ---- */
 typedef struct { /* what a prediction knows */
     const Plan *plan;
     const Machine *machine;
@@ -106,7 +107,7 @@ Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t);
 bool tiling_fits(const Target *t, const Tiling *tiling);
 double tiling_seconds(const CostModel *m, const Tiling *t);
 
-/* -------------------------------------------------------------- tune.c --- */
+/* ---- tune.c ---- */
 typedef struct {         /* what a tuning asks of the machine */
     double (*now)(void); /* seconds, rising */
     void (*rates)(Machine *m, const Target *t, int threads, double seconds);
@@ -117,7 +118,7 @@ typedef struct {         /* what a tuning asks of the machine */
 /* tune_run() on a machine that may be made up. */
 int tune_on(const Environment *env, const TuneOptions *o, FILE *out);
 
-/* ------------------------------------------------------------- build.c --- */
+/* ---- build.c ---- */
 typedef struct { /* code of a candidate */
     const char *text;
     size_t n;
@@ -157,7 +158,7 @@ typedef struct { /* a candidate to compile */
 void builder_build(Builder *b, Arena *a, BuildJob *jobs, int n, double until,
                    double last);
 
-/* ---------------------------------------------------------- run_task.c --- */
+/* ---- run_task.c ---- */
 typedef struct { /* weights, or keys and values, at random */
     void *at;
     int64_t bytes;
@@ -173,7 +174,8 @@ TaskRun *task_run_new(Arena *a, const CostModel *m,
                       const Codes *code);
 ChildWork task_run_work(TaskRun *r);
 
-/* --------------------------------------------------------- run_model.c --- */
+/* ---- run_model.c ---- */
+
 /* Whole models that differ in their tilings. A run: of all workloads, as often
  * as a whole answer takes them; `each`: a number for each of them.           */
 typedef struct ModelRun ModelRun;
@@ -182,7 +184,7 @@ ModelRun *model_run_new(const TuneReport *r, const Setup *s, const Works *works,
 ChildWork model_run_work(ModelRun *r);
 Code model_code(const Engine *e, const Choice *choice, int n, bool jit);
 
-/* --------------------------------------------------------- the tuning --- */
+/* ---- the tuning ---- */
 typedef struct { /* of one back end's code */
     const Environment *env;
     TuneReport report;
@@ -206,12 +208,14 @@ typedef struct { /* of one back end's code */
     double last;               /* of the whole tuning */
 } Tuner;
 
-/* ---------------------------------------------------------- progress.c --- */
+/* ---- progress.c ---- */
+
 /* Shows how far it is, and at what: a task, or, NULL, the whole model. */
 void tuner_shows(Tuner *t, TuneTask *now);
 void tuner_tick(void *tuner);
 
-/* --------------------------------------------------------- prescreen.c --- */
+/* ---- prescreen.c ---- */
+
 /* What a prediction knows of a task. */
 CostModel cost_model(Tuner *t, const Task *task);
 /* Sets `predicted` of a task's candidates to what they take beside the default
@@ -219,13 +223,15 @@ CostModel cost_model(Tuner *t, const Task *task);
  * until `until` allows, in the order of the model's predictions.             */
 void prescreen(Tuner *t, TuneTask *task, const CostModel *m, double until);
 
-/* ------------------------------------------------------------ search.c --- */
+/* ---- search.c ---- */
+
 /* Looks for the best tiling of a task until `until`, or goes on with it. */
 void search_task(Tuner *t, TuneTask *task, double until);
 /* Pairs that a decision takes. */
 int least_pairs_of(TaskKind kind);
 
-/* ---------------------------------------------------------- schedule.c --- */
+/* ---- schedule.c ---- */
+
 /* One buffer a dtype, before any child: they share it. */
 void schedule_buffers(Tuner *t);
 /* Searches task by task, and keeps what it finds, until the time that the
@@ -233,7 +239,8 @@ void schedule_buffers(Tuner *t);
  * there was nothing to try, or no time.                                      */
 bool schedule_run(Tuner *t, Fault *why);
 
-/* -------------------------------------------------------- end_to_end.c --- */
+/* ---- end_to_end.c ---- */
+
 /* The whole model by default and as found, interleaved; what makes it slower is
  * taken back.                                                                */
 void end_to_end(Tuner *t, double until);

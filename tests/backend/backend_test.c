@@ -17,7 +17,7 @@
 #include "support/fake_programs.h"
 #include "support/skip.h"
 
-/* ------------------------------------------------------------------ JIT --- */
+/* ---- JIT ---- */
 static const char jit_text[] =
     "float sqrtf(float x);\n"
     "static const int numbers[2] = { 41, 42 };\n"
@@ -132,7 +132,7 @@ static void test_jit_forbidden(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* ---------------------------------------------------------------- cache --- */
+/* ---- cache ---- */
 static const char object_text[] =
     "struct attn_model;\n"
     "static const int numbers[2] = { 42, 0 };\n"

@@ -112,7 +112,7 @@ static void test_no_library(void **state)
     }
 }
 
-/* ---------------------------------------------------------- the program --- */
+/* ---- the program ---- */
 static const char small[] = "tests/cli/small.yaml";
 
 static void test_print_commands(void **state)

@@ -24,7 +24,7 @@ static bool compile(const CcOptions *o, const char *name, Fault *why)
                       in_dir(name), why);
 }
 
-/* ------------------------------------------------------------ compilers --- */
+/* ---- compilers ---- */
 static void test_failing_compilers(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void test_file_limit(void **state)
     assert_int_equal(files(dir), 0);
 }
 
-/* ---------------------------------------------------------- the program --- */
+/* ---- the program ---- */
 static int attnc(Spawned *s, int out, const char *const *words)
 {
     const char *argv[16] = { find_program(a, getenv("ATTNC") ? getenv("ATTNC")

@@ -19,7 +19,7 @@
 enum { MostWeights = 512 }; /* of one head, in these tests */
 #define Gate (64 * (double)FLT_EPSILON)  /* of a softmax, against double */
 
-/* -------------------------------------------------------------- numbers --- */
+/* ---- numbers ---- */
 typedef struct { /* a model of tests/torch and its inputs */
     const char *spec, *weights;
     Safetensors *io;
@@ -193,7 +193,7 @@ static void test_grouped(void **state)
                          0);
 }
 
-/* --------------------------------------------------------------- choice --- */
+/* ---- choice ---- */
 static const json_t *choose(const char *first, const char *second)
 {
     Spawned s;

@@ -28,7 +28,7 @@ typedef struct {
     VEC(Label) label;
 } Seen;
 
-/* ------------------------------------------------------------- areas --- */
+/* ---- areas ---- */
 static bool meet(const Area *a, const Area *b)
 {
     return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h
@@ -73,7 +73,7 @@ static void collect_labels(Seen *s)
         vec_push(s->arena, &s->label, ((Label){ p->run.at[i].label, -1 }));
 }
 
-/* ------------------------------------------------------------- rules --- */
+/* ---- rules ---- */
 static void check_boxes(const Seen *s)
 {
     const Picture *p = s->p;
@@ -224,7 +224,8 @@ static void check_picture(Arena *a, const Graph *g)
     check_xml(draw_graph(a, g, "as it runs"), "g");
 }
 
-/* ------------------------------------------------------------- forms --- */
+/* ---- forms ---- */
+
 /* The graph of a spec after so many passes. */
 static Graph *graph_of(Arena *a, const Spec *s, int passes_run)
 {
@@ -270,7 +271,7 @@ static void test_models(void **state)
     }
 }
 
-/* -------------------------------------------------------------- folds --- */
+/* ---- folds ---- */
 static void test_folds(void **state)
 {
     (void)state;
@@ -297,7 +298,7 @@ static void test_folds(void **state)
     arena_free(a);
 }
 
-/* --------------------------------------------------------------- page --- */
+/* ---- page ---- */
 static void assert_attribute(const char *svg, const char *before, double most)
 {
     const char *at = strstr(svg, before);

@@ -90,7 +90,7 @@ static void build(const char *of)
                       "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
 }
 
-/* ----------------------------------------------------------------- text --- */
+/* ---- text ---- */
 #define WRONG "the model's results are not finite: check the weights\n"
 
 static void check_text(const char *of)
@@ -168,7 +168,7 @@ static void test_generate(void **state)
     assert_int_equal(sh(&s, "", "$D/x"), 0);
 }
 
-/* ------------------------------------------------------------------ NaN --- */
+/* ---- NaN ---- */
 #define ONE_NAN "tensor 'encoder.0.ffn.w1.weight': 1 of 2048 values are NaN"
 
 /* A NaN of the weights is refused unless it is allowed; then it passes the relu
@@ -199,7 +199,7 @@ static void test_nan(void **state)
                 "", "the first at [1, 2]; int8 has no such numbers\n");
 }
 
-/* -------------------------------------------------------------- numbers --- */
+/* ---- numbers ---- */
 static void test_numbers(void **state)
 {
     (void)state;

@@ -90,7 +90,7 @@ static const char *output(const char *name)
     return arena_printf(a, "%s/out/%s", dir, name);
 }
 
-/* ----------------------------------------------------------- a process --- */
+/* ---- a process ---- */
 static void child(char *const *argv)
 {
     dup2(open("/dev/null", O_WRONLY), 1);
@@ -146,7 +146,7 @@ static void all_end(const char *command)
     }
 }
 
-/* ------------------------------------------------------------- outputs --- */
+/* ---- outputs ---- */
 typedef struct {
     const char *text;
     size_t n;
@@ -204,7 +204,8 @@ static void check_outputs(const Case *c, const Bytes whole[MostOutputs])
         check_records(output("tune.txt"), 0);
 }
 
-/* --------------------------------------------------------------- kills --- */
+/* ---- kills ---- */
+
 /* Objects of earlier runs would make the next ones short. */
 static void new_cache(void)
 {
@@ -290,7 +291,7 @@ static void test_kills(void **state)
     assert_true(killed > 0);
 }
 
-/* -------------------------------------------------------- many at once --- */
+/* ---- many at once ---- */
 enum { Processes = 20, Each = 10 };
 
 /* Records of their own for each process that merges. */

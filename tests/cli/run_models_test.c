@@ -124,7 +124,7 @@ static void test_golden(void **state)
     assert_true(models > 20);
 }
 
-/* ---------------------------------------------------------- of full size */
+/* ---- of full size ---- */
 
 /* The row that two layers of the model make of ids and types. */
 static void sentence(const int32_t *ids, const int32_t *types, int64_t n,

@@ -36,7 +36,7 @@ static const char spec[] = "attnc: 1\n"
                            "vocab: {size: 11, shared: true, tokens: {start: 1, "
                            "end: 2, pad: 0}}\n";
 
-/* ------------------------------------------------------------ a watch --- */
+/* ---- a watch ---- */
 typedef struct {
     pid_t pid;
     int out; /* stdout and stderr */
@@ -161,7 +161,7 @@ static void stop(void)
     assert_int_equal(WTERMSIG(status), SIGINT);
 }
 
-/* ------------------------------------------------------------ its files --- */
+/* ---- its files ---- */
 static void save(const char *name, const char *text)
 {
     FILE *f = fopen(in_dir(name), "w");
@@ -196,7 +196,7 @@ static void is_measured(void)
     rests();
 }
 
-/* -------------------------------------------------------------- changes --- */
+/* ---- changes ---- */
 static void test_shows_what_is_new(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void test_weights(void **state)
     free(folder);
 }
 
-/* -------------------------------------------------------------- the run --- */
+/* ---- the run ---- */
 static void test_run(void **state)
 {
     (void)state;
@@ -530,7 +530,7 @@ static void test_ctrl_c(void **state)
     close(end);
 }
 
-/* --------------------------------------------------------------- limits --- */
+/* ---- limits ---- */
 /* More changes while it is stopped than the system keeps: it runs again. */
 static void test_overflow(void **state)
 {

@@ -12,8 +12,7 @@
 
 static Arena *a;
 
-/* ---------------------------------------------------- facts made by hand ---
- */
+/* ---- facts made by hand ---- */
 static void node(Facts *f, const char *key, int layer, const char *text)
 {
     const Fact x = { .kind = FactNode,
@@ -113,7 +112,7 @@ static void test_times_are_no_difference(void **state)
     assert_int_equal(d.of[FactTime].n, 1);
 }
 
-/* ------------------------------------------------------ facts of models --- */
+/* ---- facts of models ---- */
 typedef struct {
     Engine e;
     Facts facts;
@@ -233,7 +232,7 @@ static void test_fusions(void **state)
     assert_int_equal(c->layers.n, 2);
 }
 
-/* ---------------------------------------------------------------- saved --- */
+/* ---- saved ---- */
 static void test_saved(void **state)
 {
     (void)state;

@@ -68,7 +68,7 @@ static double formula(Activation act, double x)
     }
 }
 
-/* ------------------------------------------------ functions of a float --- */
+/* ---- functions of a float ---- */
 
 typedef struct { /* one function, and how to call it */
     const char *name;
@@ -192,7 +192,7 @@ static void test_tails(void **state)
         }
 }
 
-/* --------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 
 static float x[Size], b[Size], y[Size], first[Size];
 

@@ -81,7 +81,7 @@ static void test_guard(void **state)
     assert_non_null(strstr(s.tail, "-march=x86-64-v3"));
 }
 
-/* ------------------------------------------------------------- its text --- */
+/* ---- its text ---- */
 
 static void assert_broken(const char *text, const char *rule, int line)
 {
@@ -211,7 +211,7 @@ static void test_default_target(void **state)
     same_file(in_dir("default.c"), in_dir("native.c"));
 }
 
-/* ----------------------------------------------------------- the header --- */
+/* ---- the header ---- */
 
 static void test_header(void **state)
 {

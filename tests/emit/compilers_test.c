@@ -145,7 +145,7 @@ static void test_sanitizers(void **state)
     answer_words(in_dir("m"), in_dir("m.weights"), in_dir("answers"));
 }
 
-/* ------------------------------------------------------- weights inside --- */
+/* ---- weights inside ---- */
 
 static void test_embedded(void **state)
 {

@@ -13,7 +13,7 @@
 #include "emit/cut.h"
 #include "support/aot.h"
 
-/* ---------------------------------------------------------------- texts --- */
+/* ---- texts ---- */
 
 static const char file[] =
     "/* file.c: what the file is. */\n"
@@ -127,7 +127,7 @@ static void test_tables(void **state)
     holds(needed("x = PAIR_MOST"), "enum { PAIR_LEAST", 1);
 }
 
-/* --------------------------------------------------------------- models --- */
+/* ---- models ---- */
 
 static const char *emitted(const char *spec, const char *more)
 {
@@ -194,7 +194,7 @@ static void test_vocabularies(void **state)
     holds(bert, "attn_charmap", 0);
 }
 
-/* ------------------------------------------------------------- programs --- */
+/* ---- programs ---- */
 
 /* Writes NAME.c and NAME.weights of the tiny model with these changes. */
 static void compile_tiny(const char *name, const char *set, const char *other)

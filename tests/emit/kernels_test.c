@@ -34,7 +34,7 @@ static void expect(int64_t i, int64_t j, double value, double tolerance)
     gate[i * Ld + j] = tolerance;
 }
 
-/* ---------------------------------------------------------- the rows --- */
+/* ---- the rows ---- */
 
 static const float *source(void)
 {
@@ -404,7 +404,7 @@ static void expect_log_sum_exp(void)
     }
 }
 
-/* ------------------------------------------------------------- pages --- */
+/* ---- pages ---- */
 
 /* Panels of a page: element (p, k) is at base + p/16*16*depth + .. of y. */
 static void run_pack_keys(void)
@@ -444,7 +444,7 @@ static void expect_pack_values(void)
                    j < d_v ? (double)x[p * 61 + j] : 0, 0);
 }
 
-/* ------------------------------------------------------------ the test --- */
+/* ---- the test ---- */
 
 /* clang-format off */
 static const struct Case {

@@ -40,7 +40,7 @@ static void assert_same_bits(float *first, const float *got, size_t n)
     assert_memory_equal(first, got, n * sizeof *got);
 }
 
-/* --------------------------------------------------------------- cells --- */
+/* ---- cells ---- */
 
 enum { Most = 80 };
 static const int64_t sizes[] = { 1, 2, 6, 15, 16, 17, 34, 61, 64, 67 };
@@ -215,7 +215,7 @@ static void test_cells(void **state)
     }
 }
 
-/* ------------------------------------------------------------- experts --- */
+/* ---- experts ---- */
 
 enum { Rows = 7, Experts = 24, Chosen = 5, Ld = 96, Spread = Rows * Chosen };
 
@@ -362,7 +362,7 @@ static void test_weights(void **state)
         }
 }
 
-/* -------------------------------------------------------------- routes --- */
+/* ---- routes ---- */
 
 typedef void Sort(float *, float *, const float *, int64_t, int64_t, int64_t,
                   int64_t);
@@ -456,7 +456,7 @@ static void test_routes(void **state)
         }
 }
 
-/* ---------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 
 typedef void RowSoftmax(float *, int64_t, const float *, int64_t, int64_t,
                         int64_t);

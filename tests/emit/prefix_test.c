@@ -27,7 +27,7 @@ static const char *const kinds[] = { "kind=encoder-decoder", "kind=encoder",
 enum { Kinds = sizeof kinds / sizeof *kinds };
 static const char own[] = "qqq"; /* the name of the file around them */
 
-/* ---------------------------------------------------------------- words --- */
+/* ---- words ---- */
 
 static bool in_word(char c)
 {
@@ -76,7 +76,7 @@ static const char *upper(const char *s)
     return u;
 }
 
-/* ---------------------------------------------------- files and headers --- */
+/* ---- files and headers ---- */
 
 static void open_model(Engine *e, const char *kind)
 {
@@ -140,7 +140,7 @@ static Words ends_of(const Engine *e)
     return ends;
 }
 
-/* ---------------------------------------------------------------- names --- */
+/* ---- names ---- */
 
 static void add_files(Words *to, const char *pattern)
 {
@@ -263,7 +263,7 @@ static int round_of(const char *prefix)
     return count;
 }
 
-/* ---------------------------------------------------------------- tests --- */
+/* ---- tests ---- */
 
 /* Writes r.c: the file, and behind it the headers of names. */
 static int write_round(Engine *e, const char *file, const Words *prefixes,

@@ -39,7 +39,7 @@ static void assert_says(const Spawned *s, const char *expected)
         fail_msg("'%s' is not in: %s", expected, text);
 }
 
-/* ---------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 
 static void test_answers(void **state)
 {
@@ -135,7 +135,7 @@ static void test_exit_codes(void **state)
                      0); /* its reader goes: it ends */
 }
 
-/* ------------------------------------------------ models of other kinds --- */
+/* ---- models of other kinds ---- */
 
 /* Weights without projections: attention is plain, and needs no file. */
 static void test_attention(void **state)

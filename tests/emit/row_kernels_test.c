@@ -46,7 +46,7 @@ static void expect(int64_t at, double value, double tolerance)
     gate[at] = tolerance;
 }
 
-/* --------------------------------------------------------------- norms --- */
+/* ---- norms ---- */
 
 /* d elements at `at`: x + share r, by gamma and maybe beta. */
 static void expect_norm(int64_t at, double share, bool rms, bool has_beta)
@@ -178,7 +178,7 @@ static void expect_l2(void)
     }
 }
 
-/* -------------------------------------------------------------- rotary --- */
+/* ---- rotary ---- */
 
 typedef void Rotate(float *, const float *, const float *, int64_t, int64_t,
                     int64_t);
@@ -232,7 +232,7 @@ static void expect_interleaved(void)
     expect_rotated(2, 1);
 }
 
-/* ------------------------------------------------------------- pooling --- */
+/* ---- pooling ---- */
 
 static int64_t pool_rows(void) /* no more than x holds */
 {
@@ -274,7 +274,7 @@ static void expect_max(void)
     }
 }
 
-/* -------------------------------------------------------------- scores --- */
+/* ---- scores ---- */
 
 /* The first keys of a chunk; what follows them up to 16 is nobody's. */
 static int64_t keys_of(void)
@@ -327,7 +327,7 @@ static void expect_bias(void)
                    0);
 }
 
-/* ------------------------------------------------------------ the test --- */
+/* ---- the test ---- */
 
 static const struct Case {
     const char *name;

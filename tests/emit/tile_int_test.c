@@ -115,7 +115,7 @@ static float random_scale(void)
     return (float)random_in(1, 1 << 20) * 0x1p-24f;
 }
 
-/* -------------------------------------------------------------- panels --- */
+/* ---- panels ---- */
 
 static int number(Fullness full, int least, int most)
 {
@@ -171,7 +171,7 @@ static void fill_panels(Dtype d, int64_t k, Fullness full)
     }
 }
 
-/* ---------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 
 /* Floats with NaN behind k, and bytes with what stands for 0. */
 static void fill_rows(Arithmetic a, int64_t k, Fullness full)
@@ -191,8 +191,7 @@ static void fill_rows(Arithmetic a, int64_t k, Fullness full)
     }
 }
 
-/* ------------------------------------------------------------ in 16 bits ---
- */
+/* ---- in 16 bits ---- */
 
 static _Alignas(64) uint8_t wide_panels[Wide / 16 * WidePanel];
 static _Alignas(64) uint8_t wide_bytes[High * WideRow];
@@ -245,7 +244,7 @@ static void fill_both(TileKey key, int64_t k, Fullness full, Fullness rows)
     }
 }
 
-/* -------------------------------------------------------------- results --- */
+/* ---- results ---- */
 
 static float sum_of(TileKey key, int64_t k, int64_t r, int64_t n)
 {
@@ -297,7 +296,7 @@ static void expect(const Lab *l, TileKey key, int parts, Activation act,
         }
 }
 
-/* --------------------------------------------------------------- tiles --- */
+/* ---- tiles ---- */
 
 static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                       int64_t k)
@@ -400,7 +399,7 @@ static void test_prebuilt(void **state)
     each_pair(run_prebuilt);
 }
 
-/* ------------------------------------------------------------- look-up --- */
+/* ---- look-up ---- */
 
 static void look_up(const Lab *l, Dtype d, int64_t k)
 {
@@ -437,7 +436,7 @@ static void test_look_up(void **state)
         }
 }
 
-/* ------------------------------------------------------------ unpacked --- */
+/* ---- unpacked ---- */
 
 /* int4 as int8: what k does not use is anything. */
 static void unpack(const Lab *l, Dtype d, int64_t k)

@@ -141,7 +141,7 @@ static void change_byte(const char *path, long at)
     assert_int_equal(fclose(f), 0);
 }
 
-/* ---------------------------------------------------------------- tests --- */
+/* ---- tests ---- */
 static void packed_once(void **state)
 {
     (void)state;

@@ -36,7 +36,7 @@ static void open_plan(Engine *e, EngineOptions *o)
     e->plan = plan_model(e->arena, e->graph, &e->target, e->choices, false);
 }
 
-/* ----------------------------------------------------------------- file --- */
+/* ---- file ---- */
 typedef struct {
     TensorOut at[400];
     int n;
@@ -76,7 +76,8 @@ static const char *write_weights(const Engine *e, const char *prefix)
     return path;
 }
 
-/* ---------------------------------------------------------------- specs --- */
+/* ---- specs ---- */
+
 /* The model's spec up to its names, with others in their place. */
 static const char *spec_with(const char *model, const char *names)
 {

@@ -61,7 +61,7 @@ void __wrap_machine_measure(Machine *m, const Target *t, int threads,
     m->counts = 1;
 }
 
-/* ---------------------------------------------------------------- files --- */
+/* ---- files ---- */
 static char folder[] = "/tmp/attnc_fuzz_XXXXXX";
 static struct {
     char *name;
@@ -104,7 +104,7 @@ static void remove_folder(void)
     rmdir(folder);
 }
 
-/* ---------------------------------------------------------- dictionary --- */
+/* ---- dictionary ---- */
 static void add_word(const char *text, size_t n)
 {
     if (words < sizeof word / sizeof *word)
@@ -172,7 +172,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* ------------------------------------------------------------------ run --- */
+/* ---- run ---- */
 typedef struct {
     int n;
     char *at[MostWords + 2];
@@ -233,7 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
 static size_t put_word(uint8_t *data, size_t size, size_t most, size_t from,
                        size_t to, FuzzDice *d)
 {

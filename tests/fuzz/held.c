@@ -137,7 +137,7 @@ bool held_on(void)
     return inside;
 }
 
-/* --------------------------------------------------------------- wraps --- */
+/* ---- wraps ---- */
 void *__wrap_malloc(size_t n)
 {
     void *at = too_much(n) ? NULL : __real_malloc(n);

@@ -115,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
+
 /* Keys of more than one family; "": the one that stands there. */
 static const char *const keys[] = { "",
                                     "",

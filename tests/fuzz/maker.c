@@ -5,7 +5,7 @@
 
 #include "maker.h"
 
-/* ------------------------------------------------------------- choices --- */
+/* ---- choices ---- */
 int pick(Maker *m, int n)
 {
     return m->choice < m->end ? *m->choice++ % n : 0;
@@ -56,7 +56,7 @@ const char *flag(Maker *m)
     return pick(m, 2) ? "false" : "true";
 }
 
-/* -------------------------------------------------------------- tokens --- */
+/* ---- tokens ---- */
 int find(const Maker *m, const char *text)
 {
     for (int i = 0; i < m->tokens; i++)
@@ -142,7 +142,8 @@ void add_specials(Maker *m)
         add(m, names[i]);
 }
 
-/* --------------------------------------------------------------- bends --- */
+/* ---- bends ---- */
+
 /* data[at .. at + old - 1] becomes another text. */
 static void replace(Maker *m, size_t at, size_t old, const char *text, size_t n)
 {

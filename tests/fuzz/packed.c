@@ -52,7 +52,7 @@ static void seal(char *file, size_t n, bool other)
     memcpy(file, &h, sizeof h);
 }
 
-/* ------------------------------------------------------------------ use --- */
+/* ---- use ---- */
 typedef struct {
     char *file;
     int64_t bytes;
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
 static size_t add_vocab(char *at, const char *text, bool json)
 {
     const VocabTokens t = { 0, -1, -1, -1, -1, 0 };

@@ -14,7 +14,7 @@
 
 static const char lab[] = "/tmp/attnc_fuzz_records"; /* and its process */
 
-/* ---------------------------------------------------------------- input --- */
+/* ---- input ---- */
 static size_t sealed_line(char *to, const char *line, size_t n)
 {
     memcpy(to, line, n);
@@ -48,7 +48,7 @@ static char *sealed(const uint8_t *data, size_t size, size_t *n)
     return text;
 }
 
-/* ----------------------------------------------------------------- read --- */
+/* ---- read ---- */
 typedef struct {
     Arena *a;
     char path[64];
@@ -141,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
 static const char usual[] =
     "{\"version\": 2, \"cpu\": \"C\", \"caches\": \"32K 1M 32M\", \"isa\": "
     "\"x86-64-v4\", \"threads\": 2, \"compiler\": \"libtcc\", \"op\": "

@@ -15,7 +15,7 @@
 #include "sweep/parts.h"
 #include "fuzz.h"
 
-/* ---------------------------------------------------------------- sweep --- */
+/* ---- sweep ---- */
 static const char *const specs[] = { "a.yaml", "b,\"c\".yaml" };
 static const char *const vary[] = { "h=1,2", "N=4" };
 static Machine machine;
@@ -75,7 +75,8 @@ static Sweep new_sweep(Arena *a, const SweepOptions *o)
     return s;
 }
 
-/* ----------------------------------------------------------------- file --- */
+/* ---- file ---- */
+
 /* A file in memory, with this text; its path in `path`. */
 static int new_file(char path[32], const void *text, size_t n)
 {
@@ -175,7 +176,7 @@ static char *sealed(const uint8_t *data, size_t size, size_t *n)
     return text;
 }
 
-/* ----------------------------------------------------------------- read --- */
+/* ---- read ---- */
 typedef struct {
     Arena *a;
     const char *path, *again;
@@ -283,7 +284,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
 static const char usual[] =
     "{\"spec\":\"a.yaml\",\"values\":[\"1\",\"4\"],\"row\":{\"hash\":\"00ff\","
     "\"host\":\"C\",\"parameters\":2,\"flops\":2.5,\"weights\":4,\"memory\":9,"

@@ -99,7 +99,7 @@ static void seal(const Fake *f, uint8_t *state, size_t n)
     memcpy(state, &h, sizeof h);
 }
 
-/* -------------------------------------------------------------- restore --- */
+/* ---- restore ---- */
 typedef struct {
     Fake f;
     uint8_t head;
@@ -196,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
 static size_t some_state(uint8_t *data, size_t most, FuzzDice *d)
 {
     Fake f;

@@ -56,7 +56,7 @@ void __wrap_exit(int code)
     longjmp(out, code + 1);
 }
 
-/* --------------------------------------------------------------- files --- */
+/* ---- files ---- */
 enum { MostFiles = 16 };
 static struct {
     const char *path;
@@ -165,7 +165,7 @@ Spec *__wrap_spec_read(Arena *a, const char *path, const Source *text,
     return s;
 }
 
-/* ---------------------------------------------------------------- jobs --- */
+/* ---- jobs ---- */
 static int said = STDERR_FILENO; /* stderr: libFuzzer is told to close it */
 
 __attribute__((constructor)) static void keep_stderr(void)
@@ -239,7 +239,7 @@ int fuzz_run(int (*job)(void *with), void *with)
     return code;
 }
 
-/* -------------------------------------------------------------- inputs --- */
+/* ---- inputs ---- */
 int fuzz_parts(FuzzPart *part, const uint8_t *data, size_t size)
 {
     static const char mark[] = "\n%%\n";

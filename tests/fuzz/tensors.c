@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
 enum { Length = 8 }; /* bytes of the header's length */
 
 static void set_length(uint8_t *data, uint64_t n)

@@ -39,7 +39,8 @@ static void put_merges(Maker *m)
     put_text(m, "]");
 }
 
-/* --------------------------------------------------------------- steps --- */
+/* ---- steps ---- */
+
 /* Steps of a tokenizer.json, each with places for choices: %b true or false,
  * %t the text of a token.                                                   */
 static const char *const normalizers[] = {
@@ -196,7 +197,8 @@ static void put_processor(Maker *m)
     }
 }
 
-/* ------------------------------------------------------ tokenizer.json --- */
+/* ---- tokenizer.json ---- */
+
 /* Some of the tokens, and some behind them, are found before all else. */
 static void put_added(Maker *m)
 {

@@ -7,7 +7,7 @@
 #include "maker.h"
 #include "tokenizers.h"
 
-/* ------------------------------------------------------- SentencePiece --- */
+/* ---- SentencePiece ---- */
 static void put_varint(Maker *m, size_t n)
 {
     for (; n > 127; n >>= 7)
@@ -90,7 +90,7 @@ static void put_model(Maker *m)
     put_message(m, 3, write_normaliser, 0);
 }
 
-/* ---------------------------------------------------------- llama.cpp --- */
+/* ---- llama.cpp ---- */
 enum {
     GgufNatural = 4,
     GgufSigned = 5,
@@ -195,7 +195,8 @@ static void put_gguf(Maker *m)
     rows[row].more(m);
 }
 
-/* -------------------------------------------------------------- inputs --- */
+/* ---- inputs ---- */
+
 /* A text of tokens and of anything; then a stop string. */
 static void put_texts(Maker *m)
 {

@@ -282,7 +282,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* -------------------------------------------------------------- mutator --- */
+/* ---- mutator ---- */
+
 /* Pieces are numbered as they stand: few lists are, that chance has made. */
 static size_t number_pieces(uint8_t *data, size_t size, size_t most)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* --------------------------------------------------------------- shapes */
+/* ---- shapes ---- */
 
 static void expect_type(const Graph *g, const char *name, const char *want)
 {
@@ -61,7 +61,7 @@ static void test_finds_memory(void **state)
     arena_free(a);
 }
 
-/* ---------------------------------------------------- the verifier dies */
+/* ---- the verifier dies ---- */
 
 static Node *named(Graph *g, const char *name)
 {
@@ -210,7 +210,7 @@ static void test_verifier_dies(void **state)
     }
 }
 
-/* ---------------------------------------------------------------- dumps */
+/* ---- dumps ---- */
 
 /* Calls f for each file of a folder with that ending; their number. */
 static int each_file(const char *folder, const char *ending,

@@ -22,7 +22,7 @@
 
 static const char recorded[] = "tests/import/check";
 
-/* ------------------------------------------------------------- answers --- */
+/* ---- answers ---- */
 enum { Answers = 3 };
 
 typedef struct { /* a result of one number, as the reranker has */
@@ -64,7 +64,8 @@ static const char *answering(Changed *c)
                                          path));
 }
 
-/* -------------------------------------------------------------- import --- */
+/* ---- import ---- */
+
 /* The output of attnc is in *s; nothing is left in TMPDIR. Its exit code. */
 static int checked(Spawned *s, const char *folder, const char *python,
                    const char *option)
@@ -200,7 +201,7 @@ static void test_merged(void **state)
                                   "merging is not compared)\n"));
 }
 
-/* --------------------------------------------------------- differences --- */
+/* ---- differences ---- */
 static void assert_differs(int at, double factor)
 {
     Changed c = recorded_answers();
@@ -258,7 +259,7 @@ static void test_wrong_shape(void **state)
                              head));
 }
 
-/* ------------------------------------------------------------- rubbish --- */
+/* ---- rubbish ---- */
 #define PYTHON in_dir("python")
 
 static void test_lacking(void **state)
@@ -317,7 +318,7 @@ static void test_no_python(void **state)
                 ExitBackend, arena_printf(a, form, PYTHON, "b\\x1bc\\xff"));
 }
 
-/* -------------------------------------------------------------- failing --- */
+/* ---- failing ---- */
 static void test_failing(void **state)
 {
     (void)state;

@@ -29,7 +29,7 @@ typedef struct { /* how a model is compiled */
 static const Way ways[] = { { "jit", NULL, NULL }, { "clang", "0", "-O0" } };
 enum { Ways = sizeof ways / sizeof *ways };
 
-/* ---------------------------------------------------------------- import */
+/* ---- import ---- */
 
 /* All files of the family, as links, but the forms of config.json. */
 static void link_files(const char *family, const char *to)
@@ -120,7 +120,7 @@ static const char *import_bare(const char *family, const json_t *bare)
     return written(folder, imported(family, folder));
 }
 
-/* -------------------------------------------------------------- results */
+/* ---- results ---- */
 
 typedef struct { /* what goes in */
     int32_t ids[2][MostIds], types[MostIds], start[2][2];

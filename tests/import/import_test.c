@@ -74,7 +74,7 @@ static const char *imported(Arena *a, const char *folder, int *code)
     return text;
 }
 
-/* ------------------------------------------------------------- messages --- */
+/* ---- messages ---- */
 static const struct {
     const char *from, *to; /* in config.json */
     const char *says;      /* the first line, and all of a note behind it */
@@ -189,7 +189,7 @@ static void says_what_is_wrong(void **state)
     arena_free(a);
 }
 
-/* -------------------------------------------------------------- folders --- */
+/* ---- folders ---- */
 static void assert_said(Arena *a, const char *folder, int code,
                         const char *says)
 {
@@ -307,7 +307,7 @@ static void shards(void **state)
     arena_free(a);
 }
 
-/* --------------------------------------------------------------- specs --- */
+/* ---- specs ---- */
 static const char *spec_of(Arena *a, const char *folder)
 {
     const ImportOptions o = { .folder = folder, .spec = "-", .name = "llama" };

@@ -38,7 +38,7 @@ static void assert_tensor(const Safetensors *s, const char *name,
     assert_memory_equal(x, expected, (size_t)n * sizeof *x);
 }
 
-/* ---------------------------------------------------------------- LoRA --- */
+/* ---- LoRA ---- */
 
 static const float w[6] = { 1, 2, 3, 4, 5, 6 }, v[4] = { 1, 1, 1, 1 };
 static const TensorOut base_tensors[] = {
@@ -218,7 +218,7 @@ static void refuses_tensors(void **state)
             "shape of the model's weight");
 }
 
-/* ---------------------------------------------------------------- mean --- */
+/* ---- mean ---- */
 
 static bool mean(const TensorOut *other, int n, Safetensors **to, Fault *why)
 {

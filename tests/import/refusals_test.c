@@ -61,8 +61,7 @@ static const char *imported(Arena *a, int *code)
     return said;
 }
 
-/* --------------------------------------------------------------- refused ---
- */
+/* ---- refused ---- */
 static const struct {
     const char *family, *keys, *says;
 } refused[] = {
@@ -111,7 +110,7 @@ static void test_refused(void **state)
     }
 }
 
-/* ----------------------------------------------- sentence-transformers --- */
+/* ---- sentence-transformers ---- */
 #define STEP(type, path)                                                       \
     "{\"type\": \"sentence_transformers.models." type "\", \"path\": \"" path  \
     "\"}"
@@ -158,8 +157,7 @@ static void test_steps(void **state)
     }
 }
 
-/* ----------------------------------------------------------------- known ---
- */
+/* ---- known ---- */
 static const struct {
     const char *family, *keys;
 } known[] = {
@@ -223,8 +221,8 @@ static void test_known(void **state)
     }
 }
 
-/* ----------------------------------------------------------------- noted ---
- */
+/* ---- noted ---- */
+
 /* Keys of config.json and of generation_config.json, and what is said. */
 static const struct {
     const char *family, *config, *generation, *says;

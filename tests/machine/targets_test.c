@@ -51,7 +51,7 @@ static bool of_this_family(const Target *t)
     return t->triple && !target_foreign(t);
 }
 
-/* ----------------------------------------------------------- processors --- */
+/* ---- processors ---- */
 
 enum {
     All = CpuV2 | CpuV3 | CpuV4 | CpuVnni | CpuBf16,
@@ -149,7 +149,7 @@ static void test_lacks(void **state)
     }
 }
 
-/* ------------------------------------------------------------ compilers --- */
+/* ---- compilers ---- */
 
 /* The file says what it is made for, and how it is compiled. */
 static void check_text(const Target *t)
@@ -236,7 +236,7 @@ static void test_guard(void **state)
     assert_non_null(strstr(s.tail, "made for znver4"));
 }
 
-/* ---------------------------------------------------------------- tiles --- */
+/* ---- tiles ---- */
 
 typedef struct {
     int mr, nr;

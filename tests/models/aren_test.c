@@ -17,7 +17,7 @@ static char folder[512];
 static char *vocabulary[64]; /* of the target, by id */
 static int64_t vocabulary_n;
 
-/* ---------------------------------------------------------------- reading */
+/* ---- reading ---- */
 
 static void find_folder(void)
 {
@@ -61,7 +61,7 @@ static int64_t token_ids(const json_t *list, int32_t *ids)
     return n;
 }
 
-/* ---------------------------------------------------------------- options */
+/* ---- options ---- */
 
 static int64_t option(const json_t *options, const char *name, int64_t preset)
 {
@@ -116,7 +116,7 @@ static struct attn_search_options options_of(const json_t *c, int32_t *suppress)
     };
 }
 
-/* ------------------------------------------------------------------ cases */
+/* ---- cases ---- */
 
 static bool is_extra(const json_t *c)
 {

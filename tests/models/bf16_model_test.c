@@ -13,7 +13,7 @@
 
 #include "support/aot.h"
 
-/* ---------------------------------------------------------- the numbers --- */
+/* ---- the numbers ---- */
 typedef struct { /* a model that ran on a sample */
     Engine e;
     const Sample *x;
@@ -123,7 +123,7 @@ static void test_gates(void **state)
     engine_close(&r.e);
 }
 
-/* ------------------------------------------------------------- programs --- */
+/* ---- programs ---- */
 static const char words[] = "hello\nzygote\nthe\n";
 
 /* What the program of m.c says, compiled by `cc`; NULL: there is none. */

@@ -66,7 +66,7 @@ static void assert_tokens(const struct attn_hypothesis *h, const json_t *want,
     assert_memory_equal(h->tokens, expected, (size_t)n * sizeof *expected);
 }
 
-/* ----------------------------------------------------------- stories260K */
+/* ---- stories260K ---- */
 
 /* Each prompt alone, up to the length that was recorded. */
 static void check_prompts(Model *m)
@@ -157,7 +157,7 @@ static void check_scores(Model *m)
     assert_int_equal(i, 2);
 }
 
-/* ---------------------------------------------------------------- logits */
+/* ---- logits ---- */
 
 static double deviation(const double *x, int64_t n)
 {
@@ -201,7 +201,7 @@ static void check_stories(Model *m)
     check_logits(m);
 }
 
-/* --------------------------------------------------------- gpt-nano-sort */
+/* ---- gpt-nano-sort ---- */
 
 static void check_cases(Model *m)
 {

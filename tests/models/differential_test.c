@@ -35,7 +35,7 @@ typedef struct {
     int64_t size;         /* floats of it */
 } Case;
 
-/* --------------------------------------------------------------- helpers */
+/* ---- helpers ---- */
 
 static const char *text_of(const Case *c)
 {
@@ -83,7 +83,7 @@ static void make_sample(Case *c, const Engine *e)
     c->size = result_rows(e->spec, c->sample) * result_columns(e->spec);
 }
 
-/* ------------------------------------------------------------ with gates */
+/* ---- with gates ---- */
 
 static void assert_ops(const Case *c, const OpResults *r, const char *name)
 {
@@ -157,7 +157,7 @@ static void check_result(const Case *c, const Engine *e, const float *out,
     fail();
 }
 
-/* --------------------------------------------------------- the same bits */
+/* ---- the same bits ---- */
 
 /* Rows fed through the cache by ones and by threes. */
 static void check_steps(const Case *c, const Engine *e)
@@ -302,7 +302,7 @@ static void check_compilers(const Case *c)
         check_compiler(c, &sanitized, "sanitized");
 }
 
-/* ----------------------------------------------------- constant lengths */
+/* ---- constant lengths ---- */
 
 /* Some of them, by the seed: --set of what `fix` says. */
 static const char *fixed_lengths(const Case *c, const Spec *s)
@@ -377,7 +377,7 @@ static void check_all_fixed(const Case *c, const Engine *e)
         check_fixed(c, e, real, "fixed, clang -O2");
 }
 
-/* ------------------------------------------------------------------ a case */
+/* ---- a case ---- */
 
 static void run_case(uint64_t seed, bool form)
 {

@@ -54,7 +54,7 @@ static void read_words(Words *w)
     }
 }
 
-/* --------------------------------------------------------------- answers */
+/* ---- answers ---- */
 
 static int64_t phone_ids(const Words *w, const char *text, int32_t *ids)
 {
@@ -130,7 +130,7 @@ static void test_answers(void **state)
         check_answers(&all_ways[i]);
 }
 
-/* ------------------------------------------------------------- same bits */
+/* ---- same bits ---- */
 
 static const struct { /* ways to run the model */
     const char *name;

@@ -69,7 +69,7 @@ static void build_program(void)
                       "-DATTNC_MAIN", in_dir("m.c"), "-lm", "-o", in_dir("m")));
 }
 
-/* ------------------------------------------------------- the same bits --- */
+/* ---- the same bits ---- */
 
 static const char *const ways[] = {
     "--backend=jit",
@@ -137,7 +137,7 @@ static void test_seeds(void **state)
     assert_true(distinct > Draws); /* they do draw */
 }
 
-/* ------------------------------------------------- the program is attnc --- */
+/* ---- the program is attnc ---- */
 
 /* Options of both, but for the texts of messages. */
 static const char *const calls[] = {
@@ -248,7 +248,7 @@ static void test_speed(void **state)
     }
 }
 
-/* ---------------------------------------------- the example of the docs --- */
+/* ---- the example of the docs ---- */
 
 /* Its text, with the names of the model at hand. */
 static const char *example(const char *page, const char *prefix)

@@ -16,7 +16,7 @@
 
 #include "support/aot.h"
 
-/* ---------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 
 enum { Flag, Int, Real, Text, List, Out };
 typedef struct {
@@ -48,7 +48,7 @@ static const char *const files_[] = {
 
 #define EACH(i, list) (int i = 0; i < (int)(sizeof list / sizeof *list); i++)
 
-/* ------------------------------------------------------- command lines --- */
+/* ---- command lines ---- */
 
 /* A model: what attnc takes, options always given, and lines of stdin. prompt
  * NULL: it is an encoder, which reads lines alone, and `pairs` are good ones.
@@ -216,7 +216,7 @@ static void all_lines(const Model *m)
     line("prompt --load-state \"$D/kept\" --beam 3 --save-state \"$D/kept\"");
 }
 
-/* --------------------------------------------------------------- logs --- */
+/* ---- logs ---- */
 
 /* Runs the command lines by one of the two: its log, which has for each the
  * line, what came on stdout and stderr, the exit code and the state kept.   */

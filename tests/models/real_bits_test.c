@@ -31,7 +31,7 @@ static const char *file_of(Arena *a, const Texts *m, const char *name)
     return arena_printf(a, "%s/%s/%s", data_folder(), m->name, name);
 }
 
-/* ------------------------------------------------------------- the texts */
+/* ---- the texts ---- */
 
 /* Behind what is there: the ids of an object's list. */
 static void append_ids(const json_t *c, const char *key, int32_t *ids,
@@ -83,7 +83,7 @@ static Sample *texts_of(Arena *a, const Texts *m, const Spec *s)
     return x;
 }
 
-/* ------------------------------------------------------ rows, whole or not */
+/* ---- rows, whole or not ---- */
 
 static const struct {
     int64_t chunk;
@@ -137,7 +137,7 @@ static void check_calls(const Texts *m, bool unfused, const char *weights)
     arena_free(a);
 }
 
-/* ---------------------------------------------------------------- streams */
+/* ---- streams ---- */
 
 enum { Answer = 100 }; /* tokens that a stream goes on for */
 
@@ -270,7 +270,7 @@ static void check_streams(const Engine *e, const Sample *x)
     }
 }
 
-/* ------------------------------------------------------------------ tests */
+/* ---- tests ---- */
 
 /* The weights of a model; NULL: they are not here. */
 static const char *weights_of(Arena *a, const Texts *m)

@@ -13,7 +13,7 @@
 #include "support/oracle_model.h"
 #include "support/partials.h"
 
-/* -------------------------------------------------------- stories260K */
+/* ---- stories260K ---- */
 
 static double log_prob(const double *logits, int64_t n, int64_t token)
 {
@@ -75,7 +75,7 @@ static void test_stories_fused(void **state)
     stories(true);
 }
 
-/* ------------------------------------------------------- gpt-nano-sort */
+/* ---- gpt-nano-sort ---- */
 
 static void check_partial(const OracleModel *m, const Tensor *t,
                           const char *node, int run)

@@ -47,7 +47,7 @@ static void open_text(Engine *e, const char *text, const char *backend)
     assert_int_equal(engine_open(e, &o), ExitDone);
 }
 
-/* ---------------------------------------------------------------- streams */
+/* ---- streams ---- */
 
 static void feed(struct attn_stream *s, const int32_t *ids, int64_t n)
 {
@@ -113,7 +113,7 @@ static void test_forks(void **state)
     }
 }
 
-/* ----------------------------------------------------------------- search */
+/* ---- search ---- */
 
 /* The probability of an answer, read at once: that of the search, which forked
  * and reordered hypotheses at each step.                                    */

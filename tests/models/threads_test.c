@@ -56,7 +56,7 @@ static void assert_same(const Case *c, const char *what, const void *want,
     fail();
 }
 
-/* -------------------------------------------------------- encode, decode */
+/* ---- encode, decode ---- */
 
 static float *result_of(Case *c, int64_t chunk)
 {
@@ -75,7 +75,7 @@ static void check_result(Case *c)
         assert_same(c, "by threes", c->result, result_of(c, 3), bytes);
 }
 
-/* ------------------------------------------- searches, streams, scores */
+/* ---- searches, streams, scores ---- */
 
 enum { Answers = 3, Tokens = 24, Beams = 4 };
 
@@ -228,7 +228,7 @@ static bool generates(const Case *c)
         && m->input_width == 0;
 }
 
-/* ------------------------------------------------------------------ cases */
+/* ---- cases ---- */
 
 static void check_model(Case *c, const char *path, EngineOptions o)
 {

@@ -121,7 +121,7 @@ static void test_rows(void **state)
     arena_free(a);
 }
 
-/* ---------------------------------------------------------------- streams */
+/* ---- streams ---- */
 
 /* Prompts on both sides of a window and of a chunk, forked, read again, saved:
  * the tokens of a model that keeps all pages.                               */
@@ -216,7 +216,7 @@ static void test_states(void **state)
     arena_free(t.a);
 }
 
-/* ----------------------------------------------------------------- search */
+/* ---- search ---- */
 
 /* Three sentences, of which one is read in chunks. */
 static void test_search(void **state)

@@ -118,7 +118,7 @@ static void assert_value(int node, const double *want, int64_t n)
     assert_near(in.value[node], want, n, 0);
 }
 
-/* ------------------------------------------------------------- row by row */
+/* ---- row by row ---- */
 
 static void test_linear(void **state)
 {
@@ -275,7 +275,7 @@ static void test_moves(void **state)
     assert_value(stack, x, 8);
 }
 
-/* -------------------------------------------------------------- attention */
+/* ---- attention ---- */
 
 /* A value [1, rows, cols] from outside. */
 static int head(int64_t rows, int64_t cols, const double *x)
@@ -356,7 +356,7 @@ static void test_attention(void **state)
     assert_near(in.value[fused], x, 4, 1e-15);
 }
 
-/* ----------------------------------------------------------- whole models */
+/* ---- whole models ---- */
 
 typedef struct {
     Engine e;

@@ -17,7 +17,7 @@ static void assert_close(const char *what, double want, double got,
     fail();
 }
 
-/* ------------------------------------------------------------- positions */
+/* ---- positions ---- */
 
 typedef struct {
     int64_t d, position, column;
@@ -115,7 +115,7 @@ static void test_rotation(void **state)
     engine_close(&e);
 }
 
-/* ------------------------------------------- penalties, shapes, counts */
+/* ---- penalties, shapes, counts ---- */
 
 /* ((5 + L) / 6)^alpha of Wu et al. 2016. */
 static void test_penalty(void **state)
@@ -254,7 +254,7 @@ static void test_operations(void **state)
     }
 }
 
-/* ------------------------------------------------------------- identities */
+/* ---- identities ---- */
 
 /* A small model with seeded weights, run by the oracle on 9 rows. */
 typedef struct {

@@ -16,7 +16,7 @@
 
 enum { Forms = 1000 };
 
-/* ---------------------------------------------------- what is spoken for */
+/* ---- what is spoken for ---- */
 
 /* Not a matter of the form: files, names, the one version, what products of
  * integers compute in; nor lengths that are constants of the code, which
@@ -116,7 +116,7 @@ static void test_every_field(void **state)
     arena_free(seen.arena);
 }
 
-/* ----------------------------------------------------- canonical names */
+/* ---- canonical names ---- */
 
 /* The row of weight_names that NAME.weight or NAME.bias has; -1: none. */
 static int canonical(const char *weight)
@@ -152,7 +152,7 @@ static void test_canonical_names(void **state)
             fail_msg("no form has a weight %s", weight_names[i]);
 }
 
-/* --------------------------------------------------------- fused or told */
+/* ---- fused or told ---- */
 
 static bool starts_with_sum(const Graph *g, const Node *n)
 {

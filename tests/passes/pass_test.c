@@ -95,7 +95,7 @@ static void test_kept_nodes_stay(void **state)
     }
 }
 
-/* ------------------------------------------------------------ what is said */
+/* ---- what is said ---- */
 
 static char *explain(Arena *a, Graph *g, bool require, bool *passed)
 {
@@ -213,7 +213,7 @@ static void test_integers_take_factors(void **state)
     }
 }
 
-/* ------------------------------------------------------- the base model */
+/* ---- the base model ---- */
 
 static Spec base_spec(void)
 {

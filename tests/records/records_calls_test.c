@@ -83,7 +83,8 @@ static void test_no_locks(void **state)
     arena_free(a);
 }
 
-/* ------------------------------------------------ each call in its turn --- */
+/* ---- each call in its turn ---- */
+
 /* One call fails: how many records are there then; *made: whether the fourth
  * was said to be.                                                            */
 static int with_failure(int at, bool *made)

@@ -15,7 +15,7 @@
 #include "support/scratch.h"
 #include "support/records_case.h"
 
-/* ----------------------------------------------------- several writers --- */
+/* ---- several writers ---- */
 enum { Writers = 4, Adds = 50 };
 
 static void write_some(int writer)
@@ -74,7 +74,7 @@ static void test_writers_at_once(void **state)
     arena_free(a);
 }
 
-/* -------------------------------------------------------------- kill -9 --- */
+/* ---- kill -9 ---- */
 enum { Kills = 200, Fresh = 20 };
 
 /* Adds one after the other, and says which are done. */
@@ -159,7 +159,7 @@ static void test_stale_files(void **state)
     arena_free(a);
 }
 
-/* ---------------------------------------------------------------- locks --- */
+/* ---- locks ---- */
 static void test_lock(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_lock(void **state)
     arena_free(a);
 }
 
-/* ------------------------------------------------------ no room, places --- */
+/* ---- no room, places ---- */
 static void fill_up(void)
 {
     Arena *a = arena_new();

@@ -69,7 +69,8 @@ static void test_all_values(void **state)
     arena_free(a);
 }
 
-/* ------------------------------------------------------- hostile lines --- */
+/* ---- hostile lines ---- */
+
 /* The line with `from` replaced, and the hash that it must have. */
 static const char *forged(Arena *a, const char *line, const char *from,
                           const char *to)
@@ -178,7 +179,8 @@ static void test_hostile_lines(void **state)
     arena_free(a);
 }
 
-/* ----------------------------------------------------- damaged files ----- */
+/* ---- damaged files ---- */
+
 /* All that is read is what was written; how many of them. */
 static int survivors(Arena *a, const char *path, const Record *from, int n)
 {
@@ -264,7 +266,7 @@ static void test_rewritten(void **state)
     arena_free(a);
 }
 
-/* ------------------------------------------------------------- choices --- */
+/* ---- choices ---- */
 static void test_choices(void **state)
 {
     (void)state;

@@ -19,7 +19,8 @@ static float float_of(uint32_t bits)
     return f;
 }
 
-/* ------------------------------------------------------------- rounding --- */
+/* ---- rounding ---- */
+
 /* The upper half as a number whose exponent has no end: what follows the
  * largest is 2^128, which stands for infinity.                              */
 static double value_of(uint32_t top)
@@ -85,7 +86,7 @@ static void stored_numbers_stay(void **state)
         assert_int_equal(bf16_of(bf16_float((uint16_t)v)), v);
 }
 
-/* -------------------------------------------------------------- packing --- */
+/* ---- packing ---- */
 enum { Side = 256 }; /* of a matrix of all patterns */
 static _Alignas(64) uint16_t packed[2 * Side * Side];
 static float plain[Side * Side];
@@ -203,7 +204,7 @@ static void the_oracle_has_the_rounded(void **state)
     assert_true(changed > 600);
 }
 
-/* ------------------------------------------------------------- the file --- */
+/* ---- the file ---- */
 static void another_format_is_refused(void **state)
 {
     static const char page[ATTN_PACKED_PAGE + 64];

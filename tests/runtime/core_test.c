@@ -11,7 +11,7 @@
 
 #include "runtime/core.h"
 
-/* --------------------------------------------------------------- memory --- */
+/* ---- memory ---- */
 
 static void test_memory(void **unused)
 {
@@ -39,7 +39,7 @@ static void test_memory(void **unused)
     }
 }
 
-/* ---------------------------------------------------------- exp and log -- */
+/* ---- exp and log ---- */
 
 /* Distance in units of the last place of the exact value's float. */
 static double ulps(float got, double want)
@@ -104,7 +104,7 @@ static void test_log_probability(void **unused)
     assert_true(isnan(attn_log_probability(NAN, 3.0f)));
 }
 
-/* -------------------------------------------------------------- penalty --- */
+/* ---- penalty ---- */
 
 static void test_length_penalty(void **unused)
 {
@@ -139,7 +139,7 @@ static void test_length_penalty(void **unused)
     assert_true(attn_length_divisor(&o, 7) == 1.0f);
 }
 
-/* ----------------------------------------------------------- processors --- */
+/* ---- processors ---- */
 
 enum { Vocab = 8, End = 2 };
 static float logits[Vocab];

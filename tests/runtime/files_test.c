@@ -15,7 +15,7 @@
 #include "runtime/rt.h"
 #include "support/scratch.h"
 
-/* -------------------------------------------------------------- reading --- */
+/* ---- reading ---- */
 static void reads_whole_files(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void maps_are_counted(void **state)
     }
 }
 
-/* ----------------------------------------------------- cut, not allowed --- */
+/* ---- cut, not allowed ---- */
 static void read_what_is_cut(void)
 {
     File f;

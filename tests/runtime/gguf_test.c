@@ -12,7 +12,7 @@
 #include "runtime/gguf.h"
 #include "support/scratch.h"
 
-/* ------------------------------------------------------ making of files --- */
+/* ---- making of files ---- */
 typedef struct {
     unsigned char at[4096];
     size_t n;
@@ -114,8 +114,7 @@ static const char *file_of(const Bytes *b)
     return scratch_file("model.gguf", b->at, b->n);
 }
 
-/* ----------------------------------------------------------------- right ---
- */
+/* ---- right ---- */
 static void reads_tensors(void **state)
 {
     (void)state;
@@ -164,8 +163,7 @@ static void reads_metadata(void **state)
     json_decref(m);
 }
 
-/* --------------------------------------------------------------- refused ---
- */
+/* ---- refused ---- */
 static void assert_refused(const Bytes *b, const char *message)
 {
     Fault why = { .code = -1 };

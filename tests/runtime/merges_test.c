@@ -14,7 +14,7 @@
 #include "support/expected.h"
 #include "support/tokenizer.h"
 
-/* ---------------------------------------------------------- a real one --- */
+/* ---- a real one ---- */
 
 static void assert_ids(const void *block, const char *text, const json_t *ids)
 {
@@ -63,7 +63,7 @@ static void knows_a_real_tokenizer(void **state)
     json_decref(root);
 }
 
-/* ----------------------------------------------------- the plain search --- */
+/* ---- the plain search ---- */
 
 typedef struct {
     char text[128];
@@ -148,7 +148,7 @@ static void merges_the_best_pair(void **state)
     free(block);
 }
 
-/* ---------------------------------------------------------- there and back */
+/* ---- there and back ---- */
 
 static void takes_any_bytes(void **state)
 {
@@ -258,7 +258,7 @@ static void takes_long_lines(void **state)
     free(block);
 }
 
-/* ------------------------------------------------------ token by token --- */
+/* ---- token by token ---- */
 
 static void splits_no_character(void **state)
 {

@@ -17,7 +17,7 @@
 #include "support/scratch.h"
 #include "support/skip.h"
 
-/* -------------------------------------------------------------- writing --- */
+/* ---- writing ---- */
 static void assert_content(const char *name, const char *text)
 {
     File f;
@@ -198,7 +198,8 @@ static void unchanged_files_keep_their_time(void **state)
     scratch_empty();
 }
 
-/* ------------------------------------------------ full, refused, killed --- */
+/* ---- full, refused, killed ---- */
+
 /* The job ends with 0 when writing failed as expected. */
 static void expect_failure(const char *message)
 {

@@ -67,7 +67,7 @@ static void assert_said(const char *wrong, const char *expected)
         fail_msg("'%s' is not in: %s", expected, wrong ? wrong : "(nothing)");
 }
 
-/* --------------------------------------------------------------- damage --- */
+/* ---- damage ---- */
 
 static void flip(int64_t at, int bit)
 {
@@ -125,7 +125,7 @@ static void test_lengths(void **state)
                 "damaged: it has ");
 }
 
-/* --------------------------------------------------------- other files --- */
+/* ---- other files ---- */
 
 /* Makes the hashes right again. */
 static void hash_anew(void)
@@ -225,7 +225,7 @@ static void test_forged(void **state)
     assert_null(check(bytes, 1));
 }
 
-/* ------------------------------------------------------------- programs --- */
+/* ---- programs ---- */
 
 /* Cuts the file that CUT names once it is closed, which mapped it is. */
 static const char cutter[] =

@@ -14,7 +14,7 @@
 #include "runtime/pool.h"
 #include "support/scratch.h"
 
-/* ------------------------------------------------------- the definition --- */
+/* ---- the definition ---- */
 static uint64_t bits(const unsigned char *at, int bytes)
 {
     uint64_t v = 0;
@@ -143,7 +143,7 @@ static void pack_slowly(const PackItem *item, const Tensor *t, void *packed)
         }
 }
 
-/* -------------------------------------------------------------- packing --- */
+/* ---- packing ---- */
 enum { Items = 4, MostElements = 1 << 20, MostBytes = 1 << 24 };
 static _Alignas(64) unsigned char fast[MostBytes], slow[MostBytes];
 static unsigned char data[8 * MostElements + 256];
@@ -451,7 +451,7 @@ static void integers_are_known(void **state)
     }
 }
 
-/* ---------------------------------------------------------------- loops --- */
+/* ---- loops ---- */
 enum { N = 3001 };
 static float plain[4 * N], wide[4 * N];
 

@@ -29,7 +29,8 @@ static void fill(int64_t n, double (*deviate)(void))
         given[i] = (float)deviate();
 }
 
-/* ------------------------------------------------------- the definition --- */
+/* ---- the definition ---- */
+
 /* Numbers that share a step: two such groups are packed together. */
 static int64_t shared(const PackItem *item)
 {
@@ -179,8 +180,7 @@ static void quantize_given(Dtype dtype, int64_t rows, int64_t k)
     safetensors_close(s);
 }
 
-/* ---------------------------------------------------------------- errors ---
- */
+/* ---- errors ---- */
 static double squared_error(const float *x, const float *y, int64_t n)
 {
     double sum = 0;
@@ -320,8 +320,7 @@ static void noise_is_low(void **state)
     }
 }
 
-/* ---------------------------------------------------------- what is exact ---
- */
+/* ---- what is exact ---- */
 
 /* Integers times a scale are found again, whatever bits the scale has. */
 static void integers_come_back(void **state)
@@ -366,8 +365,7 @@ static void twice_is_once(void **state)
     assert_memory_equal(read_back, once, sizeof once);
 }
 
-/* ----------------------------------------------------------- hard columns ---
- */
+/* ---- hard columns ---- */
 static void small_matrices(void **state)
 {
     static const int64_t sizes[] = { 1,  2,  3,  15, 16, 17,  31,
@@ -450,8 +448,7 @@ static void bad_numbers_stay_alone(void **state)
     }
 }
 
-/* -------------------------------------------------------- the same bytes ---
- */
+/* ---- the same bytes ---- */
 
 /* Stored transposed, on threads: the same; a share of a tensor, from any lane
  * on, is its own tensor.                                                    */

@@ -32,7 +32,7 @@ static void assert_refused(const char *path, const char *message)
     assert_int_equal(why.code, ExitInput);
 }
 
-/* -------------------------------------------------------- what is right --- */
+/* ---- what is right ---- */
 static void reads_tensors(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void knows_all_types(void **state)
     }
 }
 
-/* -------------------------------------------------------- what is wrong --- */
+/* ---- what is wrong ---- */
 #define X(dtype, shape, offsets)                                             \
     "\"x\":{\"dtype\":\"" dtype "\",\"shape\":" shape                          \
     ",\"data_offsets\":" offsets "}"
@@ -324,7 +324,7 @@ static void refuses_deep_json(void **state)
                    "'['");
 }
 
-/* ---------------------------------------- every cut, every changed byte --- */
+/* ---- every cut, every changed byte ---- */
 static const char small[] =
     "{\"__metadata__\":{\"by\":\"hand\"},"
     "\"a.weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"

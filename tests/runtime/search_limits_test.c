@@ -9,7 +9,7 @@
 
 #include "support/fake_case.h"
 
-/* --------------------------------------------------------------- limits --- */
+/* ---- limits ---- */
 
 static void test_limits(void **unused)
 {
@@ -146,7 +146,7 @@ static void test_sizes_refused(void **unused)
     free(c);
 }
 
-/* ---------------------------------------------------------- bad numbers --- */
+/* ---- bad numbers ---- */
 
 /* Nothing can be chosen from NaN, nor from -INFINITY alone: it is said. */
 static void test_nan(void **unused)
@@ -184,7 +184,7 @@ static int score_of(Case *c, int64_t rows, const int32_t *target, int64_t n,
     return attn_score_pair(&request, log_probability);
 }
 
-/* ---------------------------------------------------------------- score --- */
+/* ---- score ---- */
 
 static void test_score_of_nan(void **unused)
 {

@@ -158,7 +158,7 @@ static void test_long(void **unused)
     free(c);
 }
 
-/* ---------------------------------------------------------- enumeration --- */
+/* ---- enumeration ---- */
 
 static void enumerate(Slow *s, Answer *a)
 {
@@ -229,7 +229,7 @@ static void test_stops(void **unused)
     free(c);
 }
 
-/* ---------------------------------------------------------------- batch --- */
+/* ---- batch ---- */
 
 static void test_batch_is_each_alone(void **unused)
 {

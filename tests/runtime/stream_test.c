@@ -68,7 +68,7 @@ static int64_t run(struct attn_stream *s, int32_t *out, int64_t n)
     return count;
 }
 
-/* --------------------------------------------------- as the search does --- */
+/* ---- as the search does ---- */
 
 static void test_is_the_search(void **unused)
 {
@@ -163,7 +163,7 @@ static void test_limits(void **unused)
     assert_true(attn_stream_bytes(&l.f.model, &l.o, 0, 301, 1) > 0);
 }
 
-/* --------------------------------------------------------------- forks --- */
+/* ---- forks ---- */
 
 static int64_t pages_used(const struct attn_stream *s)
 {
@@ -227,7 +227,7 @@ static void test_forks_of_the_end(void **unused)
     free(l.memory);
 }
 
-/* --------------------------------------------------------------- state --- */
+/* ---- state ---- */
 
 static char *save(const struct attn_stream *s, int64_t *bytes)
 {

@@ -15,7 +15,8 @@
 #include "support/scratch.h"
 #include "support/skip.h"
 
-/* ---------------------------------------------------------- conversions --- */
+/* ---- conversions ---- */
+
 /* What the format says, slowly and without a bit trick. */
 static double slow_value(unsigned v, int exponent_bits, int fraction_bits)
 {
@@ -99,7 +100,7 @@ static void converts_wide_numbers(void **state)
     safetensors_close(s);
 }
 
-/* -------------------------------------------------------- huge, writing --- */
+/* ---- huge, writing ---- */
 static long peak_kib(void)
 {
     struct rusage u;

@@ -169,7 +169,7 @@ static void test_utf8(void **unused)
     free(block);
 }
 
-/* -------------------------------------------------------------- hostile --- */
+/* ---- hostile ---- */
 
 static void use(const char *block)
 {

@@ -12,7 +12,7 @@
 #include "runtime/rt.h"
 #include "support/scratch.h"
 
-/* --------------------------------------------------------------- checks --- */
+/* ---- checks ---- */
 static void assert_report(Report *r, const char *want)
 {
     assert_string_equal(r->text ? r->text : "", want);
@@ -290,7 +290,7 @@ static void counts_every_missing_tensor(void **state)
     safetensors_close(s);
 }
 
-/* -------------------------------------------------------- model.weights --- */
+/* ---- model.weights ---- */
 static void saves_packed_weights(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ static Safetensors *file_of(const TensorOut *shapes, int n)
     return s;
 }
 
-/* -------------------------------------------------------------- layouts --- */
+/* ---- layouts ---- */
 static const int64_t sizes[] = { 1, 2, 3, 15, 16, 17, 31, 33, 48 };
 enum { Sizes = sizeof sizes / sizeof sizes[0] };
 
@@ -192,7 +192,8 @@ static void packs_long_rows(void **state)
     safetensors_close(s);
 }
 
-/* ---------------------------------------- tensors that hold several --- */
+/* ---- tensors that hold several ---- */
+
 /* Our element [r, c] of a tensor of 10 rows or columns by 4. */
 static float shared_value(const FileTensor *f, int64_t r, int64_t c)
 {
@@ -317,7 +318,7 @@ static void changes_elements(void **state)
     assert_true(plain[3] == seeded);
 }
 
-/* ------------------------------------------------------------ positions --- */
+/* ---- positions ---- */
 static void make_positions(PackItem *item, int64_t rows, int64_t d)
 {
     item->layout = PackRows;
@@ -406,7 +407,7 @@ static void positions_of_tensor2tensor(void **state)
     assert_true(packed[0] == sinf(1) && packed[1] == cosf(1));
 }
 
-/* --------------------------------------------------------------- seeded --- */
+/* ---- seeded ---- */
 static void moments(const float *x, int n, double *mean, double *deviation)
 {
     double sum = 0, squares = 0;

@@ -186,7 +186,8 @@ static void shared_layers(void **state)
     arena_free(a);
 }
 
-/* ---------------------------------------------------------- arithmetic --- */
+/* ---- arithmetic ---- */
+
 /* Of weights in such a format, what do products compute in? */
 static const struct {
     Dtype dtype;

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "support/load_spec.h"
 
-/* ------------------------------------------------------------- values --- */
+/* ---- values ---- */
 static void defaults(void **state)
 {
     Arena *a = arena_new();
@@ -154,7 +154,7 @@ static void wrong_options(void **state)
         "attnc: note: did you mean 'pre'?\n");
 }
 
-/* -------------------------------------------------------------- limits --- */
+/* ---- limits ---- */
 static bool in_range(const Field *f, uint64_t value)
 {
     return (double)value >= f->least && (double)value <= f->most;
@@ -206,7 +206,7 @@ static void every_boundary(void **state)
     }
 }
 
-/* ---------------------------------------------------------------- docs --- */
+/* ---- docs ---- */
 static void reference_is_the_table(void **state)
 {
     Arena *a = arena_new();

@@ -31,7 +31,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---------------------------------------------------------------- lines --- */
+/* ---- lines ---- */
 static Text split(const char *text)
 {
     Text t = { .more = "", .json = *text == '{' };
@@ -89,7 +89,8 @@ static const char *quoted_lines(const Text *t, const char *note)
     return text;
 }
 
-/* ---------------------------------------------------------------- hints --- */
+/* ---- hints ---- */
+
 /* Does what one message says. */
 static void obey(Text *t, const char *error, const char *note)
 {
@@ -150,7 +151,7 @@ static const Spec *follow(const char *name, int *rounds)
     return NULL;
 }
 
-/* -------------------------------------------------------------- compare --- */
+/* ---- compare ---- */
 static bool left_open(const char *key) /* a config.json does not say it */
 {
     return !strcmp(key, "name") || field_below(key, "search")

@@ -38,7 +38,7 @@ static const char *spec_of(const char *name, const char *yaml)
     return arena_strdup(a, scratch_file(name, yaml, strlen(yaml)));
 }
 
-/* ---------------------------------------------------------- left out --- */
+/* ---- left out ---- */
 static void follows_again(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void refuses_to_leave_out(void **state)
     }
 }
 
-/* ------------------------------------------------------------- stays --- */
+/* ---- stays ---- */
 static void warns_of_what_stays(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void models_are_quiet(void **state)
     globfree(&found);
 }
 
-/* --------------------------------------------------- forms given up --- */
+/* ---- forms given up ---- */
 static const char *value_of(const Field *f)
 {
     if (!strcmp(f->key, "positions.scaling.type"))

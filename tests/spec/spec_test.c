@@ -5,7 +5,7 @@
 
 #include "support/load_spec.h"
 
-/* ------------------------------------------------------------ extends --- */
+/* ---- extends ---- */
 static void extends_key_by_key(void **state)
 {
     Arena *a = arena_new();
@@ -127,7 +127,7 @@ static void paths(void **state)
     arena_free(a);
 }
 
-/* --------------------------------------------------------------- names --- */
+/* ---- names ---- */
 static void expect_name(const Spec *s, const char *ours, const char *theirs)
 {
     Arena *a = arena_new();

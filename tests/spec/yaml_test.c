@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "support/load_spec.h"
 
-/* ------------------------------------------------------- hostile text --- */
+/* ---- hostile text ---- */
 static char *repeat(Arena *a, const char *part, size_t bytes)
 {
     size_t n = strlen(part);

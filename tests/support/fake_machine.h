@@ -192,7 +192,7 @@ static const Environment fake_environment = {
     .progress = fake_progress,
 };
 
-/* -------------------------------------------------------------- reports --- */
+/* ---- reports ---- */
 static inline const char *text_in(const json_t *j, const char *name)
 {
     const char *text = json_string_value(json_object_get(j, name));

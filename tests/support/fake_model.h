@@ -61,7 +61,7 @@ static float fake_log_sum_exp(const float *x, int64_t n)
     return largest + attn_log(sum);
 }
 
-/* ------------------------------------------------------------- pages --- */
+/* ---- pages ---- */
 
 /* Cell c of position p in sequence s: keys of each block, then its values. */
 static float *fake_cell(const struct attn_model *m, int which,
@@ -129,7 +129,7 @@ static int fake_window_agrees(const struct attn_model *m,
     return 1;
 }
 
-/* ------------------------------------------------------------- entries --- */
+/* ---- entries ---- */
 
 static void fake_encode(const void *bound, const struct attn_batch *b,
                         void *arena)

@@ -153,7 +153,7 @@ static inline TuneReport fake_report(void)
     return r;
 }
 
-/* ----------------------------------------------------- what was printed --- */
+/* ---- what was printed ---- */
 static inline int count(const char *text, const char *word)
 {
     int n = 0;

@@ -73,7 +73,7 @@ static int32_t *numbers(int64_t n, ...)
     return at;
 }
 
-/* ---------------------------------------------------------------- model --- */
+/* ---- model ---- */
 
 static void open_model(void)
 {
@@ -118,7 +118,7 @@ static void check_texts(void)
     count("error_text", 0);
 }
 
-/* -------------------------------------------------------------- batches --- */
+/* ---- batches ---- */
 
 static struct attn_batch good, b;
 static void *memory;

@@ -3,7 +3,7 @@
 #ifndef ATTNC_HOSTILE_DECODER_H
 #define ATTNC_HOSTILE_DECODER_H
 
-/* --------------------------------------------------------------- decode --- */
+/* ---- decode ---- */
 
 static void check_decode(void)
 {
@@ -45,7 +45,7 @@ static void check_decode(void)
           b.source_rows = numbers(2, (int)model->max_source + 1, 1));
 }
 
-/* --------------------------------------------------------------- search --- */
+/* ---- search ---- */
 
 static struct attn_search_options plain, o;
 static const int32_t ids[] = { 3, 4, 5, 3, 4 }, start[] = { 0, 2, 5 };
@@ -193,7 +193,7 @@ static void check_generate(void)
     free(first);
 }
 
-/* -------------------------------------------------------------- streams --- */
+/* ---- streams ---- */
 
 static struct attn_stream opened, s;
 static int64_t source_rows;
@@ -276,7 +276,7 @@ static void check_stream(void)
     CALL(0, stream_fork, &s, &s, 0);
 }
 
-/* --------------------------------------------------------------- states --- */
+/* ---- states ---- */
 
 /* The saved stream, as large as `size`. */
 static char *check_save(uint64_t weights, int64_t *bytes_of)

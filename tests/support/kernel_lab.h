@@ -286,7 +286,7 @@ static inline void lab_call_tile(const Lab *l, TileKey key,
                                                             x[12], x[13]);
 }
 
-/* --------------------------------------------------------------- data --- */
+/* ---- data ---- */
 
 static uint64_t lab_seed = 1;
 

@@ -65,7 +65,7 @@ static inline void say_sides(RandomForm *f, const char *key, const int64_t v[2])
 
 #include "support/random_sublayers.h"
 
-/* ------------------------------------------------------------- sizes --- */
+/* ---- sizes ---- */
 static inline void form_side(RandomForm *f, Side side)
 {
     f->h_kv[side] = AMONG(&f->r, 1, 2, 3);
@@ -126,7 +126,8 @@ static inline void form_depth(RandomForm *f)
     say_sides(f, "N", f->N);
 }
 
-/* ------------------------------------------------------------- masks --- */
+/* ---- masks ---- */
+
 /* Most cells are allowed; of some rows none is. */
 static inline const char *mask_file(RandomForm *f, Side side)
 {
@@ -180,7 +181,7 @@ static inline void form_masking(RandomForm *f)
                     : TEXT(f, "{decoder: %s}", decoder));
 }
 
-/* --------------------------------------------------------- positions --- */
+/* ---- positions ---- */
 static inline const char *form_sinusoids(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -276,7 +277,7 @@ static inline void form_positions(RandomForm *f)
     say(r, "positions", form_scores(f, *type ? type : "alibi"));
 }
 
-/* ------------------------------------------------------------ layers --- */
+/* ---- layers ---- */
 static inline void form_norm(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -392,7 +393,7 @@ static inline void form_attention(RandomForm *f)
              weights, score, form_latent_keys(f)));
 }
 
-/* ------------------------------------------------------ in and out --- */
+/* ---- in and out ---- */
 static inline const char *form_vocab_size(RandomForm *f, const char *file,
                                           int64_t size)
 {
@@ -529,7 +530,7 @@ static inline void form_names(RandomForm *f)
         say(&f->r, "names", TEXT(f, "{\"%s.{i}%s\": one}", side, of));
 }
 
-/* ------------------------------------------------------------------------ */
+/* ---- patterns and inputs, whole forms ---- */
 #include "support/random_pattern.h"
 #include "support/random_input.h"
 

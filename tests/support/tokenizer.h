@@ -9,7 +9,7 @@ static const VocabTokens none = {
     .start = -1, .end = -1, .pad = -1, .unknown = -1
 };
 
-/* --------------------------------------------------------- a tokenizer --- */
+/* ---- a tokenizer ---- */
 
 /* Bytes as pieces 3 .. 258, behind them these, the first scored best. */
 static const char *const pieces[] = {

@@ -14,7 +14,7 @@
 
 #include "support/check_xml.h"
 
-/* --------------------------------------------------------------- scales --- */
+/* ---- scales ---- */
 static Scale scale_of(ColumnKind kind, double least, double most, bool zero)
 {
     Scale s = scale_new(kind);
@@ -66,7 +66,7 @@ static void test_scales(void **state)
     check_scale(ColumnWord, -8, 800, false, "");
 }
 
-/* --------------------------------------------------------------- labels --- */
+/* ---- labels ---- */
 static bool overlap(const Box *a, const Box *b)
 {
     return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h
@@ -124,7 +124,7 @@ static void test_no_room(void **state)
     arena_free(a);
 }
 
-/* ------------------------------------------------------------- pictures --- */
+/* ---- pictures ---- */
 typedef struct {
     SweepOptions options;
     Machine machine;

@@ -131,7 +131,7 @@ static void test_rates(void **state)
     arena_free(a);
 }
 
-/* ---------------------------------------------------------------- loads --- */
+/* ---- loads ---- */
 static Works works_of(Engine *e, const char *spec, const char *const *sets,
                       int nsets)
 {

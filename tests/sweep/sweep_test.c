@@ -33,7 +33,7 @@ static SweepOptions new_options(const char *const *specs, int nspecs,
 
 static const char *const tiny[] = { "models/tiny.yaml" };
 
-/* ----------------------------------------------------------------- axes --- */
+/* ---- axes ---- */
 static const char *joined(Arena *a, const Words *w)
 {
     const char *all = "";
@@ -147,7 +147,8 @@ static void test_variant(void **state)
     arena_free(a);
 }
 
-/* ---------------------------------------------------------------- front --- */
+/* ---- front ---- */
+
 /* A row that was timed once: no interval is known. */
 static Row timed(Arena *a, double parameters, double seconds, int n)
 {
@@ -225,7 +226,7 @@ static void test_near(void **state)
     arena_free(a);
 }
 
-/* ----------------------------------------------------------------- rows --- */
+/* ---- rows ---- */
 static void test_row(void **state)
 {
     static const char *const words[] = { "8", "" };
@@ -267,8 +268,7 @@ static void test_row(void **state)
     arena_free(a);
 }
 
-/* -------------------------------------------------------------- children ---
- */
+/* ---- children ---- */
 static int facts_kill(const Sweep *s, const Variant *v, Row *r)
 {
     (void)s, (void)v, (void)r;
@@ -347,8 +347,8 @@ static void test_children(void **state)
     arena_free(a);
 }
 
-/* -------------------------------------------------------------- the whole ---
- */
+/* ---- the whole ---- */
+
 /* What a plan says that a run needs is what it takes. */
 static void test_plans(void **state)
 {

@@ -36,7 +36,7 @@ static int64_t encoded(const void *block, const char *text, int32_t *ids)
     return got;
 }
 
-/* ------------------------------------------------------------- recorded --- */
+/* ---- recorded ---- */
 
 static void recorded(void **state)
 {
@@ -69,7 +69,7 @@ static void recorded(void **state)
     json_decref(root);
 }
 
-/* ----------------------------------------------------------------- made --- */
+/* ---- made ---- */
 
 static unsigned char made[1 << 16];
 static size_t used;
@@ -257,7 +257,7 @@ static void knows_splitting(void **state)
     json_decref(rows);
 }
 
-/* -------------------------------------------------------------- refused --- */
+/* ---- refused ---- */
 
 static const struct {
     const char *from, *change, *message;

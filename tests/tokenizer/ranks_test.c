@@ -68,8 +68,7 @@ static void assert_tokens(const void *block, const char *text, int64_t n,
 #define TOKENS(block, text, want) \
     assert_tokens(block, text, sizeof(text) - 1, 0, want)
 
-/* ------------------------------------------------------ the plain search ---
- */
+/* ---- the plain search ---- */
 
 enum { Letters = 3, Made = 24, Tokens = Letters + Made };
 
@@ -162,7 +161,7 @@ static void merges_the_lowest_rank(void **state)
     }
 }
 
-/* ---------------------------------------------------------------- cases --- */
+/* ---- cases ---- */
 
 #define TOKEN(i, s, kind) { s, sizeof(s) - 1, i, 0.0, kind }
 
@@ -358,8 +357,7 @@ static void knows_the_alphabet(void **state)
     assert_int_equal(tokenizer_alphabet("\xff", 1, out), SIZE_MAX);
 }
 
-/* ----------------------------------------------------------- long, hostile ---
- */
+/* ---- long, hostile ---- */
 
 /* A word of 100,000 letters takes no square of its length. */
 static void takes_long_words(void **state)

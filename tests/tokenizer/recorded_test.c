@@ -18,8 +18,7 @@ enum { Longest = 1 << 16, Tokens = 4096 };
 
 static Text charmap; /* of charmap.bin */
 
-/* ------------------------------------------------------------ a recording --
- */
+/* ---- a recording ---- */
 
 static Text unhex(const char *from)
 {
@@ -119,8 +118,7 @@ static void make_block(Recording *r)
         fail_msg("%s", why.text);
 }
 
-/* ---------------------------------------------------------------- a case ---
- */
+/* ---- a case ---- */
 
 /* The ids and places as record.py writes them. */
 static void encoded(const char *block, Text text, char *out)
@@ -199,7 +197,7 @@ static void same_as_the_packages(void **state)
     assert_true(cases > 800);
 }
 
-/* --------------------------------------------------------- wrong tables --- */
+/* ---- wrong tables ---- */
 
 /* A block of one step, and of a piece or two. */
 static char *block_of(int kind, int op, int flags, int64_t *bytes)
@@ -324,8 +322,7 @@ static void says_what_is_wrong_with_a_model(void **state)
     assert_wrong(b, bytes, "vocabulary: Unigram without its pieces' trie");
 }
 
-/* ------------------------------------------------------------ long texts ---
- */
+/* ---- long texts ---- */
 
 /* Marks of many classes behind one letter, as long as they come. */
 static void takes_long_runs_of_marks(void **state)

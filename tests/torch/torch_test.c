@@ -75,7 +75,7 @@ static void case_open(Case *c, const char *name)
     read_rows(c);
 }
 
-/* ------------------------------------------------------------- backends */
+/* ---- backends ---- */
 
 static void oracle(const Case *c, bool fused)
 {
@@ -263,7 +263,7 @@ static const struct { /* each fails by itself where it differs */
 };
 enum { Backends = sizeof backends / sizeof *backends };
 
-/* --------------------------------------------------------------- models */
+/* ---- models ---- */
 
 static bool case_name(const char *file, char *name, size_t size)
 {

@@ -56,7 +56,7 @@ static void assert_plain(const char *text)
     }
 }
 
-/* --------------------------------------------------------------- forms --- */
+/* ---- forms ---- */
 static void table(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void busy(void **state)
     assert_busy(&r, says);
 }
 
-/* ------------------------------------------------------------- hostile --- */
+/* ---- hostile ---- */
 static void nothing(TuneReport *r)
 {
     r->task.n = r->end_to_end.n = r->machine.counts = 0;

@@ -71,7 +71,8 @@ static const char *text_report(void)
     return text;
 }
 
-/* ----------------------------------------------------------------- time --- */
+/* ---- time ---- */
+
 /* Where nothing is faster, no task is left without a decision, and no time. */
 static void test_budget(void **state)
 {
@@ -185,7 +186,8 @@ static void test_bar(void **state)
     json_decref(j);
 }
 
-/* ------------------------------------------------------------ decisions --- */
+/* ---- decisions ---- */
+
 /* No record of less than a decision takes; a later tuning goes on. */
 static void test_too_short(void **state)
 {
@@ -222,7 +224,7 @@ static void test_old_record(void **state)
     json_decref(j);
 }
 
-/* -------------------------------------------------------------- the end --- */
+/* ---- the end ---- */
 static double noisy_loss(int workload, int pair)
 {
     static const double x[] = { 1.09, 0.97, 1.05, 1.02, 0.95, 1.06, 0.96 };

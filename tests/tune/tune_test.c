@@ -16,7 +16,7 @@
 #include "support/fake_programs.h"
 #include "support/fake_machine.h"
 
-/* ---------------------------------------------------------------- space --- */
+/* ---- space ---- */
 static void check_space(const char *spec, const char *march)
 {
     Engine e = { 0 };
@@ -68,7 +68,7 @@ static void test_space(void **state)
     }
 }
 
-/* ------------------------------------------------------------- children --- */
+/* ---- children ---- */
 enum {
     Good,
     CrashOpening,
@@ -180,7 +180,8 @@ static void test_child_default(void **state)
     assert_int_equal(r.verdict[0].status, StatusTimed);
 }
 
-/* ----------------------------------------------------------- whole runs --- */
+/* ---- whole runs ---- */
+
 /* Every third tiling is much faster. */
 static double some_faster(const TuneTask *task, const Tiling *tiling)
 {

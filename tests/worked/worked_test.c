@@ -21,7 +21,7 @@ static void assert_close(const char *what, double want, double got,
     fail();
 }
 
-/* --------------------------------------------------------- the examples */
+/* ---- the examples ---- */
 
 static const char *const examples[] = {
     "scores",
@@ -160,7 +160,7 @@ static void test_examples(void **state)
     }
 }
 
-/* ------------------------------------------------ the scale of scores --- */
+/* ---- the scale of scores ---- */
 
 enum { Pairs = 200000, PairHeads = 25, PairRows = 64 };
 
