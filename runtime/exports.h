@@ -1,24 +1,37 @@
-/* exports.h: the functions that an emitted file exports, a row each. All of
- * them check what they are given. In attnc and inside of the file x is attn_x,
- * to users of a model called tiny it is tiny_x, which has no MODEL.
+/* exports.h: the functions that an emitted file exports, a row each:
  *
- *  OPENED      one about a model that is open: a handle (handle.h), whose
- *              functions emitted files alone have; EXPORT: one of the lower
- *              level, the core's
- *  when        which files have it: Always; those that encode, Encodes; that
- *              generate, Decodes; that have a vocabulary, Texts, and generate,
- *              Writes. An encoder of ids, EncodesIds; with a vocabulary,
- * EncodesText; of rows of numbers, EncodesRows; one block of attention,
- * Attends. What generates from ids, Answers; with vocabularies, AnswersText;
- * those that have an encoder, TranslatesIds, TranslatesText result, name,
- * parameters    of the function: MODEL or P(type, name), or REQUEST(struct, ..)
- * of them: attn_x takes a pointer to such a struct, whose members are the model
- * and those of these names comment     what the header says of it; $x is the
- * name that x has there
+ *     EXPORT(when, result, name, (parameters), "comment")
+ *
+ * All of them check what they are given. In attnc and inside the file, x is
+ * attn_x. For users of a model called tiny it is tiny_x, which has no MODEL.
+ *
+ * - EXPORT: a function of the lower level, the core's.
+ * - OPENED: a function of an open model, a handle (handle.h). Only emitted
+ *   files have it.
+ * - when: the files that have the function.
+ *   - Always: all.
+ *   - Encodes: those that encode.
+ *   - EncodesIds: encoders of ids, without a decoder.
+ *   - EncodesText: the same with a vocabulary.
+ *   - EncodesRows: encoders of rows of numbers.
+ *   - Attends: a block of attention alone.
+ *   - Decodes: those that generate.
+ *   - Answers: those that generate from ids.
+ *   - AnswersText: the same with vocabularies.
+ *   - TranslatesIds: those of Answers that have an encoder.
+ *   - TranslatesText: the same with vocabularies.
+ *   - Texts: those with a vocabulary.
+ *   - Writes: those with a vocabulary that generate.
+ * - result, name: of the function.
+ * - parameters: MODEL or P(type, name). REQUEST(struct, ..) encloses some of
+ *   them: attn_x takes a pointer to this struct instead, whose members are the
+ *   model and the enclosed names.
+ * - comment: what the header says of the function. $x becomes the name that x
+ *   has there.
  *
  * core.h makes prototypes of the rows, compiler/emit/exports.c the header and
- * the functions of an emitted file. Included where EXPORT, MODEL, P and
- * REQUEST are defined, which they are no more behind it. */
+ * the functions of an emitted file. Both define EXPORT, MODEL, P and REQUEST
+ * before they include this file, which undefines them. */
 #ifndef EXPORT
 #define EXPORT(...)
 #endif

@@ -40,10 +40,11 @@ struct program_side { /* of tokens */
     int64_t size; /* ids are below this */
 };
 
-enum {               /* of a text, or of ids that stand for it */
-       TOKENS_LINE,  /* all of it, with what the vocabulary puts around it */
-       TOKENS_PLAIN, /* without that */
-       TOKENS_BEGUN  /* it goes on where another ended */
+/* Which tokens of a text a function takes. Ids may stand for the text. */
+enum {
+    TOKENS_LINE,  /* all of it, with what the vocabulary puts around it */
+    TOKENS_PLAIN, /* without that */
+    TOKENS_BEGUN  /* it goes on where another ended */
 };
 
 struct program {
@@ -81,8 +82,7 @@ struct program {
     int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
     int refused;                      /* the part that is open has a bad line */
-    int64_t
-        beyond; /* rows of it that no model of this length reads: not kept */
+    int64_t beyond; /* its rows behind the longest input: not kept */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* of the ids in items, where these are of pairs */

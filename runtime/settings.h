@@ -8,13 +8,14 @@
 
 #include "memory.h"
 
-enum { /* what is done: an option is for some of these */
-       ATTN_FOR_LINES = 1,
-       ATTN_FOR_PROMPT = 2,
-       ATTN_FOR_SCORE = 4,
-       ATTN_FOR_ENCODE = 8,   /* tokens of lines, by rows of numbers */
-       ATTN_FOR_NUMBERS = 16, /* rows of numbers, by others */
-       ATTN_FOR_CHAT = 32
+/* The ways to use a model. Each option has those that take it. */
+enum {
+    ATTN_FOR_LINES = 1,
+    ATTN_FOR_PROMPT = 2,
+    ATTN_FOR_SCORE = 4,
+    ATTN_FOR_ENCODE = 8,   /* tokens of lines, by rows of numbers */
+    ATTN_FOR_NUMBERS = 16, /* rows of numbers, by others */
+    ATTN_FOR_CHAT = 32
 };
 
 struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */

@@ -304,29 +304,32 @@ enum {
     ATTN_STEP_NORMALISERS = 64,
     ATTN_STEP_TABLE = 192
 };
-enum { /* ATTN_STEP_METASPACE's flags: in front never, of the text, always */
-       ATTN_METASPACE_NEVER = 0,
-       ATTN_METASPACE_FIRST = 1,
-       ATTN_METASPACE_ALWAYS = 2
+/* Flags of ATTN_STEP_METASPACE: a space in front is added never, where the text
+ * begins, or always. */
+enum {
+    ATTN_METASPACE_NEVER = 0,
+    ATTN_METASPACE_FIRST = 1,
+    ATTN_METASPACE_ALWAYS = 2
 };
 enum { ATTN_AFFIX = 64 }; /* bytes of a prefix or suffix, at most */
-enum {                    /* decode.c; a decoder has each once */
-       ATTN_STEP_OUT = 128,
-       ATTN_STEP_BYTE_LEVEL_OUT = ATTN_STEP_OUT, /* texts are bytes */
-       ATTN_STEP_WORDPIECE_OUT, /* text: the prefix inside of a word; flags 1:
-                                   no spaces before punctuation */
-       ATTN_STEP_METASPACE_OUT, /* text is a space; flags 1: but in front */
-       ATTN_STEP_BYTE_FALLBACK_OUT, /* <0x0A> is its byte */
-       ATTN_STEP_FUSE,              /* what follows is of the whole text */
-       ATTN_STEP_STRIP_OUT,         /* text, a character: flags % 256 in front,
-                                       flags / 256 behind go */
-       ATTN_STEP_REPLACE_OUT,       /* text becomes other */
-       ATTN_STEP_SUFFIX_OUT,        /* text is a space, but at the end */
-       ATTN_STEP_JOIN_OUT,          /* a space between tokens */
-       ATTN_STEP_PIECES_OUT, /* text is a space; flags 1: but one in front,
-                                3: but all in front; an unknown token is
-                                `other` */
-       ATTN_STEP_OUT_END
+/* Steps of decode.c; a decoder has each once. */
+enum {
+    ATTN_STEP_OUT = 128,
+    ATTN_STEP_BYTE_LEVEL_OUT = ATTN_STEP_OUT, /* texts are bytes */
+    ATTN_STEP_WORDPIECE_OUT,     /* text: the prefix inside of a word; flags 1:
+                                    no spaces before punctuation */
+    ATTN_STEP_METASPACE_OUT,     /* text is a space; flags 1: but in front */
+    ATTN_STEP_BYTE_FALLBACK_OUT, /* <0x0A> is its byte */
+    ATTN_STEP_FUSE,              /* what follows is of the whole text */
+    ATTN_STEP_STRIP_OUT,         /* text, a character: flags % 256 in front,
+                                    flags / 256 behind go */
+    ATTN_STEP_REPLACE_OUT,       /* text becomes other */
+    ATTN_STEP_SUFFIX_OUT,        /* text is a space, but at the end */
+    ATTN_STEP_JOIN_OUT,          /* a space between tokens */
+    ATTN_STEP_PIECES_OUT,        /* text is a space; flags 1: but one in front,
+                                    3: but all in front; an unknown token is
+                                    `other` */
+    ATTN_STEP_OUT_END
 };
 struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
     /* NULL: nothing is wrong with it, or what is */
@@ -475,13 +478,14 @@ enum {
     ATTN_STEP_CHARMAP = 80,
     ATTN_STEP_SENTENCEPIECE = 81
 };
-enum { /* flags of ATTN_STEP_SENTENCEPIECE */
-       ATTN_SPM_CHARMAP = 1,
-       ATTN_SPM_PREFIX = 2,  /* a space in front */
-       ATTN_SPM_TRIM = 4,    /* no spaces at the ends, one between words */
-       ATTN_SPM_ESCAPE = 8,  /* spaces are U+2581 */
-       ATTN_SPM_SUFFIX = 16, /* that space is at the end */
-       ATTN_SPM_NO_USER = 32 /* no piece is a user's: none is looked for */
+/* Flags of ATTN_STEP_SENTENCEPIECE. */
+enum {
+    ATTN_SPM_CHARMAP = 1,
+    ATTN_SPM_PREFIX = 2,  /* a space in front */
+    ATTN_SPM_TRIM = 4,    /* no spaces at the ends, one between words */
+    ATTN_SPM_ESCAPE = 8,  /* spaces are U+2581 */
+    ATTN_SPM_SUFFIX = 16, /* that space is at the end */
+    ATTN_SPM_NO_USER = 32 /* no piece is a user's: none is looked for */
 };
 ATTN_API const char *attn_map_check(const struct attn_vocab *v,
                                     const struct attn_step *s);

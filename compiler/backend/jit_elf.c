@@ -6,17 +6,8 @@
 
 #include "backend/jit_names.h"
 
-enum { /* of the file, in this order */
-       None,
-       Code,
-       Symbols,
-       Strings,
-       Info,
-       Abbrev,
-       Lines,
-       Names,
-       Sections
-};
+/* The sections of the file, in their order. */
+enum { None, Code, Symbols, Strings, Info, Abbrev, Lines, Names, Sections };
 
 /* ---- bytes ---- */
 static void put(Buffer *b, uint64_t value, size_t bytes)

@@ -33,10 +33,9 @@ typedef struct {
     int32_t start[BatchParts + 1];
     int64_t last[BatchParts]; /* a part's last line */
     bool refused;             /* something of the open part is bad */
-    int64_t
-        beyond; /* rows of it that no model of this length reads: not kept */
-    Fault why[BatchParts]; /* of those that are: what */
-    Buffer text;           /* of a JSON object */
+    int64_t beyond;           /* its rows behind the longest input: not kept */
+    Fault why[BatchParts];    /* of those that are: what */
+    Buffer text;              /* of a JSON object */
     float *output;
     void *work;
     int64_t output_bytes, work_bytes;

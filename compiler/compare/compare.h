@@ -67,11 +67,11 @@ typedef struct {
 
 typedef struct {
     Arena *arena;
-    VEC(Change)
-    of[FactKinds]; /* in the order of the variants; of FactCost and
-                      FactTime all, else what differs */
-    int nodes[2];  /* of the graphs, constants too */
-    bool same;     /* but for times */
+    /* In the order of the variants: all facts of FactCost and FactTime, of
+     * other kinds those that differ. */
+    VEC(Change) of[FactKinds];
+    int nodes[2]; /* of the graphs, constants too */
+    bool same;    /* but for times */
 } Difference;
 
 void facts_differ(Difference *to, const Facts *a, const Facts *b);

@@ -35,9 +35,8 @@ struct Cut {
     VEC(Piece) pieces;
     VEC(CutFile) files;
     VEC(Definition) definitions;
-    Index names; /* the first Definition; types as "struct x" */
-    VEC(int)
-    found; /* pieces that are needed, whose names are to be looked at */
+    Index names;    /* the first Definition; types as "struct x" */
+    VEC(int) found; /* needed pieces whose names are not looked at yet */
 };
 
 /* ---- tokens ---- */

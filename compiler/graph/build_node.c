@@ -61,8 +61,8 @@ int put_softcap(Build *b, int x, double cap, const char *word)
 
 static Type constant(Elem elem, int64_t rows, int64_t columns)
 {
-    return (
-        Type){ elem, columns > 0 ? 2 : 1, { { .c = rows }, { .c = columns } } };
+    const int rank = columns > 0 ? 2 : 1;
+    return (Type){ elem, rank, { { .c = rows }, { .c = columns } } };
 }
 
 int put_table(Build *b, Op op, int64_t rows, int64_t columns, const char *word)

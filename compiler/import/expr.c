@@ -74,10 +74,10 @@ static Datum joined(Scope *s, const Datum *x, const Datum *y)
 static Datum compute(Scope *s, const Expr *e, const Datum *x, const Datum *y)
 {
     const int numbers = ValueInt | ValueNumber;
-    if (*e->text == '+' && x->kind == ValueText && y->kind == ValueText)
-        return (
-            Datum){ .kind = ValueText,
-                    .text = arena_printf(s->arena, "%s%s", x->text, y->text) };
+    if (*e->text == '+' && x->kind == ValueText && y->kind == ValueText) {
+        const char *both = arena_printf(s->arena, "%s%s", x->text, y->text);
+        return (Datum){ .kind = ValueText, .text = both };
+    }
     if (*e->text == '+' && x->kind == ValueList && y->kind == ValueList)
         return joined(s, x, y);
     if (!(x->kind & numbers))

@@ -215,12 +215,11 @@ struct Plan {
     VEC(int) order;     /* nodes that emit code, by region */
     VEC(Region) region;
     VEC(Slot) slot;
-    VEC(int)
-    shared; /* of the slots those that values use in turn:
-               not what is read after the call */
-    VEC(int)
-    named; /* of the values with one name in one slot the
-              first, in order of their making */
+    /* Slots that values use in turn: none whose value is read after a call. */
+    VEC(int) shared;
+    /* The first of the values that have one name in one slot, in the order of
+     * their making. */
+    VEC(int) named;
     VEC(Block) block;
     Index block_weights; /* of those whose weights layers share: the first */
     int *root_blocks;    /* by root + PlanRoots: the first; -1: none */

@@ -3,13 +3,14 @@
  * instructions has it all.                                                  */
 #include "plan/parts.h"
 
-enum { /* bytes of code, as clang -O2 makes it for vectors of 16 floats */
-       SumBytes = 38,         /* a vector of sums of a tile: FMA, load, store */
-       AttentionBytes = 2400, /* with its tiles, of a few rows */
-       PagesBytes = 1500,
-       NormBytes = 600,
-       StepBytes = 250, /* of any other */
-       CallBytes = 16,  /* of a step, and of a pointer that a layer sets */
+/* Bytes of code that clang -O2 makes for vectors of 16 floats. */
+enum {
+    SumBytes = 38,         /* a vector of sums of a tile: FMA, load, store */
+    AttentionBytes = 2400, /* with its tiles, of a few rows */
+    PagesBytes = 1500,
+    NormBytes = 600,
+    StepBytes = 250, /* of any other */
+    CallBytes = 16,  /* of a step, and of a pointer that a layer sets */
 };
 
 static int64_t tile_bytes(const Plan *p, int node)

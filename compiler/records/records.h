@@ -34,9 +34,9 @@ typedef struct {
 typedef struct {
     VEC(Record) at;
     int passed_over; /* lines that are none of these */
-    VEC(const char *)
-    foreign; /* those of them that are whole, as of another
-                version: they stay in the file */
+    /* Those of them that are undamaged, such as lines of another version: they
+     * stay in the file. */
+    VEC(const char *) foreign;
 } Records;
 
 /* ---- host.c ---- */

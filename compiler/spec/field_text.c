@@ -241,7 +241,7 @@ bool refuse_number(Arena *a, const Field *f, const Yaml *v)
                 v->quoted ? ", without quotes" : "");
     else if (text)
         note_at(
-            (Pos){ 0 },
+            (Pos){ 0 }, "%s",
             f->type == FieldInt
                 ? "integers are written as 512: digits only, no leading zero"
                 : "numbers are written as 512, 0.5 or 1e-6");

@@ -17,9 +17,7 @@ enum {
 typedef struct {
     Arena *arena;
     const Source *src;
-    VEC(size_t)
-    line; /* byte offset of each line; the first: of
-             the place where parsing starts */
+    VEC(size_t) line; /* byte offset of each line; [0]: where parsing starts */
     yaml_parser_t yaml;
     int events, depth;
     struct {

@@ -7,16 +7,17 @@
 #include <jansson.h>
 
 /* ---- axis.c ---- */
-typedef enum { /* what is varied: a field of the spec, or an option */
-               AxisField,
-               AxisLengths,
-               AxisSteps,
-               AxisBatch,
-               AxisBeam,
-               AxisThreads,
-               AxisTile,
-               AxisBackend,
-               AxisMarch
+/* What a sweep varies: a field of the spec, or an option. */
+typedef enum {
+    AxisField,
+    AxisLengths,
+    AxisSteps,
+    AxisBatch,
+    AxisBeam,
+    AxisThreads,
+    AxisTile,
+    AxisBackend,
+    AxisMarch
 } AxisKind;
 
 typedef VEC(const char *) Words;
@@ -88,18 +89,17 @@ typedef enum { RowNew, RowPlanned, RowTimed, RowRefused } RowState;
 typedef struct {
     const Variant *variant;
     RowState state;
-    int code;            /* RowRefused: the exit code that it stands for */
-    const char *message; /* RowRefused: why */
-    const char *note;    /* what the spec's reading warns of; or NULL */
-    const char *hash;    /* of the spec, in hex; NULL: not known */
-    const char
-        *host;    /* whom its code is made for: machine, threads, compiler */
-    RowSize size; /* of its workload */
-    double parameters, flops;  /* of what row_main() is */
-    double weights, memory;    /* bytes; memory: with the weights */
-    Mixing mixing;             /* of its first layer, at the longest length */
-    double exponent;           /* of time in the length; NAN: not known */
-    RowWork work[WorkKinds];   /* by WorkEncode .. */
+    int code;                 /* RowRefused: the exit code that it stands for */
+    const char *message;      /* RowRefused: why */
+    const char *note;         /* what the spec's reading warns of; or NULL */
+    const char *hash;         /* of the spec, in hex; NULL: not known */
+    const char *host;         /* machine, threads and compiler of its code */
+    RowSize size;             /* of its workload */
+    double parameters, flops; /* of what row_main() is */
+    double weights, memory;   /* bytes; memory: with the weights */
+    Mixing mixing;            /* of its first layer, at the longest length */
+    double exponent;          /* of time in the length; NAN: not known */
+    RowWork work[WorkKinds];  /* by WorkEncode .. */
     const char *const *fields; /* [fields of the columns] texts */
     bool front;
 } Row;
