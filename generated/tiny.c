@@ -273,10 +273,10 @@ struct encode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-        float *cross;                /* its layer's, in page 0 of a cross cache */
-        const struct steps *steps;   /* that are computed, of the rows .. */
-        int64_t row, rows;           /* .. from `row` on, `rows` of them */
-        int64_t block_rows;          /* as steps has it; never 0 */
+    float *cross;                    /* its layer's, in page 0 of a cross cache */
+    const struct steps *steps;       /* that are computed, of the rows .. */
+    int64_t row, rows;               /* .. from `row` on, `rows` of them */
+    int64_t block_rows;              /* as steps has it; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn_keys;           /* 2048 floats a page */
@@ -297,11 +297,11 @@ struct decode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-        float *self;                 /* its layer's, in page 0 of its cache */
-        float *cross;                /* its layer's, in page 0 of a cross cache */
-        const struct steps *steps;   /* that are computed, of the rows .. */
-        int64_t row, rows;           /* .. from `row` on, `rows` of them */
-        int64_t block_rows;          /* as steps has it; never 0 */
+    float *self;                     /* its layer's, in page 0 of its cache */
+    float *cross;                    /* its layer's, in page 0 of a cross cache */
+    const struct steps *steps;       /* that are computed, of the rows .. */
+    int64_t row, rows;               /* .. from `row` on, `rows` of them */
+    int64_t block_rows;              /* as steps has it; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn;                /* 32 floats a row */
@@ -2350,7 +2350,7 @@ static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
                    int64_t ldb, int64_t k, int64_t panels, float *c,
                    int64_t ldc, const float *next)
 {
-        int64_t j = 0;
+    int64_t j = 0;
 
     for (; j < panels; j++) {
         rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
@@ -2408,7 +2408,7 @@ static void panels_add(int64_t rows, const float *a, int64_t lda,
                        const float *b, int64_t ldb, int64_t k, int64_t panels,
                        float *c, int64_t ldc, const float *next)
 {
-        int64_t j = 0;
+    int64_t j = 0;
 
     for (; j < panels; j++) {
         rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
@@ -9032,13 +9032,14 @@ static __attribute__((noinline)) int program_main(int argc,
 #ifndef ATTN_SETTINGS_1
 #define ATTN_SETTINGS_1
 
-enum { /* what is done: an option is for some of these */
-       ATTN_FOR_LINES = 1,
-       ATTN_FOR_PROMPT = 2,
-       ATTN_FOR_SCORE = 4,
-       ATTN_FOR_ENCODE = 8,   /* tokens of lines, by rows of numbers */
-       ATTN_FOR_NUMBERS = 16, /* rows of numbers, by others */
-       ATTN_FOR_CHAT = 32
+/* The ways to use a model. Each option has those that take it. */
+enum {
+    ATTN_FOR_LINES = 1,
+    ATTN_FOR_PROMPT = 2,
+    ATTN_FOR_SCORE = 4,
+    ATTN_FOR_ENCODE = 8,   /* tokens of lines, by rows of numbers */
+    ATTN_FOR_NUMBERS = 16, /* rows of numbers, by others */
+    ATTN_FOR_CHAT = 32
 };
 
 struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
@@ -9422,10 +9423,11 @@ struct program_side { /* of tokens */
     int64_t size; /* ids are below this */
 };
 
-enum {               /* of a text, or of ids that stand for it */
-       TOKENS_LINE,  /* all of it, with what the vocabulary puts around it */
-       TOKENS_PLAIN, /* without that */
-       TOKENS_BEGUN  /* it goes on where another ended */
+/* Which tokens of a text a function takes. Ids may stand for the text. */
+enum {
+    TOKENS_LINE,  /* all of it, with what the vocabulary puts around it */
+    TOKENS_PLAIN, /* without that */
+    TOKENS_BEGUN  /* it goes on where another ended */
 };
 
 struct program {
@@ -9460,8 +9462,7 @@ struct program {
     int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
     int64_t last[PROGRAM_PARTS];      /* number of its last line */
     int refused;                      /* the part that is open has a bad line */
-    int64_t
-        beyond; /* rows of it that no model of this length reads: not kept */
+    int64_t beyond; /* its rows behind the longest input: not kept */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* of the ids in items, where these are of pairs */
@@ -9573,108 +9574,108 @@ static void program_answers(struct program *p);
 #define PROGRAM_ATTNC "0.1.0"
 
 static const struct program_option program_option[] = {
-        { "Lines", "--ids", NULL, OPTION_FLAG, 7,
-          offsetof(struct program, ids), 0, 0, 0,
-          "read and write token ids instead of text" },
-        { "Lines", "--prefix", "TEXT", OPTION_TEXT, 3,
-          offsetof(struct program, set.prefix), 0, 0, 0,
-          "first tokens of every answer" },
-        { "Lines", "--max-input", "N", OPTION_WHOLE, 3,
-          offsetof(struct program, set.max_input), 1, 2147483647, 0,
-          "cut longer inputs to this many tokens" },
-        { "Lines", "--score", NULL, OPTION_FLAG, 4,
-          offsetof(struct program, score), 0, 0, 0,
-          "lines are INPUT tab OUTPUT: how probable is it?" },
-        { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2,
-          offsetof(struct program, prompt), 0, 0, 0,
-          "answer this, and print the answer as it comes" },
-        { "Prompt", "-n", "N", OPTION_WHOLE, 34,
-          offsetof(struct program, tokens), 0, 2147483647, -1,
-          "tokens of that answer, at most" },
-        { "Prompt", "--stop", "TEXT", OPTION_LIST, 34,
-          offsetof(struct program, stop), 0, 0, 0,
-          "end before this text (--ids: these tokens)" },
-        { "Prompt", "--save-state", "FILE", OPTION_TEXT, 2,
-          offsetof(struct program, save_state), 0, 0, 0,
-          "keep the state behind --prompt; - is stdout" },
-        { "Prompt", "--load-state", "FILE", OPTION_TEXT, 2,
-          offsetof(struct program, load_state), 0, 0, 0,
-          "go on from there, behind --prompt if it is given" },
-        { "Prompt", "--quiet", NULL, OPTION_FLAG, 39,
-          offsetof(struct program, quiet), 0, 0, 0,
-          "no notes, nor how fast that answer came" },
-        { "Chat", "--chat", NULL, OPTION_FLAG, 32,
-          offsetof(struct program, chat), 0, 0, 0,
-          "lines are turns of one conversation" },
-        { "Chat", "--system", "TEXT", OPTION_TEXT, 32,
-          offsetof(struct program, system), 0, 0, 0,
-          "what the model is told before the first turn" },
-        { "Search", "--beam", "N", OPTION_WHOLE, 3,
-          offsetof(struct program, set.beam), 1, 1024, 0,
-          "hypotheses that are followed; 1 is greedy" },
-        { "Search", "--nbest", "N", OPTION_WHOLE, 1,
-          offsetof(struct program, set.nbest), 1, 1024, 0,
-          "answers to a line, behind the line's number" },
-        { "Search", "--scores", NULL, OPTION_FLAG, 1,
-          offsetof(struct program, set.scores), 0, 0, 0,
-          "each answer begins with its score" },
-        { "Search", "--alpha", "X", OPTION_REAL, 3,
-          offsetof(struct program, set.alpha), 0, 100, -1,
-          "strength of the length penalty" },
-        { "Search", "--length-penalty", "X", OPTION_REAL, 3,
-          offsetof(struct program, set.alpha), 0, 100, -1,
-          "the same as --alpha" },
-        { "Search", "--patience", "X", OPTION_REAL, 3,
-          offsetof(struct program, set.patience), 0, 100, 1,
-          "rule recorded: stop at --beam times this many" },
-        { "Search", "--min-length", "N", OPTION_WHOLE, 35,
-          offsetof(struct program, set.min_length), 0, 2147483647, 0,
-          "no end before this many tokens" },
-        { "Search", "--max-output", "N", OPTION_WHOLE, 35,
-          offsetof(struct program, set.max_output), 1, 2147483647, 0,
-          "at most this many tokens in an answer" },
-        { "Search", "--repetition-penalty", "X", OPTION_REAL, 35,
-          offsetof(struct program, set.repetition_penalty), 0.001, 1000, 0,
-          "divides the logits of tokens that came already" },
-        { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35,
-          offsetof(struct program, set.no_repeat_ngram), 0, 1000, 0,
-          "no n-gram of this length twice" },
-        { "Search", "--suppress", "TOKENS", OPTION_LIST, 35,
-          offsetof(struct program, suppress), 0, 0, 0,
-          "a token, or a sequence of them, that must not come" },
-        { "Search", "--end-token", "ID", OPTION_WHOLE, 35,
-          offsetof(struct program, set.end_token), 0, 2147483647, -1,
-          "this token ends an answer" },
-        { "Sampling", "--temperature", "X", OPTION_REAL, 35,
-          offsetof(struct program, set.temperature), 0, 1000000, -1,
-          "draw tokens at random; 0: take the best" },
-        { "Sampling", "--top-k", "N", OPTION_WHOLE, 35,
-          offsetof(struct program, set.top_k), 0, 2147483647, -1,
-          "of the N best alone" },
-        { "Sampling", "--top-p", "X", OPTION_REAL, 35,
-          offsetof(struct program, set.top_p), 0, 1, -1,
-          "of the best that have this probability" },
-        { "Sampling", "--min-p", "X", OPTION_REAL, 35,
-          offsetof(struct program, set.min_p), 0, 1, -1,
-          "of those at least so probable, beside the best" },
-        { "General", "--seed", "N", OPTION_WHOLE, 35,
-          offsetof(struct program, seed), 0, 2147483647, 1,
-          "of all that is random" },
-        { "General", "--threads", "N", OPTION_WHOLE, 39,
-          offsetof(struct program, threads), 1, 256, -1,
-          "run on this many; default: one a physical core" },
-        { "General", "--no-check", NULL, OPTION_FLAG, 39,
-          offsetof(struct program, unchecked), 0, 0, 0,
-          "do not hold the weights to their hash" },
-        { "General", "--help", NULL, OPTION_FLAG, 39,
-          offsetof(struct program, help), 0, 0, 0,
-          "this text" },
-        { "General", "--version", NULL, OPTION_FLAG, 39,
-          offsetof(struct program, version), 0, 0, 0,
-          "which model this is, and by which attnc" },
-        { "General", "-V", NULL, OPTION_FLAG, 39,
-          offsetof(struct program, version), 0, 0, 0,
-          "the same as --version" },
+    { "Lines", "--ids", NULL, OPTION_FLAG, 7,
+      offsetof(struct program, ids), 0, 0, 0,
+      "read and write token ids instead of text" },
+    { "Lines", "--prefix", "TEXT", OPTION_TEXT, 3,
+      offsetof(struct program, set.prefix), 0, 0, 0,
+      "first tokens of every answer" },
+    { "Lines", "--max-input", "N", OPTION_WHOLE, 3,
+      offsetof(struct program, set.max_input), 1, 2147483647, 0,
+      "cut longer inputs to this many tokens" },
+    { "Lines", "--score", NULL, OPTION_FLAG, 4,
+      offsetof(struct program, score), 0, 0, 0,
+      "lines are INPUT tab OUTPUT: how probable is it?" },
+    { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2,
+      offsetof(struct program, prompt), 0, 0, 0,
+      "answer this, and print the answer as it comes" },
+    { "Prompt", "-n", "N", OPTION_WHOLE, 34,
+      offsetof(struct program, tokens), 0, 2147483647, -1,
+      "tokens of that answer, at most" },
+    { "Prompt", "--stop", "TEXT", OPTION_LIST, 34,
+      offsetof(struct program, stop), 0, 0, 0,
+      "end before this text (--ids: these tokens)" },
+    { "Prompt", "--save-state", "FILE", OPTION_TEXT, 2,
+      offsetof(struct program, save_state), 0, 0, 0,
+      "keep the state behind --prompt; - is stdout" },
+    { "Prompt", "--load-state", "FILE", OPTION_TEXT, 2,
+      offsetof(struct program, load_state), 0, 0, 0,
+      "go on from there, behind --prompt if it is given" },
+    { "Prompt", "--quiet", NULL, OPTION_FLAG, 39,
+      offsetof(struct program, quiet), 0, 0, 0,
+      "no notes, nor how fast that answer came" },
+    { "Chat", "--chat", NULL, OPTION_FLAG, 32,
+      offsetof(struct program, chat), 0, 0, 0,
+      "lines are turns of one conversation" },
+    { "Chat", "--system", "TEXT", OPTION_TEXT, 32,
+      offsetof(struct program, system), 0, 0, 0,
+      "what the model is told before the first turn" },
+    { "Search", "--beam", "N", OPTION_WHOLE, 3,
+      offsetof(struct program, set.beam), 1, 1024, 0,
+      "hypotheses that are followed; 1 is greedy" },
+    { "Search", "--nbest", "N", OPTION_WHOLE, 1,
+      offsetof(struct program, set.nbest), 1, 1024, 0,
+      "answers to a line, behind the line's number" },
+    { "Search", "--scores", NULL, OPTION_FLAG, 1,
+      offsetof(struct program, set.scores), 0, 0, 0,
+      "each answer begins with its score" },
+    { "Search", "--alpha", "X", OPTION_REAL, 3,
+      offsetof(struct program, set.alpha), 0, 100, -1,
+      "strength of the length penalty" },
+    { "Search", "--length-penalty", "X", OPTION_REAL, 3,
+      offsetof(struct program, set.alpha), 0, 100, -1,
+      "the same as --alpha" },
+    { "Search", "--patience", "X", OPTION_REAL, 3,
+      offsetof(struct program, set.patience), 0, 100, 1,
+      "rule recorded: stop at --beam times this many" },
+    { "Search", "--min-length", "N", OPTION_WHOLE, 35,
+      offsetof(struct program, set.min_length), 0, 2147483647, 0,
+      "no end before this many tokens" },
+    { "Search", "--max-output", "N", OPTION_WHOLE, 35,
+      offsetof(struct program, set.max_output), 1, 2147483647, 0,
+      "at most this many tokens in an answer" },
+    { "Search", "--repetition-penalty", "X", OPTION_REAL, 35,
+      offsetof(struct program, set.repetition_penalty), 0.001, 1000, 0,
+      "divides the logits of tokens that came already" },
+    { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35,
+      offsetof(struct program, set.no_repeat_ngram), 0, 1000, 0,
+      "no n-gram of this length twice" },
+    { "Search", "--suppress", "TOKENS", OPTION_LIST, 35,
+      offsetof(struct program, suppress), 0, 0, 0,
+      "a token, or a sequence of them, that must not come" },
+    { "Search", "--end-token", "ID", OPTION_WHOLE, 35,
+      offsetof(struct program, set.end_token), 0, 2147483647, -1,
+      "this token ends an answer" },
+    { "Sampling", "--temperature", "X", OPTION_REAL, 35,
+      offsetof(struct program, set.temperature), 0, 1000000, -1,
+      "draw tokens at random; 0: take the best" },
+    { "Sampling", "--top-k", "N", OPTION_WHOLE, 35,
+      offsetof(struct program, set.top_k), 0, 2147483647, -1,
+      "of the N best alone" },
+    { "Sampling", "--top-p", "X", OPTION_REAL, 35,
+      offsetof(struct program, set.top_p), 0, 1, -1,
+      "of the best that have this probability" },
+    { "Sampling", "--min-p", "X", OPTION_REAL, 35,
+      offsetof(struct program, set.min_p), 0, 1, -1,
+      "of those at least so probable, beside the best" },
+    { "General", "--seed", "N", OPTION_WHOLE, 35,
+      offsetof(struct program, seed), 0, 2147483647, 1,
+      "of all that is random" },
+    { "General", "--threads", "N", OPTION_WHOLE, 39,
+      offsetof(struct program, threads), 1, 256, -1,
+      "run on this many; default: one a physical core" },
+    { "General", "--no-check", NULL, OPTION_FLAG, 39,
+      offsetof(struct program, unchecked), 0, 0, 0,
+      "do not hold the weights to their hash" },
+    { "General", "--help", NULL, OPTION_FLAG, 39,
+      offsetof(struct program, help), 0, 0, 0,
+      "this text" },
+    { "General", "--version", NULL, OPTION_FLAG, 39,
+      offsetof(struct program, version), 0, 0, 0,
+      "which model this is, and by which attnc" },
+    { "General", "-V", NULL, OPTION_FLAG, 39,
+      offsetof(struct program, version), 0, 0, 0,
+      "the same as --version" },
 };
 enum {
     PROGRAM_OPTIONS = sizeof program_option / sizeof *program_option

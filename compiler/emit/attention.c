@@ -36,10 +36,9 @@ void need_keys(Gen *g)
         "    const float *bias;      /* of scores, by distance; at 0 */\n");
     if (sinks)
         put(g->shapes,
-            "    float sink;             /* a score that no value has */\n");
+            "float sink;             /* a score that no value has */\n");
     if (additive)
-        put(g->shapes,
-            "    const float *score;     /* v of v tanh(q + k) */\n");
+        put(g->shapes, "const float *score;     /* v of v tanh(q + k) */\n");
     put(g->shapes, "};\n\n");
 }
 

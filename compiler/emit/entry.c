@@ -54,18 +54,18 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
         "    const struct attn_batch *b;\n"
         "    const void *layer_weights;\n");
     if (g->p->layer_state[CacheSelf] || g->p->layer_state[CacheCross])
-        put(e, "    int64_t layer;\n");
+        put(e, "int64_t layer;\n");
     if (has_cache(g->p, entry, CacheSelf))
         put(e,
-            "    float *self;                 /* its layer's, in page 0 of its cache */\n");
+            "float *self;                     /* its layer's, in page 0 of its cache */\n");
     if (has_cache(g->p, entry, CacheCross))
         put(e,
-            "    float *cross;                /* its layer's, in page 0 of a cross cache */\n");
+            "float *cross;                    /* its layer's, in page 0 of a cross cache */\n");
     if (g->p->divided[entry])
         put(e,
-            "    const struct steps *steps;   /* that are computed, of the rows .. */\n"
-            "    int64_t row, rows;           /* .. from `row` on, `rows` of them */\n"
-            "    int64_t block_rows;          /* as steps has it; never 0 */\n");
+            "const struct steps *steps;       /* that are computed, of the rows .. */\n"
+            "int64_t row, rows;               /* .. from `row` on, `rows` of them */\n"
+            "int64_t block_rows;              /* as steps has it; never 0 */\n");
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "line", "float *%s;%*s /* %s */", v->name,
@@ -83,8 +83,8 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
             (long long)g->p->scan[entry]);
         put(e,
             "$line\n"
-            "    int32_t *order;              /* of sequences, by length */\n"
-            "    int64_t by_columns;          /* a scan's parts are of these */\n");
+            "int32_t *order;                  /* of sequences, by length */\n"
+            "int64_t by_columns;              /* a scan's parts are of these */\n");
     }
     put(e, "};\n\n");
 }

@@ -76,9 +76,9 @@ static void put_row(Gen *g, Emit *e, const Row *row, int use)
     let(e, "most", "%.12g", row->most);
     let(e, "usual", "%.12g", row->usual);
     let(e, "help", "%s", row->help);
-    put(e, "    { \"$group\", \"$name\", $takes, $kind, $use,\n"
-           "      offsetof(struct program, $member), $least, $most, $usual,\n"
-           "      \"$help\" },\n");
+    put(e, "{ \"$group\", \"$name\", $takes, $kind, $use,\n"
+           "  offsetof(struct program, $member), $least, $most, $usual,\n"
+           "  \"$help\" },\n");
 }
 
 /* Does the program take what the answer begins with? It takes the file of its

@@ -392,7 +392,7 @@ static void panels_body(Gen *g, const Tiling *t, Epilogue ep)
 {
     int nr[4];
     const int steps = tile_steps(t, nr);
-    put(g->shapes, "    int64_t j = 0;\n"
+    put(g->shapes, "int64_t j = 0;\n"
                    "\n");
     for (int s = 0; s < steps; s++)
         panels_step(g, t, nr[s], ep);

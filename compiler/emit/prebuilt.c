@@ -12,9 +12,9 @@ static void put_copied(Gen *g, const Product *p)
     let(e, "shared", "%lld", (long long)dtype_shared(p->from));
     let(e, "nr", "%d", p->t->nr);
     let(e, "panel", "%lld", (long long)(ATTN_PANEL * p->column));
-    put(e, "    .copied_kind = $kind, .copied_nr = $nr,\n"
-           "    .copied_panel = $panel, .copied_shared = $shared,\n"
-           "    .copied_rows = $rows, .copied_line = $line,\n");
+    put(e, ".copied_kind = $kind, .copied_nr = $nr,\n"
+           ".copied_panel = $panel, .copied_shared = $shared,\n"
+           ".copied_rows = $rows, .copied_line = $line,\n");
 }
 
 void put_shape(Gen *g, const Shape *s)
@@ -50,7 +50,7 @@ void put_shape(Gen *g, const Shape *s)
            "    .small_m_ahead = $small_m_ahead,\n");
     if (s->copied)
         put_copied(g, s->copied);
-    put(e, "    .act = $act\n"
+    put(e, ".act = $act\n"
            "};\n"
            "\n");
     emit_reset(e, mark);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "support/aot.h"
+#include "support/indentation.h"
 #include "support/lint_c.h"
 
 /* Compiles m.c strictly as an object or, with "-DATTNC_MAIN", a program's. */
@@ -124,6 +125,38 @@ static void test_text_keeps_rules(void **state)
         if (broken)
             fail_msg("%s: line %d: %s", specs[i], line, broken);
     }
+}
+
+static void assert_indented(const char *spec, const char *option)
+{
+    size_t n;
+    emit(spec, option, "--quiet");
+    const int line = indented_twice(text_of(in_dir("m.c"), &n));
+    if (line)
+        fail_msg("%s: line %d is indented too far", spec, line);
+}
+
+static void test_text_is_indented(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = { "models/[at]*.yaml",
+                                            "tests/graph/*.yaml",
+                                            "tests/torch/[agl]*.yaml" };
+    assert_int_equal(indented_twice("int f(int x)\n{\n    if (x)\n"
+                                    "        x = 1;\n    return x;\n}\n"),
+                     0);
+    assert_int_equal(indented_twice("struct x {\n    int a;\n        int b;\n"
+                                    "};\n"),
+                     3);
+    assert_int_equal(indented_twice("void f(void)\n{\n        g();\n}\n"), 3);
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+        glob_t all;
+        assert_int_equal(glob(patterns[k], 0, NULL, &all), 0);
+        for (size_t i = 0; i < all.gl_pathc; i++)
+            assert_indented(all.gl_pathv[i], "--march=x86-64-v3");
+        globfree(&all);
+    }
+    assert_indented("models/tiny.yaml", "--plain");
 }
 
 /* Nothing in the file can be written but what its caller gives it, and it asks
@@ -284,12 +317,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_no_warning),          TEST(test_guard),
-        TEST(test_the_lint_finds),      TEST(test_text_keeps_rules),
-        TEST(test_no_writable_globals), TEST(test_same_bytes),
-        TEST(test_comment_holds),       TEST(test_sample),
-        TEST(test_default_target),      TEST(test_header),
-        TEST(test_several_models),
+        TEST(test_no_warning),       TEST(test_guard),
+        TEST(test_the_lint_finds),   TEST(test_text_keeps_rules),
+        TEST(test_text_is_indented), TEST(test_no_writable_globals),
+        TEST(test_same_bytes),       TEST(test_comment_holds),
+        TEST(test_sample),           TEST(test_default_target),
+        TEST(test_header),           TEST(test_several_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
