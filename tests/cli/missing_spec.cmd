@@ -1,1 +1,0 @@
-4 run tests/cli/none.yaml

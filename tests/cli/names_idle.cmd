@@ -1,1 +1,0 @@
-3 run tests/spec/names-idle.yaml

@@ -1,1 +1,0 @@
-2 graph models/g2p-en/g2p-en.yaml --format=png

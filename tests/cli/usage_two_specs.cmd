@@ -1,1 +1,0 @@
-2 run models/g2p-en/g2p-en.yaml small.yaml

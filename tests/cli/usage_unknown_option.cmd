@@ -1,1 +1,0 @@
-2 run --beem=4 models/g2p-en/g2p-en.yaml
