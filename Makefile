@@ -49,6 +49,8 @@ Q       := $(if $(V),,@)# V=1 shows whole commands
 say      = $(if $(V),,@echo '$1')
 COMPILE = $(CC) $(OPT) -std=c11 -I. -Icompiler -Itests $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
 LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
+# After a failure: one line names the packages that went missing meanwhile.
+OR_WHY  = || { CC='$(CC)' sh tests/install.sh have; exit 1; }
 
 # The rooms of compiler/ in the order of the pipeline: each may include what
 # stands before it, and runtime/ (tests/rooms.sh).
@@ -103,7 +105,7 @@ all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 
 $(B)/attnc: $(B)/compiler/main.o $(B)/libattnc.a
 	$(call say,LINK $@)
-	$(Q)$(LINK) -Wl,--compress-debug-sections=zlib -o $@ $^ $(LDLIBS)
+	$(Q)$(LINK) -Wl,--compress-debug-sections=zlib -o $@ $^ $(LDLIBS) $(OR_WHY)
 	@echo "built $@ by $$($(CC) --version | head -n 1)"
 
 $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)
@@ -114,7 +116,7 @@ $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)
 $(B)/%.o: %.c
 	$(call say,CC $<)
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $< $(OR_WHY)
 
 $(B)/embed: compiler/base/embed.c
 	$(call say,LINK $@)

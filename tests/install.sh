@@ -5,8 +5,10 @@
 # one line that says what to install.
 # install.sh have: prints that line if CC cannot build attnc; installs nothing.
 need=$1
-headers='stdio.h:libc6-dev yaml.h:libyaml-dev libtcc.h:libtcc-dev
-    jansson.h:libjansson-dev xxhash.h:libxxhash-dev utf8proc.h:libutf8proc-dev'
+# A header, its library, the package of both.
+libraries='stdio.h:c:libc6-dev yaml.h:yaml:libyaml-dev libtcc.h:tcc:libtcc-dev
+    jansson.h:jansson:libjansson-dev xxhash.h:xxhash:libxxhash-dev
+    utf8proc.h:utf8proc:libutf8proc-dev'
 programs=cc:gcc
 clang=clang
 case $need in
@@ -14,7 +16,7 @@ have) programs= ;;
 # Only a tree with .git has a history to test.
 test) programs="$programs gcc g++"
       [ ! -e .git ] || programs="$programs git"
-      headers="$headers cmocka.h:libcmocka-dev" ;;
+      libraries="$libraries cmocka.h:cmocka:libcmocka-dev" ;;
 esac
 
 there() { command -v "$1" > /dev/null; }
@@ -27,10 +29,12 @@ compiler() {
     return 1
 }
 
-includes() { # HEADER ...: whether the compiler finds them
-    { printf '#include <%s>\n' stdarg.h stddef.h stdint.h setjmp.h "$@"
+links() { # LIBRARY ...: whether the compiler finds headers and libraries
+    { printf '#include <%s>\n' stdarg.h stddef.h stdint.h setjmp.h
+      for l; do echo "#include <${l%%:*}>"; done
       echo 'int main(void) { return 0; }'
-    } | $cc -x c - -o /dev/null -fsyntax-only > /dev/null 2>&1
+    } | $cc -x c - -o /dev/null -no-pie $(for l; do l=${l%:*}; echo "-l${l#*:}"; done) \
+        -lm -ldl -lpthread > /dev/null 2>&1
 }
 
 # Prints the packages that are missing.
@@ -39,9 +43,9 @@ missing() {
         there "${p%:*}" || echo "${p#*:}"
     done
     cc=$(compiler) || echo "$clang"
-    [ -n "$cc" ] && includes $(for h in $headers; do echo "${h%:*}"; done) ||
-        for h in $headers; do
-            [ -n "$cc" ] && includes "${h%:*}" || echo "${h#*:}"
+    [ -n "$cc" ] && links $libraries ||
+        for l in $libraries; do
+            [ -n "$cc" ] && links "$l" || echo "${l##*:}"
         done
     [ -n "$cc" ] || return
     case $need in
