@@ -106,6 +106,7 @@ all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 $(B)/attnc: $(B)/compiler/main.o $(B)/libattnc.a
 	$(call say,LINK $@)
 	$(Q)$(LINK) -Wl,--compress-debug-sections=zlib -o $@ $^ $(LDLIBS) $(OR_WHY)
+	@printf '%s\n' 'CC=$(CC)' 'OPT=$(OPT)' 'CFLAGS=$(CFLAGS)' > $(B)/flags
 	@echo "built $@ by $$($(CC) --version | head -n 1)"
 
 $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)

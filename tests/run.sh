@@ -4,6 +4,10 @@
 #   tests/run.sh [--rewrite] [NAME ...]    all, or those whose path has a NAME:
 #                                          spec/ search_test 'cli/run_*.cmd'
 #
+# Before that make builds attnc and the test programs that will run, with the
+# compiler and flags that $B/flags records: the Makefile writes that file when
+# it links attnc. A folder without that file is left as it is.
+#
 # A test is a program, $B/tests/ROOM/NAME_test, made of the file of that name
 # with cmocka, or a script, tests/NAME_test or tests/ROOM/NAME_test. Both print
 # TAP; a skip has a reason: `ok N - NAME # SKIP WHY`, or, since
@@ -26,6 +30,7 @@
 # `limit: 300 s`; later on a machine that is busy.
 # SLOW=10 multiplies these limits, LIMIT=900 replaces them.
 # TIMES=1: prints the seconds of processor time of each test.
+# FIRST=1: starts no further test once one has failed.
 set -f
 here=$(cd "$(dirname "$0")" && pwd)
 export B="${B:-build}" CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C
@@ -202,11 +207,14 @@ run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
         NR == 2 { gsub(/s/, ""); split($0, t, /[m ]/)
                   printf "%7.1f s  %s\n", 60 * (t[1] + t[3]) + t[2] + t[4], path
                 }' "$R/times" >> "$R/said"
+    [ "$failed" -eq 0 ] || : > "$R/../failed"
     echo $passed $failed $skipped > "$R/new" && mv "$R/new" "$R/counts"
     echo "$1"
 }
 
-[ "$1" = --one ] && { run_one "$2" "$3"; exit 0; }
+stopped() { [ "$FIRST" ] && [ -e "$R/failed" ]; }
+
+[ "$1" = --one ] && { stopped || run_one "$2" "$3"; exit 0; }
 
 # ------------------------------------------------------------ all of them ---
 export rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A" ATTNC_BACKEND=jit
@@ -234,6 +242,23 @@ current() {
     [ -e "$(source_of "$1")" ]
 }
 
+# Prints the test programs that can be built and are wanted.
+programs() {
+    { find tests -mindepth 2 -maxdepth 2 -name '*_test.c'
+      ls tests/fuzz/corpus | sed 's|.*|tests/fuzz/&_test.c|'
+    } | while read -r c; do
+        p=$B/${c%.c}
+        wanted "$p" "$@" && { [ -z "$rewrite" ] || rewrites "$p"; } && echo "$p"
+    done
+}
+
+# Builds attnc and these programs as $B was built.
+rebuild() { # PROGRAM ...
+    [ -e "$B/flags" ] && command -v make > /dev/null || return 0
+    while IFS= read -r flag; do set -- "$flag" "$@"; done < "$B/flags"
+    env -u MAKEFLAGS -u MAKELEVEL make -s -j"$(nproc)" "B=$B" "$A" "$@"
+}
+
 # Those that have to be run, numbered in the order of their paths.
 list() {
     for p in $(find "$B"/tests tests -name '*_test' -type f -o -name '*.cmd' \
@@ -248,6 +273,8 @@ take() { # NUMBER: what a test said, and its counts
     if [ -e "$R/$1/counts" ]; then
         cat "$R/$1/said"
         read -r p f s < "$R/$1/counts"
+    elif stopped; then
+        return
     else
         echo "FAIL $(sed -n "${1}p" "$R/list"): it did not end"
         p=0 f=1 s=0
@@ -276,6 +303,7 @@ mkdir -p "$B"
 R=$(mktemp -d) && export R || exit 4
 trap 'rm -rf "$R"' EXIT
 trap 'exit 130' INT TERM HUP
+rebuild $(programs "$@") || exit 1
 list "$@" > "$R/list"
 total=$(wc -l < "$R/list")
 xargs -P "${JOBS:-$(($(nproc) + 1))}" -n 2 sh "$here/run.sh" --one < "$R/list" | report
