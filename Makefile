@@ -98,7 +98,8 @@ STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile 
               base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,fault files formats guard hash file_kinds looks words) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.
 KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) $(patsubst %,$(B)/%.o,runtime/convert runtime/loops \
-                runtime/math runtime/memory runtime/output runtime/descriptor compiler/base/progress \
+                runtime/math runtime/memory runtime/output runtime/descriptor \
+                $(addprefix compiler/base/,cache cache_list cache_seal progress user_dir) \
                 $(addprefix compiler/backend/,interrupt kernel_table spawn temp))
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)

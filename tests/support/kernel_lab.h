@@ -5,6 +5,9 @@
 #define ATTNC_KERNEL_LAB_H
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+
+#include "base/cache.h"
 
 enum { MaxLabs = 24 };
 
@@ -118,8 +121,63 @@ static int lab_machine(const char *path)
     return head[18] + 256 * head[19];
 }
 
-/* Compiles the lab's text with warnings as errors, as a user would. False: that
- * compiler makes code for another machine; an emulated one has such ones.   */
+/* Returns a hash of what decides an object: the text, the compiler's file, its
+ * arguments but for the paths `c` and `so`.                                 */
+static CacheKey lab_key(const char *const *argv, const char *c, const char *so,
+                        const char *text, size_t n)
+{
+    struct stat compiler = { 0 };
+    stat(argv[0], &compiler);
+    const char *line = arena_printf(lab_arena, "lab %lld %lld",
+                                    (long long)compiler.st_mtime,
+                                    (long long)compiler.st_size);
+    for (int i = 0; argv[i]; i++)
+        if (argv[i] != c && argv[i] != so)
+            line = arena_printf(lab_arena, "%s %s", line, argv[i]);
+    return cache_key((CachePiece[]){ { line, strlen(line) }, { text, n } }, 2);
+}
+
+static bool lab_kept(Lab *l, CacheKey key)
+{
+    CacheEntry kept;
+    if (!cache_get(&kept, lab_arena, CacheObject, key, CacheWhole))
+        return false;
+    l->object = dlopen(kept.path, RTLD_NOW | RTLD_LOCAL);
+    cache_close(&kept);
+    return l->object != NULL;
+}
+
+static void lab_keep(const Lab *l, const char *so, CacheKey key)
+{
+    File f;
+    Fault why;
+    if (!file_read(&f, so, SIZE_MAX - 1, &why))
+        return;
+    const CachePut put = { CacheObject, key, .what = l->name, .at = f.at,
+                           .bytes = f.size };
+    cache_put(lab_arena, &put, &why);
+    file_close(&f);
+}
+
+/* Runs the compiler with warnings as errors, as a user would. False: it makes
+ * code for another machine; an emulated one has such ones.                   */
+static bool lab_make(Lab *l, const char *const *argv, const char *so)
+{
+    Spawned s;
+    Fault why;
+    if (!spawn(&s, argv, "", 0, 120, &why))
+        fail_msg("%s: %s\n%s", l->name, why.text, s.tail);
+    assert_string_equal(s.tail, "");
+    if (lab_machine(so) != lab_machine("/proc/self/exe"))
+        return false;
+    l->object = dlopen(so, RTLD_NOW | RTLD_LOCAL);
+    if (!l->object)
+        fail_msg("%s: %s", l->name, dlerror());
+    return true;
+}
+
+/* Loads the lab's text as an object, which is compiled once and then comes from
+ * the cache. False: as lab_make() says.                                      */
 static bool lab_compile(Lab *l, const char *compiler, const char *as,
                         const char *text, size_t n)
 {
@@ -151,16 +209,12 @@ static bool lab_compile(Lab *l, const char *compiler, const char *as,
         more[0] && more[1] ? arena_printf(lab_arena, "-m%s", more[1]) : NULL,
         NULL
     };
-    Spawned s;
-    Fault why;
-    if (!spawn(&s, argv, "", 0, 120, &why))
-        fail_msg("%s: %s\n%s", l->name, why.text, s.tail);
-    assert_string_equal(s.tail, "");
-    if (lab_machine(so) != lab_machine("/proc/self/exe"))
+    const CacheKey key = lab_key(argv, c, so, text, n);
+    if (lab_kept(l, key))
+        return true;
+    if (!lab_make(l, argv, so))
         return false;
-    l->object = dlopen(so, RTLD_NOW | RTLD_LOCAL);
-    if (!l->object)
-        fail_msg("%s: %s", l->name, dlerror());
+    lab_keep(l, so, key);
     return true;
 }
 
