@@ -179,15 +179,16 @@ source_of() { # PATH
 # programs that share a core beyond the tests' own.
 limit_of() { # PATH
     read -r load _ 2> /dev/null < /proc/loadavg || load=0
-    busy=$((${load%.*} / ($(nproc) + 1)))
-    found=$(sed -n 's/^[ #\/*]* limit: \([0-9]*\) s\>.*/\1/p' "$(source_of "$1")")
+    busy=$((${load%.*} / (cores + 1))) found=
+    case $1 in *_test)
+        found=$(sed -n 's/^[ #\/*]* limit: \([0-9]*\) s\>.*/\1/p' "$(source_of "$1")")
+    esac
     echo $((${found:-60} * ${SLOW:-1} * (busy > 1 ? busy : 1)))
 }
 
 run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
-    path=$2 R=$R/$1 job= limit=$(limit_of "$2")
-    y=${2%/*}/$(basename "$2" | cut -d. -f1).yaml
-    pass=$(basename "$2" .txt | cut -d. -f2)
+    path=$2 R=$R/$1 job= limit=$(limit_of "$2") name=${2##*/}
+    y=${2%/*}/${name%%.*}.yaml pass=${name#*.}
     trap '[ -z "$job" ] || kill "$job"; exit 130' INT TERM HUP
     mkdir -p "$R/tmp"
     export TMPDIR="$R/tmp"
@@ -200,7 +201,7 @@ run_one() { # NUMBER PATH: what it says, and its counts, are in $R/NUMBER
     */fragments/*) run_fragments ;;
     *.yaml)        run_spec ;;
     *.build.txt)   run_graph "$2" "$y" --stage=built ;;
-    *.txt)         run_graph "$2" "$y" --after="$pass" ;;
+    *.txt)         run_graph "$2" "$y" --after="${pass%.txt}" ;;
     esac > "$R/said" 2>&1
     times > "$R/times"
     [ -z "$TIMES" ] || awk -v path="$path" '
@@ -217,7 +218,8 @@ stopped() { [ "$FIRST" ] && [ -e "$R/failed" ]; }
 [ "$1" = --one ] && { stopped || run_one "$2" "$3"; exit 0; }
 
 # ------------------------------------------------------------ all of them ---
-export rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A" ATTNC_BACKEND=jit
+cores=$(nproc)
+export cores rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A" ATTNC_BACKEND=jit
 [ "$1" = --rewrite ] && rewrite=--rewrite && shift
 [ -z "$rewrite" ] || export ATTNC_REWRITE=1
 
@@ -256,7 +258,7 @@ programs() {
 rebuild() { # PROGRAM ...
     [ -e "$B/flags" ] && command -v make > /dev/null || return 0
     while IFS= read -r flag; do set -- "$flag" "$@"; done < "$B/flags"
-    env -u MAKEFLAGS -u MAKELEVEL make -s -j"$(nproc)" "B=$B" "$A" "$@"
+    env -u MAKEFLAGS -u MAKELEVEL make -s -j"$cores" "B=$B" "$A" "$@"
 }
 
 # Those that have to be run, numbered in the order of their paths.
@@ -306,4 +308,4 @@ trap 'exit 130' INT TERM HUP
 rebuild $(programs "$@") || exit 1
 list "$@" > "$R/list"
 total=$(wc -l < "$R/list")
-xargs -P "${JOBS:-$(($(nproc) + 1))}" -n 2 sh "$here/run.sh" --one < "$R/list" | report
+xargs -P "${JOBS:-$((cores + 1))}" -n 2 sh "$here/run.sh" --one < "$R/list" | report
