@@ -22,7 +22,7 @@ static void find_members(const Gen *g, bool *sinks, bool *additive)
 void need_keys(Gen *g)
 {
     bool sinks, additive;
-    if (!first_time(g, "struct keys"))
+    if (!first_time(g, HelperKeys, "struct keys"))
         return;
     find_members(g, &sinks, &additive);
     put(g->shapes,
@@ -83,8 +83,13 @@ static const Weights *weights_of(const Node *n)
  * row by row, so that each row adds its keys in order and no others.        */
 static const char *need_values_seen(Gen *g, const Tiling *t)
 {
-    const char *name = arena_printf(g->a, "values_seen%s", panels_suffix(g, t));
-    if (!first_time(g, name))
+    bool made;
+    const SharedKey key = {
+        .kind = SharedSeen, .mr = t->mr, .nr = t->nr, .prefetch = t->prefetch
+    };
+    const char *base = arena_printf(g->a, "values_seen%s", panels_suffix(g, t));
+    const char *name = shared_name(g, &key, base, &made);
+    if (made)
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
@@ -497,34 +502,31 @@ static void need_pieces(Gen *g, const Attention *a)
     use_kernel(g->kernels, by->kernel[3]);
 }
 
-/* The names of the functions of a node's task. */
-static AttentionNames *names_of(Gen *g, int node)
+/* The place of a node's task, and the name that is printed from it. */
+static int task_of(const Gen *g, int node)
 {
-    const size_t tasks = (size_t)g->p->task.n;
-    if (!g->attention)
-        g->attention = arena_alloc(g->a, tasks * sizeof *g->attention);
-    return &g->attention[plan_task(g->p, TaskAttention, node) - g->p->task.at];
-}
-
-/* Returns the name of the function that computes the attention of a node: of
- * the last row alone, or of all rows. */
-static const char *attention_name(Gen *g, int node, bool last)
-{
-    const char **name = &names_of(g, node)->name[last];
-    const TaskKey key = task_key(g->a,
-                                 &plan_task(g->p, TaskAttention, node)->is,
-                                 false);
-    if (!*name)
-        *name = unused_name(g, arena_printf(g->a, "attention_%s%s%s%s",
-                                            key.shape, *key.epilogue ? "_" : "",
-                                            key.epilogue, last ? "_last" : ""));
-    return *name;
+    return (int)(plan_task(g->p, TaskAttention, node) - g->p->task.at);
 }
 
 static bool is_last(Gen *g, int node)
 {
     const Node *n = node_at(g->p, node);
     return attention_mask(g, n) != n->mask;
+}
+
+const char *attention_base(Gen *g, int node)
+{
+    const TaskIdentity *is = &g->p->task.at[task_of(g, node)].is;
+    const TaskKey key = task_key(g->a, is, false);
+    return arena_printf(g->a, "attention_%s%s%s%s", key.shape,
+                        *key.epilogue ? "_" : "", key.epilogue,
+                        is_last(g, node) ? "_last" : "");
+}
+
+SharedKey attention_key(Gen *g, SharedKind kind, int node)
+{
+    return (SharedKey){ .kind = kind,
+                        .size = { task_of(g, node), is_last(g, node) } };
 }
 
 Attention attention_of(Gen *g, int node)
@@ -538,7 +540,6 @@ Attention attention_of(Gen *g, int node)
         .v = node_at(g->p, n->in[2]),
         .t = tiling_of(g, TaskAttention, node),
         .paged = node_at(g->p, n->in[1])->op != OpPackKv,
-        .name = attention_name(g, node, is_last(g, node)),
     };
 }
 
@@ -557,11 +558,12 @@ void let_attention(Emit *e, const Attention *a)
 
 const char *need_attention(Gen *g, int node)
 {
-    const Attention a = attention_of(g, node);
-    bool *made = &names_of(g, node)->made[is_last(g, node)];
-    if (*made)
+    const SharedKey key = attention_key(g, SharedAttention, node);
+    Attention a = attention_of(g, node);
+    bool made;
+    a.name = shared_name(g, &key, attention_base(g, node), &made);
+    if (made)
         return a.name;
-    *made = true;
     need_pieces(g, &a);
     const int mark = emit_mark(g->shapes);
     let_attention(g->shapes, &a);

@@ -36,7 +36,12 @@ typedef struct { /* one function of attention */
 } Attention;
 /* Binds $outputs, $sums, $maxima: where they begin, in floats a query. */
 void let_scratch(Emit *e, int64_t keys, int64_t d_v);
-Attention attention_of(Gen *g, int node);
+Attention attention_of(Gen *g, int node); /* without its name */
+/* "attention_64x64_causal": the name printed from a node's task. */
+const char *attention_base(Gen *g, int node);
+/* Tells the functions of a node's task from those of others; size[2] and
+ * size[3] are free. */
+SharedKey attention_key(Gen *g, SharedKind kind, int node);
 /* Binds what the text of its functions asks for. */
 void let_attention(Emit *e, const Attention *a);
 /* Scores of products become what softmax takes times $scale: `rows` rows and

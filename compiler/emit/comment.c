@@ -38,30 +38,37 @@ static const char *add_word(Gen *g, const char *words, const char *word)
     return arena_printf(g->a, "%s%s%s", words, *words ? " " : "", word);
 }
 
+typedef struct { /* tiles that differ in their sizes alone */
+    const TileKey *first;
+    const char *sizes;
+} TileFamily;
+
 /* A line for the tiles of each epilogue, then one for all other kernels. */
 static void put_kernels(Gen *g, Emit *e)
 {
     const Kernels *k = g->kernels;
-    Index families = { 0 };
-    VEC(const char *) sizes = { 0 }; /* by family */
+    VEC(TileFamily) families = { 0 };
     const char *others = "";
     for (int i = 0; i < kernels_count(k); i++) {
         const TileKey *t = kernels_tile(k, i);
+        int f = 0;
         if (!t) {
             others = add_word(g, others, kernels_nth(k, i));
             continue;
         }
-        const int f = index_add(g->a, &families, tile_suffix(g->a, *t),
-                                sizes.n);
-        if (f == sizes.n)
-            vec_push(g->a, &sizes, "");
-        sizes.at[f] = add_word(g, sizes.at[f],
-                               arena_printf(g->a, "%dx%d", t->mr, t->nr));
+        while (f < families.n && !suffix_same(families.at[f].first, t))
+            f++;
+        if (f == families.n)
+            vec_push(g->a, &families, ((TileFamily){ t, "" }));
+        families.at[f].sizes = add_word(g, families.at[f].sizes,
+                                        arena_printf(g->a, "%dx%d", t->mr,
+                                                     t->nr));
     }
-    for (int f = 0; f < sizes.n; f++)
+    for (int f = 0; f < families.n; f++)
         put_labelled(g, e,
-                     arena_printf(g->a, "tile%s", families.list.at[f].name), 16,
-                     sizes.at[f]);
+                     arena_printf(g->a, "tile%s",
+                                  tile_suffix(g->a, *families.at[f].first)),
+                     16, families.at[f].sizes);
     put_labelled(g, e, "others", 16, others);
 }
 

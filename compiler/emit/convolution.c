@@ -10,9 +10,13 @@ enum { TileRows = 4 }; /* of depthwise_rows */
 /* Zeros of so many columns, of all that ask for no more. */
 static const char *need_zeros(Gen *g, int64_t columns)
 {
-    const char *name = arena_printf(g->a, "zeros_%lld",
-                                    (long long)round16(columns));
-    if (first_time(g, name)) {
+    const SharedKey key = { .kind = SharedZeros, .size = { round16(columns) } };
+    bool made;
+    const char *name = shared_name(g, &key,
+                                   arena_printf(g->a, "zeros_%lld",
+                                                (long long)round16(columns)),
+                                   &made);
+    if (!made) {
         let(g->shapes, "name", "%s", name);
         let(g->shapes, "columns", "%lld", (long long)round16(columns));
         put(g->shapes, "static const float $name[$columns];\n\n");
@@ -22,9 +26,12 @@ static const char *need_zeros(Gen *g, int64_t columns)
 
 static const char *need_tap(Gen *g, bool decoder)
 {
-    const char *name = decoder ? "tap_before" : "tap_at";
+    const SharedKey key = { .kind = SharedTap, .size = { decoder } };
+    bool made;
+    const char *name = shared_name(g, &key, decoder ? "tap_before" : "tap_at",
+                                   &made);
     Emit *e = g->shapes;
-    if (!first_time(g, name))
+    if (made)
         return name;
     put(e,
         decoder

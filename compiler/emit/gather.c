@@ -8,7 +8,7 @@
 /* Arguments that a batch may leave out. */
 static void need_type_of(Gen *g)
 {
-    if (first_time(g, "type_of"))
+    if (first_time(g, HelperTypeOf, "type_of"))
         put(g->shapes,
             "static int64_t type_of(const struct attn_batch *b, int64_t row)\n"
             "{\n"

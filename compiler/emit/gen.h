@@ -16,9 +16,12 @@ typedef struct {
     bool batch;   /* `b`, of a step that is never divided; others declare it */
 } Uses;
 
-typedef struct {      /* a step's function; a step or a list of them */
-    const char *base; /* name that it asked for */
-    const char *name; /* the same, or numbered */
+/* A step's function; a step or a list of them. Two of one base are one function
+ * if their comments and bodies are the same, all of them. */
+typedef struct {
+    const char *base;           /* name that it asked for */
+    const char *name;           /* the same, or numbered */
+    uint64_t hash;              /* of its body */
     const char *comment, *body; /* behind its first brace */
     const char *type; /* "struct step", "struct steps"; NULL: a function */
     bool whole;       /* a function that is never divided: it has no parts */
@@ -36,16 +39,48 @@ typedef struct { /* the layers of one stack (weights.c) */
     bool alike;           /* all that have weights */
 } Layers;
 
-typedef struct {         /* the functions of an attention task */
-    const char *name[2]; /* [1]: for the last row, which needs no mask */
-    bool made[2];
-} AttentionNames;
+/* Functions of the file that steps and other functions share. */
+typedef enum {
+    HelperMin,
+    HelperMax,
+    HelperPartBegin,
+    HelperTick,
+    HelperKeys, /* struct keys */
+    HelperTypeOf,
+    HelperPrefixOf,
+    HelperHeadsAtOnce,
+    HelperOrder,
+    SharedPairs,     /* pairs(): of these starts and keys */
+    SharedStates,    /* states in pages of a cache */
+    SharedZeros,     /* zeros of so many columns */
+    SharedTap,       /* a row that a convolution reads */
+    SharedMask,      /* a mask from a file */
+    SharedMatmul,    /* a product */
+    SharedRows,      /* tiles of all rows */
+    SharedSmallRows, /* tiles of a small M */
+    SharedPanels,    /* a run-time number of panels */
+    SharedSeen,      /* values that some rows see */
+    SharedAttention, /* of a task */
+    SharedHeads,     /* of a task, four heads at once */
+    SharedShort,     /* attention whose lengths are known */
+    SharedScores,    /* beside softmax of rows that wait */
+    SharedValues
+} SharedKind;
 
-typedef struct { /* what tells functions of short attention apart */
-    int64_t queries, keys, d_k, d_v;
-    double scale;
+/* Tells shared functions apart. All that the text of a function depends on,
+ * and that differs within one file, is a member. */
+typedef struct {
+    SharedKind kind;
+    int mr, nr, prefetch; /* of a tiling */
+    int64_t size[5];      /* numbers, in the kind's own order */
+    AttentionForm form;
+    Epilogue ep;
+} SharedKey;
+
+typedef struct {
+    SharedKey key;
     const char *name;
-} ShortAttention;
+} SharedFunction;
 
 typedef struct Gen Gen;
 struct Gen {
@@ -66,16 +101,13 @@ struct Gen {
     Emit *shapes;         /* products and attention of one shape */
     Emit *counts;         /* pairs(): queries times keys of a batch */
     Emit *count_prototypes;
-    Index shape_names;         /* made already */
-    VEC(Function) functions;   /* each text once .. */
-    Index function_texts;      /* .. by that */
-    Index function_names;      /* by base: place in `taken` */
-    VEC(int) taken;            /* how many functions have that base */
-    int *function_of;          /* by region: its step, or list of steps */
-    int *step_of;              /* by place in the plan's order: its function */
-    AttentionNames *attention; /* by task of the plan; NULL: not needed yet */
-    VEC(ShortAttention) short_attention;
-    const Task *only; /* the one that is printed; NULL: all */
+    VEC(SharedFunction) shared;
+    VEC(Function) functions; /* those of steps */
+    Index names;             /* of functions: place in `taken` */
+    VEC(int) taken;          /* how many have asked for that name */
+    int *function_of;        /* by region: its step, or list of steps */
+    int *step_of;            /* by place in the plan's order: its function */
+    const Task *only;        /* the one that is printed; NULL: all */
     Layers layers[Stacks];
     bool plain; /* the file of plain.c */
     /* The lines of a block's members in a struct of weights. */
@@ -85,10 +117,16 @@ struct Gen {
 /* How a node's task is worked on; NULL: it has none of that kind. */
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
 
-/* Is a function of a shape, or a helper, not there yet? It is from now on. */
-bool first_time(Gen *g, const char *name);
-/* Returns `base`, or where that is taken, base_2 or another one; takes it. */
-const char *unused_name(Gen *g, const char *base);
+/* Returns `base`, or if that is taken base_2 or another name; takes it. */
+const char *free_name(Gen *g, const char *base);
+/* Returns the name of the function that `key` tells from others: of a new one
+ * `base`, or another that is free. *made: it is there; else the caller makes
+ * it. */
+const char *shared_name(Gen *g, const SharedKey *key, const char *base,
+                        bool *made);
+/* Returns whether a helper, of which a file has one, is not there yet. It is
+ * from now on. */
+bool first_time(Gen *g, SharedKind helper, const char *name);
 /* Helpers of emitted C, made where they are needed first. */
 void need_min(Gen *g);
 void need_max(Gen *g);

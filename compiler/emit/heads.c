@@ -47,7 +47,7 @@ static void heads_at_once_function(Gen *g)
 
 const char *heads_at_once(Gen *g, bool apart)
 {
-    if (first_time(g, "heads_at_once"))
+    if (first_time(g, HelperHeadsAtOnce, "heads_at_once"))
         heads_at_once_function(g);
     return arena_printf(g->a, "heads_at_once(b, %s, tasks, parts)",
                         apart ? "b->source" : "0");
@@ -110,11 +110,18 @@ const char *need_heads(Gen *g, int node)
     const Attention a = attention_of(g, node);
     const int64_t group = a.n->heads / a.k->type.dim[0].c;
     const int mark = emit_mark(g->shapes);
-    const char *name = arena_printf(g->a, "%s_heads%s", a.name,
-                                    group > 1 ? arena_printf(g->a, "_by_%lld",
-                                                             (long long)group)
-                                              : "");
-    if (!first_time(g, name))
+    const char *by = group > 1
+                       ? arena_printf(g->a, "_by_%lld", (long long)group)
+                       : "";
+    SharedKey key = attention_key(g, SharedHeads, node);
+    bool made;
+    key.size[2] = group;
+    key.size[3] = block_floats(g->p, a.k->cache);
+    const char *name = shared_name(g, &key,
+                                   arena_printf(g->a, "%s_heads%s",
+                                                attention_base(g, node), by),
+                                   &made);
+    if (made)
         return name;
     static const char *const kernel[] = { "softmax_begin", "heads_product",
                                           "softmax_page", "softmax_end" };

@@ -13,15 +13,19 @@
 
 enum { Needed = 1, Asked = 2 }; /* by another piece; by the emitter */
 
+typedef struct {
+    const char *name;
+    const TileKey *tile; /* NULL: a piece */
+} Kernel;
+
 struct Kernels {
     Arena *arena;
     const Target *target;
     bool jit;
-    bool plain;                /* the file has its front by itself */
-    Pieces pieces;             /* those for this target */
-    int *level;                /* of each: 0 not wanted, else Needed, Asked */
-    Index names;               /* asked for, first use first */
-    VEC(const TileKey *) tile; /* of each: NULL: a piece */
+    bool plain;        /* the file has its front by itself */
+    Pieces pieces;     /* those for this target */
+    int *level;        /* of each: 0 not wanted, else Needed, Asked */
+    VEC(Kernel) asked; /* first use first */
 };
 
 Kernels *kernels_new(Arena *a, const Target *t, bool jit)
@@ -73,24 +77,15 @@ static int need(Kernels *k, const char *name)
     return i;
 }
 
-/* Its place in the list of names. */
-static int asked(Kernels *k, const char *name, const TileKey *tile)
-{
-    const int before = k->names.list.n;
-    const int at = index_add(k->arena, &k->names, name, before);
-    if (at == before)
-        vec_push(k->arena, &k->tile, tile);
-    return at;
-}
-
 const char *use_kernel(Kernels *k, const char *name)
 {
     const int i = need(k, name);
     const Piece *p = &k->pieces.list.at[i];
     if (!p->kernel)
         die("%s is no kernel: its line in kernels/ does not say so", name);
+    if (k->level[i] != Asked)
+        vec_push(k->arena, &k->asked, ((Kernel){ p->name, NULL }));
     k->level[i] = Asked;
-    asked(k, p->name, NULL);
     return p->name;
 }
 
@@ -170,31 +165,40 @@ static void need_of_tile(Kernels *k, TileKey key)
         need(k, tile_prefetch(key));
 }
 
+static bool tile_same(const TileKey *a, const TileKey *b)
+{
+    return a->mr == b->mr && a->nr == b->nr && suffix_same(a, b)
+        && a->groups == b->groups && a->width == b->width
+        && a->prebuilt == b->prebuilt && a->registers == b->registers;
+}
+
 const char *use_tile(Kernels *k, TileKey key)
 {
-    const int before = k->names.list.n;
-    TileKey *tile = arena_alloc(k->arena, sizeof *tile);
     key.groups = !target_dots(k->target) && tile_groups(key);
+    for (int i = 0; i < k->asked.n; i++)
+        if (k->asked.at[i].tile && tile_same(k->asked.at[i].tile, &key))
+            return k->asked.at[i].name;
+    TileKey *tile = arena_alloc(k->arena, sizeof *tile);
     *tile = key;
-    const int at = asked(k, tile_name(k->arena, key), tile);
-    if (at == before)
-        need_of_tile(k, key);
-    return k->names.list.at[at].name;
+    const Kernel new = { tile_name(k->arena, key), tile };
+    vec_push(k->arena, &k->asked, new);
+    need_of_tile(k, key);
+    return new.name;
 }
 
 int kernels_count(const Kernels *k)
 {
-    return k->names.list.n;
+    return k->asked.n;
 }
 
 const char *kernels_nth(const Kernels *k, int i)
 {
-    return k->names.list.at[i].name;
+    return k->asked.at[i].name;
 }
 
 const TileKey *kernels_tile(const Kernels *k, int i)
 {
-    return k->tile.at[i];
+    return k->asked.at[i].tile;
 }
 
 /* ---- printing ---- */
@@ -240,9 +244,9 @@ static int by_size(const void *a, const void *b)
 static void emit_tiles(const Kernels *k, Emit *e)
 {
     VEC(const TileKey *) tiles = { 0 };
-    for (int i = 0; i < k->tile.n; i++)
-        if (k->tile.at[i])
-            vec_push(k->arena, &tiles, k->tile.at[i]);
+    for (int i = 0; i < k->asked.n; i++)
+        if (k->asked.at[i].tile)
+            vec_push(k->arena, &tiles, k->asked.at[i].tile);
     if (!tiles.n)
         return;
     qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);

@@ -91,7 +91,8 @@ const char *tile_arguments(Arena *a, TileKey k,
                            const char *const text[TileParameters]);
 const char *tile_name(Arena *a, TileKey k);   /* tile_6x64_bias_relu */
 const char *tile_suffix(Arena *a, TileKey k); /* _bias_relu */
-const char *number_type(Dtype d);             /* "float", "int8_t" */
+bool suffix_same(const TileKey *a, const TileKey *b);
+const char *number_type(Dtype d); /* "float", "int8_t" */
 /* In number_type(), from a line of a panel to the next, 32 bytes of bf16; of
  * int4 one line in eight or sixteen is of steps. */
 int line_numbers(Dtype d);

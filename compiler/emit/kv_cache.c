@@ -100,10 +100,15 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
 static const char *need_states(Gen *g, int cache)
 {
     const Plan *p = g->p;
-    const char *name = cache == CacheSelf ? "state_after" : "state_of_source";
+    const SharedKey key = { .kind = SharedStates, .size = { cache } };
+    bool made;
+    const char *name = shared_name(g, &key,
+                                   cache == CacheSelf ? "state_after"
+                                                      : "state_of_source",
+                                   &made);
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
-    if (!first_time(g, name))
+    if (made)
         return name;
     let(e, "name", "%s", name);
     let(e, "c", "%d", cache);

@@ -23,6 +23,13 @@ const char *tile_suffix(Arena *a, TileKey k)
                                           k.arithmetic, k.wide });
 }
 
+bool suffix_same(const TileKey *a, const TileKey *b)
+{
+    return a->epilogue == b->epilogue
+        && (!(a->epilogue & EpAct) || a->act == b->act) && a->dtype == b->dtype
+        && a->arithmetic == b->arithmetic && a->wide == b->wide;
+}
+
 const char *tile_name(Arena *a, TileKey k)
 {
     return arena_printf(a, "tile_%dx%d%s", k.mr, k.nr, tile_suffix(a, k));

@@ -133,7 +133,7 @@ static void put_bits(Emit *e, const MaskSpec *m, const char *name)
 
 const char *prefix_text(Gen *g)
 {
-    if (first_time(g, "prefix_of"))
+    if (first_time(g, HelperPrefixOf, "prefix_of"))
         put(g->shapes,
             "static int64_t prefix_of(const struct attn_batch *b, int64_t s)\n"
             "{\n"
@@ -147,8 +147,11 @@ const char *prefix_text(Gen *g)
 
 void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer)
 {
-    const char *name = mask_name(g, m);
-    if (!first_time(g, name))
+    const SharedKey key = { .kind = SharedMask,
+                            .size = { plan_mask(g->p, m) } };
+    bool made;
+    const char *name = shared_name(g, &key, mask_name(g, m), &made);
+    if (made)
         return;
     const int mark = emit_mark(e);
     put_bits(e, m, name);

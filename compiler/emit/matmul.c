@@ -309,7 +309,8 @@ typedef struct { /* how many rows are multiplied, and how few */
     Product copied;
     Tiling copied_by, fixed_by;
     bool copies, always; /* of p: some, all that are not few */
-    const char *shape;
+    int64_t rows;        /* of p, where they are known; else 0 */
+    const char *shape;   /* ends the names of all its functions */
 } Nests;
 
 /* Those of a product, where they are known; else 0. */
@@ -341,7 +342,8 @@ static void find_nests(Gen *g, int node, Nests *n)
                          .column = panel_column(dtype_of(w->type),
                                                 matrix_columns(w->type)),
                          .ep = epilogue_of(g->p, node) },
-                  .small = alone ? NULL : tiling_of(g, TaskSmallM, node) };
+                  .small = alone ? NULL : tiling_of(g, TaskSmallM, node),
+                  .rows = rows };
     if (rows) {
         n->fixed_by = plan_fixed_tiling(g->p, node);
         n->p.t = &n->fixed_by;
@@ -404,9 +406,16 @@ const char *need_matmul(Gen *g, int node)
     Nests n;
     find_nests(g, node, &n);
     const Epilogue ep = n.p.ep;
-    const char *name = arena_printf(g->a, "matmul%s", n.shape);
-    if (!first_time(g, name))
+    const SharedKey key = { .kind = SharedMatmul,
+                            .size = { n.rows, n.p.k, n.p.n },
+                            .ep = ep };
+    bool made;
+    const char *name = shared_name(g, &key,
+                                   arena_printf(g->a, "matmul%s", n.shape),
+                                   &made);
+    if (made)
         return name;
+    n.shape = name + sizeof "matmul" - 1;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     const bool prebuilt = g->o->mode == EmitJit;

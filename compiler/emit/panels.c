@@ -298,6 +298,22 @@ static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
     }
 }
 
+static const char *tiles_name(Gen *g, const SharedKey *key, const Tiling *t,
+                              bool *made)
+{
+    const int64_t rows = key->size[0], lowest = key->size[1];
+    const bool told = rows > 0 || lowest > 1;
+    const char *base = arena_printf(
+        g->a, "rows%s_%s%s%d%s%s",
+        rows ? arena_printf(g->a, "%lld", (long long)rows) : "",
+        lowest > 1 ? arena_printf(g->a, "%d_to_", (int)lowest) : "",
+        told || others(g, OnProducts, t, true)
+            ? arena_printf(g->a, "%dx", t->mr)
+            : "",
+        key->nr, epilogue_suffix(g->a, key->ep), prefetch_suffix(g, t));
+    return shared_name(g, key, base, made);
+}
+
 /* Of `rows` rows, or, where they are 0, of any number of which no tile has
  * fewer than the lowest. */
 static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
@@ -305,16 +321,15 @@ static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
 {
     Emit *e = g->shapes;
     const bool prefetch = t->prefetch > 1;
-    const bool told = rows > 0 || lowest > 1;
-    const char *name =
-        arena_printf(g->a, "rows%s_%s%s%d%s%s",
-                     rows ? arena_printf(g->a, "%lld", (long long)rows) : "",
-                     lowest > 1 ? arena_printf(g->a, "%d_to_", lowest) : "",
-                     told || others(g, OnProducts, t, true)
-                         ? arena_printf(g->a, "%dx", t->mr)
-                         : "",
-                     nr, epilogue_suffix(g->a, ep), prefetch_suffix(g, t));
-    if (!first_time(g, name))
+    const SharedKey key = { .kind = SharedRows,
+                            .mr = t->mr,
+                            .nr = nr,
+                            .prefetch = t->prefetch,
+                            .size = { rows, lowest },
+                            .ep = ep };
+    bool made;
+    const char *name = tiles_name(g, &key, t, &made);
+    if (made)
         return name;
     if (!rows && t->prefetch > 2)
         need_min(g);
@@ -413,10 +428,18 @@ static void panels_call(Gen *g, const Tiling *t, Epilogue ep)
 
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
 {
-    const char *name = arena_printf(g->a, "panels%s%s",
-                                    accumulate ? "_add" : "",
-                                    panels_suffix(g, t));
-    if (!first_time(g, name))
+    const SharedKey key = { .kind = SharedPanels,
+                            .mr = t->mr,
+                            .nr = t->nr,
+                            .prefetch = t->prefetch,
+                            .size = { accumulate } };
+    bool made;
+    const char *name = shared_name(g, &key,
+                                   arena_printf(g->a, "panels%s%s",
+                                                accumulate ? "_add" : "",
+                                                panels_suffix(g, t)),
+                                   &made);
+    if (made)
         return name;
     Emit *e = g->shapes;
     const int mark = emit_mark(e);

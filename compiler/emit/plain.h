@@ -31,8 +31,11 @@ typedef struct { /* an array of struct state */
     int64_t size;
 } StateMember;
 
-typedef struct { /* of layers that are alike */
-    const char *name, *text;
+/* Layers of one stack are alike if their bodies are the same, all of them. */
+typedef struct {
+    const char *name;
+    Stack stack;
+    const char *body, *text; /* text: with its head */
     PlainUses uses;
 } PlainFunction;
 
@@ -49,7 +52,6 @@ typedef struct {
     VEC(StateMember) state;
     Index state_names;
     VEC(PlainFunction) function;
-    Index function_texts;
     VEC(PlainCache) cache;
     int *cache_of;     /* by node, of Append and Recall */
     int64_t *place;    /* the same: its layer's in that cache */

@@ -211,31 +211,45 @@ static void put_form_comment(Plain *p, Emit *e, const Form *f)
                    "times these.$more");
 }
 
+/* Tells the functions of forms apart. Where keys lie is an argument. */
+static SharedKey form_key(const Plain *p, const Form *f)
+{
+    const int node = (int)(f->n - p->g.p->g->nodes.at);
+    const int bias = f->n->bias ? plan_bias_block(p->g.p, node) : -1;
+    SharedKey key = { .kind = SharedAttention,
+                      .size = { f->heads, f->group, f->d_k, f->d_v },
+                      .form = plan_task(p->g.p, TaskAttention, node)->is.form };
+    if (bias >= 0)
+        key.size[4] = bias_width(&p->g.p->block.at[bias]);
+    if (!f->mask) {
+        key.form.causal = key.form.prefix = false;
+        key.form.window = key.form.block = 0;
+    }
+    key.form.paged = false;
+    return key;
+}
+
 /* The function of a form, which is made if it is not there yet. */
 static const char *need_function(Plain *p, const Form *f)
 {
     Arena *a = p->g.a;
-    Emit *body = emit_nested(a), *e = emit_new(a);
-    size_t n;
-    let_form(p, body, f);
-    if (f->mask && f->mask->file)
-        need_mask_of_file(&p->g, p->functions, f->mask, "int");
-    put_rows(p, body, f);
-    const int at = index_add(a, &p->g.function_texts, emit_text(body, &n),
-                             p->g.functions.n);
-    if (at < p->g.functions.n)
-        return p->g.functions.at[at].name;
+    Emit *e = emit_new(a);
+    const SharedKey key = form_key(p, f);
     const char *base = f->mask && f->mask->causal ? "attention_causal"
                      : f->mask                    ? "attention_masked"
                                                   : "attention";
-    const char *name = unused_name(&p->g, base);
-    vec_push(a, &p->g.functions, ((Function){ .name = name }));
+    bool made;
+    const char *name = shared_name(&p->g, &key, base, &made);
+    if (made)
+        return name;
+    if (f->mask && f->mask->file)
+        need_mask_of_file(&p->g, p->functions, f->mask, "int");
     let_form(p, e, f);
     put_form_comment(p, e, f);
     put_call(e, arena_printf(a, "static void %s", name), parameters(f, a), "");
     put(e, "{\n");
+    put_rows(p, e, f);
     emit_add(p->functions, e);
-    emit_add(p->functions, body);
     return name;
 }
 

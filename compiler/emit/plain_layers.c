@@ -175,11 +175,12 @@ static int layer_function(Plain *p, int from, int to)
     }
     emit_add(e, body);
     const char *base = arena_printf(a, "%s_layer", stack_name[n->stack]);
-    const char *key = arena_printf(a, "%s\n%s", base, emit_text(e, &size));
-    const int at = index_add(a, &p->function_texts, key, p->function.n);
-    if (at < p->function.n)
-        return at;
-    const char *name = unused_name(&p->g, base);
+    const char *lines = emit_text(e, &size);
+    for (int i = 0; i < p->function.n; i++)
+        if (p->function.at[i].stack == n->stack
+            && !strcmp(p->function.at[i].body, lines))
+            return i;
+    const char *name = free_name(&p->g, base);
     let(head, "text", "%s", stack_text(n->stack));
     put_comment(head, "$text");
     put_call(head, arena_printf(a, "static void %s", name),
@@ -187,9 +188,13 @@ static int layer_function(Plain *p, int from, int to)
     put(head, "{\n");
     emit_add(head, e);
     emit_raw(head, "}\n\n", 3);
-    const PlainFunction f = { name, emit_text(head, &size), p->uses };
+    const PlainFunction f = { .name = name,
+                              .stack = n->stack,
+                              .body = lines,
+                              .text = emit_text(head, &size),
+                              .uses = p->uses };
     vec_push(a, &p->function, f);
-    return at;
+    return p->function.n - 1;
 }
 
 /* ---- entries ---- */
@@ -370,7 +375,6 @@ static void entry_function(Plain *p, Emit *e, Entry entry)
     for (int k = 0; k < p->function.n; k++)
         emit_raw(e, p->function.at[k].text, strlen(p->function.at[k].text));
     p->function.n = 0;
-    p->function_texts = (Index){ 0 };
     let(head, "text", "%s", entry_comment(p, entry));
     put_comment(head, "$text");
     put_call(head,

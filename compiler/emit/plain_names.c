@@ -108,7 +108,8 @@ static const char *take(Names *s, const char *name, int until)
     return name;
 }
 
-static const char *free_name(Names *s, const char *label, int place, int until)
+static const char *name_free_at(Names *s, const char *label, int place,
+                                int until)
 {
     const char *name = label;
     for (int k = 2; !is_free(s, name, place); k++)
@@ -154,12 +155,12 @@ static void name_value(Names *s, int node, int place)
     const bool column = n->op == OpSlice;
     const char *label = column ? column_label(p, n) : value_label(p->g.p, node);
     if (residual)
-        p->sum[node] = free_name(s, label, place, place);
+        p->sum[node] = name_free_at(s, label, place, place);
     if (in_place)
         p->name[node] = take(s, in_place, until);
     else
-        p->name[node] = free_name(s, p->flows[node] ? "x" : label, place,
-                                  until);
+        p->name[node] = name_free_at(s, p->flows[node] ? "x" : label, place,
+                                     until);
 }
 
 static bool has_value(const Plain *p, int node)

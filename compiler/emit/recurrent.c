@@ -178,7 +178,7 @@ static void put_cells(Gen *g, Emit *e, int node)
 static void need_order(Gen *g)
 {
     Emit *e = g->shapes;
-    if (!first_time(g, "order_sequences"))
+    if (!first_time(g, HelperOrder, "order_sequences"))
         return;
     put(e,
         "static int64_t length_of(const struct attn_batch *b, int64_t s)\n"

@@ -9,12 +9,14 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 /* ---- the clock, where attnc bench asks for one ---- */
 
 /* Its address in this process, which is the only one that runs this text. */
 static void need_tick(Gen *g)
 {
-    if (!g->o->timers || !first_time(g, "tick"))
+    if (!g->o->timers || !first_time(g, HelperTick, "tick"))
         return;
     let(g->shapes, "tick", "0x%llx",
         (unsigned long long)(uintptr_t)g->o->timers->tick);
@@ -123,33 +125,28 @@ static void step_comment(Gen *g, Emit *e, int first, int count)
 
 /* ---- functions ---- */
 
-static const char *free_name(Gen *g, const char *base)
+static bool function_same(const Function *a, const Function *b)
 {
-    const int i = index_add(g->a, &g->function_names, base, g->taken.n);
-    if (i == g->taken.n)
-        vec_push(g->a, &g->taken, 0);
-    const int taken = g->taken.at[i]++;
-    return taken ? arena_printf(g->a, "%s_%d", base, taken + 1) : base;
+    return a->hash == b->hash && a->whole == b->whole
+        && !strcmp(a->base, b->base) && !strcmp(a->comment, b->comment)
+        && !strcmp(a->body, b->body);
 }
 
-/* Its index; a text that is there already is not made again. */
+/* Its index; one that is there already is not made again. */
 static int function_at(Gen *g, Function f, const Emit *body)
 {
     size_t n;
-    const char *text = arena_printf(g->scratch, "%s%s\n%s%s",
-                                    f.whole ? "whole " : "", f.base, f.comment,
-                                    emit_text(body, &n));
-    const int i = index_find(&g->function_texts, text);
-    if (i >= 0)
-        return i;
-    text = arena_strdup(g->a, text);
-    f.body = text + strlen(text) - n;
-    f.comment = arena_strndup(g->a, f.body - strlen(f.comment),
-                              strlen(f.comment));
+    f.body = emit_text(body, &n);
+    f.hash = XXH3_64bits(f.body, n);
+    for (int i = 0; i < g->functions.n; i++)
+        if (function_same(&g->functions.at[i], &f))
+            return i;
+    f.body = arena_strndup(g->a, f.body, n);
+    f.comment = arena_strdup(g->a, f.comment);
     f.base = arena_strdup(g->a, f.base);
     f.name = free_name(g, f.base);
     vec_push(g->a, &g->functions, f);
-    return index_add(g->a, &g->function_texts, text, g->functions.n - 1);
+    return g->functions.n - 1;
 }
 
 /* What a step knows of its call, before its text. */

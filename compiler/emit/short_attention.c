@@ -104,39 +104,32 @@ static void short_function(Gen *g, const char *name, const Node *n)
            "}\n\n");
 }
 
-static bool short_same(const ShortAttention *a, const ShortAttention *b)
+static const char *short_base(Gen *g, const SharedKey *s)
 {
-    return a->queries == b->queries && a->keys == b->keys && a->d_k == b->d_k
-        && a->d_v == b->d_v && a->scale >= b->scale && a->scale <= b->scale;
-}
-
-static const char *short_name(Gen *g, const ShortAttention *s)
-{
-    const char *scaled = s->scale < 1 || s->scale > 1
+    const double scale = s->form.scale;
+    const char *scaled = scale < 1 || scale > 1
                            ? arena_printf(g->a, "_scale%lld",
-                                          (long long)(s->scale * 1e6))
+                                          (long long)(scale * 1e6))
                            : "";
-    return unused_name(g, arena_printf(g->a, "attention_%lldx%lld_%lldx%lld%s",
-                                       (long long)s->queries,
-                                       (long long)s->keys, (long long)s->d_k,
-                                       (long long)s->d_v, scaled));
+    return arena_printf(g->a, "attention_%lldx%lld_%lldx%lld%s",
+                        (long long)s->size[0], (long long)s->size[1],
+                        (long long)s->size[2], (long long)s->size[3], scaled);
 }
 
 const char *need_short_attention(Gen *g, const Node *n)
 {
     const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
-    ShortAttention s = { .queries = plan_length(g->p, row_sym(n->type)),
-                         .keys = k->type.dim[1].fixed,
-                         .d_k = k->type.dim[2].c,
-                         .d_v = v->type.dim[2].c,
-                         .scale = n->scale };
-    for (int i = 0; i < g->short_attention.n; i++)
-        if (short_same(&g->short_attention.at[i], &s))
-            return g->short_attention.at[i].name;
+    const SharedKey key = {
+        .kind = SharedShort,
+        .size = { plan_length(g->p, row_sym(n->type)), k->type.dim[1].fixed,
+                  k->type.dim[2].c, v->type.dim[2].c },
+        .form.scale = n->scale,
+    };
+    bool made;
+    const char *name = shared_name(g, &key, short_base(g, &key), &made);
     const int mark = emit_mark(g->shapes);
-    s.name = short_name(g, &s);
-    vec_push(g->a, &g->short_attention, s);
-    short_function(g, s.name, n);
+    if (!made)
+        short_function(g, name, n);
     emit_reset(g->shapes, mark);
-    return s.name;
+    return name;
 }

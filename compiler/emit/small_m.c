@@ -50,11 +50,16 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
 {
     Emit *e = g->shapes;
     const int nr = ATTN_PANEL * t->streams;
-    const char *name = arena_printf(
+    const SharedKey key = {
+        .kind = SharedSmallRows, .mr = t->small_m - 1, .nr = nr, .ep = of
+    };
+    bool made;
+    const char *base = arena_printf(
         g->a, "small_m_rows%s%s",
         others(g, t) ? arena_printf(g->a, "_%dx%d", t->small_m - 1, nr) : "",
         epilogue_suffix(g->a, of));
-    if (!first_time(g, name))
+    const char *name = shared_name(g, &key, base, &made);
+    if (made)
         return name;
     const int mark = emit_mark(e);
     let(e, "most", "%d", t->small_m - 1);

@@ -21,12 +21,20 @@ static const Node *keys_of(const Gen *g, const Node *n)
 static const char *pairs_text(Gen *g, const Node *n, const Node *k)
 {
     const char *rows = starts_of(row_sym(n->type));
-    const char *name = k->op == OpRecall ? "pairs_recalled"
-                     : k->op == OpAppend && k->entry == EntryDecode
-                         ? "pairs_cached"
-                         : "pairs";
+    const bool cached = k->op == OpAppend && k->entry == EntryDecode;
+    const char *base = k->op == OpRecall ? "pairs_recalled"
+                     : cached            ? "pairs_cached"
+                                         : "pairs";
+    const SharedKey key = { .kind = SharedPairs,
+                            .size = { row_sym(n->type), k->type.dim[1].sym,
+                                      k->type.dim[1].fixed,
+                                      cached              ? 2
+                                      : k->op == OpRecall ? 1
+                                                          : 0 } };
+    bool made;
+    const char *name = shared_name(g, &key, base, &made);
     need_max(g);
-    if (first_time(g, name)) {
+    if (!made) {
         Emit *e = g->counts;
         const int mark = emit_mark(e);
         let(e, "name", "%s", name);

@@ -93,26 +93,44 @@ static void put_beside(Gen *g, const Tiling *t, const Beside *p)
     }
 }
 
-static const char *scores_name(Gen *g, const Attention *a)
+/* Tells functions of this tiling and so many columns of a head apart. */
+static SharedKey beside_key(const Attention *a, SharedKind kind, int64_t d)
 {
-    return arena_printf(g->a, "scores_%lld%s", (long long)a->k->type.dim[2].c,
-                        panels_suffix(g, a->t));
+    return (SharedKey){ .kind = kind,
+                        .mr = a->t->mr,
+                        .nr = a->t->nr,
+                        .prefetch = a->t->prefetch,
+                        .size = { d, tiles_ahead(a->t) } };
 }
 
-static const char *values_name(Gen *g, const Attention *a)
+static const char *scores_name(Gen *g, const Attention *a, bool *made)
 {
-    return arena_printf(g->a, "add_values_%lld%s",
-                        (long long)a->v->type.dim[2].c, panels_suffix(g, a->t));
+    const int64_t d_k = a->k->type.dim[2].c;
+    const SharedKey key = beside_key(a, SharedScores, d_k);
+    return shared_name(g, &key,
+                       arena_printf(g->a, "scores_%lld%s", (long long)d_k,
+                                    panels_suffix(g, a->t)),
+                       made);
 }
 
-static void scores_function(Gen *g, const Attention *a)
+static const char *values_name(Gen *g, const Attention *a, bool *made)
+{
+    const int64_t d_v = a->v->type.dim[2].c;
+    const SharedKey key = beside_key(a, SharedValues, d_v);
+    return shared_name(g, &key,
+                       arena_printf(g->a, "add_values_%lld%s", (long long)d_v,
+                                    panels_suffix(g, a->t)),
+                       made);
+}
+
+static void scores_function(Gen *g, const Attention *a, const char *name)
 {
     Emit *e = g->shapes;
     const int64_t d_k = a->k->type.dim[2].c;
     put(e,
         "/* Scores of $mr queries and a page of keys, at s; meanwhile those of\n"
         " * rows that wait become weights. */\n");
-    put_call(e, arena_printf(g->a, "static void %s", scores_name(g, a)),
+    put_call(e, arena_printf(g->a, "static void %s", name),
              "const float *q, int64_t ldq, const float *k, float *scores, "
              "const struct waiting *w",
              "");
@@ -131,13 +149,13 @@ static void scores_function(Gen *g, const Attention *a)
     put(e, "}\n\n");
 }
 
-static void values_function(Gen *g, const Attention *a)
+static void values_function(Gen *g, const Attention *a, const char *name)
 {
     Emit *e = g->shapes;
     const int64_t d_v = round16(a->v->type.dim[2].c);
     put(e, "/* Weights of rows that wait, times values; then none wait. */\n");
-    put_call(e, arena_printf(g->a, "static void %s", values_name(g, a)),
-             "struct waiting *w", "");
+    put_call(e, arena_printf(g->a, "static void %s", name), "struct waiting *w",
+             "");
     put(e, "{\n"
            "    if (w->rows == 0)\n"
            "        return;\n");
@@ -161,10 +179,13 @@ void need_waiting(Gen *g, const Attention *a)
 {
     use_kernel(g->kernels, "softmax_wait");
     use_kernel(g->kernels, "softmax_weights");
-    if (first_time(g, scores_name(g, a)))
-        scores_function(g, a);
-    if (first_time(g, values_name(g, a)))
-        values_function(g, a);
+    bool made;
+    const char *name = scores_name(g, a, &made);
+    if (!made)
+        scores_function(g, a, name);
+    name = values_name(g, a, &made);
+    if (!made)
+        values_function(g, a, name);
 }
 
 /* No pointer is NULL while no rows wait: C has no NULL + 0. */
@@ -179,7 +200,8 @@ void put_waiting_begin(Gen *g)
 
 void put_waiting_end(Gen *g, const Attention *a)
 {
-    let(g->shapes, "add", "%s", values_name(g, a));
+    bool made;
+    let(g->shapes, "add", "%s", values_name(g, a, &made));
     put(g->shapes, "softmax_weights(wait + turn);\n"
                    "$add(wait + turn);\n");
 }
@@ -204,8 +226,9 @@ static void let_next(Gen *g, const Attention *a, const char *hole,
 void put_waiting_scores(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
+    bool made;
     let_next(g, a, "values", "v", "k", ATTN_PANEL * a->k->type.dim[2].c);
-    let(e, "make_scores", "%s", scores_name(g, a));
+    let(e, "make_scores", "%s", scores_name(g, a, &made));
     put(e, "struct waiting *const before = wait + turn;\n"
            "struct waiting *const w = wait + !turn;\n"
            "float *const scores = s + turn * $mr * 64;\n"
@@ -217,8 +240,9 @@ void put_waiting_scores(Gen *g, const Attention *a)
 void put_waiting_values(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
+    bool made;
     let_next(g, a, "keys", "next", "v", ATTN_PAGE * ATTN_PANEL);
-    let(e, "add", "%s", values_name(g, a));
+    let(e, "add", "%s", values_name(g, a, &made));
     put(e, "softmax_wait(w, scores, $mr, $scale, maxima + j);\n"
            "w->sum = sum + j * 16;\n"
            "w->o = o + j * $d_v16;\n"

@@ -114,7 +114,7 @@ static bool equal(double a, double b)
     return a >= b && a <= b;
 }
 
-static bool form_same(const AttentionForm *a, const AttentionForm *b)
+bool form_same(const AttentionForm *a, const AttentionForm *b)
 {
     return a->causal == b->causal && a->prefix == b->prefix
         && a->window == b->window && a->block == b->block && a->file == b->file

@@ -78,6 +78,8 @@ typedef struct { /* how a function of attention makes weights of scores */
     double cap, scale; /* cap 0: none */
 } AttentionForm;
 
+bool form_same(const AttentionForm *a, const AttentionForm *b);
+
 /* Describes what a task computes. Two tasks with equal members are the same. */
 typedef struct {
     TaskKind kind;
