@@ -75,12 +75,12 @@ static void put_kernels(Gen *g, Emit *e)
 /* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 prefetch=3 panels=2" */
 static void put_task(Gen *g, Emit *e, const Task *t)
 {
-    const char *label =
-        arena_printf(g->a, "%-9s %s%s%s%s", task_word[t->key.kind],
-                     t->key.shape, *t->key.epilogue ? " " : "", t->key.epilogue,
-                     t->key.dtype == DtypeF32
-                         ? ""
-                         : arena_printf(g->a, " %s", dtype_word[t->key.dtype]));
+    const char *label = arena_printf(
+        g->a, "%-9s %s%s%s%s", task_word[t->key.kind], t->name.shape,
+        *t->name.epilogue ? " " : "", t->name.epilogue,
+        t->key.dtype == DtypeF32
+            ? ""
+            : arena_printf(g->a, " %s", dtype_word[t->key.dtype]));
     put_labelled(g, e, label, 31, tiling_text(g->a, &t->tiling));
 }
 

@@ -30,7 +30,7 @@ TaskIdentity product_identity(const Plan *p, TaskKind kind, int node)
 int plan_mask(const Plan *p, const MaskSpec *m)
 {
     for (int i = 0; i < p->mask.n; i++)
-        if (p->mask.at[i] == m)
+        if (p->mask.at[i].is == m)
             return i + 1;
     die("a mask that the plan does not have");
 }
@@ -46,6 +46,7 @@ static AttentionForm form_of(const Plan *p, const Node *n)
                         .scale = n->scale };
     if (n->mask && n->mask->file) {
         f.file = plan_mask(p, n->mask);
+        f.file_hash = p->mask.at[f.file - 1].hash;
     } else if (n->mask) {
         f.causal = n->mask->causal;
         f.prefix = n->mask->prefix;
@@ -118,10 +119,10 @@ bool form_same(const AttentionForm *a, const AttentionForm *b)
 {
     return a->causal == b->causal && a->prefix == b->prefix
         && a->window == b->window && a->block == b->block && a->file == b->file
-        && a->paged == b->paged && a->additive == b->additive
-        && a->sigmoid == b->sigmoid && a->biased == b->biased
-        && a->sinks == b->sinks && equal(a->cap, b->cap)
-        && equal(a->scale, b->scale);
+        && a->file_hash == b->file_hash && a->paged == b->paged
+        && a->additive == b->additive && a->sigmoid == b->sigmoid
+        && a->biased == b->biased && a->sinks == b->sinks
+        && equal(a->cap, b->cap) && equal(a->scale, b->scale);
 }
 
 bool identity_same(const TaskIdentity *a, const TaskIdentity *b)
@@ -151,8 +152,11 @@ static const char *shape_text(Arena *a, const TaskIdentity *t)
     return text;
 }
 
-static const char *mask_text(Arena *a, const AttentionForm *f)
+static const char *mask_text(Arena *a, const AttentionForm *f, bool exact)
 {
+    if (f->file && exact)
+        return arena_printf(a, "_mask%d_%016llx", f->file,
+                            (unsigned long long)f->file_hash);
     if (f->file)
         return arena_printf(a, "_mask%d", f->file);
     return arena_printf(
@@ -165,7 +169,7 @@ static const char *mask_text(Arena *a, const AttentionForm *f)
 static const char *number_word(Arena *a, const char *word, double x,
                                double parts, bool exact)
 {
-    const long long cut = (long long)(x * parts);
+    const long long cut = x * parts < 1e18 ? (long long)(x * parts) : 0;
     return exact && !equal((double)cut / parts, x)
              ? arena_printf(a, "_%s%s", word, number_text(a, x))
              : arena_printf(a, "_%s%lld", word, cut);
@@ -175,7 +179,7 @@ static const char *number_word(Arena *a, const char *word, double x,
 static const char *form_text(Arena *a, const AttentionForm *f, bool exact)
 {
     const char *s = arena_printf(
-        a, "%s%s%s%s%s%s%s%s", mask_text(a, f), f->paged ? "_paged" : "",
+        a, "%s%s%s%s%s%s%s%s", mask_text(a, f, exact), f->paged ? "_paged" : "",
         f->additive ? "_additive" : "", f->sigmoid ? "_sigmoid" : "",
         f->biased ? "_biased" : "", f->sinks ? "_sinks" : "",
         f->cap > 0 ? number_word(a, "cap", f->cap, 1000, exact) : "",

@@ -59,14 +59,15 @@ bool tiling_same(const Tiling *a, const Tiling *b);
 /* "mr=6 nr=64": what is not 0, in the order of the knobs. */
 char *tiling_text(Arena *a, const Tiling *t);
 
-typedef struct { /* the name of a task, as records and reports have it */
+typedef struct { /* the name of a task, as reports and records have it */
     TaskKind kind;
     const char *shape;    /* "512x2048" */
     const char *epilogue; /* "bias_relu"; of attention "causal_paged" */
     Dtype dtype;
     Arithmetic arithmetic; /* of a product, whose epilogue has it too */
 } TaskKey;
-/* Do both have the same name? In one plan they are the same task then. */
+/* Compares keys of records, which have all digits of all numbers: they are of
+ * the same task if their texts are the same. */
 bool task_same(const TaskKey *a, const TaskKey *b);
 
 /* ---- identity.c ---- */
@@ -74,6 +75,7 @@ typedef struct { /* how a function of attention makes weights of scores */
     bool causal, prefix;   /* its mask .. */
     int64_t window, block; /* .. as MaskSpec has it */
     int file;              /* plan_mask() of a mask from a file; 0: none */
+    uint64_t file_hash;    /* of what is in it */
     bool paged, additive, sigmoid, biased, sinks;
     double cap, scale; /* cap 0: none */
 } AttentionForm;
@@ -92,13 +94,15 @@ typedef struct {
 } TaskIdentity;
 bool identity_same(const TaskIdentity *a, const TaskIdentity *b);
 /* The name that is printed from an identity. A cap is in thousandths and a
- * scale in millionths there, cut to whole ones, as in records and in names of C
- * functions. `exact`: those that are not whole have all their digits.        */
+ * scale in millionths there, cut to whole ones. `exact`: numbers that are not
+ * whole have all their digits, and a mask from a file the hash of its bits: two
+ * identities have two names, so records are found by them. */
 TaskKey task_key(Arena *a, const TaskIdentity *t, bool exact);
 
 typedef struct { /* a task of a plan */
     TaskIdentity is;
-    TaskKey key;   /* no other task of the plan has the same */
+    TaskKey key;   /* of its records: exact */
+    TaskKey name;  /* for people: exact only if another task's is the same */
     int node;      /* the first that needs it; -1: TaskSplit */
     Tiling tiling; /* every knob that it has, settled */
     Tiling usual;  /* the same as the tool would choose */
@@ -204,6 +208,11 @@ typedef struct {      /* one function of the emitted file */
     int layer;
 } Region;
 
+typedef struct { /* a mask from a file */
+    const MaskSpec *is;
+    uint64_t hash; /* of its bits and their number */
+} FileMask;
+
 typedef struct Plan Plan;
 struct Plan {
     const Graph *g;
@@ -226,15 +235,15 @@ struct Plan {
     Index block_weights; /* of those whose weights layers share: the first */
     int *root_blocks;    /* by root + PlanRoots: the first; -1: none */
     VEC(LayerBlocks) layer;
-    Index layer_names;          /* of them: "encoder.5" */
-    AffineSize arena[3];        /* floats, by Entry */
-    int64_t scratch;            /* floats of a part for attention tiles */
-    bool divided[3];            /* by Entry: is any of its regions? */
-    bool rows_divided[3];       /* any that goes by rows? */
-    int64_t scan[3];            /* of a sequence for scans, by Entry */
-    VEC(Task) task;             /* what is tuned of it (tasks.c) */
-    int *task_of[TaskKinds];    /* by node: its place in them; -1: none */
-    VEC(const MaskSpec *) mask; /* from files, in order of their names */
+    Index layer_names;       /* of them: "encoder.5" */
+    AffineSize arena[3];     /* floats, by Entry */
+    int64_t scratch;         /* floats of a part for attention tiles */
+    bool divided[3];         /* by Entry: is any of its regions? */
+    bool rows_divided[3];    /* any that goes by rows? */
+    int64_t scan[3];         /* of a sequence for scans, by Entry */
+    VEC(Task) task;          /* what is tuned of it (tasks.c) */
+    int *task_of[TaskKinds]; /* by node: its place in them; -1: none */
+    VEC(FileMask) mask;      /* in the order of their first readers */
     PackList pack;
     struct attn_cache_layout cache[ATTN_CACHES]; /* by Graph.cache */
     int64_t *state_at; /* by node: where its state is in that of its layer */

@@ -148,9 +148,9 @@ static json_t *tasks_json(const Plan *p)
         json_array_append_new(list,
                               json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}", "op",
                                         task_word[t->key.kind], "shape",
-                                        t->key.shape, "dtype",
+                                        t->name.shape, "dtype",
                                         dtype_word[t->key.dtype], "epilogue",
-                                        t->key.epilogue, "tile", tile, "from",
+                                        t->name.epilogue, "tile", tile, "from",
                                         from_word[t->from]));
     }
     return list;

@@ -4,6 +4,8 @@
  * the same.                                                                 */
 #include "plan/parts.h"
 
+#include <xxhash.h>
+
 static int64_t whole(int64_t n, int64_t step)
 {
     return (n + step - 1) / step * step;
@@ -191,21 +193,28 @@ static void add(Plan *p, int node, TaskIdentity is)
     p->task_of[is.kind][node] = place(p, node, is);
 }
 
-/* Names all tasks, exactly where their short names are the same. */
+/* Gives all tasks their keys and names. */
 static void name_tasks(Plan *p)
 {
     const int n = p->task.n;
     bool *twice = arena_alloc(p->arena_, (size_t)n * sizeof *twice);
     for (int i = 0; i < n; i++) {
         Task *t = &p->task.at[i];
-        t->key = task_key(p->arena_, &t->is, false);
+        t->key = task_key(p->arena_, &t->is, true);
+        t->name = task_key(p->arena_, &t->is, false);
         for (int k = 0; k < i; k++)
-            if (task_same(&p->task.at[k].key, &t->key))
+            if (task_same(&p->task.at[k].name, &t->name))
                 twice[i] = twice[k] = true;
     }
     for (int i = 0; i < n; i++)
         if (twice[i])
-            p->task.at[i].key = task_key(p->arena_, &p->task.at[i].is, true);
+            p->task.at[i].name = p->task.at[i].key;
+}
+
+static uint64_t hash_of(const MaskSpec *m)
+{
+    const size_t bits = (size_t)(m->file_rows * m->file_columns);
+    return XXH3_64bits_withSeed(m->file, bits, (XXH64_hash_t)m->file_columns);
 }
 
 static void find_masks(Plan *p)
@@ -213,10 +222,10 @@ static void find_masks(Plan *p)
     for (int o = 0; o < p->order.n; o++) {
         const MaskSpec *m = node_at(p, p->order.at[o])->mask;
         int i = 0;
-        while (i < p->mask.n && p->mask.at[i] != m)
+        while (i < p->mask.n && p->mask.at[i].is != m)
             i++;
         if (m && m->file && i == p->mask.n)
-            vec_push(p->arena_, &p->mask, m);
+            vec_push(p->arena_, &p->mask, ((FileMask){ m, hash_of(m) }));
     }
 }
 

@@ -1,5 +1,5 @@
 /* identity_test.c: tasks of attention are the same where their numbers are, to
- * the last bit; their names are those of old records where these are clear.  */
+ * the last bit; their keys are those of old records where these are clear.   */
 #define _GNU_SOURCE /* mkdtemp */
 #include <math.h>
 #include <setjmp.h>
@@ -51,9 +51,9 @@ static void check_names(const char *first, const char *second,
     Engine e;
     plan_of(&e, a, first, second, (Choices){ 0 });
     find_tasks(&e, task, name2 ? 2 : 1);
-    assert_string_equal(task[0]->key.epilogue, name1);
+    assert_string_equal(task[0]->name.epilogue, name1);
     if (name2)
-        assert_string_equal(task[1]->key.epilogue, name2);
+        assert_string_equal(task[1]->name.epilogue, name2);
     engine_close(&e);
     arena_free(a);
 }
@@ -103,30 +103,47 @@ static void test_one_ulp(void **state)
         plan_of(&e, a, field(a, number[i].key, x),
                 field(a, number[i].key, nextafter(x, 0)), (Choices){ 0 });
         find_tasks(&e, task, 2);
+        assert_false(identity_same(&task[0]->is, &task[1]->is));
         assert_false(task_same(&task[0]->key, &task[1]->key));
+        assert_false(task_same(&task[0]->name, &task[1]->name));
         engine_close(&e);
         arena_free(a);
     }
 }
 
-/* A record serves the task whose name it has, and no other. */
+/* A record serves the task whose numbers it has, and no other, also where no
+ * other task is in the plan. An old one has its cap in whole thousandths. */
 static void test_records(void **state)
 {
-    const Choice choice = { { TaskAttention, "16x16", "causal_paged_cap30000",
-                              DtypeF32, 0 },
-                            { .mr = 2 } };
-    const Task *task[2];
-    Arena *a = arena_new();
-    Engine e;
+    static const struct {
+        const char *record, *cap;
+        TilingFrom from;
+    } cases[] = {
+        { "causal_paged_cap30000", "30", FromTuned },
+        { "causal_paged_cap30000", "30.0001", FromDefault },
+        { "causal_paged_cap1", "0.0012", FromDefault },
+        { "causal_paged_cap1", "0.001", FromTuned },
+        { "causal_paged_cap0.0012", "0.0012", FromTuned },
+        { "causal_paged_cap0.0012", "0.0019", FromDefault },
+    };
     (void)state;
-    plan_of(&e, a, "{scale: 1, softcap: 30}", "{scale: 1, softcap: 30.0001}",
-            (Choices){ .at = &choice, .n = 1 });
-    find_tasks(&e, task, 2);
-    assert_int_equal(task[0]->from, FromTuned);
-    assert_int_equal(task[0]->tiling.mr, 2);
-    assert_int_equal(task[1]->from, FromDefault);
-    engine_close(&e);
-    arena_free(a);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const Choice choice = { { TaskAttention, "16x16", cases[i].record,
+                                  DtypeF32, 0 },
+                                { .mr = 2 } };
+        const Task *task[2];
+        Arena *a = arena_new();
+        const char *row = arena_printf(a, "{scale: 1, softcap: %s}",
+                                       cases[i].cap);
+        Engine e;
+        plan_of(&e, a, row, row, (Choices){ .at = &choice, .n = 1 });
+        find_tasks(&e, task, 1);
+        assert_int_equal(task[0]->from, cases[i].from);
+        if (cases[i].from == FromTuned)
+            assert_int_equal(task[0]->tiling.mr, 2);
+        engine_close(&e);
+        arena_free(a);
+    }
 }
 
 int main(void)
