@@ -53,20 +53,21 @@ LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 OR_WHY  = || { CC='$(CC)' sh tests/install.sh have; exit 1; }
 
 # The rooms of compiler/ in the order of the pipeline: each may include what
-# stands before it, and runtime/ (tests/rooms.sh).
-ROOMS  := base tokenizer machine spec graph passes plan emit backend records engine oracle \
-          import bench compare tune sweep cli
-STAGE0 := compiler/base/embed.c compiler/emit/kernelset.c# programs of the build
-CORE   := memory hash math check batch cache process sampling beam search_memory search \
-          stream state score vocab aligned encoding trie mapping normal replace charmap \
-          sentencepiece wordpiece unigram merges ranks added split steps tokens vocab_check \
-          held decode text packed
-FILES  := fault files foreign output formats convert json safetensors safetensors_write gguf shards seed \
-          loops tables weights integers weights_tensor packing weights_check packed_file cores pool search_settings chat words descriptor \
-          option_hints file_kinds looks guard
-
-SOURCES := $(filter-out $(STAGE0),$(foreach r,$(ROOMS),$(sort $(wildcard compiler/$(r)/*.c)))) \
-           $(CORE:%=runtime/%.c) $(FILES:%=runtime/%.c)
+# stands before it, and runtime/ (tests/rooms.sh). So may floors in their room.
+ROOMS  := base tokenizer machine spec graph passes plan draw emit backend records engine oracle \
+          import bench diff tune sweep cli
+FLOORS := runtime/base runtime/options runtime/files runtime/text runtime/weights \
+          runtime/search runtime/handle runtime/program \
+          spec/yaml spec/fields spec/values spec/names spec/check spec/read spec/pages \
+          emit/kernels emit/text emit/tile emit/gen emit/product emit/attention emit/step \
+          emit/file emit/plain cli/options cli/help cli/run cli/command
+STAGE0 := compiler/base/embed.c compiler/emit/tile/kernelset.c# programs of the build
+# The parts of runtime/ that attnc is linked with; emitted files have those of
+# EMBEDDED.
+PARTS  := base options files text weights search
+SOURCES := $(filter-out $(STAGE0) compiler/emit/kernels/%,$(foreach r,$(ROOMS),\
+             $(sort $(wildcard compiler/$(r)/*.c compiler/$(r)/*/*.c)))) \
+           $(foreach p,$(PARTS),$(sort $(wildcard runtime/$(p)/*.c)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 # what makes C of a spec
 MODEL   := $(foreach r,base tokenizer machine spec graph passes plan emit,\
@@ -77,12 +78,13 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
-HEADERS  := batch compiled_model generate growing_text handle handle_system memory check search \
-            stream score text encoding decode packed pool settings descriptor search_settings chat system
-EMBEDDED := $(wildcard compiler/emit/kernels/*.c) $(HEADERS:%=runtime/%.h) \
-            $(CORE:%=runtime/%.c) runtime/cores.c runtime/pool.c runtime/search_settings.c runtime/chat.c \
-            runtime/words.c runtime/descriptor.c runtime/option_hints.c \
-            $(wildcard runtime/program*.c runtime/handle*.c) \
+EMBEDDED := $(wildcard compiler/emit/kernels/*.c runtime/handle/*.[ch] runtime/program/*.c \
+              runtime/search/*.[ch] runtime/text/*.c) $(wildcard runtime/weights/packed.[ch]) \
+            $(addprefix runtime/base/,batch.c batch.h check.c check.h compiled_model.h cores.c \
+              generate.h hash.c math.c memory.c memory.h pool.c pool.h system.h) \
+            $(addprefix runtime/options/,descriptor.c descriptor.h option_hints.c \
+              search_settings.c search_settings.h settings.h words.c) \
+            $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h text.h) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is
@@ -92,15 +94,18 @@ MACHINES_aarch64 := armv8.2-a+dotprod armv8-a
 ARCH     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
 MACHINES := $(or $(MACHINES_$(ARCH)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
-STAGE1   := $(patsubst %,$(B)/compiler/%.o,emit/kernelset emit/writer emit/tile emit/tile_int \
-              emit/tile_parts emit/lanes emit/kernels emit/pieces emit/embedded machine/cpu machine/target \
-              plan/epilogue spec/activations base/arena base/buffer base/color base/diag \
-              base/index base/terminal) $(patsubst %,$(B)/runtime/%.o,fault files formats guard hash file_kinds looks words) $(B)/embedded.o
+STAGE1   := $(patsubst %,$(B)/compiler/%.o,$(addprefix emit/,text/writer tile/kernel_pieces text/embedded \
+              tile/kernelset tile/tile tile/tile_int tile/tile_parts tile/lanes tile/needs) \
+              machine/cpu machine/target plan/epilogue spec/fields/activation_words \
+              $(addprefix base/,arena buffer color diag index terminal)) \
+            $(patsubst %,$(B)/runtime/%.o,base/fault base/hash options/words weights/formats \
+              $(addprefix files/,files file_kinds guard looks)) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.
-KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) $(patsubst %,$(B)/%.o,runtime/convert runtime/loops \
-                runtime/math runtime/memory runtime/output runtime/descriptor \
-                $(addprefix compiler/base/,cache cache_list cache_seal progress user_dir) \
-                $(addprefix compiler/backend/,interrupt kernel_table spawn temp))
+KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) \
+              $(patsubst %,$(B)/runtime/%.o,base/math base/memory files/output options/descriptor \
+                weights/convert weights/weight_loops) \
+              $(patsubst %,$(B)/compiler/%.o,base/progress base/user_dir base/user_cache base/cache_list \
+                base/cache_seal $(addprefix backend/,interrupt kernel_table spawn temp))
 
 all: $(B)/attnc ## the compiler, build/attnc (this is the default)
 

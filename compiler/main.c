@@ -1,5 +1,5 @@
-/* main.c: attnc's command line. Each command is a row of cli/commands.h; the
- * pipeline that they share is engine/engine.c.                              */
+/* main.c: attnc's command line. Each command is a row of
+ * cli/options/commands.h; the pipeline that they share is engine/engine.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@
     {                                         \
         return cmd_##word(options);           \
     }
-#include "cli/commands.h"
+#include "cli/options/commands.h"
 
 static int (*const run[])(const void *options) = {
 #define COMMAND(word, ...) run_##word,
-#include "cli/commands.h"
+#include "cli/options/commands.h"
 };
 
 static bool is_any(const char *word, const char *a, const char *b)

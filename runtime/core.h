@@ -15,21 +15,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "batch.h"
-#include "compiled_model.h"
-#include "generate.h"
-#include "growing_text.h"
-#include "handle.h"
+#include "runtime/base/batch.h"
+#include "runtime/base/compiled_model.h"
+#include "runtime/base/generate.h"
+#include "runtime/text/growing_text.h"
+#include "runtime/handle/handle.h"
 
-#include "check.h"
-#include "memory.h"
-#include "packed.h"
-#include "score.h"
-#include "search.h"
-#include "stream.h"
-#include "text.h"
-#include "encoding.h"
-#include "decode.h"
+#include "runtime/base/check.h"
+#include "runtime/base/memory.h"
+#include "runtime/weights/packed.h"
+#include "runtime/search/score.h"
+#include "runtime/search/search.h"
+#include "runtime/search/stream.h"
+#include "runtime/text/text.h"
+#include "runtime/text/encoding.h"
+#include "runtime/text/decode.h"
 
 /* What emitted files export, without the model: the rows say what each does. */
 #define MODEL const struct attn_model *m

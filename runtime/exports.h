@@ -29,9 +29,9 @@
  * - comment: what the header says of the function. $x becomes the name that x
  *   has there.
  *
- * core.h makes prototypes of the rows, compiler/emit/exports.c the header and
- * the functions of an emitted file. Both define EXPORT, MODEL, P and REQUEST
- * before they include this file, which undefines them. */
+ * core.h makes prototypes of the rows, emit/file/exports.c the header and the
+ * functions of an emitted file. Both define EXPORT, MODEL, P and REQUEST before
+ * they include this file, which undefines them. */
 #ifndef EXPORT
 #define EXPORT(...)
 #endif

@@ -5,7 +5,7 @@
  * In:  a model's functions and its packed weights; files, tokens, text.
  * Out: answers; what was read, checked; files that appear whole or not at all.
  * Public beside it: core.h, exports.h, pool.h, settings.h, search_settings.h,
- * options.h, kinds.h, steps.h, split_steps.h, writers.h, json.h, chat.h,
+ * option_rows.h, kinds.h, steps.h, split_steps.h, writers.h, json.h, chat.h,
  * gguf.h, formats.h, foreign.h, looks.h, synonyms.h. */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #include "core.h"
-#include "formats.h"
+#include "runtime/weights/formats.h"
 
 /* Exit codes (docs/errors.md). Signals are re-raised, not returned. */
 enum {

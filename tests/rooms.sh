@@ -2,7 +2,9 @@
 # rooms.sh: is the house as it says it is? Its rooms are the folders of compiler/
 # in the order of the Makefile's ROOMS, above runtime/ and below compiler/main.c.
 # A room includes and calls only rooms below it, by their public headers, and
-# the files in a room include and call each other in no circle.
+# the files in a room include and call each other in no circle. The floors of a
+# room, its folders in the order of FLOORS, include and call only floors below
+# them. No two files have one name, nor have two static functions of a room.
 #
 #   tests/rooms.sh           what is wrong, a line each: `make lint`
 #   tests/rooms.sh --svg     the rooms drawn, docs/rooms.svg: `make rooms`
@@ -20,8 +22,12 @@
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
 export LC_ALL=C
-rooms="runtime $(sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' Makefile |
-                 sed -n 's/^ROOMS *:= *//p') main.c"
+listed() { # VARIABLE: its words in the Makefile
+    sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' Makefile |
+        sed -n "s/^$1 *:= *//p"
+}
+rooms="runtime $(listed ROOMS) main.c"
+floors=$(listed FLOORS)
 sources=$(find runtime compiler -name '*.[ch]' | sort)
 
 facts() { # what is there, a line each: tests/rooms/facts.awk
@@ -69,7 +75,7 @@ reasons() {
 draw() { facts | awk -v rooms="$rooms" -f tests/rooms/draw.awk; }
 
 faults() {
-    facts | awk -v rooms="$rooms" -f tests/rooms/faults.awk
+    facts | awk -v rooms="$rooms" -v floors="$floors" -f tests/rooms/faults.awk
     reasons
     draw | cmp -s - docs/rooms.svg ||
         echo 'docs/rooms.svg: the rooms are not so: make rooms'

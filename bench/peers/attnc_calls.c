@@ -1,8 +1,8 @@
 /* attnc_calls.c: the calls of an emitted file that peer_attnc.py makes, with
  * plain numbers and arrays, so that it need not know the structs of the header.
- * Built with that file and runtime/pool.c, attnc's own threads, into one shared
- * library, by -DHEADER='"model.h"' -DNAME(x)=prefix_##x [-DSEARCHES]. One
- * model, one caller. Sentences' ids lie one after the other; start
+ * Built with that file and runtime/base/pool.c, attnc's own threads, into one
+ * shared library, by -DHEADER='"model.h"' -DNAME(x)=prefix_##x [-DSEARCHES].
+ * One model, one caller. Sentences' ids lie one after the other; start
  * [sentences + 1] is where each begins. 0 is success.                        */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { Cached = 1024, Pages = Cached / ATTN_PAGE };
 
-struct attn_pool *attn_pool_open(int64_t threads); /* runtime/pool.h */
+struct attn_pool *attn_pool_open(int64_t threads); /* runtime/base/pool.h */
 const struct attn_parallel *attn_pool_parallel(const struct attn_pool *p);
 
 static const struct attn_parallel *parallel; /* NULL: one thread */

@@ -78,7 +78,8 @@ def library(work, variant):
     subprocess.run(
         [os.environ.get("CC", "clang-19"), *FLAGS, *flags, "-o",
          stem + ".so", source, os.path.join(workloads.HERE, "attnc_calls.c"),
-         os.path.join(workloads.ROOT, "runtime/pool.c"), "-lm", "-lpthread"],
+         os.path.join(workloads.ROOT, "runtime/base/pool.c"), "-lm",
+         "-lpthread"],
         check=True)
     calls = ctypes.CDLL(stem + ".so")
     if work["kind"] == "embed":

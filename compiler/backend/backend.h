@@ -10,7 +10,7 @@
 #ifndef ATTNC_BACKEND_H
 #define ATTNC_BACKEND_H
 
-#include "base/cache.h"
+#include "base/user_cache.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
 

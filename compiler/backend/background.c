@@ -120,8 +120,8 @@ static const char *kept_note(Arena *a, const BackgroundWork *w)
 }
 
 /* Compiles, loads it for a trial, keeps it. */
-static bool make(Arena *a, const BackgroundWork *w, CacheKey *key,
-                 const char **about, Fault *why)
+static bool make_object(Arena *a, const BackgroundWork *w, CacheKey *key,
+                        const char **about, Fault *why)
 {
     ObjectText text;
     Backend trial = { 0 };
@@ -161,7 +161,7 @@ static void work(const BackgroundWork *w)
     const char *line = kept_note(a, w);
     if (line)
         tell('=', line); /* another one made it */
-    else if (make(a, w, &key, &about, &why))
+    else if (make_object(a, w, &key, &about, &why))
         tell('=', arena_printf(a, "%s%s", key.hex, about));
     else
         tell('!', arena_printf(a, "%s%s", why.text, first_line(a)));

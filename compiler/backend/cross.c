@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "base/text.h"
+#include "base/strings.h"
 
 enum { AskSeconds = 20 };
 

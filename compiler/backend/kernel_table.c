@@ -1,5 +1,5 @@
 /* kernel_table.c: finds a prebuilt kernel by name, in the table that belongs
- * to a target. emit/kernelset.c made the tables.                            */
+ * to a target. emit/tile/kernelset.c made the tables. */
 #include "backend/backend.h"
 
 #include <string.h>

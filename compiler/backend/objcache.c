@@ -8,7 +8,8 @@
 
 #include "backend/backend.h"
 
-static bool load(Backend *b, const char *path, const char *symbol, Fault *why)
+static bool load_object(Backend *b, const char *path, const char *symbol,
+                        Fault *why)
 {
     errno = 0;
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -43,7 +44,7 @@ bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol)
     Fault unused;
     if (!cache_get(&e, a, CacheObject, key, CacheWhole))
         return false;
-    const bool ok = load(b, e.path, symbol, &unused);
+    const bool ok = load_object(b, e.path, symbol, &unused);
     cache_close(&e); /* it may have been removed meanwhile */
     return ok;
 }
@@ -67,7 +68,7 @@ static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
                       const char *symbol, const char *what, Fault *why)
 {
     Backend kept = { 0 };
-    if (!load(b, object, symbol, why))
+    if (!load_object(b, object, symbol, why))
         return false;
     keep(a, object, key, what);
     if (objcache_find(a, &kept, key, symbol)) {

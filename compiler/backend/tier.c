@@ -180,7 +180,7 @@ static bool find_object(Tier *t, Backend *b)
 }
 
 /* ---- opening ---- */
-static void start(Tier *t, const TierOptions *o)
+static void start_tier(Tier *t, const TierOptions *o)
 {
     Fault why;
     const BackgroundWork w = { .text = o->text,
@@ -226,7 +226,7 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
             objcache_names(b);
         return true;
     }
-    start(t, o);
+    start_tier(t, o);
     if (!(o->perf ? jit_load_named : jit_load)(&t->first.jit, &t->first.model,
                                                text, t->symbol, &p->target,
                                                why)) {

@@ -4,8 +4,8 @@
  * In:  sizes, text, places in a text.
  * Out: memory in an arena, which is freed whole; messages on stderr in clang's
  *      form and colours.
- * Public beside it: user_dir.h, changes.h, cache.h, text.h, progress.h,
- * table.h, terminal.h, svg.h. */
+ * Public beside it: user_dir.h, user_cache.h, strings.h, progress.h, table.h,
+ * terminal.h.                                                               */
 #ifndef ATTNC_BASE_H
 #define ATTNC_BASE_H
 

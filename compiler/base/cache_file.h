@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "base/cache.h"
+#include "base/user_cache.h"
 
 typedef struct { /* the last bytes of a file: content, `what`, this */
     char magic[16];

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "base/terminal.h"
-#include "runtime/settings.h"
+#include "runtime/options/settings.h"
 
 enum {
     ShownErrors = 20,
@@ -189,7 +189,7 @@ static void compose(Text *t, Pos pos, const Level *level, const char *fmt,
 }
 
 /* ---- messages ---- */
-static void put(const char *text)
+static void put_message(const char *text)
 {
     terminal_clear();
     fputs(text, stderr);
@@ -199,7 +199,7 @@ static void show_error(const char *text)
 {
     said.shown = said.errors++ < ShownErrors;
     if (said.shown)
-        put(text);
+        put_message(text);
     else if (said.errors == ShownErrors + 1) {
         terminal_clear();
         fprintf(stderr, "attnc: %snote:%s more errors follow, not shown\n",
@@ -315,7 +315,7 @@ void warning_at(Pos pos, const char *fmt, ...)
     va_start(ap, fmt);
     compose(&t, pos, &warning, fmt, ap);
     va_end(ap);
-    put(t.at);
+    put_message(t.at);
 }
 
 static void say_once(const Level *level, const char *fmt, va_list ap)
@@ -329,7 +329,7 @@ static void say_once(const Level *level, const char *fmt, va_list ap)
         if (strcmp(said.once[i], t.at) == 0)
             return;
     strcpy(said.once[said.n_once++ % 8], t.at);
-    put(t.at);
+    put_message(t.at);
 }
 
 void warning_once(const char *fmt, ...)
@@ -368,7 +368,7 @@ void note_at(Pos pos, const char *fmt, ...)
     if (said.holds)
         said.held[said.newest].text = joined(said.held[said.newest].text, t.at);
     else
-        put(t.at);
+        put_message(t.at);
 }
 
 void messages_origins(const Source *of, const TextOrigin *at, int n)
@@ -409,7 +409,7 @@ void fail(int code, const char *fmt, ...)
     va_start(ap, fmt);
     compose(&t, (Pos){ 0 }, &error, fmt, ap);
     va_end(ap);
-    put(t.at);
+    put_message(t.at);
     exit(code);
 }
 

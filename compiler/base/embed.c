@@ -1,7 +1,7 @@
 /* embed.c: build-time program. `embed FILE ...` prints a C file with the text
  * of each file and a table of all, known by the last part of their paths, those
- * of models/ by what is behind that: what attnc carries inside. emit/embedded.h
- * declares the table.                                                        */
+ * of models/ by what is behind that: what attnc carries inside.
+ * emit/text/embedded.h declares the table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "runtime/settings.h"
+#include "runtime/options/settings.h"
 
 /* Does `word` have the first and other letters of `name`, in their order, as
  * params has of parameters?                                                 */

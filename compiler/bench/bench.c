@@ -3,7 +3,7 @@
  * All workloads and a slice of the machine's own limit run in turn, so that
  * what disturbs one disturbs all. Medians are compared with medians.         */
 #include "base/progress.h"
-#include "bench/report.h"
+#include "bench/bench_report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,12 @@
 /* bench.h: how fast a model runs, and how near to the machine's limits.
  *
- *   engine -> batches (setup.c) -> workloads (work.c)
- *   -> what they cost (cost.c), by kind (load.c), and the machine's limits
+ *   engine -> batches (setup.c) -> workloads (workloads.c)
+ *   -> what they cost (cost.c), by kind (slow_work.c), and the machine's limits
  *      (limits.c)
- *   -> times (bench.c, times.c), of each step of the model too (kernels.c)
- *   -> text (print.c, csv.c, json.c), a picture (draw_roofline.c)
+ *   -> times (bench.c, times.c), of each step of the model too
+ * (bench_kernels.c)
+ *   -> text (bench_print.c, bench_csv.c, bench_json.c), a picture
+ * (draw_roofline.c)
  *
  * In:  an Engine; lengths, batches and for how long to measure.
  * Out: times, FLOPs and bytes of each workload and step, beside the machine's
@@ -124,8 +126,7 @@ int64_t setup_output_floats(const Setup *s); /* of an encode call */
 void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
                   const int32_t *past, int64_t beam);
 
-/* ---- load.c ---- */
-
+/* ---- slow_work.c ---- */
 /* What a machine does at a part of its rates of its own: products by rows of x
  * (one, few, many) and by dtype, attention of one query row and of more, norms;
  * all else moves values.                                                     */
@@ -163,7 +164,7 @@ Load load_of(const Plan *p, const EntryCall *c, const Cost *cost);
 void load_add(const Machine *m, const Rates *r, const Load *load,
               double x[Loads]);
 
-/* ---- work.c ---- */
+/* ---- workloads.c ---- */
 typedef struct { /* something to be timed */
     const char *name;
     double rows;   /* new rows that one run works through */
@@ -263,7 +264,7 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 /* The machine alone. */
 int bench_machine(const BenchOptions *o, FILE *out);
 
-/* ---- machine.c ---- */
+/* ---- bench_machine.c ---- */
 void machine_json(const Machine *m, FILE *out);     /* an object */
 const char *size_text(char text[32], size_t bytes); /* "32 KiB" */
 /* What a target's row says, beside what the machine does. */

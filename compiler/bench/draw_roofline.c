@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/report.h"
-#include "base/text.h"
+#include "bench/bench_report.h"
+#include "base/strings.h"
 
 /* pixels */
 enum {
@@ -129,7 +129,7 @@ static void widen(double range[2], double value)
     range[1] = fmax(range[1], log10(value));
 }
 
-static void measure(Roofline *d)
+static void measure_labels(Roofline *d)
 {
     const Rates *r = &d->r->rates;
     size_t widest = 24;
@@ -471,7 +471,7 @@ static void put_legend(const Roofline *d)
     }
 }
 
-static void put_head(const Roofline *d)
+static void put_picture_head(const Roofline *d)
 {
     const BenchReport *r = d->r;
     fprintf(d->out,
@@ -503,8 +503,8 @@ char *draw_roofline(const BenchReport *r, size_t *size)
         add_workload(&d, i);
         add_kernels(&d, i, &number);
     }
-    measure(&d);
-    put_head(&d);
+    measure_labels(&d);
+    put_picture_head(&d);
     put_grid(&d);
     put_roofs(&d);
     put_points(&d);

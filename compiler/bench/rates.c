@@ -1,6 +1,6 @@
 /* rates.c: the machine's rates beside what ran. A rate that was measured while
  * other programs ran is no limit: what is faster shows it.                   */
-#include "bench/report.h"
+#include "bench/bench_report.h"
 
 #include <math.h>
 

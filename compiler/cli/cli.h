@@ -13,13 +13,13 @@
 
 enum {
 #define COMMAND(word, id, ...) Nth##id,
-#include "cli/commands.h"
+#include "cli/options/commands.h"
     Commands
 };
 /* which commands take an option */
 enum {
 #define COMMAND(word, id, ...) Cmd##id = 1 << Nth##id,
-#include "cli/commands.h"
+#include "cli/options/commands.h"
     CmdTiers = CmdRun | CmdScore, /* libtcc's code, then a compiler's */
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdQuantize | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
@@ -72,6 +72,6 @@ void print_manual(FILE *out, const Command *c); /* as a page, for man(1) */
 #define COMMAND(word, id, ...)            \
     typedef struct id##Command id##Command; \
     int cmd_##word(const id##Command *o);
-#include "cli/commands.h"
+#include "cli/options/commands.h"
 
 #endif

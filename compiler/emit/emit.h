@@ -54,8 +54,7 @@ const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i);
 int64_t longest_input(const Plan *p);
 int64_t longest_output(const Plan *p);
 
-/* ---- plain.c ---- */
-
+/* ---- plain_file.c ---- */
 /* The same model as plain C, for reading; of a graph whose products were not
  * merged (passes that are left out: plain_skip). Of EmitOptions it takes
  * command, freestanding, embed, embed_bytes.                                */

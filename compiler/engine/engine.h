@@ -7,8 +7,8 @@
 #ifndef ATTNC_ENGINE_H
 #define ATTNC_ENGINE_H
 
-#include "runtime/pool.h"
-#include "base/cache.h"
+#include "runtime/base/pool.h"
+#include "base/user_cache.h"
 #include "backend/backend.h"
 #include "records/records.h"
 

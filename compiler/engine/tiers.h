@@ -4,8 +4,7 @@
 
 #include "engine/engine.h"
 
-/* ---- host.c ---- */
-
+/* ---- engine_host.c ---- */
 /* What code is made for by these options. */
 bool engine_target(const EngineOptions *o, Target *t, Fault *why);
 

@@ -1,5 +1,5 @@
-/* build.h: what build.c, build_layer.c and build_node.c share: where the next
- * nodes of a graph belong, and functions that add them.                     */
+/* build.h: what build_graph.c, build_layer.c and build_node.c share: where the
+ * next nodes of a graph belong, and functions that add them. */
 #ifndef ATTNC_BUILD_H
 #define ATTNC_BUILD_H
 

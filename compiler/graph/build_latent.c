@@ -21,8 +21,8 @@ static int narrow(Build *b, int x, int64_t columns, bool bias, const char *word)
     return x;
 }
 
-static int project(Build *b, int x, int64_t columns, bool bias,
-                   const char *word)
+static int project_latent(Build *b, int x, int64_t columns, bool bias,
+                          const char *word)
 {
     b->field = "attention.latent.kv_rank";
     return put_clipped(b, put_linear(b, x, columns, bias, word), word);
@@ -33,12 +33,12 @@ static int project_rope(Build *b, int x, int64_t heads, bool bias,
                         const char *word)
 {
     const int64_t d = spec_shared_columns(b->s);
-    return d > 0 ? project(b, x, heads * d, bias, word) : -1;
+    return d > 0 ? project_latent(b, x, heads * d, bias, word) : -1;
 }
 
 /* Columns of a head's own, and those behind them. */
-static int place(Build *b, int own, int rope, int64_t heads, int part,
-                 const char *word)
+static int place_latent(Build *b, int own, int rope, int64_t heads, int part,
+                        const char *word)
 {
     if (rope < 0)
         return own;
@@ -58,12 +58,12 @@ Heads build_latent(Build *b, int x)
     const int c = narrow(b, x, s->latent_kv, s->bias_k, "kv_down");
     const int k_rope = project_rope(b, x, 1, s->bias_k, "k_rope");
     Heads y;
-    y.q = project(b, c_q, own, bias_q, "q");
+    y.q = project_latent(b, c_q, own, bias_q, "q");
     const int q_rope = project_rope(b, c_q, h, bias_q, "q_rope");
     /* a bias of it would add the same to all scores of a query */
-    y.k = project(b, c, own, false, "k");
-    y.v = project(b, c, h * b->side->d_v, s->bias_v, "v");
-    y.q = place(b, y.q, q_rope, h, PartQuery, "q");
-    y.k = place(b, y.k, k_rope, 1, PartKey, "k");
+    y.k = project_latent(b, c, own, false, "k");
+    y.v = project_latent(b, c, h * b->side->d_v, s->bias_v, "v");
+    y.q = place_latent(b, y.q, q_rope, h, PartQuery, "q");
+    y.k = place_latent(b, y.k, k_rope, 1, PartKey, "k");
     return y;
 }

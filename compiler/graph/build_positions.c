@@ -41,8 +41,8 @@ static bool serves(const Build *b, const Node *table, Op op)
 
 /* The stack's table of that op: "rotary", of others than the first "rotary_2".
  * It belongs to no layer.                                                   */
-static int table(Build *b, Op op, int64_t rows, int64_t columns,
-                 const char *word)
+static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
+                          const char *word)
 {
     const int layer = b->layer;
     const Sublayer sublayer = b->sublayer;
@@ -71,13 +71,14 @@ static int table(Build *b, Op op, int64_t rows, int64_t columns,
 static int rotary_table(Build *b)
 {
     b->field = "positions.type";
-    return table(b, OpRotaryTable, b->side->max_len, turned_columns(b),
-                 "rotary");
+    return position_table(b, OpRotaryTable, b->side->max_len, turned_columns(b),
+                          "rotary");
 }
 
 int put_biases(Build *b)
 {
-    return table(b, OpWeight, b->s->pos_buckets, b->side->h, "relative");
+    return position_table(b, OpWeight, b->s->pos_buckets, b->side->h,
+                          "relative");
 }
 
 int put_turned(Build *b, int x, int64_t heads, int part, const char *word)

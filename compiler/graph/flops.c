@@ -28,21 +28,21 @@ static int64_t elements(const Count *c, Type t)
     return n;
 }
 
-static const Node *input(const Count *c, int k)
+static const Node *input_of(const Count *c, int k)
 {
     return &c->g->nodes.at[c->n->in[k]];
 }
 
 static int64_t columns(const Count *c, int k)
 {
-    const Type *t = &input(c, k)->type;
+    const Type *t = &input_of(c, k)->type;
     return t->dim[t->rank - 1].c;
 }
 
 /* Keys, or values, that a query sees. */
 static int64_t keys(const Count *c)
 {
-    const Node *k = input(c, 1);
+    const Node *k = input_of(c, 1);
     return k->op == OpRecall ? c->keys : dim_at(c, k->type.dim[1]);
 }
 
@@ -50,7 +50,7 @@ static int64_t keys(const Count *c)
  * stand at the first keys, those of a decoder at the last.                   */
 static int64_t pairs(const Count *c)
 {
-    const int64_t rows = dim_at(c, input(c, 0)->type.dim[1]), n = keys(c);
+    const int64_t rows = dim_at(c, input_of(c, 0)->type.dim[1]), n = keys(c);
     return mask_pairs(c->n->mask, c->n->entry == EntryDecode ? n - rows : 0,
                       rows, n);
 }
@@ -58,7 +58,7 @@ static int64_t pairs(const Count *c)
 /* Of all heads. */
 static int64_t scored(const Count *c)
 {
-    return input(c, 0)->type.dim[0].c * pairs(c);
+    return input_of(c, 0)->type.dim[0].c * pairs(c);
 }
 
 /* Of a column of a query and of a key. */
@@ -76,7 +76,7 @@ static int64_t turned(const Count *c)
 /* A sum or a maximum of all rows; a mean divides that; one row is copied. */
 static int64_t pooled(const Count *c)
 {
-    const int64_t all = elements(c, input(c, 0)->type);
+    const int64_t all = elements(c, input_of(c, 0)->type);
     switch (c->n->pool) {
     case PoolMean: return all + elements(c, c->n->type);
     case PoolMax:  return all;

@@ -92,7 +92,7 @@ typedef enum {
     SymS,    /* "s"   sequences */
     Syms
 } Sym;
-extern const char *const sym_name[Syms]; /* print.c */
+extern const char *const sym_name[Syms]; /* graph_print.c */
 typedef struct {                         /* c: constant, or the bound */
     int64_t c;
     Sym sym;
@@ -290,8 +290,7 @@ int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
  */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);
 
-/* ---- mixing.c ---- */
-
+/* ---- table1.c ---- */
 /* What mixes the rows of a sequence in the first layer, by the paper's Table 1:
  * the first encoder layer, where there is one.                              */
 typedef struct {
@@ -304,10 +303,10 @@ typedef struct {
 } Mixing;
 Mixing layer_mixing(const Graph *g, int64_t rows);
 
-/* ---- check.c ---- */
+/* ---- check_graph.c ---- */
 void check_graph(const Graph *g, const char *after); /* die()s when broken */
 
-/* ---- print.c ---- */
+/* ---- graph_print.c ---- */
 extern const char *const pool_word[]; /* by PoolType: "mean" .. */
 extern const char *const cell_word[]; /* by CellType: "simple" .. */
 typedef enum { GraphText, GraphDot, GraphJson } GraphFormat;
@@ -318,7 +317,7 @@ char *print_type(Arena *a, Type t); /* "f32[8, n, 64]" */
  * encoder.0.self_attn.q, heads 8". */
 char *print_operation(Arena *a, const Graph *g, int node);
 
-/* ---- build.c ---- */
+/* ---- build_graph.c ---- */
 Graph *build_graph(Arena *a, const Spec *s);
 /* The spec's `names` fit the weights of its graph; false after errors. */
 bool names_fit(const Graph *g);

@@ -25,10 +25,10 @@
  *
  *  value     eval_NAME() in oracle/: what it computes, in double
  *  gate      what rounding may change of that, in the words of
- *            oracle/compare.c: EXACT, ROUNDED(times) ..
- *  code      what writes its C, in the words of emit/region.c: NO_CODE,
+ *            oracle/gates.c: EXACT, ROUNDED(times) ..
+ *  code      what writes its C, in the words of emit/step/region.c: NO_CODE,
  *            ROWS(kernel of emit/kernels/, inputs that are rows) ..
- *  plain     and its plain C, in the words of emit/plain_calls.c: NONE,
+ *  plain     and its plain C, in the words of emit/plain/plain_calls.c: NONE,
  *            PIECE(of emit/kernels/plain.c), CALLS(function)
  *
  * Adding an op: docs/adding.md. Included where OP is defined, which it is no

@@ -322,7 +322,7 @@ static bool shape_heads(const Graph *g, Node *n)
 }
 
 /* Each of the fewer heads of keys and values serves as many of queries. */
-static bool serves(const Type *kv, const Type *q)
+static bool serves_all(const Type *kv, const Type *q)
 {
     return is_heads(q) && is_heads(kv) && q->dim[0].c % kv->dim[0].c == 0;
 }
@@ -339,7 +339,7 @@ static bool score_fits(const Graph *g, const Node *n, const Type *q)
 static bool shape_scores(const Graph *g, Node *n)
 {
     const Type *q = in(g, n, 0), *k = in(g, n, 1);
-    if (!serves(k, q) || !same_dim(q->dim[2], k->dim[2])
+    if (!serves_all(k, q) || !same_dim(q->dim[2], k->dim[2])
         || n->nin != 2 + n->additive || !score_fits(g, n, q))
         return false;
     n->type = (Type){ ElemF32, 3, { q->dim[0], q->dim[1], k->dim[1] } };
@@ -380,7 +380,7 @@ static bool shape_score_bias(const Graph *g, Node *n)
 static bool shape_context(const Graph *g, Node *n)
 {
     const Type *p = in(g, n, 0), *v = in(g, n, 1);
-    if (!serves(v, p) || !same_dim(p->dim[2], v->dim[1]))
+    if (!serves_all(v, p) || !same_dim(p->dim[2], v->dim[1]))
         return false;
     n->type = (Type){ ElemF32, 3, { p->dim[0], p->dim[1], v->dim[2] } };
     return true;
@@ -389,7 +389,7 @@ static bool shape_context(const Graph *g, Node *n)
 static bool shape_attention(const Graph *g, Node *n)
 {
     const Type *q = in(g, n, 0), *k = in(g, n, 1), *v = in(g, n, 2);
-    if (!serves(k, q) || !serves(v, q) || q->dim[0].c != n->heads
+    if (!serves_all(k, q) || !serves_all(v, q) || q->dim[0].c != n->heads
         || k->dim[0].c != n->heads_kv || v->dim[0].c != n->heads_kv
         || !same_dim(last(q), last(k)) || !same_dim(k->dim[1], v->dim[1])
         || !bias_fits(g, n, 3, q->dim[0]) || !sinks_fit(g, n, q->dim[0])

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "runtime/json.h"
+#include "base/strings.h"
+#include "runtime/base/json.h"
 #include "import/config.h"
 
 enum { MostBytes = 16 << 20 };
@@ -100,7 +100,7 @@ static void walk(Walk *w, const json_t *j, const char *path, Pos pos)
 }
 
 /* ---- file ---- */
-static bool parse(Arena *a, bool reals, Config *to, int *code)
+static bool parse_config(Arena *a, bool reals, Config *to, int *code)
 {
     const JsonText text = { to->src.name, to->src.text, to->src.size, false,
                             reals };
@@ -140,7 +140,7 @@ bool config_read(Arena *a, const char *path, bool reals, Config *to, int *code)
     to->src.text = arena_strndup(a, (const char *)f.at, f.size);
     to->src.size = f.size;
     file_close(&f);
-    return parse(a, reals, to, code);
+    return parse_config(a, reals, to, code);
 }
 
 /* ---- keys ---- */

@@ -2,7 +2,7 @@
  * docs/import.md: printed from the files of models/import.                  */
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strings.h"
 #include "import/import.h"
 #include "import/rules.h"
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "import/state.h"
-#include "runtime/foreign.h"
-#include "runtime/gguf.h"
+#include "runtime/files/foreign.h"
+#include "runtime/weights/gguf.h"
 
 /* ---- folder ---- */
 static bool read_config(Import *m)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "import/merge.h"
-#include "runtime/json.h"
+#include "runtime/base/json.h"
 
 enum { ConfigLimit = 1 << 20 };
 
@@ -83,7 +83,7 @@ static bool take_config(Adapter *l, const json_t *root, Fault *why)
 }
 
 /* The config's values live in *root. */
-static bool read_config(Adapter *l, json_t **root, Fault *why)
+static bool read_adapter_config(Adapter *l, json_t **root, Fault *why)
 {
     File f;
     json_error_t e;
@@ -132,7 +132,7 @@ static bool alpha_of(const Adapter *l, const char *module, double *to,
 
 /* ---- tensors ---- */
 
-static bool ends(const char *text, const char *tail, size_t *stem)
+static bool ends_in(const char *text, const char *tail, size_t *stem)
 {
     const size_t n = strlen(text), m = strlen(tail);
     *stem = n > m ? n - m : 0;
@@ -254,9 +254,9 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
 {
     size_t stem;
     for (int p = 0; p < Pairs; p++) {
-        if (ends(t->name, pairs[p].b, &stem))
+        if (ends_in(t->name, pairs[p].b, &stem))
             return true; /* taken with its A */
-        if (!ends(t->name, pairs[p].a, &stem))
+        if (!ends_in(t->name, pairs[p].a, &stem))
             continue;
         const char *b = arena_printf(m->arena, "%.*s%s", (int)stem, t->name,
                                      pairs[p].b);
@@ -353,7 +353,7 @@ bool merge_lora(Arena *a, const Safetensors *base, const char *adapter,
     Safetensors *file = NULL;
     for (int i = 0; i < n; i++)
         m.to[i].of = safetensors_at(base, i);
-    bool ok = read_config(&l, &root, why);
+    bool ok = read_adapter_config(&l, &root, why);
     if (ok)
         file = safetensors_open(arena_printf(a, "%s/adapter_model.safetensors",
                                              adapter),

@@ -1,8 +1,8 @@
 /* rules.c: reads the files of models/import, which attnc carries inside.    */
 #include <string.h>
 
-#include "base/text.h"
-#include "emit/embedded.h"
+#include "base/strings.h"
+#include "emit/text/embedded.h"
 #include "import/rules.h"
 
 static const char folder[] = "import/", common_name[] = "import/common.yaml";
@@ -31,7 +31,7 @@ static bool is_rules(const Embedded *e)
 {
     return !strncmp(e->name, folder, sizeof folder - 1)
         && ends_in(e->name, ".yaml") && strcmp(e->name, common_name) != 0
-        && strcmp(e->name, "import/chat.yaml") != 0; /* chat.c */
+        && strcmp(e->name, "import/chat.yaml") != 0; /* chat_template.c */
 }
 
 bool rules_read(Arena *a, RuleFiles *to, const char *word)
@@ -107,7 +107,7 @@ const char *rules_text(const Yaml *top, const char *section)
 }
 
 /* A map where a list stands on the other side is its only item. */
-static const Yaml *as_list(Arena *a, const Yaml *y)
+static const Yaml *rule_list(Arena *a, const Yaml *y)
 {
     if (y->kind == YamlList)
         return y;
@@ -118,12 +118,12 @@ static const Yaml *as_list(Arena *a, const Yaml *y)
     return list;
 }
 
-static const Yaml *joined(Arena *a, const Yaml *below, const Yaml *above)
+static const Yaml *joined_path(Arena *a, const Yaml *below, const Yaml *above)
 {
     Yaml *list = arena_alloc(a, sizeof *list);
     *list = (Yaml){ .kind = YamlList, .pos = above->pos };
-    below = as_list(a, below);
-    above = as_list(a, above);
+    below = rule_list(a, below);
+    above = rule_list(a, above);
     for (int i = 0; i < above->items.n; i++)
         vec_push(a, &list->items, above->items.at[i]);
     for (int i = 0; i < below->items.n; i++)
@@ -165,7 +165,7 @@ static const Yaml *laid(Arena *a, const Yaml *below, const Yaml *above,
     if (!above || below->kind == YamlScalar)
         return above ? above : below;
     if (below->kind != YamlMap || above->kind != YamlMap)
-        return joined(a, below, above);
+        return joined_path(a, below, above);
     return laid_maps(a, below, above, order_of_above);
 }
 

@@ -59,7 +59,7 @@ const char *import_filled(Import *m, const Yaml *at, const char *text);
 const char *gguf_architecture(const Import *m);
 const Datum *gguf_value(Import *m, const char *key);
 
-/* gguf.c: reads the file in the place of a folder. */
+/* import_gguf.c: reads the file in the place of a folder. */
 bool gguf_read(Import *m);
 bool gguf_family(Import *m, Rules *to);
 /* Its metadata as keys of config.json, its tensors by the rules' names. */
@@ -76,8 +76,9 @@ bool judge_keys(Import *m);
 /* resolve.c: the rules' trees with values in the place of expressions. */
 Yaml *resolve_spec(Import *m);
 Yaml *resolve_names(Import *m);
-/* layers.c: adds what the rules say of each layer to a spec's tree: what all
- * layers have alike beside its other fields, the rest as rows of `layers`.  */
+/* import_layers.c: adds what the rules say of each layer to a spec's tree: what
+ * all layers have alike beside its other fields, the rest as rows of `layers`.
+ */
 void resolve_layers(Import *m, Yaml *spec);
 /* A tree with values in the place of expressions; NULL: none. */
 Yaml *resolve_tree(Import *m, const Yaml *rule);
@@ -86,8 +87,8 @@ Yaml *scalar_new(Arena *a, const char *text, bool quoted);
 Yaml *map_new(Arena *a);
 void map_set(Arena *a, Yaml *map, const char *key, Yaml *value);
 
-/* chat.c: adds `chat` to a decoder's spec, where the folder has a template that
- * is known; false after an error.                                           */
+/* chat_template.c: adds `chat` to a decoder's spec, where the folder has a
+ * template that is known; false after an error. */
 bool import_chat(Import *m, Yaml *spec);
 
 /* spec_text.c: the text of the spec. */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/strings.h"
 #include "engine/engine.h"
 #include "import/state.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strings.h"
 #include "import/value.h"
 
 static Datum many_of_json(Arena *a, const json_t *j, Pos pos)

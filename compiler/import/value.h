@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "spec/yaml.h"
+#include "spec/yaml/yaml.h"
 
 typedef enum {
     ValueNone = 1,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/embedded.h"
+#include "emit/text/embedded.h"
 #include "import/state.h"
 #include "tokenizer/tokenizer.h"
 
@@ -66,7 +66,7 @@ static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
 }
 
 /* The item at a key of a map, which leaves the map; NULL: none. */
-static Yaml *take(Yaml *map, const char *key)
+static Yaml *take_vocabulary(Yaml *map, const char *key)
 {
     for (int i = 0; i < map->keys.n; i++) {
         if (strcmp(map->keys.at[i]->text, key) != 0)
@@ -86,7 +86,7 @@ static Yaml *take(Yaml *map, const char *key)
 static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
                      Yaml *file)
 {
-    Yaml *map = take(vocab, side);
+    Yaml *map = take_vocabulary(vocab, side);
     if (!map || map->kind != YamlMap)
         map = map_new(m->a);
     if (size && !yaml_get(map, "size"))
@@ -99,15 +99,15 @@ static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
 static void set_sides(Import *m, Yaml *vocab, Yaml *source, Yaml *target)
 {
     const Yaml *first = yaml_get(vocab, "source");
-    Yaml *size = take(vocab, "size");
+    Yaml *size = take_vocabulary(vocab, "size");
     if (!size && first && first->kind == YamlMap)
         size = yaml_get(first, "size");
-    take(vocab, "shared");
+    take_vocabulary(vocab, "shared");
     set_side(m, vocab, "source", size, source);
     set_side(m, vocab, "target", size, target);
 }
 
-static bool same(const Vocabulary *a, const Vocabulary *b)
+static bool same_tokens(const Vocabulary *a, const Vocabulary *b)
 {
     return a->bytes == b->bytes
         && memcmp(a->block, b->block, (size_t)a->bytes) == 0;
@@ -131,7 +131,7 @@ void vocabularies_read(Import *m, Yaml *spec, Imported *to)
         free(source.block);
         return;
     }
-    if (text_at(vocab, "size", NULL) && same(&source, &target)) {
+    if (text_at(vocab, "size", NULL) && same_tokens(&source, &target)) {
         free(target.block);
         map_set(m->a, vocab, "file", keep(m, to, &source, ".vocab"));
         return;

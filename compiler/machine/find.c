@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/pool.h"
+#include "runtime/base/pool.h"
 
 /* One line of a small file; "" where it cannot be read. */
 static void read_line(char *line, int size, const char *path)

@@ -29,7 +29,7 @@ int64_t interp_elements(const Interp *in, Type t);
 Matrix interp_in(const Interp *in, const Node *n, int i); /* its input i */
 /* The expert of a row of a product; 0 where there are none. */
 int64_t interp_expert(const Interp *in, const Node *n, int64_t row);
-/* An activation of one number, by the formula of spec/activations.h. */
+/* An activation of one number, by the formula of spec/fields/activations.h. */
 double activation(Activation act, double x);
 
 /* Of a row: what its integers are multiplied by; 0: they all are 0. */

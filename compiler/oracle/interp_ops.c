@@ -165,7 +165,7 @@ double activation(Activation act, double x)
     switch (act) {
 #define ACT(name, text, gated, other, formula) \
     case Act##name: return formula;
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
     case ActCount: break;
     }
     die("oracle: no such activation");

@@ -41,7 +41,7 @@ static Rounded function(double y, double slope, Rounded x)
                              + square(FUNCTION * (1 + fabs(y))) };
 }
 
-static Rounded sigmoid(Rounded x)
+static Rounded sigmoid_gate(Rounded x)
 {
     const double y = 1 / (1 + exp(-x.at));
     return function(y, y * (1 - y), x);
@@ -93,8 +93,8 @@ static void gru_cell(const CellRow *r, Rounded *h)
 {
     const int64_t d = r->d;
     for (int64_t j = 0; j < d; j++) {
-        const Rounded reset = sigmoid(gate_sum(r, 0, j));
-        const Rounded keep = sigmoid(gate_sum(r, 1, j));
+        const Rounded reset = sigmoid_gate(gate_sum(r, 0, j));
+        const Rounded keep = sigmoid_gate(gate_sum(r, 1, j));
         const Rounded fresh = tanh_of(
             plus(exact(r->x[2 * d + j]), times(reset, r->u[2 * d + j])));
         const Rounded rest = { 1 - keep.at, keep.off2 };
@@ -106,10 +106,10 @@ static void gru_cell(const CellRow *r, Rounded *h)
 static void lstm_cell(const CellRow *r, Rounded *h, Rounded *c)
 {
     for (int64_t j = 0; j < r->d; j++) {
-        const Rounded in = sigmoid(gate_sum(r, 0, j));
-        const Rounded forget = sigmoid(gate_sum(r, 1, j));
+        const Rounded in = sigmoid_gate(gate_sum(r, 0, j));
+        const Rounded forget = sigmoid_gate(gate_sum(r, 1, j));
         const Rounded fresh = tanh_of(gate_sum(r, 2, j));
-        const Rounded out = sigmoid(gate_sum(r, 3, j));
+        const Rounded out = sigmoid_gate(gate_sum(r, 3, j));
         c[j] = plus(times(forget, c[j]), times(in, fresh));
         h[j] = times(out, tanh_of(c[j]));
     }

@@ -4,7 +4,7 @@
  * In:  a graph of any stage, weights, one sequence.
  * Out: the value of each node; what a compiled model computed beside it, and
  *      whether it is the same within fixed gates.
- * Public beside it: compare.h, trial.h, verify.h.                           */
+ * Public beside it: gates.h, trial.h, verify.h.                           */
 #ifndef ATTNC_ORACLE_H
 #define ATTNC_ORACLE_H
 

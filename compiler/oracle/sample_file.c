@@ -57,7 +57,7 @@ static const int32_t *read_ids(SampleReader *r, const Tensor *from,
 }
 
 /* Rows of numbers stand behind those that are learned. */
-static int64_t rows_before(const SampleReader *r, const Node *n)
+static int64_t rows_before_sample(const SampleReader *r, const Node *n)
 {
     return n->type.elem == ElemF32 ? spec_input_learned(r->e->spec) : 0;
 }
@@ -84,7 +84,7 @@ static const float *read_rows(SampleReader *r, const Tensor *from,
               why);
         return NULL;
     }
-    int64_t first = rows_before(r, n) * width;
+    int64_t first = rows_before_sample(r, n) * width;
     float *x = aligned_memory(r->e->arena, (first + from->elements) * 4 + 4);
     tensor_floats(from, 0, from->elements, x + first);
     return x;
@@ -94,7 +94,7 @@ static const float *read_rows(SampleReader *r, const Tensor *from,
 static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
                        Fault *why)
 {
-    int64_t before = rows_before(r, n), most = n->type.dim[0].c - before;
+    int64_t before = rows_before_sample(r, n), most = n->type.dim[0].c - before;
     int64_t needed = sample_rows(r->e->spec, (Side)side, before + rows);
     int32_t *end = &r->to->start[side][1];
     const char *text = NULL;

@@ -4,7 +4,7 @@
 #ifndef ATTNC_VERIFY_H
 #define ATTNC_VERIFY_H
 
-#include "oracle/compare.h"
+#include "oracle/gates.h"
 #include "oracle/trial.h"
 
 typedef struct { /* one way to compile a model */

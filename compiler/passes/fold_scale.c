@@ -112,7 +112,7 @@ static bool match_product(const Graph *g, Chain *c, int x, int root)
 }
 
 /* The query's way to its scores, the way of the logits, or of a sublayer. */
-static bool match_chain(const Graph *g, Chain *c, int root)
+static bool match_scale(const Graph *g, Chain *c, int root)
 {
     int x = at(g, root)->in[0];
     if (at(g, x)->op == OpBias || at(g, x)->op == OpMatmul || has_columns(g, x))
@@ -186,7 +186,7 @@ static int fold(Graph *g, int root)
         return 0;
     if (match_embed(g, root))
         scale_weight(g, at(g, root)->in[0], 0, s);
-    else if (match_chain(g, &c, root))
+    else if (match_scale(g, &c, root))
         scale_chain(g, &c, s);
     else
         return 0;

@@ -96,7 +96,7 @@ static void rewrite(Graph *g, int root, const int chain[Steps])
             graph_remove(g, chain[i]);
 }
 
-static int fuse(Graph *g, int root)
+static int fuse_heads(Graph *g, int root)
 {
     int chain[Steps];
     if (g->nodes.at[root].op != OpMerge || !match_chain(g, root, chain))
@@ -107,5 +107,5 @@ static int fuse(Graph *g, int root)
 
 int fuse_attention(Graph *g)
 {
-    return pass_each(g, fuse);
+    return pass_each(g, fuse_heads);
 }

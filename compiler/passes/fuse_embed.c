@@ -53,7 +53,7 @@ static int absorb_position(Graph *g, int root)
     return become(g, root, e);
 }
 
-static int fuse(Graph *g, int root)
+static int fuse_lookup(Graph *g, int root)
 {
     switch (g->nodes.at[root].op) {
     case OpScale: return absorb_scale(g, root);
@@ -76,7 +76,7 @@ static void explain(const Graph *g, int node)
 
 int fuse_embed(Graph *g)
 {
-    int done = pass_each(g, fuse);
+    int done = pass_each(g, fuse_lookup);
     for (int i = 0; i < g->nodes.n; i++)
         explain(g, i);
     return done;

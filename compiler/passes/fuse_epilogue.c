@@ -116,7 +116,7 @@ static int leave_softcap(const Graph *g, int root)
     return 0;
 }
 
-static int fuse(Graph *g, int root)
+static int fuse_product(Graph *g, int root)
 {
     switch (g->nodes.at[root].op) {
     case OpBias:     return absorb_bias(g, root);
@@ -129,5 +129,5 @@ static int fuse(Graph *g, int root)
 
 int fuse_epilogue(Graph *g)
 {
-    return pass_each(g, fuse);
+    return pass_each(g, fuse_product);
 }

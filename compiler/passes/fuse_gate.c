@@ -17,7 +17,7 @@ static bool is_other(Graph *g, int i, int root, Activation act)
         && pass_takes(g, i, root);
 }
 
-static int fuse(Graph *g, int root)
+static int fuse_product_of_gate(Graph *g, int root)
 {
     Node n = g->nodes.at[root];
     const int gate = n.in[0], other = n.in[1];
@@ -41,5 +41,5 @@ static int fuse(Graph *g, int root)
 
 int fuse_gate(Graph *g)
 {
-    return pass_each(g, fuse);
+    return pass_each(g, fuse_product_of_gate);
 }

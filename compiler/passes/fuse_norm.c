@@ -29,7 +29,7 @@ static bool match_sum(const Graph *g, int root)
     return !why;
 }
 
-static void rewrite(Graph *g, int root)
+static void rewrite_norm(Graph *g, int root)
 {
     Node n = g->nodes.at[root];
     int sum = n.in[0];
@@ -42,15 +42,15 @@ static void rewrite(Graph *g, int root)
     graph_remove(g, sum);
 }
 
-static int fuse(Graph *g, int root)
+static int fuse_residual(Graph *g, int root)
 {
     if (!match_sum(g, root))
         return 0;
-    rewrite(g, root);
+    rewrite_norm(g, root);
     return 1;
 }
 
 int fuse_norm(Graph *g)
 {
-    return pass_each(g, fuse);
+    return pass_each(g, fuse_residual);
 }

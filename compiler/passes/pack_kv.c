@@ -46,12 +46,12 @@ static int pack_part(Graph *g, int node, int part)
     return 1;
 }
 
-static int lower(Graph *g, int node)
+static int lower_append(Graph *g, int node)
 {
     return pack_part(g, node, PartKey) + pack_part(g, node, PartValue);
 }
 
 int pack_kv(Graph *g)
 {
-    return pass_each(g, lower);
+    return pass_each(g, lower_append);
 }

@@ -44,7 +44,7 @@ static int made_for(Graph *g, const Node *reader, int x)
     return graph_add(g, n);
 }
 
-static int lower(Graph *g, int node)
+static int lower_product(Graph *g, int node)
 {
     const Node *n = &g->nodes.at[node];
     if ((n->op != OpMatmul && n->op != OpLinear)
@@ -59,5 +59,6 @@ static int lower(Graph *g, int node)
 
 int quantize_rows(Graph *g)
 {
-    return g->spec->arithmetic == ArithmeticF32 ? 0 : pass_each(g, lower);
+    return g->spec->arithmetic == ArithmeticF32 ? 0
+                                                : pass_each(g, lower_product);
 }

@@ -1,7 +1,7 @@
 /* counted.c: a plan's model that is not compiled: what sizes are counted by. */
 #include <string.h>
 
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 #include "runtime/core.h"
 
 /* The plan whose arena is counted: struct attn_model's function for it takes

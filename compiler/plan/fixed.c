@@ -1,6 +1,6 @@
 /* fixed.c: lengths that are constants of the code, by `fix` of a spec: which
  * they are, what is never divided then, and tiles that divide so many rows. */
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 
 int64_t plan_length(const Plan *p, Sym s)
 {

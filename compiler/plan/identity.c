@@ -1,8 +1,8 @@
 /* identity.c: what tells tasks apart, in numbers, and the names that are
  * printed from it. */
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 
-#include "base/text.h"
+#include "base/strings.h"
 
 /* ---- of nodes ---- */
 

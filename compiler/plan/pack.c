@@ -4,7 +4,7 @@
  * Const expression (a Weight, its Scale, a Stack of several), in a layout that
  * its reader asks for. A table that a product reads too is packed once, in
  * panels, and looked up there.                                              */
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* plan.c: from a graph to what is emitted: the driver of the room, and which
  * nodes make one function (a region).                                       */
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 
 /* ---- regions ---- */
 

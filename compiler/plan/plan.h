@@ -290,7 +290,7 @@ int64_t states_offset(const Plan *p, int cache);
 /* Of a layer in a page, all heads: Node.place counts in these. */
 int64_t place_floats(const Plan *p, int cache);
 
-/* ---- names.c ---- */
+/* ---- value_names.c ---- */
 const char *value_label(const Plan *p, int node); /* of what emits code */
 const char *step_name(const Plan *p, int node);   /* encoder_ffn_w1 */
 /* What the emitted functions of a model of that name begin with, "g2p_en". */
@@ -347,8 +347,7 @@ int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
 /* The number of a mask from a file, from 1 on; identity.c. */
 int plan_mask(const Plan *p, const MaskSpec *m);
 
-/* ---- work.c ---- */
-
+/* ---- step_work.c ---- */
 /* FLOPs of a row, or of what takes as long. */
 int64_t step_work(const Plan *p, int node);
 /* Where fewer rows of a product, or queries of a sequence, take no less time:
@@ -390,8 +389,7 @@ typedef struct {
 PlanCode plan_code(const Plan *p, Entry entry); /* an estimate */
 void plan_code_text(Buffer *b, const Plan *p, Entry entry);
 
-/* ---- arena.c ---- */
-
+/* ---- arena_layout.c ---- */
 /* Of a value that is in the arena: what it needs of its slot. */
 AffineSize value_floats(const Plan *p, int node);
 
@@ -401,8 +399,7 @@ AffineSize value_floats(const Plan *p, int node);
  * that of the plan that was asked for last in this thread.                   */
 struct attn_model plan_counted(const Plan *p);
 
-/* ---- report.c ---- */
-
+/* ---- plan_report.c ---- */
 /* The rows that costs of an entry are told for: 128, or the longest. */
 int64_t report_rows(const Plan *p, Entry entry);
 typedef struct { /* one call of an entry */

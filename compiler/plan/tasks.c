@@ -2,7 +2,7 @@
  * what it computes, whichever model asks for it: so what was found best for it
  * in one model (Plan.choices) holds for others. identity.c says when two are
  * the same.                                                                 */
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 
 #include <xxhash.h>
 

@@ -1,7 +1,7 @@
 /* unroll.c: loops over layers of a model whose lengths are fixed: how much code
  * the steps are, how much more without the loop, and whether the cache of
  * instructions has it all.                                                  */
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 
 /* Bytes of code that clang -O2 makes for vectors of 16 floats. */
 enum {

@@ -1,6 +1,6 @@
 /* values.c: what the other files of the plan ask about a node and the value
  * that it makes: where this lives, in which rows, and how a cache holds it. */
-#include "plan/parts.h"
+#include "plan/plan_parts.h"
 
 #include <string.h>
 

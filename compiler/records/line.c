@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "runtime/json.h"
+#include "runtime/base/json.h"
 #include "records/records.h"
 
 enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };

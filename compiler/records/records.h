@@ -112,7 +112,7 @@ bool records_edit(Arena *a, const char *path,
  * -1, with *why.                                                             */
 int records_lock(Arena *a, const char *path, double seconds, Fault *why);
 
-/* ---- print.c ---- */
+/* ---- records_print.c ---- */
 void records_table(const Records *r, FILE *out);
 void records_json(const Records *r, FILE *out);
 void records_csv(const Records *r, FILE *out);

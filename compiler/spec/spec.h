@@ -9,7 +9,7 @@
 #define ATTNC_SPEC_H
 
 #include "base/base.h"
-#include "runtime/chat.h"
+#include "runtime/text/chat.h"
 
 typedef enum {
     KindEncoderDecoder,
@@ -56,7 +56,7 @@ typedef enum { NormalizerSoftmax, NormalizerSigmoid } Normalizer;
 typedef enum { QkNone, QkHeads, QkWidth } NormQk;
 typedef enum {
 #define ACT(name, ...) Act##name,
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
     ActCount
 } Activation;
 typedef struct { /* a spec's words; plain: in dumps and names of kernels too */

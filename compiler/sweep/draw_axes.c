@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep/draw.h"
+#include "sweep/sweep_draw.h"
 
 enum { MostPanels = 36 };
 

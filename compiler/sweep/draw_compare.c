@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/svg.h"
-#include "sweep/draw.h"
+#include "draw/svg.h"
+#include "sweep/sweep_draw.h"
 
 /* pixels */
 enum {
@@ -49,7 +49,7 @@ static double across(const Picture *d, double x)
     return (double)Left + (double)Edge + (double)Width * scale_part(&d->x, x);
 }
 
-static double down(const Picture *d, double y)
+static double down_to(const Picture *d, double y)
 {
     return (double)Top + (double)Height * (1 - scale_part(&d->y, y));
 }
@@ -79,7 +79,7 @@ static bool find_scales(Picture *d)
     return true;
 }
 
-static void put_sides(Picture *d)
+static void draw_time_sides(Picture *d)
 {
     const Axis *lengths = &d->s->axes.at[d->mx.axis];
     double tick[MostTicks];
@@ -94,9 +94,9 @@ static void put_sides(Picture *d)
     const int n = scale_ticks(&d->y, 8, tick);
     for (int i = 0; i < n; i++) {
         buffer_printf(&d->out, "<path class=\"grid\" d=\"M%d %.1fh%d\"/>\n",
-                      Left + Edge, down(d, tick[i]), Width);
+                      Left + Edge, down_to(d, tick[i]), Width);
         svg_put(&d->out, " class=\"soft\" text-anchor=\"end\"", Left + Edge - 6,
-                down(d, tick[i]) + 3.5,
+                down_to(d, tick[i]) + 3.5,
                 scale_text(d->arena, &d->y, tick[i], 4));
     }
     buffer_printf(&d->out,
@@ -115,7 +115,7 @@ static void put_sides(Picture *d)
 }
 
 /* ---- lines ---- */
-static void put_line(Picture *d, int n)
+static void draw_time_line(Picture *d, int n)
 {
     const int colour = d->names.n % Colours;
     const Row *last = NULL;
@@ -125,7 +125,7 @@ static void put_line(Picture *d, int n)
             continue;
         buffer_printf(&d->out, "%s%.1f %.1f", last ? "L" : "M",
                       across(d, measure_get(&d->mx, d->line[i])),
-                      down(d, measure_get(&d->my, d->line[i])));
+                      down_to(d, measure_get(&d->my, d->line[i])));
         last = d->line[i];
     }
     buffer_printf(&d->out, "\"/>\n");
@@ -135,8 +135,8 @@ static void put_line(Picture *d, int n)
                           "<circle class=\"dot c%d\" cx=\"%.1f\" cy=\"%.1f\" "
                           "r=\"3.5\"/>\n",
                           colour, across(d, measure_get(&d->mx, d->line[i])),
-                          down(d, measure_get(&d->my, d->line[i])));
-    const double end = down(d, measure_get(&d->my, last));
+                          down_to(d, measure_get(&d->my, d->line[i])));
+    const double end = down_to(d, measure_get(&d->my, last));
     const char *name = arena_printf(d->arena, "%s, n^%.2f",
                                     label_cut(d->arena,
                                               compare_name(d->s, last), 24),
@@ -176,7 +176,7 @@ static void put_colours(Picture *d, int dark)
                       colours[i][dark], i, i, colours[i][dark]);
 }
 
-static void put_head(Picture *d, const char *title)
+static void draw_compare_head(Picture *d, const char *title)
 {
     const int width = 2 * Edge + Left + Width + Names;
     const int height = Top + Height + Below;
@@ -210,16 +210,16 @@ char *draw_compare(const Sweep *s, size_t *size)
     d.y = scale_new(ColumnSeconds);
     d.line = arena_alloc(d.arena, (size_t)s->rows.n * sizeof *d.line + 1);
     if (find_scales(&d)) {
-        put_head(&d, arena_printf(d.arena, "%s: time over the length",
-                                  s->variants.at[0].label));
-        put_sides(&d);
+        draw_compare_head(&d, arena_printf(d.arena, "%s: time over the length",
+                                           s->variants.at[0].label));
+        draw_time_sides(&d);
         for (int i = 0; i < s->rows.n; i++) {
             const int n = compare_line(s, i, d.line);
             bool any = false;
             for (int k = 0; k < n; k++)
                 any |= has_point(&d, d.line[k]);
             if (any)
-                put_line(&d, n);
+                draw_time_line(&d, n);
         }
         put_names(&d);
         buffer_printf(&d.out, "</svg>\n");

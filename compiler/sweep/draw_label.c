@@ -2,9 +2,9 @@
  * farther off with a line to it; never over another label, a mark or a line. */
 #include <math.h>
 
-#include "base/svg.h"
-#include "base/text.h"
-#include "sweep/draw.h"
+#include "draw/svg.h"
+#include "base/strings.h"
+#include "sweep/sweep_draw.h"
 
 static const double pi = 3.14159265358979;
 static const double beside_mark = 8, above = 2, clear = 9; /* pixels */

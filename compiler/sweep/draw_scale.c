@@ -2,7 +2,7 @@
  * in a unit that makes short numbers.                                        */
 #include <math.h>
 
-#include "sweep/draw.h"
+#include "sweep/sweep_draw.h"
 
 static const double most_linear = 20; /* most over least */
 

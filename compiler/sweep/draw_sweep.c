@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/svg.h"
-#include "base/text.h"
-#include "sweep/draw.h"
+#include "draw/svg.h"
+#include "base/strings.h"
+#include "sweep/sweep_draw.h"
 
 /* pixels */
 enum {
@@ -315,7 +315,7 @@ static void put_bands(Picture *d, Labels *l, int from, int end)
     buffer_printf(&d->out, "z\"/>\n");
 }
 
-static void put_line(Picture *d, Labels *l, int from, int end)
+static void draw_front_line(Picture *d, Labels *l, int from, int end)
 {
     const Point *p = d->points.at;
     buffer_printf(&d->out, "<path class=\"line\" d=\"");
@@ -330,7 +330,7 @@ static void put_line(Picture *d, Labels *l, int from, int end)
 }
 
 /* Steps: what lies on their bad side is no better in both. */
-static void put_front(Picture *d, Labels *l)
+static void draw_front(Picture *d, Labels *l)
 {
     const int better = d->view.lines ? 0 : d->view.x.c->better;
     const Point *last = NULL;
@@ -458,9 +458,9 @@ static void put_plot(Picture *d, int from, int end)
     for (int i = from; i < end; i++)
         labels_take(&l, d->points.at[i].at_x, d->points.at[i].at_y, 5);
     if (d->view.lines)
-        put_line(d, &l, from, end);
+        draw_front_line(d, &l, from, end);
     else
-        put_front(d, &l);
+        draw_front(d, &l);
     for (int i = from; i < end && !d->view.lines; i++)
         put_bands(d, &l, i, i + 1);
     put_marks(d, from, end);
@@ -537,7 +537,7 @@ static const char *foot_of(const Picture *d)
     return text;
 }
 
-static void put_head(Picture *d, int width, int height)
+static void draw_sweep_head(Picture *d, int width, int height)
 {
     svg_begin(&d->out, width, height, 11);
     svg_add(&d->out, title_of(d));
@@ -567,7 +567,7 @@ static void put_all(Picture *d)
     const int width = (int)fmax(plots, 2 * Edge + texts);
     const int height = Top + down * (d->height + head + Apart) - Apart + Below
                      + Foot;
-    put_head(d, width, height);
+    draw_sweep_head(d, width, height);
     for (int i = 0, end; i < d->points.n; i = end) {
         end = panel_end(d, i);
         put_plot(d, i, end);

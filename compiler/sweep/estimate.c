@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 static const double rates_seconds = 0.2; /* to measure them in */
 

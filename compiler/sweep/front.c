@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 /* Less is better. */
 static double worth(const SweepColumn *c, const Row *r)

@@ -2,7 +2,7 @@
  * in step, of every spec; and what each asks for.                            */
 #include <string.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 /* ---- labels ---- */
 

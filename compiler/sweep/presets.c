@@ -3,7 +3,7 @@
  * has r = 16 rows, its kernel k = 3. */
 #include <string.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 static const struct {
     const char *key, *word, *set;

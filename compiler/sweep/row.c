@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 const char *const work_word[WorkKinds] = { "encode", "prefill", "step",
                                            "search" };
@@ -139,7 +139,7 @@ static Cost take_cost(Reader *r)
 }
 
 /* Nanoseconds. */
-static void take_times(Reader *r, Times *to)
+static void read_times(Reader *r, Times *to)
 {
     const json_t *list = json_object_get(r->from, "times"), *x;
     size_t i;
@@ -171,7 +171,7 @@ static bool take_work(Arena *a, RowWork *w, const json_t *from)
     w->tokens = take_number(&r, "tokens");
     w->estimate = take_number(&r, "estimate");
     take_load(&r, w->load);
-    take_times(&r, &w->times);
+    read_times(&r, &w->times);
     w->limit = take_number(&r, "limit");
     w->bound = bound >= 0 && bound < (double)Bounds ? (int)bound : BoundFma;
     r.bad |= w->results && results && strcmp(w->results, results) != 0;

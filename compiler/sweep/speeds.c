@@ -1,8 +1,8 @@
 /* speeds.c: how long work takes here, from times of other models. A workload
  * takes c[0] x[0] + c[1] x[1] + ..: x[i] its loads, of each kind of work the
- * seconds at the machine's rates (bench/load.c), c[i] what that kind takes of
- * them. Times that were measured are kept, with their loads, for each host, and
- * c is the vector that misses them least.
+ * seconds at the machine's rates (bench/slow_work.c), c[i] what that kind takes
+ * of them. Times that were measured are kept, with their loads, for each host,
+ * and c is the vector that misses them least.
  *
  * Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23: c >= 0;
  * here coordinate by coordinate, as the squares are few.                     */
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 /* Where nothing is known: parts of the rates that products reach at usual
  * sizes, and seconds of what no rate tells; and what a guess is worth, in times

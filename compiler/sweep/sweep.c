@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/progress.h"
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 /* ---- columns ---- */
 static bool any_needs(const Sweep *s, ColumnNeeds needs)

@@ -1,12 +1,13 @@
 /* sweep.h: what many variants of a spec cost, one beside the other.
  *
  *   specs, --vary -> axes (axis.c) -> variants (grid.c)
- *   -> each in a child process (child.c), for its workload (workload.c):
- * planned and estimated (facts.c, estimate.c, speeds.c), then timed, in the
- * order that tells most soonest (schedule.c); kept in a file (keep.c)
- *   -> rows (row.c), their columns (columns.c), the front (front.c)
- *   -> text (print.c, csv.c, json.c; layers: compare.c), a picture
- *      (draw_sweep.c, draw_compare.c)
+ *   -> each in a child process (sweep_child.c), for its workload (workload.c):
+ * planned and estimated (sweep_facts.c, estimate.c, speeds.c), then timed, in
+ * the order that tells most soonest (sweep_schedule.c); kept in a file
+ * (resume_file.c)
+ *   -> rows (row.c), their columns (sweep_columns.c), the front (front.c)
+ *   -> text (sweep_print.c, sweep_csv.c, sweep_json.c; layers:
+ * compare_layers.c), a picture (draw_sweep.c, draw_compare.c)
  *
  * In:  paths of specs, texts of --vary, columns, what an engine and a bench
  *      take.

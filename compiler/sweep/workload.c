@@ -3,7 +3,7 @@
  * for it again.                                                             */
 #include <string.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 /* ---- max_len ---- */
 

@@ -1,5 +1,5 @@
 /* block.c: what a reader found in a file becomes the block that the core
- * encodes and decodes with (runtime/text.h).                                */
+ * encodes and decodes with (runtime/text/text.h). */
 #include <stdlib.h>
 #include <string.h>
 

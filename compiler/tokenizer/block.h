@@ -60,8 +60,7 @@ bool tokenizer_check(const Tokenizer *t, int64_t expected, Fault *why);
 /* The block, malloc'd; NULL and a message when a text is there twice. */
 void *tokenizer_block(const Tokenizer *t, int64_t *bytes, Fault *why);
 
-/* ---- rows.c ---- */
-
+/* ---- block_rows.c ---- */
 /* Parts of a block as they grow, in memory of malloc(). */
 typedef struct {
     char *at;
@@ -93,18 +92,17 @@ bool tokenizer_pattern(Text regex, int *op);
 /* The bytes of ATTN_CLASSES. */
 void unicode_classes(Bytes *out);
 
-/* ---- mappings.c, trie.c ---- */
-
+/* ---- mappings.c, double_array.c ---- */
 /* The bytes of ATTN_MAPPINGS, of ATTN_MODEL_TRIE; none where nothing needs it.
  */
 void unicode_mappings(Bytes *out, const Tokenizer *t);
 void trie_of_tokens(Bytes *out, const Tokenizer *t);
 
-/* ---- lines.c ---- */
+/* ---- token_list.c ---- */
 bool lines_read(Tokenizer *t, const File *f, Fault *why);
 int64_t lines_count(const File *f, Fault *why); /* -1: they are no tokens */
 
-/* ---- pieces.c ---- */
+/* ---- piece_file.c ---- */
 bool pieces_is_json(const char *path);
 /* *root (of jansson) owns the texts. */
 bool pieces_read(Tokenizer *t, const File *f, void **root, Fault *why);

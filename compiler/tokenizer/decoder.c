@@ -8,7 +8,8 @@ static bool decode_put(Reader *r, int op, int flags, Text text, Text other)
     return step_put(r, StepsDecode, op, flags, text, other);
 }
 
-static bool read_plain(Reader *r, const json_t *o, const char *place, int op)
+static bool read_plain_decoder(Reader *r, const json_t *o, const char *place,
+                               int op)
 {
     /* of the class that is the other two as well, and means nothing here */
     static const char *const known[] = { "type", "add_prefix_space",
@@ -28,15 +29,16 @@ static bool read_wordpiece(Reader *r, const json_t *o, const char *place,
         && decode_put(r, op, cleanup, prefix, none);
 }
 
-static bool read_metaspace(Reader *r, const json_t *o, const char *place,
-                           int op)
+static bool read_metaspace_decoder(Reader *r, const json_t *o,
+                                   const char *place, int op)
 {
     Metaspace m;
     return metaspace_read(r, o, place, &m)
         && decode_put(r, op, m.scheme != 0, m.mark, none);
 }
 
-static bool read_replace(Reader *r, const json_t *o, const char *place, int op)
+static bool read_replace_decoder(Reader *r, const json_t *o, const char *place,
+                                 int op)
 {
     static const char *const known[] = { "type", "pattern", "content", NULL };
     bool regex;
@@ -53,7 +55,8 @@ static bool read_replace(Reader *r, const json_t *o, const char *place, int op)
     return decode_put(r, op, 0, text, content);
 }
 
-static bool read_strip(Reader *r, const json_t *o, const char *place, int op)
+static bool read_strip_decoder(Reader *r, const json_t *o, const char *place,
+                               int op)
 {
     static const char *const known[] = { "type", "content", "start", "stop",
                                          NULL };
@@ -81,7 +84,7 @@ static bool read_suffix(Reader *r, const json_t *o, const char *place, int op)
         && decode_put(r, op, 0, suffix, none);
 }
 
-static bool read_sequence(Reader *r, const json_t *o, const char *place, int op)
+static bool read_decoders(Reader *r, const json_t *o, const char *place, int op)
 {
     static const char *const known[] = { "type", "decoders", NULL };
     const json_t *list = json_object_get(o, "decoders");
@@ -104,14 +107,14 @@ bool decoder_row(Reader *r, const json_t *o, const char *place)
         bool (*read)(Reader *r, const json_t *o, const char *place, int op);
         int op;
     } rows[] = {
-        { "Sequence", read_sequence, 0 },
-        { "ByteLevel", read_plain, ATTN_STEP_BYTE_LEVEL_OUT },
+        { "Sequence", read_decoders, 0 },
+        { "ByteLevel", read_plain_decoder, ATTN_STEP_BYTE_LEVEL_OUT },
         { "WordPiece", read_wordpiece, ATTN_STEP_WORDPIECE_OUT },
-        { "Metaspace", read_metaspace, ATTN_STEP_METASPACE_OUT },
-        { "ByteFallback", read_plain, ATTN_STEP_BYTE_FALLBACK_OUT },
-        { "Fuse", read_plain, ATTN_STEP_FUSE },
-        { "Strip", read_strip, ATTN_STEP_STRIP_OUT },
-        { "Replace", read_replace, ATTN_STEP_REPLACE_OUT },
+        { "Metaspace", read_metaspace_decoder, ATTN_STEP_METASPACE_OUT },
+        { "ByteFallback", read_plain_decoder, ATTN_STEP_BYTE_FALLBACK_OUT },
+        { "Fuse", read_plain_decoder, ATTN_STEP_FUSE },
+        { "Strip", read_strip_decoder, ATTN_STEP_STRIP_OUT },
+        { "Replace", read_replace_decoder, ATTN_STEP_REPLACE_OUT },
         { "BPEDecoder", read_suffix, ATTN_STEP_SUFFIX_OUT },
     };
     const char *type = type_name(o);

@@ -175,7 +175,7 @@ static bool read_folder(Folder *f, bool *found)
     return true;
 }
 
-static void fill(const Folder *f, Vocabulary *v)
+static void fill_specials(const Folder *f, Vocabulary *v)
 {
     const json_t *length = json_value(f->config, "model_max_length");
     const Tokenizer *t = &f->r->t;
@@ -206,7 +206,7 @@ bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
     reader_open(&r, why);
     bool ok = read_folder(&f, found);
     if (ok && *found && tokens_fit(&r, from->size)) {
-        fill(&f, v);
+        fill_specials(&f, v);
         v->block = tokenizer_block(&r.t, &v->bytes, why);
     }
     reader_close(&r);

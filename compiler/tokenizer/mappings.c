@@ -1,5 +1,6 @@
 /* mappings.c: what the steps of a tokenizer know of Unicode, as utf8proc knows
- * it (runtime/mapping.c, runtime/normal.c): a table a step that needs one. */
+ * it (runtime/text/mapping.c, runtime/text/normal.c): a table a step that needs
+ * one. */
 #include <stdlib.h>
 #include <string.h>
 

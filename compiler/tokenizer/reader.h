@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "runtime/json.h"
+#include "runtime/base/json.h"
 #include "tokenizer/block.h"
 
 enum {
@@ -60,8 +60,7 @@ bool json_text(Reader *r, const json_t *object, const char *place,
 bool json_int(Reader *r, const json_t *object, const char *place,
               const char *key, int64_t usual, int64_t *to);
 
-/* ---- tokens.c ---- */
-
+/* ---- tokenizer_tokens.c ---- */
 /* Ids to n - 1; the new ones are gaps. */
 void tokens_room(Reader *r, int64_t n);
 bool token_is_gap(const Token *t);
@@ -108,8 +107,7 @@ bool template_read(Reader *r, const json_t *o, const char *place);
 bool template_put(Reader *r, const char *place, bool pair, int32_t id,
                   int type);
 
-/* ---- model.c ---- */
-
+/* ---- json_model.c ---- */
 /* Of tokenizer.json: tokens, scores, merges. `bytes`: of a byte level. */
 bool model_read(Reader *r, const json_t *model, bool bytes);
 void merges_room(Reader *r, int64_t n); /* before the first of n */

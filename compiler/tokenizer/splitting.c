@@ -8,16 +8,16 @@ static bool split_put(Reader *r, int op, int flags, Text text)
     return step_put(r, StepsSplit, op, flags, text, none);
 }
 
-static bool read_plain(Reader *r, const json_t *o, const char *place, int op,
-                       int flags)
+static bool read_plain_splitter(Reader *r, const json_t *o, const char *place,
+                                int op, int flags)
 {
     static const char *const known[] = { "type", NULL };
     return json_only(r, o, place, known) && split_put(r, op, flags, none);
 }
 
 /* A space in front, GPT-2's pattern, letters for bytes. */
-static bool read_bytes(Reader *r, const json_t *o, const char *place, int op,
-                       int flags)
+static bool read_byte_splitter(Reader *r, const json_t *o, const char *place,
+                               int op, int flags)
 {
     static const char *const known[] = { "type", "add_prefix_space",
                                          "trim_offsets", "use_regex", NULL };
@@ -32,10 +32,10 @@ static bool read_bytes(Reader *r, const json_t *o, const char *place, int op,
     return !regex || split_put(r, op, flags, none);
 }
 
-static bool read_bert(Reader *r, const json_t *o, const char *place, int op,
-                      int flags)
+static bool read_bert_splitter(Reader *r, const json_t *o, const char *place,
+                               int op, int flags)
 {
-    return read_plain(r, o, place, op, flags)
+    return read_plain_splitter(r, o, place, op, flags)
         && split_put(r, ATTN_STEP_PUNCTUATION, ATTN_SPLIT_ISOLATED, none);
 }
 
@@ -148,8 +148,8 @@ static bool read_metaspace(Reader *r, const json_t *o, const char *place,
     return !m.split || split_put(r, ATTN_STEP_TEXT, ATTN_SPLIT_NEXT, m.mark);
 }
 
-static bool read_sequence(Reader *r, const json_t *o, const char *place, int op,
-                          int flags)
+static bool read_splitters(Reader *r, const json_t *o, const char *place,
+                           int op, int flags)
 {
     static const char *const known[] = { "type", "pretokenizers", NULL };
     const json_t *list = json_object_get(o, "pretokenizers");
@@ -175,13 +175,16 @@ bool splitting_read(Reader *r, const json_t *o, const char *place)
                      int flags);
         int op, flags;
     } rows[] = {
-        { "Sequence", read_sequence, 0, 0 },
-        { "ByteLevel", read_bytes, ATTN_STEP_GPT2, ATTN_SPLIT_ISOLATED },
+        { "Sequence", read_splitters, 0, 0 },
+        { "ByteLevel", read_byte_splitter, ATTN_STEP_GPT2,
+          ATTN_SPLIT_ISOLATED },
         { "Metaspace", read_metaspace, ATTN_STEP_METASPACE, 0 },
         { "Split", read_split, ATTN_STEP_TEXT, 0 },
-        { "BertPreTokenizer", read_bert, ATTN_STEP_SPACE, ATTN_SPLIT_REMOVED },
-        { "WhitespaceSplit", read_plain, ATTN_STEP_SPACE, ATTN_SPLIT_REMOVED },
-        { "Whitespace", read_plain, ATTN_STEP_WORDS,
+        { "BertPreTokenizer", read_bert_splitter, ATTN_STEP_SPACE,
+          ATTN_SPLIT_REMOVED },
+        { "WhitespaceSplit", read_plain_splitter, ATTN_STEP_SPACE,
+          ATTN_SPLIT_REMOVED },
+        { "Whitespace", read_plain_splitter, ATTN_STEP_WORDS,
           ATTN_SPLIT_REMOVED + ATTN_SPLIT_INVERT },
         { "Punctuation", read_punctuation, ATTN_STEP_PUNCTUATION, 0 },
         { "Digits", read_digits, ATTN_STEP_DIGIT, ATTN_SPLIT_ISOLATED },

@@ -45,7 +45,7 @@ static bool read_token(Reader *r, const json_t *o, const char *place,
     return true;
 }
 
-static bool read_bert(Reader *r, const json_t *o, const char *place)
+static bool read_bert_template(Reader *r, const json_t *o, const char *place)
 {
     static const char *const known[] = { "type", "sep", "cls", NULL };
     static const int types[] = { 0, 0, 0, 1, 1 };
@@ -156,7 +156,7 @@ static bool read_template(Reader *r, const json_t *o, const char *place)
     return true;
 }
 
-static bool read_sequence(Reader *r, const json_t *o, const char *place)
+static bool read_templates(Reader *r, const json_t *o, const char *place)
 {
     static const char *const known[] = { "type", "processors", NULL };
     const json_t *list = json_object_get(o, "processors");
@@ -178,9 +178,9 @@ bool template_read(Reader *r, const json_t *o, const char *place)
         const char *type;
         bool (*read)(Reader *r, const json_t *o, const char *place);
         bool around; /* puts tokens around a text */
-    } rows[] = { { "Sequence", read_sequence, false },
+    } rows[] = { { "Sequence", read_templates, false },
                  { "TemplateProcessing", read_template, true },
-                 { "BertProcessing", read_bert, true },
+                 { "BertProcessing", read_bert_template, true },
                  { "RobertaProcessing", read_doubled, true },
                  { "ByteLevel", read_bytes, false } };
     if (!o || json_is_null(o))

@@ -1,5 +1,5 @@
 /* tokenizer.h: tokenizer files become blocks, which runtime/ encodes and
- * decodes with (runtime/text.h).
+ * decodes with (runtime/text/text.h).
  *
  * In:  a file, or the files of a checkpoint's folder; what the spec says of
  *      special tokens.
@@ -17,8 +17,7 @@ typedef struct { /* ids that the spec gives; -1: none */
     int32_t split, start, end, pad, unknown, append_end;
 } VocabTokens;
 
-/* ---- load.c ---- */
-
+/* ---- load_tokenizer.c ---- */
 /* A file is told by what it has: a list of tokens, pieces with scores, a
  * tokenizer.json, a vocab.json beside its merges.txt, BERT's vocab.txt, a
  * .model of SentencePiece, a block.                                         */
@@ -62,8 +61,7 @@ typedef struct {
 bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
                           bool *found, Fault *why);
 
-/* ---- gguf.c ---- */
-
+/* ---- tokenizer_gguf.c ---- */
 /* Of a file of llama.cpp, `folder`; `classes` is
  * models/import/gguf_splitting.json. A SentencePiece's BPE ("llama") or a BPE
  * of bytes ("gpt2"), whose way to cut a text has a row there. True and found

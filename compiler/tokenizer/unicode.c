@@ -17,7 +17,7 @@ static bool is_space(uint32_t c)
 
 /* \w beside letters, marks, numbers, connectors: Join_Control, and the symbols
  * that are Other_Alphabetic.                                                */
-static bool is_word(uint32_t c)
+static bool is_word_property(uint32_t c)
 {
     return c == 0x200c || c == 0x200d || (c >= 0x24b6 && c <= 0x24e9)
         || (c >= 0x1f130 && c <= 0x1f149) || (c >= 0x1f150 && c <= 0x1f169)
@@ -28,7 +28,7 @@ static unsigned char class_of(uint32_t c)
 {
     const unsigned category = (unsigned)utf8proc_category((int32_t)c);
     return (unsigned char)(category | (is_space(c) ? ATTN_CLASS_SPACE : 0u)
-                           | (is_word(c) ? ATTN_CLASS_WORD : 0u));
+                           | (is_word_property(c) ? ATTN_CLASS_WORD : 0u));
 }
 
 static void make_classes(Bytes *out)

@@ -33,7 +33,7 @@ static bool read_fixed(Wire *w, int bytes, uint64_t *to)
     return true;
 }
 
-static bool read_bytes(Wire *w, WireField *f)
+static bool read_wire_bytes(Wire *w, WireField *f)
 {
     uint64_t n;
     if (!read_number(w, &n))
@@ -58,7 +58,7 @@ bool wire_next(Wire *w, WireField *f)
     switch (f->type) {
     case WireNumber: return read_number(w, &f->value);
     case WireLong:   return read_fixed(w, 8, &f->value);
-    case WireBytes:  return read_bytes(w, f);
+    case WireBytes:  return read_wire_bytes(w, f);
     case WireShort:  return read_fixed(w, 4, &f->value);
     default:         return cut(w);
     }

@@ -1,6 +1,7 @@
 /* call_sizes.c: where a model's time goes, task by task, and at which sizes the
  * workloads call each task: as the emitted code divides them into blocks of
- * rows and among threads (emit/split.c, emit/kv_cache.c).                   */
+ * rows and among threads (emit/step/thread_split.c, emit/attention/kv_cache.c).
+ */
 #include <math.h>
 #include <string.h>
 

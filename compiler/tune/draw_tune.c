@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "tune/report.h"
+#include "base/strings.h"
+#include "tune/tune_report.h"
 
 /* pixels */
 enum {
@@ -78,7 +78,7 @@ static bool timed_any(const TuneTask *t)
     return t->candidate.n > 0 && !t->reused && was_timed(&t->candidate.at[0]);
 }
 
-static void measure(Picture *d, Plot *p)
+static void measure_chart(Picture *d, Plot *p)
 {
     const TuneTask *t = p->t;
     double least = 1, most = 1.1;
@@ -243,7 +243,7 @@ static void put_chosen(const Picture *d, const Plot *p)
 }
 
 /* Fastest of those that were timed; it need not be what was chosen. */
-static const Candidate *fastest(const Plot *p)
+static const Candidate *fastest_candidate(const Plot *p)
 {
     const Candidate *best = p->shown.at[0];
     for (int i = 1; i < p->shown.n; i++)
@@ -256,7 +256,7 @@ static const Candidate *fastest(const Plot *p)
 /* Under a plot where another candidate is below the chosen one. */
 static void put_reason(const Picture *d, const Plot *p)
 {
-    const Candidate *stands = task_stands(p->t), *best = fastest(p);
+    const Candidate *stands = task_stands(p->t), *best = fastest_candidate(p);
     if (!stands || !was_timed(stands) || best == stands
         || best->seconds >= stands->seconds)
         return;
@@ -274,7 +274,7 @@ static void put_plot(Picture *d, const TuneReport *r, const TuneTask *t, int i)
     const int y = Top + i / d->across * (Head + PlotHeight + Below) + Head;
     const char *state = task_state(t);
     Plot p = { .t = t };
-    measure(d, &p);
+    measure_chart(d, &p);
     fprintf(d->out,
             "<g transform=\"translate(%d %d)\">\n<text x=\"%d\" "
             "y=\"-22\" font-weight=\"bold\">",
@@ -334,7 +334,7 @@ static void put_legend(const Picture *d)
             Edge, d->height - Edge / 2);
 }
 
-static void put_head(const Picture *d)
+static void draw_tune_head(const Picture *d)
 {
     const TuneReport *r = d->r;
     int tasks = 0;
@@ -375,7 +375,7 @@ char *draw_tune(const TuneReport *r, size_t *size)
     d.down = (d.plots + d.across - 1) / d.across;
     d.width = 2 * Edge + d.across * (Left + PlotWidth + Apart) - Apart;
     d.height = Top + d.down * (Head + PlotHeight + Below) + Edge;
-    put_head(&d);
+    draw_tune_head(&d);
     int plot = 0;
     for (const TuneReport *o = r; o; o = o->other)
         for (int i = 0; i < o->task.n; i++)

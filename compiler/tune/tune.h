@@ -1,11 +1,12 @@
 /* tune.h: finds the tilings that are fastest on this machine.
  *
  *   plan -> its tasks (plan/tasks.c) -> candidates, ranked by a model of
- *   registers, caches and bandwidth (model.c) -> texts (emit/task.c)
- *   -> objects, compiled side by side (build.c) -> times and results, in
- *   child processes (child.c) -> by successive halving, one incumbent
- *   (search.c), task by task (schedule.c) -> records (records/records.c) -> the
- *   whole model (end_to_end.c) -> report (print.c, json.c, draw_tune.c)
+ *   registers, caches and bandwidth (cost_model.c) -> texts (emit/file/task.c)
+ *   -> objects, compiled side by side (tune_build.c) -> times and results, in
+ *   child processes (tune_child.c) -> by successive halving, one incumbent
+ *   (tune_search.c), task by task (tune_schedule.c) -> records
+ * (records/records.c) -> the whole model (end_to_end.c) -> report
+ * (tune_print.c, tune_json.c, draw_tune.c)
  *
  * In:  an Engine, a budget of seconds.
  * Out: records of what is faster beyond chance; a report.                   */

@@ -4,12 +4,11 @@
 
 #include "emit/emit.h"
 #include "plan/plan.h"
-#include "tune/report.h"
+#include "tune/tune_report.h"
 
 /* ---- stats.c ---- */
-
-/* The significance of "faster" (search.c): of tasks that have nothing to gain
- * at most this share gets another incumbent by chance.                       */
+/* The significance of "faster" (tune_search.c): of tasks that have nothing to
+ * gain at most this share gets another incumbent by chance. */
 #define TUNE_ALPHA 0.01
 
 /* Wilcoxon's signed-rank test, one-sided and exact: the probability of ranks
@@ -22,7 +21,7 @@ double median_of(const double *x, int n); /* NAN: n is 0 */
  * the least to the greatest.                                                 */
 Interval median_interval(const double *x, int n);
 
-/* ---- child.c ---- */
+/* ---- tune_child.c ---- */
 typedef struct {   /* what came of a candidate */
     Status status; /* StatusTimed: as the default's */
     char why[160];
@@ -87,7 +86,7 @@ void tune_limits(TuneReport *r, const Works *works);
 CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
                           const Works *works, int threads);
 
-/* ---- model.c ---- */
+/* ---- cost_model.c ---- */
 typedef struct { /* what a prediction knows */
     const Plan *plan;
     const Machine *machine;
@@ -118,7 +117,7 @@ typedef struct {         /* what a tuning asks of the machine */
 /* tune_run() on a machine that may be made up. */
 int tune_on(const Environment *env, const TuneOptions *o, FILE *out);
 
-/* ---- build.c ---- */
+/* ---- tune_build.c ---- */
 typedef struct { /* code of a candidate */
     const char *text;
     size_t n;
@@ -208,8 +207,7 @@ typedef struct { /* of one back end's code */
     double last;               /* of the whole tuning */
 } Tuner;
 
-/* ---- progress.c ---- */
-
+/* ---- tune_progress.c ---- */
 /* Shows how far it is, and at what: a task, or, NULL, the whole model. */
 void tuner_shows(Tuner *t, TuneTask *now);
 void tuner_tick(void *tuner);
@@ -223,15 +221,13 @@ CostModel cost_model(Tuner *t, const Task *task);
  * until `until` allows, in the order of the model's predictions.             */
 void prescreen(Tuner *t, TuneTask *task, const CostModel *m, double until);
 
-/* ---- search.c ---- */
-
+/* ---- tune_search.c ---- */
 /* Looks for the best tiling of a task until `until`, or goes on with it. */
 void search_task(Tuner *t, TuneTask *task, double until);
 /* Pairs that a decision takes. */
 int least_pairs_of(TaskKind kind);
 
-/* ---- schedule.c ---- */
-
+/* ---- tune_schedule.c ---- */
 /* One buffer a dtype, before any child: they share it. */
 void schedule_buffers(Tuner *t);
 /* Searches task by task, and keeps what it finds, until the time that the

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "backend/backend.h"
-#include "base/cache.h"
+#include "base/user_cache.h"
 
 #include <cmocka.h>
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/changes.h"
+#include "cli/command/changes.h"
 
 #include <cmocka.h>
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/report.h"
+#include "bench/bench_report.h"
 
 #include <cmocka.h> /* after ours: it defines fail() */
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bench/report.h"
+#include "bench/bench_report.h"
 
 #include <cmocka.h>
 

@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "bench/report.h"
+#include "bench/bench_report.h"
 
 #include <cmocka.h> /* after ours: it defines fail() */
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/strings.h"
 #include "support/aot.h"
 
 /* Returns what attnc printed to stderr, called in the test's folder by a shell

@@ -1,7 +1,7 @@
 /* draw_test.c: the picture of attention weights is XML that says them, whatever
  * the tokens are and however many.                                          */
-#include "base/text.h"
-#include "cli/draw.h"
+#include "base/strings.h"
+#include "draw/draw.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/pages.h"
+#include "cli/help/pages.h"
 #include "support/load_spec.h"
 
 static size_t size_of(const Option *row)

@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include <cmocka.h>
 

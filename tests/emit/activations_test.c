@@ -3,7 +3,7 @@
  * the kernels that apply them to rows. ATTNC_FULL=1: over all floats.       */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static double formula(Activation act, double x)
 {
     switch (act) {
 #define ACT(name, text, gated, other, ...) case Act##name: return __VA_ARGS__;
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
     default: return 0;
     }
 }

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "emit/cut.h"
+#include "emit/text/cut.h"
 #include "support/aot.h"
 
 /* ---- texts ---- */
@@ -24,7 +24,7 @@ static const char file[] =
     "#endif\n"
     "#define TEN 10\n"
     "\n"
-    "/* ------------------------------------------------------- one --- */\n"
+    "/* ---- one ---- */\n"
     "/* Of both. */\n"
     "struct pair {\n"
     "    int one, other;\n"
@@ -38,7 +38,7 @@ static const char file[] =
     "    return p;\n"
     "}\n"
     "\n"
-    "/* ----------------------------------------------------- other --- */\n"
+    "/* ---- other ---- */\n"
     "\n"
     "static int sum_of(const struct pair *p)\n"
     "{\n"

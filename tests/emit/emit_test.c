@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/emit.h"
-#include "emit/kernels.h"
-#include "emit/pieces.h"
+#include "emit/tile/needs.h"
+#include "emit/tile/kernel_pieces.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * bits as the runtime's. ATTNC_FULL=1: over all floats.                     */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <float.h>
 #include <math.h>

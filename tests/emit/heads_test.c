@@ -2,7 +2,7 @@
  * each sum is the chain of one row alone.                                    */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * against their definitions in double; and the same bits from all of them.  */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * lost, and emitted text does not grow with the number of layers.           */
 #define _GNU_SOURCE
 #include "emit/emit.h"
-#include "emit/loops.h"
+#include "emit/gen/layer_loops.h"
 #include "engine/engine.h"
 
 #include <setjmp.h>

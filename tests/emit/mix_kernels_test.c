@@ -3,7 +3,7 @@
  * same bits from all of them.                                               */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -217,6 +217,7 @@ static Words all_names(const Words *library)
         engine_close(&e);
     }
     add_files(&w, "runtime/*.[ch]");
+    add_files(&w, "runtime/*/*.[ch]");
     add_files(&w, "compiler/emit/kernels/*.c");
     for (int i = 0; i < library->n; i++)
         vec_push(a, &w, library->at[i]);

@@ -2,7 +2,7 @@
  * them, against their definition one by one: the same bytes from all. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <math.h>
 #include <setjmp.h>

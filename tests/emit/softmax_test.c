@@ -2,7 +2,7 @@
  * double, with NaN wherever no key is.                                      */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <float.h>
 #include <math.h>

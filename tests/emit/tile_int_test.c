@@ -4,7 +4,7 @@
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "spec/fields.h"
+#include "spec/fields/fields.h"
 #include "machine/machine.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "fuzz.h"
 
 enum { MostWords = 24, MostFiles = 16 };

@@ -5,15 +5,15 @@
 #
 # TARGET FILE SED: the edit that removes the bound
 faults() { cat << 'END'
-spec     compiler/spec/field_value.c  s/(double)value < f->least ||/false \&\&/
-tensors  runtime/safetensors.c   s/n > f->size - LengthBytes/n > HeaderLimit/
+spec     compiler/spec/values/field_value.c  s/(double)value < f->least ||/false \&\&/
+tensors  runtime/weights/safetensors.c   s/n > f->size - LengthBytes/n > HeaderLimit/
 import   compiler/import/import.c s/!key || key->value.kind != ValueText/!key/
-vocab    runtime/vocab.c         s/v->sorted\[i\] >= size/0/
-state    runtime/state.c         s/if (bytes != state_size(.*/if (0)/
+vocab    runtime/text/vocab.c         s/v->sorted\[i\] >= size/0/
+state    runtime/search/state.c         s/if (bytes != state_size(.*/if (0)/
 records  compiler/records/line.c s/if (n < tail)/if (n == 0)/
 resume   compiler/sweep/row.c    s/ \&\& bound < (double)Bounds//
-packed   runtime/packed.c        s/|| part > bytes - at)/)/
-command  compiler/cli/lines.c        s/!ends || id >= t->size/!ends/
+packed   runtime/weights/packed.c        s/|| part > bytes - at)/)/
+command  compiler/cli/options/lines.c        s/!ends || id >= t->size/!ends/
 END
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "runtime/pool.h"
+#include "runtime/base/pool.h"
 #include "runtime/rt.h"
 #include "held.h"
 

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 #include "fuzz.h"
 
 /* ---- sweep ---- */

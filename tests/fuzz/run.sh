@@ -9,32 +9,32 @@
 # of the inputs must be accepted: what is refused early tests little.
 table() { cat << END
 spec     50000    4096  $COMPILER
-tensors  1000000  4096  runtime/safetensors.c runtime/gguf.c \
-runtime/shards.c runtime/convert.c
-import   20000    12288  compiler/import/bindings.c compiler/import/chat.c \
+tensors  1000000  4096  runtime/weights/safetensors.c runtime/weights/gguf.c \
+runtime/weights/shards.c runtime/weights/convert.c
+import   20000    12288  compiler/import/bindings.c compiler/import/chat_template.c \
 compiler/import/config.c compiler/import/expr.c compiler/import/expr_parse.c \
-compiler/import/functions.c compiler/import/gguf.c compiler/import/import.c \
-compiler/import/judge.c compiler/import/layers.c compiler/import/metadata.c compiler/import/resolve.c \
+compiler/import/functions.c compiler/import/import_gguf.c compiler/import/import.c \
+compiler/import/judge.c compiler/import/import_layers.c compiler/import/metadata.c compiler/import/resolve.c \
 compiler/import/rules.c compiler/import/rules_check.c compiler/import/spec_text.c compiler/import/tensors.c compiler/import/value.c \
-compiler/import/vocabulary.c compiler/tokenizer/gguf.c
-vocab    500000  98304  runtime/vocab.c runtime/vocab_check.c \
-$(echo compiler/tokenizer/[!g]*.c) runtime/merges.c runtime/tokens.c runtime/text.c \
-runtime/added.c runtime/aligned.c runtime/charmap.c runtime/encoding.c \
-runtime/normal.c runtime/ranks.c runtime/replace.c runtime/sentencepiece.c \
-runtime/split.c runtime/steps.c runtime/trie.c runtime/unigram.c \
-runtime/wordpiece.c
-state    1000000  8192  runtime/state.c runtime/stream.c
+compiler/import/vocabulary.c compiler/tokenizer/tokenizer_gguf.c
+vocab    500000  98304  runtime/text/vocab.c runtime/text/vocab_check.c \
+$(ls compiler/tokenizer/*.c | grep -v gguf) runtime/text/merges.c runtime/text/tokens.c runtime/text/text.c \
+runtime/text/added.c runtime/text/aligned.c runtime/text/charmap.c runtime/text/encoding.c \
+runtime/text/normal.c runtime/text/ranks.c runtime/text/replace.c runtime/text/sentencepiece.c \
+runtime/text/split.c runtime/text/steps.c runtime/text/trie.c runtime/text/unigram.c \
+runtime/text/wordpiece.c
+state    1000000  8192  runtime/search/state.c runtime/search/stream.c
 records  1000000  2048  compiler/records/records.c compiler/records/line.c \
-compiler/records/file.c compiler/records/print.c
-resume   300000   4096  compiler/sweep/keep.c compiler/sweep/row.c \
-compiler/sweep/csv.c compiler/sweep/json.c compiler/sweep/front.c
-packed   1000000  4096  runtime/packed.c
-command  50000    1024  compiler/main.c compiler/cli/options.c \
-compiler/cli/command_line.c compiler/cli/model_options.c compiler/cli/lines.c \
-compiler/cli/run_attention.c compiler/cli/cmd_compile.c compiler/cli/cmd_graph.c \
-compiler/cli/cmd_tensors.c compiler/cli/cmd_plan.c compiler/cli/cmd_records.c \
-compiler/cli/cmd_run.c compiler/cli/cmd_score.c compiler/cli/run_prompt.c \
-compiler/cli/run_input.c
+compiler/records/file.c compiler/records/records_print.c
+resume   300000   4096  compiler/sweep/resume_file.c compiler/sweep/row.c \
+compiler/sweep/sweep_csv.c compiler/sweep/sweep_json.c compiler/sweep/front.c
+packed   1000000  4096  runtime/weights/packed.c
+command  50000    1024  compiler/main.c compiler/cli/options/options.c \
+compiler/cli/options/command_line.c compiler/cli/options/model_options.c compiler/cli/options/lines.c \
+compiler/cli/run/run_attention.c compiler/cli/command/cmd_compile.c compiler/cli/command/cmd_graph.c \
+compiler/cli/command/cmd_tensors.c compiler/cli/command/cmd_plan.c compiler/cli/command/cmd_records.c \
+compiler/cli/command/cmd_run.c compiler/cli/command/cmd_score.c compiler/cli/run/run_prompt.c \
+compiler/cli/run/run_input.c
 END
 }
 

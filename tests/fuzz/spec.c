@@ -8,7 +8,7 @@
 
 #include "emit/emit.h"
 #include "engine/engine.h"
-#include "spec/fields.h"
+#include "spec/fields/fields.h"
 #include "fuzz.h"
 
 enum { Ways = 4 };
@@ -119,7 +119,7 @@ static void add_activation(Line *l, FuzzDice *d)
 {
     static const char *const some[][2] = {
 #define ACT(name, text, gated, other, formula) { text, gated },
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
     };
     const char *const *row = some[fuzz_dice(d, ActCount)];
     add(l, row[1] && fuzz_dice(d, 2) ? row[1] : row[0]);

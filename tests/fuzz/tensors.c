@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/gguf.h"
+#include "runtime/weights/gguf.h"
 #include "fuzz.h"
 
 /* Numbers of the tensor's end and beginning, as the packer converts them. */

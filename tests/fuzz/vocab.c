@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/embedded.h"
+#include "emit/text/embedded.h"
 #include "tokenizer/block.h"
 #include "fuzz.h"
 #include "tokenizers.h"

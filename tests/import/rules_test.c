@@ -3,7 +3,7 @@
  * stands or when a folder is imported by it. Each case is the rules of llamas
  * with one text changed.                                                    */
 #define _GNU_SOURCE /* mkdtemp */
-#include "emit/embedded.h"
+#include "emit/text/embedded.h"
 #include "import/import.h"
 
 #include <setjmp.h>

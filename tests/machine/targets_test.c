@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 #include "emit/emit.h"
-#include "emit/kernels.h"
+#include "emit/tile/needs.h"
 
 #include <cmocka.h>
 

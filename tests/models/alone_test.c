@@ -11,9 +11,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "base/text.h"
+#include "base/strings.h"
 #include "oracle/trial.h"
-#include "spec/fields.h"
+#include "spec/fields/fields.h"
 #include <cmocka.h>
 
 #include "support/scratch.h"

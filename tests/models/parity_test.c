@@ -1,16 +1,16 @@
 /* parity_test.c: the program that a model is answers as attnc run and attnc
  * score do: the same bytes, messages and exit codes, for every row of
- * runtime/options.h with values that are good, out of range, of another kind
- * and missing, and for options together. What differs is the program's name,
- * and where it says that help is.                                           */
+ * runtime/options/option_rows.h with values that are good, out of range, of
+ * another kind and missing, and for options together. What differs is the
+ * program's name, and where it says that help is. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include "engine/engine.h"
-#include "runtime/pool.h"
-#include "runtime/settings.h"
+#include "runtime/base/pool.h"
+#include "runtime/options/settings.h"
 
 #include <cmocka.h>
 
@@ -29,7 +29,7 @@ static const Row rows[] = {
 #define OPTION(uses, of, kind, name, takes, place, member, least, most, usual, \
                help)                                                          \
     { uses, kind, name, takes, least, most },
-#include "runtime/options.h"
+#include "runtime/options/option_rows.h"
 };
 enum { Rows = sizeof rows / sizeof *rows };
 

@@ -17,10 +17,10 @@
 
 #define READS_LAYERS
 
-#include "base/text.h"
+#include "base/strings.h"
 #include "emit/emit.h"
 #include "oracle/verify.h"
-#include "spec/fields.h"
+#include "spec/fields/fields.h"
 #include <cmocka.h>
 
 #include "support/form_files.h"

@@ -1,8 +1,8 @@
 /* waiting_test.c: attention of many pages, whose rows wait for the scores of
- * others where vectors have 16 floats (emit/waiting.c), gives the bits of other
- * widths, by libtcc and by a C compiler: with masks, biases and caps, for whole
- * tiles and what is left of them, whole pages and parts. A key with a large
- * score stands in the last page, so that maxima rise.                       */
+ * others where vectors have 16 floats (emit/attention/waiting.c), gives the
+ * bits of other widths, by libtcc and by a C compiler: with masks, biases and
+ * caps, for whole tiles and what is left of them, whole pages and parts. A key
+ * with a large score stands in the last page, so that maxima rise. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

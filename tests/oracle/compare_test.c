@@ -1,6 +1,6 @@
 /* compare_test.c: the comparers themselves. Each gate lets its rounding pass
  * and nothing more; a NaN passes none.                                      */
-#include "oracle/compare.h"
+#include "oracle/gates.h"
 
 #include <math.h>
 #include <setjmp.h>

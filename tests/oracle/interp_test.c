@@ -1,6 +1,6 @@
 /* interp_test.c: the oracle: ops on graphs that are made by hand, and whole
  * models against what PyTorch and NumPy computed in double.                 */
-#include "oracle/compare.h"
+#include "oracle/gates.h"
 #include "oracle/trial.h"
 
 #include <math.h>

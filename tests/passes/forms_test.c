@@ -5,7 +5,7 @@
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp, open_memstream */
 #include "engine/engine.h"
-#include "spec/fields.h"
+#include "spec/fields/fields.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static bool has_all(const char *seen, const char *const *words, size_t n,
 
 static const char *const activations[] = {
 #define ACT(name, text, gated, other, formula) " " text " ", gated,
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
 };
 
 /* All words, both truths, more than one number. */

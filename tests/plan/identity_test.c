@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include "base/text.h"
+#include "base/strings.h"
 #include "engine/engine.h"
 #include <cmocka.h>
 

@@ -22,7 +22,7 @@ from ways import (Answers, attnc_lines, generates, log_softmax, numbers,
                   program, question, takes_lines)
 from weights import Weights
 
-# Those of compiler/oracle/compare.h, end to end: error in standard
+# Those of compiler/oracle/gates.h, end to end: error in standard
 # deviations, squared error over squared value, KL.
 GATES = {"f32": (1e-4, 1e-10, 1e-9), "int8": (4, 0.1, 2),
          "int15": (0.02, 1e-6, 1e-5)}

@@ -5,6 +5,7 @@
 #     says ROOM SENTENCE            the first of its public header
 #     circle ROOM NAME ..           one that a comment gives a reason for
 #     arrow FROM TO PLACE includes NAME
+#     function FILE NAME static     or none
 BEGIN {
     for (i = 1; i < ARGC; i++) {
         known[ARGV[i]]
@@ -24,12 +25,20 @@ function names(text,   n, i, word, found) {
     return found
 }
 
+# The path of a file of this room; names of files are unique.
+function path_of(name,   path) {
+    for (path in known)
+        if (path ~ ("^(compiler/)?" room "/(.*/)?" name "$"))
+            return path
+    return folder name
+}
+
 function add_public(text,   n, i, list) {
     print "public", FILENAME
     if (i = index(text, "Public beside it: ")) {
         n = split(names(substr(text, i + 18)), list, " ")
         for (i = 1; i <= n; i++)
-            print "public", folder list[i]
+            print "public", path_of(list[i])
     }
     sub(/^ [a-z_]+[.]h: /, "", text)
     if (match(text, /[.] /))
@@ -57,6 +66,14 @@ FNR == 1 {
     sub(/\/.*/, "", room)
     first = 1
     comment = ""
+}
+/^[A-Za-z]/ { head = "" }
+{ head = head " " $0 }
+/^{/ {
+    if (match(head, /[a-z_0-9]+[(]/))
+        print "function", FILENAME, substr(head, RSTART, RLENGTH - 1),
+              head ~ /^ static / ? "static" : ""
+    head = ""
 }
 comment || /^ *\/\*/ {
     comment = comment "\n" $0

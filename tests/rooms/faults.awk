@@ -1,9 +1,18 @@
-# faults.awk: what of the facts may not be: arrows up, arrows to what is another
-# room's own, circles in a room. A circle of rooms has an arrow that goes up.
+# faults.awk: prints the facts that break a rule: arrows up, arrows to a header
+# that is another room's own, circles in a room, two files or two static
+# functions of a room with one name. A circle of rooms has an arrow that goes up.
 function room(file) {
     sub(/^compiler\//, "", file)
     sub(/\/.*/, "", file)
     return file
+}
+
+# The folder of a file in a room; none of the headers that stand in the room
+# itself, its interface, which floors include and which include floors.
+function floor(file) {
+    sub(/^compiler\//, "", file)
+    sub(/\/?[^\/]*$/, "", file)
+    return file in level ? "" : file
 }
 
 function base(file) {
@@ -50,11 +59,28 @@ BEGIN {
     n = split(rooms, order, " ")
     for (i = 1; i <= n; i++)
         level[order[i]] = i
+    n = split(floors, order, " ")
+    for (i = 1; i <= n; i++)
+        height[order[i]] = i
 }
 $1 == "file" {
     name[++files] = $2
+    if (base($2) in of_name)
+        print $2 ": " of_name[base($2)] " has the same name"
+    of_name[base($2)] = $2
+    if (room($2) in level && floor($2) && !(floor($2) in height))
+        print $2 ": in no floor of the Makefile"
     if (!(room($2) in level))
         print $2 ": in no room of the Makefile"
+}
+# A program has one of two kernels, handles or programs of one name, by its
+# machine and its kind of model.
+$1 == "function" && floor($2) !~ /^(emit.kernels|runtime.(handle|program))$/ {
+    key = room($2) SUBSEP $3
+    if (key in home && home[key] != $2 && (one[key] || $4))
+        print $2 ": " home[key] " has a function " $3 " too"
+    home[key] = $2
+    one[key] = $4
 }
 $1 == "public" { public[$2] }
 $1 == "circle" {
@@ -74,6 +100,9 @@ END {
         else if (room(from) != room(to)) {
             if (to ~ /[.]h$/ && !(to in public))
                 print how ": it is " room(to) "'s own"
+        } else if (floor(from) && floor(to) &&
+                   height[floor(from)] < height[floor(to)]) {
+            print how ": " floor(to) " is above " floor(from)
         } else if (from != to && !((from, to) in why)) {
             why[from, to] = how
             head[from, ++arrows[from]] = to

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/gguf.h"
+#include "runtime/weights/gguf.h"
 #include "support/scratch.h"
 
 /* ---- making of files ---- */

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "runtime/loops.h"
-#include "runtime/pool.h"
+#include "runtime/weights/weight_loops.h"
+#include "runtime/base/pool.h"
 #include "support/scratch.h"
 
 /* ---- the definition ---- */

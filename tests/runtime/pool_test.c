@@ -1,7 +1,7 @@
 /* pool_test.c: the pool does each part of each run once, whatever the numbers
  * of threads and parts, and whoever else calls it. Never a word about time.  */
 #define _GNU_SOURCE /* usleep, popen */
-#include "runtime/pool.h"
+#include "runtime/base/pool.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * arrives at one that runs by doing what the messages say, and nothing else:
  * here that is done line by line, and the result is a model of models/.     */
 #define _GNU_SOURCE
-#include "spec/hints.h"
+#include "spec/values/hints.h"
 #include "support/load_spec.h"
 #include "support/scratch.h"
 

@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
-#include "base/cache.h"
+#include "base/user_cache.h"
 
 enum { MaxLabs = 24 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
-#include "spec/fields.h"
+#include "spec/fields/fields.h"
 
 #include <cmocka.h>
 

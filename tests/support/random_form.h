@@ -322,7 +322,7 @@ static inline const char *form_activation(RandomForm *f)
 {
     static const char *const words[][2] = {
 #define ACT(name, text, gated, other, formula) { text, gated },
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
     };
     const char *const *row = words[pick(&f->r, sizeof words / sizeof *words)];
     return row[1] && coin(&f->r) ? row[1] : row[0];
@@ -477,7 +477,7 @@ static inline const char *form_dense(RandomForm *f)
 {
     static const char *const words[] = {
 #define ACT(name, text, gated, other, formula) text,
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
     };
     RandomSpec *r = &f->r;
     const char *act = words[pick(r, sizeof words / sizeof *words)];

@@ -15,7 +15,7 @@ static inline void form_input(RandomForm *f)
 {
     static const char *const words[] = {
 #define ACT(name, text, gated, other, formula) text, gated,
-#include "spec/activations.h"
+#include "spec/fields/activations.h"
     };
     const int64_t n = sizeof words / sizeof *words / 2;
 

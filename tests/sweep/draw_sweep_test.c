@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep/draw.h"
+#include "sweep/sweep_draw.h"
 
 #include <cmocka.h>
 #undef fail /* base.h has another one */

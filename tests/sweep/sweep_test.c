@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sweep/parts.h"
+#include "sweep/sweep_parts.h"
 
 #include <cmocka.h>
 #undef fail /* base.h has another one */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "emit/embedded.h"
+#include "emit/text/embedded.h"
 #include "support/expected.h"
 #include "support/scratch.h"
 #include "tokenizer/tokenizer.h"

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 
 #include "base/progress.h"
-#include "tune/report.h"
+#include "tune/tune_report.h"
 
 #include <cmocka.h> /* after ours: it defines fail() */
 

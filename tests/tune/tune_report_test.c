@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune/report.h"
+#include "tune/tune_report.h"
 
 #include <cmocka.h> /* after ours: it defines fail() */
 

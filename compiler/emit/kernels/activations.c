@@ -1,4 +1,4 @@
-/* activations.c: the activations of spec/activations.h, and what applies
+/* activations.c: the activations of spec/fields/activations.h, and what applies
  * them. A piece with _ACT in its name is there once for each activation; in any
  * other piece a line or a need with _ACT is; NUMBER_ACT is its number, v_OTHER
  * the function of a gated form's other factor, or nothing. Each is within

@@ -1,8 +1,8 @@
 /* plain.c: what a model computes, as plain C for `attnc compile --plain`: no
  * vectors, no tiles, one function an operation. The names of a function's
- * parameters say what it is given (emit/plain_arguments.c). Every result has
- * the bits that the kernels of the other files give it. plain_products.c has
- * the look-ups and products, plain_mixing.c what goes from row to row.      */
+ * parameters say what it is given (plain_arguments.c). Every result has the
+ * bits that the kernels of the other files give it. plain_products.c has the
+ * look-ups and products, plain_mixing.c what goes from row to row.          */
 
 //: kernel min
 static int min(int a, int b)

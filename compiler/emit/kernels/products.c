@@ -17,7 +17,7 @@ struct shape {                 /* of a product */
     int64_t streams;           /* .. are read at a time; rows from which .. */
     int64_t small_m_fetch;     /* .. they prefetch the next; below it ..  */
     int64_t small_m_ahead;     /* .. so many bytes ahead in their own */
-    int64_t act;               /* of spec/activations.h */
+    int64_t act;               /* of spec/fields/activations.h */
     int64_t copied_kind;       /* more rows than mr: tiles of copies of .. */
     int64_t copied_nr;         /* .. so many columns, 0: as it is; .. */
     int64_t copied_panel;      /* .. a panel of these has so many bytes; .. */

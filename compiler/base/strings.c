@@ -1,0 +1,182 @@
+/* strings.c: text and numbers for people, in a terminal, XML and JSON. */
+#include "base/strings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/files/looks.h"
+
+static bool is_control(const char *s, int64_t n)
+{
+    unsigned char c = (unsigned char)*s, next = (unsigned char)s[n - 1];
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0)
+        || (n == 3 && memcmp(s, "\xef\xbf", 2) == 0 && next >= 0xbe);
+}
+
+const char *attention_label(Arena *a, const char *token, int64_t n)
+{
+    char *text = arena_alloc(a, (size_t)n * 4 + 1), *to = text;
+    for (int64_t i = 0, end; i < n; i = end) {
+        int64_t k = attn_character(token + i, n - i);
+        bool bad = k < 1 || is_control(token + i, k);
+        for (end = i + (k < 1 ? 1 : k); i < end; i++)
+            to += snprintf(to, 5, bad ? "\\x%02X" : "%c",
+                           (unsigned char)token[i]);
+    }
+    return text;
+}
+
+/* Columns of a terminal that a character takes: 2 from the Chinese ones on. */
+static int columns_of(const char *s)
+{
+    return (unsigned char)*s < 0xe3 ? 1 : 2;
+}
+
+/* XML; a space is a visible one. out NULL: nothing. */
+static void put_character(FILE *out, const char *s, int64_t n)
+{
+    if (!out)
+        return;
+    if (*s == ' ')
+        fputs("\xe2\x90\xa3", out);
+    else if (strchr("&<>\"", *s))
+        fprintf(out, "&#%d;", *s);
+    else
+        fwrite(s, 1, (size_t)n, out);
+}
+
+void svg_plain(FILE *out, const char *s)
+{
+    for (; *s; s++)
+        if (strchr("&<>\"", *s))
+            fprintf(out, "&#%d;", *s);
+        else
+            fputc(*s, out);
+}
+
+int svg_text(FILE *out, const char *s, int most)
+{
+    int columns = 0;
+    for (int64_t n; *s; s += n) {
+        n = attn_character(s, (int64_t)strlen(s));
+        if ((columns += columns_of(s)) > most) {
+            put_character(out, "\xe2\x80\xa6", 3);
+            return most + 1;
+        }
+        put_character(out, s, n);
+    }
+    return columns;
+}
+
+const char *plain_text(Arena *a, const char *text)
+{
+    return attention_label(a, text, (int64_t)strlen(text));
+}
+
+void json_quote(Buffer *b, const char *s, int64_t n)
+{
+    if (n < 0)
+        n = (int64_t)strlen(s);
+    buffer_add(b, "\"", 1);
+    for (int64_t i = 0, k; i < n; i += k) {
+        k = attn_character(s + i, n - i);
+        if (k < 1) {
+            k = 1;
+            buffer_add(b, "\xef\xbf\xbd", 3);
+        } else if (*(s + i) == '"' || *(s + i) == '\\') {
+            buffer_printf(b, "\\%c", s[i]);
+        } else if (is_control(s + i, k) && k == 1) {
+            buffer_printf(b, "\\u%04x", (unsigned)s[i]);
+        } else {
+            buffer_add(b, s + i, (size_t)k);
+        }
+    }
+    buffer_add(b, "\"", 1);
+}
+
+void json_number(Buffer *b, double x, int digits)
+{
+    if (isfinite(x))
+        buffer_printf(b, "%.*g", digits, x);
+    else
+        buffer_add(b, "null", 4);
+}
+
+const char *number_text(Arena *a, double x)
+{
+    if (fabs(x) < 1e9 && x == floor(x))
+        return arena_printf(a, "%.0f", x);
+    for (int digits = 1; digits < 17; digits++) {
+        const char *text = arena_printf(a, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            return text;
+    }
+    return arena_printf(a, "%.17g", x);
+}
+
+/* Three digits, in the unit that needs no exponent. */
+char *seconds_text(Arena *a, double seconds)
+{
+    static const char *const units[] = { "s", "ms", "us", "ns" };
+    double x = seconds;
+    int unit = 0;
+    if (!isfinite(x) || x < 0)
+        return arena_strdup(a, "-");
+    if (x >= 1e6) /* nobody waits for it */
+        return arena_printf(a, "%.2g s", x);
+    for (; unit < 3 && x < 0.9995; unit++)
+        x *= 1e3;
+    const int places = x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
+    return arena_printf(a, "%.*f %s", places, x, units[unit]);
+}
+
+bool ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+bool glob_fits(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = NULL;
+    while (*text)
+        if (*pattern == '*') {
+            star = pattern++;
+            from = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) { /* it stands for one byte more */
+            pattern = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+const char *marked_spec(Arena *a, const char *text, size_t n)
+{
+    return arena_printf(a, "%.*s" ATTN_MARK "%016llx\n", (int)n, text,
+                        (unsigned long long)attn_hash(text, (int64_t)n, 0));
+}
+
+void put_wrapped(FILE *out, int column, int indent, const char *words)
+{
+    bool first = true;
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (!first && column + 1 + (int)n > 80) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)n, words);
+        column += (int)n + !first;
+        first = false;
+    }
+    fputc('\n', out);
+}

@@ -1,0 +1,176 @@
+/* bench_machine.c: `attnc bench --machine`: what the machine does, as a table,
+ * JSON or comma-separated values, beside the figures that the default tilings
+ * of its target are made from. */
+#include "bench/bench_report.h"
+
+#include <math.h>
+
+const TableStyle plain_table = { "", "  ", "\n", true };
+const TableStyle markdown_table = { "| ", " | ", " |\n", false };
+
+void put_cell(const TableStyle *style, const char *text, int width, FILE *out)
+{
+    fprintf(out, "%s%*s", style->between, style->aligned ? width : 0, text);
+}
+
+const char *size_text(char text[32], size_t bytes)
+{
+    if (bytes >= 1 << 20)
+        snprintf(text, 32, "%zu MiB", bytes >> 20);
+    else
+        snprintf(text, 32, "%zu KiB", bytes >> 10);
+    return text;
+}
+
+/* ---- rates ---- */
+
+/* clang-format off */
+enum { Others = 2 }; /* rates that are of no level */
+static const BenchColumn rate_columns[Others + Levels] = {
+    { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1, 0 },
+    { "dot int8 GOP/s",  "dot_gop_per_s",     1, 0 },
+    { "L1 GB/s",         "read_l1_gb_s",      1, 0 },
+    { "L2 GB/s",         "read_l2_gb_s",      1, 0 },
+    { "L3 GB/s",         "read_l3_gb_s",      1, 0 },
+    { "memory GB/s",     "read_memory_gb_s",  1, 0 },
+};
+/* clang-format on */
+
+static void rate_values(const Rates *r, double value[Others + Levels])
+{
+    value[0] = 1e-9 * r->fma;
+    value[1] = 1e-9 * r->dot;
+    for (int i = 0; i < Levels; i++)
+        value[Others + i] = 1e-9 * r->read[i];
+}
+
+void put_machine(const TableStyle *style, const Machine *m, FILE *out)
+{
+    char size[LevelMemory][32];
+    double value[Others + Levels];
+    char name[16];
+    fprintf(out, "%s, %d core%s; L1 %s, L2 %s, L3 %s\n\n", m->cpu, m->cores,
+            m->cores == 1 ? "" : "s", size_text(size[0], m->cache[LevelL1]),
+            size_text(size[1], m->cache[LevelL2]),
+            size_text(size[2], m->cache[LevelL3]));
+    fprintf(out, "%s%-8s", style->before, "threads");
+    for (int i = 0; i < Others + Levels; i++)
+        put_cell(style, rate_columns[i].head, i < Others ? 15 : 11, out);
+    fputs(style->after, out);
+    if (!style->aligned)
+        fputs("|---|---:|---:|---:|---:|---:|---:|\n", out);
+    for (int i = 0; i < m->counts; i++) {
+        snprintf(name, sizeof name, "%d", m->rates[i].threads);
+        fprintf(out, "%s%-8s", style->before, name);
+        rate_values(&m->rates[i], value);
+        for (int k = 0; k < Others + Levels; k++) {
+            char text[32];
+            snprintf(text, sizeof text, "%.1f", value[k]);
+            put_cell(style, text, k < Others ? 15 : 11, out);
+        }
+        fputs(style->after, out);
+    }
+    fprintf(out, "\nbf16, and integers with arithmetic: f32, are widened to "
+                 "f32 and multiplied\nso: the same peak.\n");
+}
+
+static void machine_csv(const Machine *m, FILE *out)
+{
+    double value[Others + Levels];
+    fprintf(out, "threads");
+    for (int i = 0; i < Others + Levels; i++)
+        fprintf(out, ",%s", rate_columns[i].json);
+    for (int i = 0; i < m->counts; i++) {
+        fprintf(out, "\n%d", m->rates[i].threads);
+        rate_values(&m->rates[i], value);
+        for (int k = 0; k < Others + Levels; k++)
+            fprintf(out, ",%.1f", value[k]);
+    }
+    fputc('\n', out);
+}
+
+void machine_json(const Machine *m, FILE *out)
+{
+    fputc('{', out);
+    put_json_text("cpu", m->cpu, out);
+    fprintf(out, ", \"cores\": %d", m->cores);
+    for (int i = LevelL1; i < LevelMemory; i++)
+        fprintf(out, ", \"l%d_bytes\": %zu", i + 1, m->cache[i]);
+    fputs(",\n  \"rates\": [", out);
+    for (int i = 0; i < m->counts; i++) {
+        const Rates *r = &m->rates[i];
+        fprintf(out,
+                "%s\n   {\"threads\": %d, \"fma_gflop_per_s\": %.1f, "
+                "\"dot_gop_per_s\": %.1f, "
+                "\"read_l1_gb_s\": %.1f, \"read_l2_gb_s\": %.1f, "
+                "\"read_l3_gb_s\": %.1f, \"read_memory_gb_s\": %.1f}",
+                i ? "," : "", r->threads, 1e-9 * r->fma, 1e-9 * r->dot,
+                1e-9 * r->read[LevelL1], 1e-9 * r->read[LevelL2],
+                1e-9 * r->read[LevelL3], 1e-9 * r->read[LevelMemory]);
+    }
+    fputs("]}", out);
+}
+
+void machine_print(const Machine *m, BenchFormat format, FILE *out)
+{
+    if (format == BenchCsv) {
+        machine_csv(m, out);
+    } else if (format == BenchJson) {
+        machine_json(m, out);
+        fputc('\n', out);
+    } else {
+        put_machine(format == BenchMarkdown ? &markdown_table : &plain_table, m,
+                    out);
+    }
+}
+
+/* ---- target ---- */
+typedef struct {
+    const char *name;
+    double row, here; /* here NAN: not known */
+    int places;       /* of what is here */
+} Figure;
+
+enum { Figures = 6 };
+
+/* Rates of one thread, in cycles of its clock. */
+static void figures_of(const Machine *m, const Target *t, Figure f[Figures])
+{
+    const Rates *r = machine_rates(m, 1);
+    const double cycle = m->clock > 0 ? m->clock : NAN;
+    f[0] = (Figure){ "whole FMAs a cycle", t->fmas,
+                     r->fma / 2 / t->width / cycle, 2 };
+    for (int i = LevelL1; i < LevelMemory; i++)
+        f[1 + i] = (Figure){
+            (const char *[]){ "KiB of L1", "KiB of L2", "KiB of L3" }[i],
+            (double)(t->cache[i] >> 10), (double)(m->cache[i] >> 10), 0
+        };
+    f[4] = (Figure){ "bytes a cycle from L3", t->near, r->read[LevelL3] / cycle,
+                     1 };
+    f[5] = (Figure){ "bytes a cycle from memory", t->far,
+                     r->read[LevelMemory] / cycle, 1 };
+}
+
+void target_print(const Machine *m, const Target *t, bool markdown, FILE *out)
+{
+    Figure f[Figures];
+    const char *bar = markdown ? "|" : "";
+    figures_of(m, t, f);
+    fprintf(out, "\nTarget %s, %s.\n\n", t->name,
+            t->met ? t->met
+                   : "which nobody has met: its figures are the maker's");
+    fprintf(out, "%s%-26s%s%10s%s%10s%s\n", bar, "figure", bar, "row", bar,
+            "here", bar);
+    if (markdown)
+        fputs("|---|---:|---:|\n", out);
+    for (int i = 0; i < Figures; i++) {
+        fprintf(out, "%s%-26s%s%10.0f%s", bar, f[i].name, bar, f[i].row, bar);
+        if (isnan(f[i].here))
+            fprintf(out, "%10s%s\n", "-", bar);
+        else
+            fprintf(out, "%10.*f%s\n", f[i].places, f[i].here, bar);
+    }
+    fputs("\nWhere they differ by half, or attnc tune finds more than 2 % over "
+          "the default,\nthe row in machine/target.c is wrong.\n",
+          out);
+}

@@ -1,0 +1,240 @@
+/* cmd_cache.c: attnc cache: what is kept from run to run in the user's folder:
+ * listed, cleaned, verified.                                                 */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/user_cache.h"
+#include "base/strings.h"
+#include "cli/options/options.h"
+
+typedef struct {
+    const CacheCommand *o;
+    Arena *a;
+    int64_t before_ns; /* clean: what was not used since then goes */
+} Job;
+
+static const char *const state_name[] = {
+    [CacheSound] = "sound", [CacheDamaged] = "damaged", [CacheOpen] = "open",
+    [CacheLeft] = "left",   [CacheForeign] = "foreign",
+};
+
+/* ---- figures ---- */
+
+/* "63.1 KiB" */
+static const char *cache_bytes_text(Arena *a, uint64_t bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    double n = (double)bytes;
+    int unit = 0;
+    for (; n >= 1024 && unit < 4; unit++)
+        n /= 1024;
+    return arena_printf(a, "%.*f %s", unit && n < 100, n, units[unit]);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+/* "5 min": how long ago that was */
+static const char *age_text(Arena *a, int64_t ns)
+{
+    static const struct {
+        const char *name;
+        int64_t seconds;
+    } units[] = { { "d", 86400 }, { "h", 3600 }, { "min", 60 }, { "s", 1 } };
+    const int64_t age = attn_max(now_ns() - ns, 0) / 1000000000;
+    int i = 0;
+    while (i < 3 && age < units[i].seconds)
+        i++;
+    return arena_printf(a, "%lld %s", (long long)(age / units[i].seconds),
+                        units[i].name);
+}
+
+/* "30d": seconds, from text that an option has. */
+static int64_t read_age(const char *text)
+{
+    static const char units[] = "smhd";
+    static const int64_t seconds[] = { 1, 60, 3600, 86400 };
+    char *end;
+    const long long n = strtoll(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (*text < '0' || *text > '9' || !unit || end[1] || n > 100000)
+        fail(ExitUsage,
+             "--older-than '%s': a time to 100000d, as 12h, or 30d for 30 days",
+             quote(text));
+    return n * seconds[unit - units];
+}
+
+/* ---- ls ---- */
+static void print_file(Arena *a, const CacheFile *f)
+{
+    const char *name = f->state == CacheForeign ? "foreign"
+                     : f->state == CacheLeft    ? "left"
+                                                : cache_kind_name(f->kind);
+    printf("%10s %8s  %-8s %s%s\n", cache_bytes_text(a, f->bytes),
+           age_text(a, f->used_ns), name,
+           f->state == CacheSound ? "" : quote(f->name),
+           f->state == CacheSound     ? quote(f->what)
+           : f->state == CacheDamaged ? ": damaged, or of another attnc"
+           : f->state == CacheOpen    ? ": others can write it"
+                                      : "");
+}
+
+static void print_json_file(Buffer *b, const CacheFile *f)
+{
+    buffer_printf(b, "    {\"file\": ");
+    json_quote(b, f->name, -1);
+    buffer_printf(b, ", \"state\": \"%s\", \"kind\": ", state_name[f->state]);
+    if (f->state == CacheForeign || f->state == CacheLeft)
+        buffer_printf(b, "null");
+    else
+        buffer_printf(b, "\"%s\"", cache_kind_name(f->kind));
+    buffer_printf(b,
+                  ", \"bytes\": %llu, \"made\": %lld, \"used\": %.3f, "
+                  "\"what\": ",
+                  (unsigned long long)f->bytes, (long long)f->made,
+                  1e-9 * (double)f->used_ns);
+    json_quote(b, f->what, -1);
+    buffer_printf(b, "}");
+}
+
+static void print_cache_json(Arena *a, const CacheList *l)
+{
+    Buffer b = { .arena = a };
+    buffer_printf(&b, "{\n  \"folder\": ");
+    if (l->folder)
+        json_quote(&b, l->folder, -1);
+    else
+        buffer_printf(&b, "null");
+    buffer_printf(&b, ",\n  \"bytes\": %llu,\n  \"limit\": %llu,\n",
+                  (unsigned long long)l->bytes,
+                  (unsigned long long)cache_limit());
+    buffer_printf(&b, "  \"files\": [");
+    for (int i = 0; i < l->at.n; i++) {
+        buffer_printf(&b, i ? ",\n" : "\n");
+        print_json_file(&b, &l->at.at[i]);
+    }
+    buffer_printf(&b, "%s]\n}\n", l->at.n ? "\n  " : "");
+    fputs(b.at, stdout);
+}
+
+static int list_cache(Job *w)
+{
+    CacheList l;
+    cache_list(&l, w->a, false);
+    if (w->o->json) {
+        print_cache_json(w->a, &l);
+        return ExitDone;
+    }
+    if (l.at.n)
+        printf("%s%10s %8s  %-8s %s%s\n", paint(stdout, PaintHead), "size",
+               "used", "kind", "what", paint(stdout, PaintEnd));
+    int n = 0;
+    for (int i = 0; i < l.at.n; i++) {
+        print_file(w->a, &l.at.at[i]);
+        n += l.at.at[i].state != CacheForeign;
+    }
+    printf("%d file%s, %s of %s in %s\n", n, n == 1 ? "" : "s",
+           cache_bytes_text(w->a, l.bytes),
+           cache_bytes_text(w->a, cache_limit()),
+           l.folder ? quote(l.folder) : "no folder");
+    return ExitDone;
+}
+
+/* ---- clean ---- */
+static bool goes(const CacheFile *f, const void *with)
+{
+    const Job *w = with;
+    return w->o->all || f->state != CacheSound
+        || (w->o->older && f->used_ns < w->before_ns);
+}
+
+static int clean(Job *w)
+{
+    CacheList removed;
+    if (w->o->older)
+        w->before_ns = now_ns() - read_age(w->o->older) * 1000000000;
+    cache_clean(&removed, w->a, goes, w, cache_limit(), w->o->dry_run);
+    printf("%d file%s, %s %s\n", removed.at.n, removed.at.n == 1 ? "" : "s",
+           cache_bytes_text(w->a, removed.bytes),
+           w->o->dry_run ? "would be removed" : "removed");
+    return ExitDone;
+}
+
+/* ---- verify ---- */
+static bool is_cache_named(const CacheFile *f, const void *with)
+{
+    const CacheList *bad = with;
+    for (int i = 0; i < bad->at.n; i++)
+        if (strcmp(bad->at.at[i].name, f->name) == 0)
+            return true;
+    return false;
+}
+
+static void say_bad(const CacheFile *f, bool removed)
+{
+    printf("%s: %s%s\n", quote(f->name),
+           f->state == CacheOpen ? "others can write it: it is not used"
+           : f->state == CacheLeft
+               ? "a writer that was killed left it"
+               : "damaged, or of another version of attnc: it is not used",
+           removed ? "; removed" : "");
+}
+
+static int verify(Job *w)
+{
+    CacheList l, bad = { 0 }, removed;
+    int sound = 0;
+    cache_list(&l, w->a, true);
+    for (int i = 0; i < l.at.n; i++) {
+        const CacheFile *f = &l.at.at[i];
+        if (f->state == CacheSound)
+            sound++;
+        else if (f->state == CacheForeign)
+            printf("%s: no file of the cache: it is left alone\n",
+                   quote(f->name));
+        else
+            vec_push(w->a, &bad.at, *f);
+    }
+    if (w->o->remove)
+        cache_clean(&removed, w->a, is_cache_named, &bad, UINT64_MAX, false);
+    for (int i = 0; i < bad.at.n; i++)
+        say_bad(&bad.at.at[i], w->o->remove);
+    printf("%d sound, %d not\n", sound, bad.at.n);
+    return bad.at.n && !w->o->remove ? ExitNegative : ExitDone;
+}
+
+/* ---- all ---- */
+
+/* Options that an action does not take. */
+static void check_cache_use(const CacheCommand *o)
+{
+    const char *wrong = o->action != CacheClean && o->older   ? "--older-than"
+                      : o->action != CacheClean && o->all     ? "--all"
+                      : o->action != CacheClean && o->dry_run ? "--dry-run"
+                      : o->action != CacheVerify && o->remove ? "--remove"
+                      : o->action != CacheLs && o->json       ? "--format"
+                                                              : NULL;
+    if (wrong)
+        fail(ExitUsage, "%s is for attnc cache %s", wrong,
+             o->remove && o->action != CacheVerify ? "verify"
+             : o->json                             ? "ls"
+                                                   : "clean");
+}
+
+int cmd_cache(const CacheCommand *o)
+{
+    static int (*const actions[])(Job *) = {
+        [CacheLs] = list_cache, [CacheClean] = clean, [CacheVerify] = verify
+    };
+    Job w = { .o = o, .a = arena_new() };
+    check_cache_use(o);
+    const int code = actions[o->action](&w);
+    arena_free(w.a);
+    return code;
+}

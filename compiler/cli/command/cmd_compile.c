@@ -1,0 +1,568 @@
+/* cmd_compile.c: attnc compile: writes model.c, model.h and model.weights, or
+ * what a C compiler makes of them.                                          */
+#include <errno.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "base/strings.h"
+#include "emit/emit.h"
+#include "cli/command/compile.h"
+
+static const char *const suffixes[] = { ".c", ".o", ".so", "" };
+
+typedef struct {
+    const CompileCommand *o;
+    Engine e;
+    const char *stem; /* of all files: "out/model" */
+    const char *text;
+    size_t n; /* the C file */
+    EmitOptions emit;
+    const char *include; /* where compilers find weights; NULL: not needed */
+} Compile;
+
+/* ---- names ---- */
+static bool is_wanted(const Compile *c, int kind)
+{
+    return c->o->kinds >> kind & 1;
+}
+
+static bool is_only(const Compile *c, int kind)
+{
+    return c->o->kinds == 1 << kind;
+}
+
+/* -o without the suffix of a kind that is wanted; else the spec's own name, or
+ * the model's where stdin has the spec, in the working folder.              */
+static void find_stem(Compile *c)
+{
+    const char *slash = strrchr(c->o->model.spec, '/');
+    const char *path = c->o->output ? c->o->output
+                     : slash        ? slash + 1
+                                    : c->o->model.spec;
+    if (path == c->o->model.spec && c->o->model.text.text) {
+        c->stem = c->e.spec->name;
+        return;
+    }
+    size_t n = strlen(path);
+    for (int k = 0; k < EmitExe; k++)
+        if (is_wanted(c, k) && c->o->output && ends_in(path, suffixes[k]))
+            n = strlen(path) - strlen(suffixes[k]);
+    if (!c->o->output && strrchr(path, '.'))
+        n = (size_t)(strrchr(path, '.') - path);
+    c->stem = arena_strndup(c->e.arena, path, n);
+}
+
+/* Where one kind goes: exactly -o when it is the only one. */
+static const char *path_of(const Compile *c, int k)
+{
+    return is_only(c, k) && c->o->output
+             ? c->o->output
+             : arena_printf(c->e.arena, "%s%s", c->stem, suffixes[k]);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A setting without the folders of a path: no file of ours names a place. */
+static const char *setting_name(Arena *a, const char *set)
+{
+    const char *value = strchr(set, '=');
+    return value ? arena_printf(a, "%.*s=%s", (int)(value - set), set,
+                                base_name(value + 1))
+                 : set;
+}
+
+static bool names_weights(const Compile *c)
+{
+    return c->o->model.weights || c->e.spec->weights;
+}
+
+/* The options that decide what is emitted, as a canonical command line. */
+static const char *canonical_command(const Compile *c)
+{
+    Arena *a = c->e.arena;
+    const CompileCommand *o = c->o;
+    const Target *t = &c->e.target;
+    const char *line = arena_printf(a, "attnc compile %s %s%s",
+                                    base_name(o->model.spec),
+                                    o->plain ? "--plain" : "--march=",
+                                    o->plain ? "" : t->name);
+    if (o->code.width)
+        line = arena_printf(a, "%s --width=%d", line, t->width);
+    if (o->code.tile)
+        line = arena_printf(a, "%s --tile=%dx%d", line, t->mr, t->nr);
+    for (int i = 0; i < o->model.sets.n; i++)
+        line = arena_printf(a, "%s --set %s", line,
+                            quote(setting_name(a, o->model.sets.at[i])));
+    for (int i = 0; i < o->model.skip.n; i++)
+        line = arena_printf(a, "%s --skip=%s", line,
+                            quote(o->model.skip.at[i]));
+    if (o->code.threads > 0)
+        line = arena_printf(a, "%s --threads=%lld", line,
+                            (long long)o->code.threads);
+    if (o->model.seed >= 0 && !names_weights(c))
+        line = arena_printf(a, "%s --seed=%lld", line,
+                            (long long)o->model.seed);
+    if (o->freestanding)
+        line = arena_printf(a, "%s --freestanding", line);
+    if (o->max_input > 0)
+        line = arena_printf(a, "%s --max-input=%lld", line,
+                            (long long)o->max_input);
+    if (o->max_output > 0)
+        line = arena_printf(a, "%s --max-output=%lld", line,
+                            (long long)o->max_output);
+    return o->embed ? arena_printf(a, "%s --embed", line) : line;
+}
+
+/* ---- contents ---- */
+
+/* Of a file, or random ones. */
+static bool has_weights(const Compile *c)
+{
+    return names_weights(c) || c->o->model.seed >= 0;
+}
+
+static PackedModel packed_model(const Engine *e)
+{
+    return (PackedModel){
+        .list = &e->plan->pack,
+        .packed = e->packed,
+        .source_vocab = e->source.block,
+        .source_bytes = e->source.bytes,
+        .target_vocab = e->target_vocab.block,
+        .target_bytes = e->target_vocab.bytes,
+        .random = e->file ? 0 : e->options.seed + 1,
+    };
+}
+
+/* --embed: the bytes that model.weights would have; or, above these, the file
+ * itself, which compilers take in.                                          */
+enum { MostLiteral = 16 << 20 };
+
+static const char *weights_path(const Compile *c)
+{
+    return arena_printf(c->e.arena, "%s.weights", c->stem);
+}
+
+/* A name that C, the assembler and a shell read as it is. */
+static bool is_plain_name(const char *name)
+{
+    return !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+")];
+}
+
+static int embed_file(Compile *c, int64_t bytes)
+{
+    const char *name = base_name(weights_path(c));
+    const int megabytes = (int)(bytes / 1000000);
+    if (is_stream(c->o->output)) {
+        error_at((Pos){ 0 },
+                 "--embed: %d MB of weights are no text: -o model.c writes "
+                 "model.weights beside it, which compilers take in; --emit=obj "
+                 "writes one object",
+                 megabytes);
+        return ExitUsage;
+    }
+    if (!is_plain_name(name)) {
+        error_at((Pos){ 0 },
+                 "--embed: %d MB of weights come from the file %s, whose name "
+                 "assemblers can't read: letters, digits and _ . - + are "
+                 "needed: give another -o",
+                 megabytes, quote(name));
+        return ExitUsage;
+    }
+    c->emit.embed_file = name;
+    c->emit.embed_bytes = (size_t)bytes;
+    return ExitDone;
+}
+
+/* The struct that plain C has, as bytes. */
+static int64_t plain_weights(const Compile *c, unsigned char **bytes)
+{
+    const Engine *e = &c->e;
+    const int64_t n = plain_image(NULL, e->arena, e->plan, e->packed);
+    *bytes = arena_alloc(e->arena, (size_t)n);
+    plain_image(*bytes, e->arena, e->plan, e->packed);
+    return n;
+}
+
+static int embed_weights(Compile *c)
+{
+    Engine *e = &c->e;
+    unsigned char *bytes;
+    if (c->o->plain) {
+        c->emit.embed_bytes = (size_t)plain_weights(c, &bytes);
+        c->emit.embed = bytes;
+        return ExitDone;
+    }
+    const PackedModel packed = packed_model(e);
+    const int64_t n = weights_image(NULL, &packed);
+    if (n > MostLiteral)
+        return embed_file(c, n);
+    unsigned char *image = aligned_memory(e->arena, n);
+    weights_image(image, &packed);
+    c->emit.embed = image;
+    c->emit.embed_bytes = (size_t)n;
+    return ExitDone;
+}
+
+/* --max-input, --max-output, within what the model takes. */
+static bool length_fits(const Compile *c, const char *option, int64_t given,
+                        int64_t most)
+{
+    if (given <= most)
+        return true;
+    if (most > 0)
+        error_at(c->e.spec->top, "%s=%lld: the model takes 1 to %lld (max_len)",
+                 option, (long long)given, (long long)most);
+    else
+        error_at(c->e.spec->top, "%s: the model generates no answers", option);
+    return false;
+}
+
+static bool lengths_fit(const Compile *c)
+{
+    const CompileCommand *o = c->o;
+    return length_fits(c, "--max-input", o->max_input, longest_input(c->e.plan))
+        && length_fits(c, "--max-output", o->max_output,
+                       longest_output(c->e.plan));
+}
+
+/* What only a freestanding file has, or never has. */
+static void look_at_freestanding(const CompileCommand *o)
+{
+    if (o->freestanding && o->kinds >> EmitExe & 1)
+        fail(ExitUsage, "--freestanding: the C file has no program, so "
+                        "--emit=exe can't make one");
+    if (!o->freestanding && !o->plain
+        && (o->max_input > 0 || o->max_output > 0))
+        fail(ExitUsage, "--max-input and --max-output are for --freestanding, "
+                        "whose memory they size");
+}
+
+/* A machine that has C alone. */
+static void look_at_march(const CompileCommand *o)
+{
+    const char *march = o->code.march;
+    if (target_is_c(march) && o->kinds != 1 << EmitC)
+        fail(ExitUsage,
+             "--march=%s is for --emit=c alone: compile the C file "
+             "by a compiler for that machine",
+             march);
+}
+
+/* What plain C does without. */
+static void look_at_plain(const CompileCommand *o)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } rows[] = {
+        { "--march", o->code.march != NULL },
+        { "--width", o->code.width != 0 },
+        { "--tile", o->code.tile != NULL },
+        { "--threads", o->code.threads > 0 },
+        { "--records", o->code.records != NULL },
+        { "--skip", o->model.skip.n > 0 },
+    };
+    if (!o->plain)
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given)
+            fail(ExitUsage,
+                 "%s is for C with tiles and vectors: --plain has "
+                 "none, leave one of the two out",
+                 rows[i].option);
+    if (o->kinds != 1 << EmitC)
+        fail(ExitUsage,
+             "--plain writes C to be read: leave out --emit, give -o a "
+             "name in .c, and compile that by any C compiler");
+    if (o->max_input > 0 || o->max_output > 0)
+        fail(ExitUsage,
+             "--max-input and --max-output are for memory of fast C; "
+             "of --plain max_len sizes it: --set=max_len=N");
+}
+
+/* Of a model, what plain C does without: constant lengths, and sequences of ids
+ * that are forbidden.                                                       */
+static bool plain_fits(const CompileCommand *o, const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    if (!o->plain)
+        return true;
+    if (plan_fixed(p)) {
+        error_at(
+            spec_pos(s, "fix"),
+            "plain C takes any lengths, the spec fixes %s: leave out --fix, "
+            "or add --set=fix=",
+            plan_fixed_text(p));
+        return false;
+    }
+    for (int i = 0; i < s->suppress.n; i += 1 + s->suppress.at[i])
+        if (s->suppress.at[i] > 1) {
+            error_at(spec_pos(s, "search.suppress"),
+                     "plain C looks at ids one by one, this is a sequence of "
+                     "%d: leave it out by --set=search.suppress=",
+                     s->suppress.at[i]);
+            return false;
+        }
+    return true;
+}
+
+/* The same text on every machine. */
+static EngineOptions options_of(const CompileCommand *o)
+{
+    EngineOptions options = engine_options(CmdCompile, &o->model, &o->code);
+    options.backend = "clang"; /* or --cc: whose records are used */
+    if (!o->plain)
+        return options;
+    options.march = "generic";
+    options.tuned = false;
+    options.passes.skip = plain_skip;
+    options.passes.nskip = 1;
+    return options;
+}
+
+/* Is there a file of weights beside the others? With --embed only beside C. */
+static bool keeps_weights(const Compile *c)
+{
+    const bool text = is_wanted(c, EmitC) || c->o->save_temps;
+    return has_weights(c) && !is_stream(c->o->output)
+        && (!c->o->embed || (c->emit.embed_file && text));
+}
+
+static bool has_header(const Compile *c)
+{
+    return !is_only(c, EmitExe) && !c->o->plain && !is_stream(c->o->output);
+}
+
+static const char *header_path(const Compile *c)
+{
+    return arena_printf(c->e.arena, "%s.h", c->stem);
+}
+
+/* May all files of the command be written? Asked before weights are packed. */
+static bool may_write(Compile *c, Fault *why)
+{
+    bool ok = true;
+    if (c->o->print_commands || is_stream(c->o->output))
+        return true;
+    for (int k = 0; ok && k < EmitKinds; k++)
+        if (is_wanted(c, k) || (k == EmitC && c->o->save_temps))
+            ok = guard_write(path_of(c, k), UseInput, why);
+    if (ok && has_header(c))
+        ok = guard_write(header_path(c), UseInput, why);
+    return ok && keeps_weights(c) ? guard_write(weights_path(c), UseInput, why)
+                                  : ok;
+}
+
+static int make_text(Compile *c)
+{
+    Engine *e = &c->e;
+    const EngineOptions options = options_of(c->o);
+    Fault why;
+    int code = engine_plan(e, &options);
+    if (!code)
+        find_stem(c);
+    if (!code && !may_write(c, &why))
+        code = report_fault(&why);
+    if (!code && has_weights(c))
+        code = engine_weights(e);
+    if (!code)
+        code = engine_vocab(e);
+    if (code)
+        return code;
+    if (!lengths_fit(c))
+        return ExitUsage;
+    if (!plain_fits(c->o, e->plan))
+        return ExitInput;
+    c->emit = (EmitOptions){
+        .mode = EmitAot,
+        .freestanding = c->o->freestanding,
+        .max_input = c->o->max_input,
+        .max_output = c->o->max_output,
+        .vocab = { e->source.block, e->target_vocab.block },
+        .command = canonical_command(c),
+        .file = base_name(c->stem),
+    };
+    if (c->o->embed && !has_weights(c)) {
+        error_at(e->spec->top, "--embed: the spec names no weights; give a "
+                               "file by --weights, or random ones by --seed=1");
+        return ExitUsage;
+    }
+    if (c->o->model.seed >= 0 && names_weights(c))
+        warning_once("--seed=%lld is not used: the weights are those of a file",
+                     (long long)c->o->model.seed);
+    if (c->o->embed)
+        code = embed_weights(c);
+    if (code)
+        return code;
+    c->text = c->o->plain ? emit_plain(e->arena, e->plan, &c->emit, &c->n)
+                          : emit_model(e->arena, e->plan, &c->emit, &c->n);
+    return ExitDone;
+}
+
+/* ---- files ---- */
+static bool write_plain_weights(const Compile *c, const char *path, Fault *why)
+{
+    Arena *a = c->e.arena;
+    unsigned char *bytes;
+    const int64_t n = plain_weights(c, &bytes);
+    const char *line = arena_printf(a, "%s\n", plain_magic(a, c->e.plan));
+    const size_t head = strlen(line);
+    char *text = arena_alloc(a, head + (size_t)n);
+    memcpy(text, line, head);
+    memcpy(text + head, bytes, (size_t)n);
+    return write_file(path, text, head + (size_t)n, why);
+}
+
+static bool write_weights(const Compile *c, const char *path, Fault *why)
+{
+    if (c->o->plain)
+        return write_plain_weights(c, path, why);
+    const PackedModel packed = packed_model(&c->e);
+    return weights_save(path, &packed, why);
+}
+
+static bool write_header(Compile *c, Fault *why)
+{
+    size_t n;
+    const char *text = emit_header(c->e.arena, c->e.plan, &c->emit, &n);
+    return write_file(header_path(c), text, n, why);
+}
+
+static bool run_compilers(Compile *c, Fault *why)
+{
+    static const CcKind made_by[] = {
+        [EmitObj] = CcObject,
+        [EmitSo] = CcShared,
+        [EmitExe] = CcProgram,
+    };
+    CcOptions cc = { .level = c->o->code.level ? c->o->code.level : "2",
+                     .march = c->e.target.march,
+                     .features = c->e.target.features,
+                     .include = c->include,
+                     .print = c->o->print_commands };
+    if (is_only(c, EmitC))
+        return true;
+    cc.compiler = cc_find(c->e.arena, c->o->code.cc, why);
+    bool ok = cc.compiler && cc_aim(c->e.arena, &cc, &c->e.target, why);
+    for (int k = EmitObj; ok && k < EmitKinds; k++)
+        if (is_wanted(c, k))
+            ok = cc_has_library(c->e.arena, &cc, &c->e.target, made_by[k], why)
+              && cc_compile(c->e.arena, &cc, made_by[k],
+                            (CText){ c->text, c->n }, path_of(c, k), why);
+    return ok;
+}
+
+static bool write_c(Compile *c, Fault *why)
+{
+    const char *path = is_wanted(c, EmitC)
+                         ? path_of(c, EmitC)
+                         : arena_printf(c->e.arena, "%s.c", c->stem);
+    return (!is_wanted(c, EmitC) && !c->o->save_temps)
+        || write_file(path, c->text, c->n, why);
+}
+
+static bool write_files(Compile *c, Fault *why)
+{
+    outputs_hold();
+    bool ok = write_c(c, why) && run_compilers(c, why)
+           && (!has_header(c) || write_header(c, why))
+           && (!keeps_weights(c) || write_weights(c, weights_path(c), why));
+    return outputs_release(ok, why);
+}
+
+/* The same where compilers take in the weights, which are not at their place
+ * until all have ended: a folder of their own has them so long.             */
+static bool write_with_weights(Compile *c, Fault *why)
+{
+    TempFolder temp;
+    if (!temp_open(&temp, NULL))
+        return fault(why, ExitIO, "no folder can be made in %s: %s",
+                     temp_root(), strerror(errno));
+    interrupt_watch(); /* so that the folder goes */
+    c->include = temp.path;
+    const char *path = arena_printf(c->e.arena, "%s/%s", temp.path,
+                                    c->emit.embed_file);
+    const bool ok = write_weights(c, path, why) && write_files(c, why);
+    temp_close(&temp);
+    interrupt_end();
+    return ok;
+}
+
+/* All files or none; but --save-temps keeps the C that did not compile. */
+static bool write_all(Compile *c, Fault *why)
+{
+    if (c->o->print_commands)
+        return run_compilers(c, why);
+    if (c->o->save_temps && !write_c(c, why))
+        return false;
+    return c->emit.embed_file && !is_only(c, EmitC) ? write_with_weights(c, why)
+                                                    : write_files(c, why);
+}
+
+/* What the C file may be compiled to: never the file itself. */
+static const char *program_of(const Compile *c)
+{
+    const char *text = path_of(c, EmitC);
+    return strcmp(text, c->stem) ? c->stem
+                                 : arena_printf(c->e.arena, "%s.out", c->stem);
+}
+
+static void report(const Compile *c)
+{
+    Written w = { .o = c->o,
+                  .e = &c->e,
+                  .program = program_of(c),
+                  .inside = c->o->embed || c->e.plan->pack.bytes == 0 };
+    for (int k = 0; k < EmitKinds; k++)
+        if (is_wanted(c, k))
+            w.path[k] = path_of(c, k);
+    if (c->o->save_temps)
+        w.path[EmitC] = path_of(c, EmitC);
+    if (has_header(c))
+        w.header = header_path(c);
+    if (keeps_weights(c))
+        w.weights = weights_path(c);
+    report_written(&w);
+}
+
+/* Returns the kinds of --emit; without it, the kind whose ending -o has, or C.
+ */
+static int kinds_of(const CompileCommand *o)
+{
+    for (int k = 0; !o->kinds && o->output && k < EmitExe; k++)
+        if (ends_in(o->output, suffixes[k]))
+            return 1 << k;
+    return o->kinds ? o->kinds : 1 << EmitC;
+}
+
+int cmd_compile(const CompileCommand *given)
+{
+    CompileCommand settled = *given;
+    settled.kinds = kinds_of(given);
+    const CompileCommand *o = &settled;
+    if (o->quiet)
+        quiet();
+    Compile c = { .o = o };
+    Fault why;
+    const bool alone = is_stream(o->output); /* nothing lies beside it */
+    look_at_freestanding(o);
+    look_at_plain(o);
+    look_at_march(o);
+    if (alone && o->kinds & (o->kinds - 1))
+        fail(ExitUsage, "-o %s takes one kind of --emit", quote(o->output));
+    if (is_stdout(o->output) && !is_only(&c, EmitC))
+        fail(ExitUsage, "-o - is for C text alone");
+    int code = make_text(&c);
+    if (!code && !write_all(&c, &why))
+        code = report_fault(&why);
+    if (!code && !alone && !o->print_commands)
+        report(&c);
+    engine_close(&c.e);
+    return code;
+}

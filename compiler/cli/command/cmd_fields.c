@@ -1,0 +1,36 @@
+/* cmd_fields.c: attnc fields: the reference of the spec's format. */
+#include "cli/options/options.h"
+
+/* Is there a field of this name, or a group of them? */
+static bool check_key(Arena *a, const FieldsCommand *o, Fault *why)
+{
+    const char *near = *o->key ? spec_field_near(a, o->key) : NULL;
+    if (o->format == FieldsSchema)
+        return fault(why, ExitUsage,
+                     "--format=schema has all fields: leave out '%s'",
+                     quote(o->key));
+    if (*o->key && spec_has_field(o->key))
+        return true;
+    if (near)
+        return fault(why, ExitUsage, "there is no field '%s': did you mean %s?",
+                     quote(o->key), near);
+    return fault(why, ExitUsage,
+                 "there is no field '%s'; attnc fields lists them",
+                 quote(o->key));
+}
+
+int cmd_fields(const FieldsCommand *o)
+{
+    Arena *a = arena_new();
+    Fault why = { 0 };
+    if (o->key && !check_key(a, o, &why))
+        report_fault(&why);
+    else if (o->format == FieldsSchema)
+        fputs(spec_schema(a), stdout);
+    else if (o->format == FieldsJson)
+        fputs(spec_fields_json(a, o->key), stdout);
+    else
+        spec_print_fields(stdout, o->format == FieldsMarkdown, o->key);
+    arena_free(a);
+    return why.code;
+}

@@ -1,0 +1,200 @@
+/* cmd_import.c: attnc import: a folder with a checkpoint becomes a spec, and C
+ * where asked.                                                              */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/strings.h"
+#include "import/import.h"
+#include "runtime/weights/gguf.h"
+#include "tokenizer/tokenizer.h"
+#include "cli/options/options.h"
+
+/* The last part of a path, without slashes behind it; "." has the name of the
+ * folder that it is.                                                        */
+static const char *last_part(Arena *a, const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    const char *text = arena_strndup(a, path, n);
+    const char *slash = strrchr(text, '/');
+    return slash && slash[1] ? slash + 1 : text;
+}
+
+/* Letters, digits and _ . - of it, as a spec's name has them. */
+static const char *model_name(Arena *a, const char *text)
+{
+    static const char kept[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    char *name = arena_strdup(a, text);
+    char *end = ends_in(name, ".yaml") || ends_in(name, ".gguf")
+                  ? strrchr(name, '.')
+                  : NULL;
+    if (end)
+        *end = '\0';
+    for (char *c = name; *c; c++)
+        *c = strchr(kept, *c) ? *c : '_';
+    return strcmp(name, ".") && strcmp(name, "..") && *name
+             ? arena_strndup(a, name, strnlen(name, 128))
+             : "model";
+}
+
+/* Beside the spec, by its name. */
+static const char *import_weights_path(Arena *a, const char *spec)
+{
+    const size_t n = strlen(spec) - (ends_in(spec, ".yaml") ? 5 : 0);
+    return arena_printf(a, "%.*s.safetensors", (int)n, spec);
+}
+
+/* The spec, and the vocabularies beside it: all or none. */
+static int write_spec(const Imported *i, const char *path)
+{
+    Fault why;
+    const char *text = marked_spec(i->arena, i->text, i->n);
+    outputs_hold();
+    bool good = write_file(path, text, strlen(text), &why);
+    for (int k = 0; good && k < i->vocabs; k++)
+        good = vocabulary_write(i->vocab[k].path, i->vocab[k].block,
+                                i->vocab[k].bytes, &why);
+    return outputs_release(good, &why) ? ExitDone : report_fault(&why);
+}
+
+static void say_written(const ImportCommand *o, const Imported *i,
+                        const char *spec)
+{
+    Arena *a = i->arena;
+    fprintf(stderr, "%s: %s weights in %d tensors of %s\n", i->title,
+            arena_grouped(a, i->parameters), i->tensors - i->unused,
+            plain_text(a, i->weights));
+    if (i->made)
+        fprintf(stderr, "wrote %s\n", plain_text(a, i->made));
+    fprintf(stderr, "wrote %s\n", plain_text(a, spec));
+    for (int k = 0; k < i->vocabs; k++)
+        fprintf(stderr, "      %s\n", plain_text(a, i->vocab[k].path));
+    if (i->by_token)
+        note_once("the model gives a row of numbers for each token; for one "
+                  "vector of a text, write head: {type: pool, pool: mean} into "
+                  "the spec, or pool: class, as it was trained");
+    if (!o->compile)
+        fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
+}
+
+/* The model by libtcc, fused and not, beside the graph in double precision; and
+ * beside what a Python computes.                                            */
+static int check_spec(const PythonCheck *c)
+{
+    static const char alone[] = "the compiled code computes what the imported "
+                                "spec says; --check=PYTHON compares that with "
+                                "transformers";
+    static const char then[] = "the compiled code computes what the imported "
+                               "spec says";
+    const VerifyCommand verify = {
+        .model = { .spec = c->spec, .seed = 1, .allow_nan = c->allow_nan },
+        .code = { .threads = -1, .backend = "jit" },
+        .cases = 3,
+        .agrees = c->python || is_gguf(c->folder) ? then : alone
+    };
+    const int code = cmd_verify(&verify);
+    return code || !c->python ? code : python_check(c);
+}
+
+static int compile_spec(const ImportCommand *o, const char *spec)
+{
+    const CompileCommand compile = {
+        .model = { .spec = spec, .seed = -1, .allow_nan = o->allow_nan },
+        .code = { .threads = -1 },
+        .output = o->compile,
+        .embed = o->embed,
+        .quiet = o->quiet,
+        .max_input = -1,
+        .max_output = -1
+    };
+    return cmd_compile(&compile);
+}
+
+static int import_spec(const ImportCommand *o)
+{
+    Imported i;
+    Arena *a = arena_new();
+    const char *python = o->check && *o->check ? python_find(a, o->check)
+                                               : NULL;
+    const char *part = last_part(a, o->folders.at[0]);
+    const char *spec = o->output
+                         ? o->output
+                         : arena_printf(a, "%s.yaml", model_name(a, part));
+    const ImportOptions with = {
+        .folder = o->folders.at[0],
+        .spec = spec,
+        .name = model_name(a, o->output && !is_stream(spec)
+                                  ? last_part(a, o->output)
+                                  : part),
+        .rules = o->rules,
+        .lora = o->lora,
+        .merged = o->lora || o->average ? import_weights_path(a, spec) : NULL,
+        .joined = is_stream(spec) ? NULL : import_weights_path(a, spec),
+        .others = o->folders.at + 1,
+        .n_others = o->folders.n - 1,
+    };
+    Fault why;
+    if ((!is_stream(spec) && !guard_write(spec, UseInput, &why))
+        || (with.merged && !guard_write(with.merged, UseInput, &why)))
+        fail(why.code, "%s", why.text);
+    outputs_hold();
+    int code = import_folder(&i, &with);
+    if (!code)
+        code = write_spec(&i, spec);
+    if (!outputs_release(!code, &why) && !code)
+        code = report_fault(&why);
+    if (!code && !is_stream(spec) && !o->quiet)
+        say_written(o, &i, spec);
+    import_close(&i);
+    if (!code && o->check)
+        code = check_spec(&(PythonCheck){ .python = python,
+                                          .folder = with.folder,
+                                          .spec = spec,
+                                          .merged = with.merged,
+                                          .allow_nan = o->allow_nan });
+    if (!code && o->compile)
+        code = compile_spec(o, spec);
+    arena_free(a);
+    return code;
+}
+
+static int list_families(const void *options)
+{
+    const ImportCommand *o = options;
+    return import_families(stdout, (FamiliesFormat)o->format);
+}
+
+int cmd_import(const ImportCommand *o)
+{
+    if (o->families)
+        return report_print(o->output, list_families, o);
+    if (o->average && (o->lora || o->folders.n < 2))
+        fail(ExitUsage, "--average takes the mean of two folders or more, and "
+                        "no adapter");
+    if (!o->average && o->folders.n > 1)
+        fail(ExitUsage,
+             "attnc import takes one folder; with --average several, "
+             "whose mean it makes");
+    if ((o->average || o->lora) && is_stream(o->output))
+        fail(ExitUsage, "the weights that are made lie beside the spec that -o "
+                        "names, which must be a file");
+    if (!o->folders.n)
+        fail(ExitUsage, "attnc import takes the folder of a checkpoint, which "
+                        "has config.json; --families lists what is known");
+    if ((o->compile || o->check) && is_stream(o->output))
+        fail(ExitUsage, "%s reads the spec that -o names, which must be a file",
+             o->compile ? "--compile" : "--check");
+    if (o->check && *o->check && is_gguf(o->folders.at[0]))
+        fail(ExitUsage,
+             "--check=PYTHON is for the folder of a checkpoint, which "
+             "transformers reads; a file of llama.cpp has --check alone");
+    if (o->embed && !o->compile)
+        fail(ExitUsage, "--embed is for --compile, which writes C");
+    if (o->allow_nan && !o->compile && !o->check)
+        fail(ExitUsage, "--allow-nan is for --compile and --check, which read "
+                        "all weights");
+    return import_spec(o);
+}

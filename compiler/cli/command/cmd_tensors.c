@@ -1,0 +1,246 @@
+/* cmd_tensors.c: attnc tensors: the weights of a model, and where in the file
+ * each of them is; what the file has beside them.                           */
+#include <string.h>
+
+#include "base/table.h"
+#include "base/strings.h"
+#include "cli/options/options.h"
+
+typedef struct {
+    Engine e;
+    int width;  /* of the longest name */
+    bool *used; /* by tensor of the file */
+    int weights, unused;
+    Buffer json; /* at NULL: text is printed as it comes */
+} Listing;
+
+static int longest_name(const Graph *g)
+{
+    size_t most = 0;
+    for (int i = 0; i < g->nodes.n; i++) {
+        size_t n = g->nodes.at[i].op == OpWeight ? strlen(g->nodes.at[i].name)
+                                                 : 0;
+        most = n > most ? n : most;
+    }
+    return (int)most;
+}
+
+static void print_tensor(const Listing *l, const char *weight,
+                         const char *shape, const char *where)
+{
+    enum { Shape = 16, Gaps = 4, Least = 16 };
+    const int room = table_room(stdout);
+    Arena *a = l->e.arena;
+    int width = l->width;
+    if (room > 0) { /* half of a terminal for each name */
+        const int half = (room - Shape - Gaps) / 2;
+        width = half < width ? (half < Least ? Least : half) : width;
+        weight = cut_middle(a, weight, width);
+        where = cut_middle(a, where, room - width - Shape - Gaps);
+    }
+    printf("%-*s  %-16s  %s\n", width, weight, shape, where);
+}
+
+/* "rows 16..31 of 48, transposed, times 0.5, plus 1" */
+static const char *part_of(Arena *a, const FileTensor *f)
+{
+    const char *text = "", *turned = f->transposed ? ", transposed" : "";
+    if (f->groups) {
+        text = arena_printf(a, ", %s %lld..%lld of %lld",
+                            f->by_columns ? "columns" : "rows",
+                            (long long)f->first,
+                            (long long)(f->first + f->take - 1),
+                            (long long)f->stride);
+        if (f->groups > 1)
+            text = arena_printf(a, "%s, %lld times", text,
+                                (long long)f->groups);
+    }
+    text = arena_printf(a, "%s%s", text, turned);
+    if (f->slices)
+        text = arena_printf(a, ", slice %lld of %lld%s", (long long)f->slice,
+                            (long long)f->slices, text);
+    if (f->changed && (f->scale < 1 || f->scale > 1))
+        text = arena_printf(a, "%s, times %g", text, (double)f->scale);
+    if (f->changed && (f->add < 0 || f->add > 0))
+        text = arena_printf(a, "%s, plus %g", text, (double)f->add);
+    return text;
+}
+
+static void json_shape(Buffer *b, const int64_t *dim, int rank)
+{
+    buffer_printf(b, ", \"shape\": [");
+    for (int i = 0; i < rank; i++)
+        buffer_printf(b, "%s%lld", i ? ", " : "", (long long)dim[i]);
+    buffer_printf(b, "]");
+}
+
+/* An object a weight; `part` is what it has of a tensor that holds several. */
+static void json_weight(Listing *l, const Node *n, const char *name,
+                        const FileTensor *f)
+{
+    Buffer *b = &l->json;
+    int64_t dim[3];
+    const int part = n->parts > 0; /* without the number of parts */
+    for (int i = part; i < n->type.rank; i++)
+        dim[i - part] = n->type.dim[i].c;
+    buffer_printf(b, "%s  {\"name\": ", l->weights ? ",\n" : "");
+    json_quote(b, name, -1);
+    json_shape(b, dim, n->type.rank - part);
+    if (!f->name) {
+        buffer_printf(b, ", \"fill\": ");
+        json_number(b, f->fill, 17);
+    } else {
+        buffer_printf(b, ", \"tensor\": ");
+        json_quote(b, f->name, -1);
+        if (f->groups)
+            buffer_printf(b,
+                          ", \"part\": {\"of\": \"%s\", \"first\": %lld, "
+                          "\"take\": %lld, \"stride\": %lld, "
+                          "\"groups\": %lld}",
+                          f->by_columns ? "columns" : "rows",
+                          (long long)f->first, (long long)f->take,
+                          (long long)f->stride, (long long)f->groups);
+        if (f->slices)
+            buffer_printf(b, ", \"slice\": %lld, \"slices\": %lld",
+                          (long long)f->slice, (long long)f->slices);
+        buffer_printf(b, ", \"transposed\": %s",
+                      f->transposed ? "true" : "false");
+        if (f->changed) {
+            buffer_printf(b, ", \"scale\": ");
+            json_number(b, (double)f->scale, 9);
+            buffer_printf(b, ", \"add\": ");
+            json_number(b, (double)f->add, 9);
+        }
+    }
+    buffer_printf(b, "}");
+}
+
+/* Of one tensor, or of one of its parts. */
+static const char *part_shape(Arena *a, const Node *n)
+{
+    Type t = n->type;
+    if (n->parts) {
+        t.dim[0] = t.dim[1];
+        t.dim[1] = t.dim[2];
+        t.rank--;
+    }
+    return strchr(print_type(a, t), '[');
+}
+
+static void list_part(Listing *l, const Node *n, const char *name)
+{
+    Arena *a = l->e.arena;
+    FileTensor from;
+    if (!spec_file_tensor(a, l->e.spec, name, &from))
+        die("%s has no place in a file", name);
+    if (n->type.rank - (n->parts > 0) < 2)
+        from.transposed = false;
+    const char *where = from.name
+                          ? arena_printf(a, "%s%s", quote(from.name),
+                                         part_of(a, &from))
+                          : arena_printf(a, "filled with %g", from.fill);
+    if (l->json.at)
+        json_weight(l, n, name, &from);
+    else
+        print_tensor(l, name, part_shape(a, n), where);
+    l->weights++;
+    if (l->e.file && from.name)
+        l->used[safetensors_find(l->e.file, from.name)
+                - safetensors_at(l->e.file, 0)] = true;
+}
+
+static void list_weight(Listing *l, const Node *n)
+{
+    for (int64_t e = 0; e == 0 || e < n->parts; e++)
+        list_part(l, n, weight_part(l->e.arena, n, e));
+}
+
+static void list_unused(Listing *l, int tensor)
+{
+    const Tensor *t = safetensors_at(l->e.file, tensor);
+    Arena *a = l->e.arena;
+    if (l->json.at) {
+        buffer_printf(&l->json, "%s  {\"tensor\": ", l->unused ? ",\n" : "");
+        json_quote(&l->json, t->name, -1);
+        json_shape(&l->json, t->dim, t->rank);
+        buffer_printf(&l->json, "}");
+        l->unused++;
+        return;
+    }
+    char *shape = arena_strdup(a, "");
+    for (int i = 0; i < t->rank; i++)
+        shape = arena_printf(a, "%s%s%lld", shape, i ? ", " : "",
+                             (long long)t->dim[i]);
+    print_tensor(l, "(not used)", arena_printf(a, "[%s]", shape),
+                 quote(t->name));
+    l->unused++;
+}
+
+static void list_tensors(Listing *l)
+{
+    const Graph *g = l->e.unfused;
+    int tensors = l->e.file ? safetensors_count(l->e.file) : 0;
+    l->used = arena_alloc(l->e.arena, (size_t)tensors + 1);
+    l->width = longest_name(g);
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op == OpWeight)
+            list_weight(l, &g->nodes.at[i]);
+    if (l->json.at)
+        buffer_printf(&l->json, "\n ],\n \"unused\": [\n");
+    for (int i = 0; i < tensors; i++)
+        if (!l->used[i])
+            list_unused(l, i);
+}
+
+static void print_totals(const Listing *l, int tensors)
+{
+    printf("%d weights", l->weights);
+    if (l->e.file)
+        printf(" in %d tensors of %s", tensors - l->unused,
+               quote(safetensors_path(l->e.file)));
+    if (l->unused)
+        printf("; %d more, not used", l->unused);
+    puts("");
+}
+
+static void begin_json(Listing *l)
+{
+    Buffer *b = &l->json;
+    b->arena = l->e.arena;
+    buffer_printf(b, "{\"model\": ");
+    json_quote(b, l->e.spec->name, -1);
+    buffer_printf(b, ",\n \"file\": ");
+    if (l->e.file)
+        json_quote(b, safetensors_path(l->e.file), -1);
+    else
+        buffer_printf(b, "null");
+    buffer_printf(b, ",\n \"weights\": [\n");
+}
+
+static void print_tensors(Listing *l, bool json)
+{
+    if (json)
+        begin_json(l);
+    list_tensors(l);
+    if (json)
+        printf("%s%s]}\n", l->json.at, l->unused ? "\n " : " ");
+    else
+        print_totals(l, l->e.file ? safetensors_count(l->e.file) : 0);
+}
+
+int cmd_tensors(const TensorsCommand *o)
+{
+    Listing l = { .weights = 0 };
+    EngineOptions options = engine_options(CmdTensors, &o->model, NULL);
+    Report report = { 0 };
+    int code = engine_plan(&l.e, &options);
+    if (!code)
+        code = engine_file(&l.e, &report);
+    if (code)
+        print_report(&report);
+    else
+        print_tensors(&l, o->json);
+    report_free(&report);
+    engine_close(&l.e);
+    return code;
+}

@@ -1,0 +1,257 @@
+/* cmd_tokens.c: attnc tokens. A line of stdin is a text, its answer the ids
+ * that a vocabulary makes of it; with --decode the other way round.         */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strings.h"
+#include "emit/text/embedded.h"
+#include "tokenizer/tokenizer.h"
+#include "cli/options/options.h"
+
+typedef struct {
+    Engine e; /* its arena; of a spec also its vocabularies */
+    void *block;
+    Tokens text, ids;
+    Lines in;
+    int32_t *id, *offset;
+    const TokensCommand *o;
+    Buffer out; /* of one line */
+} Answering;
+
+/* ---- vocabulary ---- */
+static bool is_spec(const char *file)
+{
+    const char *dot = strrchr(file, '.');
+    return is_stdout(file)
+        || (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0));
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static int open_spec(Answering *w)
+{
+    const ModelOptions *m = &w->o->model;
+    w->e.spec = spec_read(w->e.arena, m->spec, m->text.text, NULL, 0);
+    if (!w->e.spec)
+        return ExitInput;
+    int code = engine_vocab(&w->e);
+    if (code)
+        return code;
+    const ModelKind kind = w->e.spec->kind;
+    const bool target = w->o->target || kind == KindDecoder;
+    w->block = target && kind != KindEncoder ? w->e.target_vocab.block
+                                             : w->e.source.block;
+    if (w->o->target && kind != KindEncoderDecoder)
+        fail(ExitUsage, "--target: this model has one vocabulary");
+    if (!w->block)
+        error_at((Pos){ 0 }, "%s: the spec names no vocabulary file (%s)",
+                 quote(m->spec),
+                 kind != KindEncoderDecoder ? "vocab.file"
+                 : target                   ? "vocab.target.file"
+                                            : "vocab.source.file");
+    return w->block ? ExitDone : ExitInput;
+}
+
+static void *open_folder(const Answering *w, Fault *why)
+{
+    VocabularyFrom from = { .folder = w->o->model.spec,
+                            .side = w->o->target ? TextTarget : TextSource,
+                            .size = -1 };
+    Vocabulary v;
+    bool found = false;
+    from.classes = embedded_text("import/tokenizers.json", &from.classes_bytes);
+    if (!vocabulary_of_folder(&from, &v, &found, why))
+        return NULL;
+    if (!found)
+        fault(why, ExitInput, "%s: this folder has no tokenizer's files",
+              quote(from.folder));
+    return found ? v.block : NULL;
+}
+
+static int open_vocabulary(Answering *w)
+{
+    static const VocabTokens none = {
+        .start = -1, .end = -1, .pad = -1, .unknown = -1
+    };
+    const char *path = w->o->model.spec;
+    int64_t bytes;
+    Fault why;
+    if (is_spec(path))
+        return open_spec(w);
+    const bool folder = is_folder(path);
+    if (w->o->target && !folder)
+        fail(ExitUsage, "--target: a file has one vocabulary");
+    void *block = folder ? open_folder(w, &why)
+                         : vocab_load(path, -1, &none, &bytes, &why);
+    w->e.source.block = w->block = block;
+    return block ? ExitDone : report_fault(&why);
+}
+
+static int open_work(Answering *w)
+{
+    const size_t bytes = (MostTokens + 1) * sizeof *w->id;
+    int code = open_vocabulary(w);
+    if (code)
+        return code;
+    const struct attn_vocab_header *h = w->block;
+    w->text = tokens_with(w->block, h->size, false);
+    w->ids = tokens_with(w->block, h->size, true);
+    w->text.how = w->o->plain ? ATTN_PLAIN : 0;
+    w->id = arena_alloc(w->e.arena, bytes);
+    w->offset = w->o->offsets ? arena_alloc(w->e.arena, 2 * bytes) : NULL;
+    w->out = (Buffer){ .arena = w->e.arena };
+    lines_open(&w->in, w->e.arena, STDIN_FILENO);
+    w->in.ending = w->o->null ? '\0' : '\n';
+    return ExitDone;
+}
+
+/* ---- answers ---- */
+
+/* A token's text as one word: what is not printable, and a space, by number. */
+static void add_piece(Buffer *b, const char *s, int64_t n)
+{
+    for (int64_t i = 0, k; i < n; i += k) {
+        k = attn_character(s + i, n - i);
+        const unsigned char c = (unsigned char)s[i];
+        if (k > 1)
+            buffer_add(b, s + i, (size_t)k);
+        else if (c == '\\')
+            buffer_add(b, "\\\\", 2);
+        else if (c > ' ' && c < 0x7f)
+            buffer_add(b, s + i, 1);
+        else
+            buffer_printf(b, "\\x%02x", c);
+        k = attn_max(k, 1);
+    }
+}
+
+static void add_text(Answering *w, int64_t n)
+{
+    Buffer *b = &w->out;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t bytes = 0;
+        const char *text = attn_vocab_token(w->block, w->id[i], &bytes);
+        if (i)
+            buffer_add(b, " ", 1);
+        if (w->o->pieces)
+            add_piece(b, text, bytes);
+        else
+            buffer_printf(b, "%d", w->id[i]);
+        if (w->o->offsets)
+            buffer_printf(b, ":%d-%d", w->offset[2 * i], w->offset[2 * i + 1]);
+    }
+}
+
+/* {"line": 1, "tokens": [5, 7], "pieces": ["a", "b"], "offsets": [[0, 1], [1,
+ * 2]]}                                                                      */
+static void add_json(Answering *w, int64_t n)
+{
+    Buffer *b = &w->out;
+    json_ids(b, "tokens", w->id, n);
+    if (w->o->pieces)
+        buffer_printf(b, ", \"pieces\": [");
+    for (int64_t i = 0; w->o->pieces && i < n; i++) {
+        int64_t bytes = 0;
+        const char *text = attn_vocab_token(w->block, w->id[i], &bytes);
+        buffer_printf(b, i ? ", " : "");
+        json_quote(b, text, bytes);
+    }
+    if (w->o->pieces)
+        buffer_add(b, "]", 1);
+    if (w->o->offsets)
+        buffer_printf(b, ", \"offsets\": [");
+    for (int64_t i = 0; w->o->offsets && i < n; i++)
+        buffer_printf(b, "%s[%d, %d]", i ? ", " : "", w->offset[2 * i],
+                      w->offset[2 * i + 1]);
+    if (w->o->offsets)
+        buffer_add(b, "]", 1);
+}
+
+/* Into w->out; false: nothing is there. */
+static bool answer_text(Answering *w, const char *text, size_t n, Fault *why)
+{
+    Buffer *b = &w->out;
+    const bool decode = w->o->decode;
+    const int64_t ids = decode
+                          ? tokens_of(&w->ids, text, n, w->id, why)
+                          : tokens_at(&w->text, text, n, w->id, w->offset, why);
+    if (ids < 0)
+        return false;
+    if (decode && w->o->json)
+        json_tokens(b, &w->text, w->id, ids);
+    else if (decode)
+        add_tokens(b, &w->text, w->id, ids);
+    else if (w->o->json)
+        add_json(w, ids);
+    else
+        add_text(w, ids);
+    return true;
+}
+
+static void answer_line(Answering *w, LineState state, const char *text,
+                        size_t n, int *bad)
+{
+    Fault why;
+    Buffer *b = &w->out;
+    b->n = 0;
+    if (w->o->json)
+        buffer_printf(b, "{\"line\": %lld, ", (long long)w->in.number);
+    if (state == LineTooLong)
+        fault(&why, ExitInput, "the line has %zu bytes, at most %d are read", n,
+              LongestLine);
+    if (state == LineTooLong || !answer_text(w, text, n, &why)) {
+        flush_answers(stdout);
+        line_error(w->in.number, "%s", why.text);
+        *bad = why.code;
+        if (w->o->json) {
+            buffer_printf(b, "\"error\": ");
+            json_quote(b, why.text, -1);
+        }
+    }
+    if (w->o->json)
+        buffer_add(b, "}", 1);
+    fwrite(b->at, 1, (size_t)b->n, stdout);
+    putchar(w->o->decode && !w->o->json ? w->in.ending : '\n');
+}
+
+static void refuse_options(const TokensCommand *o)
+{
+    const char *no = !o->decode ? NULL
+                   : o->offsets ? "--offsets"
+                   : o->pieces  ? "--pieces"
+                   : o->plain   ? "--plain"
+                                : NULL;
+    if (no)
+        fail(ExitUsage, "--decode makes text of ids: %s is about texts", no);
+}
+
+int cmd_tokens(const TokensCommand *o)
+{
+    Answering w = { .e.arena = arena_new(), .o = o };
+    const char *text = "";
+    size_t n = 0;
+    int bad = ExitDone;
+    refuse_options(o);
+    need_lines(&o->model);
+    int code = open_work(&w);
+    while (!code) {
+        LineState state = lines_next(&w.in, false, &text, &n);
+        if (state == LineWait) {
+            flush_answers(stdout);
+            state = lines_next(&w.in, true, &text, &n);
+        }
+        if (state == LineEnd)
+            break;
+        answer_line(&w, state, text, n, &bad);
+    }
+    flush_answers(stdout);
+    engine_close(&w.e);
+    return code ? code : bad;
+}

@@ -1,0 +1,24 @@
+/* cmd_tune.c: attnc tune: the tilings that are fastest on this machine. */
+#include "cli/options/options.h"
+
+int cmd_tune(const TuneCommand *o)
+{
+    Arena *a = arena_new();
+    ModelOptions model = o->model;
+    TuneOptions tune = o->tune;
+    Fault why;
+    if (o->dtype)
+        vec_push(a, &model.sets, arena_printf(a, "dtype=%s", o->dtype));
+    if (picture_asked(tune.format, TuneSvg, &tune.svg))
+        tune.format = TuneLines;
+    tune.budget = TuneBudget;
+    if (o->budget)
+        tune.budget = budget_seconds(o->budget);
+    tune.records = records_option(&o->code);
+    if (tune.records && !guard_write(tune.records, UseRecords, &why))
+        fail(why.code, "%s", why.text);
+    tune.model = engine_options(CmdTune, &model, &o->code);
+    const int code = tune_run(&tune, beside(tune.svg));
+    arena_free(a);
+    return code;
+}

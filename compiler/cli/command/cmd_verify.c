@@ -1,0 +1,456 @@
+/* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
+ * fused and unfused, on inputs of many lengths; prints the worst of each op
+ * and of the result; ExitNegative when a gate was not held.                 */
+#include <math.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "base/table.h"
+#include "base/strings.h"
+#include "cli/options/options.h"
+#include "oracle/verify.h"
+
+/* Where --backend names none. */
+static const char *const backends[] = { "jit", "clang" };
+enum { Backends = sizeof backends / sizeof *backends };
+
+/* ---- samples ---- */
+
+enum { Longest = -1, MostSequences = 7 };
+
+/* Rows of each sequence of each input; a list ends with 0. */
+static const struct {
+    int64_t source[MostSequences], target[MostSequences];
+} lengths[] = {
+    { { 1 }, { 1 } },
+    { { 2 }, { 3 } },
+    { { 7 }, { 2 } },
+    { { 63 }, { 65 } },
+    { { 64 }, { 63 } },
+    { { 65 }, { 64 } },
+    { { 13, 1, 67, 2, 64, 31 }, { 5, 17, 1, 66, 2, 64 } },
+    { { Longest }, { Longest } },
+};
+enum { Lengths = sizeof lengths / sizeof *lengths };
+
+/* Rows that the oracle gets through in seconds on a model of this size. */
+static int64_t row_limit(const Engine *e, int64_t asked)
+{
+    const Spec *s = e->spec;
+    int64_t source = s->side[SideEncoder].max_len;
+    int64_t target = s->side[SideDecoder].max_len;
+    int64_t most = source > target ? source : target;
+    int64_t cheap = 4000000000 / (e->plan->parameters + 1);
+    int64_t limit = asked > 0 ? asked : cheap < 2 ? 2 : cheap;
+    return most > 0 && limit > most ? most : limit;
+}
+
+static int64_t bounded(int64_t rows, int64_t limit)
+{
+    return rows == Longest || rows > limit ? limit : rows;
+}
+
+static const Sample *make_sample(Arena *a, const Engine *e, int k,
+                                 int64_t limit)
+{
+    int64_t source[MostSequences], target[MostSequences], n = 0;
+    for (; n < MostSequences && lengths[k].source[n]; n++) {
+        source[n] = bounded(lengths[k].source[n], limit);
+        target[n] = bounded(lengths[k].target[n], limit);
+        if (e->spec->fix.target > 0) /* values of one call are looked at */
+            target[n] = e->spec->fix.target;
+    }
+    return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
+}
+
+/* Of both sides of an input: what the oracle takes grows with them. */
+static double case_rows(int k, int64_t limit)
+{
+    double sum = 0;
+    for (int i = 0; i < MostSequences && lengths[k].source[i]; i++)
+        sum += (double)(bounded(lengths[k].source[i], limit)
+                        + bounded(lengths[k].target[i], limit));
+    return sum;
+}
+
+/* ---- printing ---- */
+
+typedef enum { Held, OnlyZeros, NotHeld } Verdict;
+
+static const char *const verdict_text[] = { "", "  only zeros", "  FAILED" };
+
+static Verdict worse_of(Verdict a, Verdict b)
+{
+    return a > b ? a : b;
+}
+
+static Verdict verdict_of(bool passed, bool failed)
+{
+    return passed ? Held : failed ? NotHeld : OnlyZeros;
+}
+
+static const char *const verdict_word[] = { "held", "only zeros", "failed" };
+
+/* {"backend": "jit", "fused": true, "check": "op", .., "verdict": "held"}: a
+ * line for each op, and for each result.                                    */
+static void json_begin(Buffer *b, const Engine *e, bool fused,
+                       const char *check)
+{
+    buffer_printf(b, "{\"backend\": ");
+    json_quote(b, e->options.backend, -1);
+    buffer_printf(b, ", \"fused\": %s, \"check\": \"%s\"",
+                  fused ? "true" : "false", check);
+}
+
+static void json_end(Buffer *b, double want, double got, Verdict v)
+{
+    buffer_printf(b, ", \"oracle\": ");
+    json_number(b, want, 9);
+    buffer_printf(b, ", \"compiled\": ");
+    json_number(b, got, 9);
+    printf("%s}, \"verdict\": \"%s\"}\n", b->at, verdict_word[v]);
+}
+
+static Verdict json_op(const Engine *e, bool fused, const OpResult *r, Op op)
+{
+    const Verdict v = verdict_of(compare_passed(&r->c), r->c.failed > 0);
+    Buffer b = { .arena = e->arena };
+    json_begin(&b, e, fused, "op");
+    buffer_printf(&b, ", \"op\": \"%s\", \"values\": %lld, \"error\": ",
+                  op_info[op].name, (long long)r->c.count);
+    json_number(&b, r->c.ratio, 9);
+    buffer_printf(&b, ", \"worst\": {\"tensor\": ");
+    json_quote(&b, r->worst ? r->worst : "", -1);
+    buffer_printf(&b, ", \"index\": %lld", (long long)r->c.worst);
+    json_end(&b, r->c.want, r->c.got, v);
+    return v;
+}
+
+static Verdict json_ops(const Engine *e, bool fused, const OpResults *r)
+{
+    Verdict v = Held;
+    for (int op = 0; op < OpCount; op++)
+        if (r->op[op].c.count > 0)
+            v = worse_of(v, json_op(e, fused, &r->op[op], (Op)op));
+    return v;
+}
+
+static Verdict json_result(const Engine *e, bool fused,
+                           const ModelComparison *c, bool rounded)
+{
+    const Verdict v = verdict_of(c->passed, c->failed);
+    Buffer b = { .arena = e->arena };
+    json_begin(&b, e, fused, rounded ? "beside f32 weights" : "end to end");
+    buffer_printf(&b, ", \"max_error\": ");
+    json_number(&b, c->max_error, 9);
+    buffer_printf(&b, ", \"nmse\": ");
+    json_number(&b, c->nmse, 9);
+    buffer_printf(&b, ", \"kl\": ");
+    json_number(&b, c->divergence, 9);
+    buffer_printf(&b, ", \"worst\": {\"index\": %lld", (long long)c->worst);
+    json_end(&b, c->want, c->got, v);
+    return v;
+}
+
+/* The table of ops. What failed is behind the last column, without a head. */
+enum {
+    OpName,
+    OpValues,
+    OpRatio,
+    OpWorst,
+    OpIndex,
+    OpOracle,
+    OpGot,
+    OpVerdict,
+    OpCells
+};
+
+static const char *const op_heads[OpCells] = {
+    "op", "values", "err/gate", "worst at", "index", "oracle", "compiled", "",
+};
+
+static void put_op_row(Arena *a, const char *const cell[OpCells],
+                       const TableFit *fit)
+{
+    static const int gap[OpCells] = { 2, 1, 1, 2, 1, 1, 1, 2 };
+    const bool cuts = table_room(stdout) > 0;
+    for (int c = 0; c < OpVerdict; c++) {
+        const int width = fit[c].width - gap[c];
+        if (fit[c].shown)
+            printf(c == OpName || c == OpWorst ? "%*s%-*s" : "%*s%*s", gap[c],
+                   "", width,
+                   cuts && c == OpWorst ? cut_middle(a, cell[c], width)
+                                        : cell[c]);
+    }
+    printf("%s", cell[OpVerdict]);
+}
+
+/* A terminal has those that it has room for; names are cut before. `name` and
+ * `verdict`: bytes of the longest of these.                                  */
+static void fit_ops(TableFit fit[OpCells], int name, int verdict)
+{
+    enum { Least = 16 + 2 };
+    static const TableFit all[OpCells] = {
+        { 12, 0, true }, { 11, 3, true }, { 10, 0, true }, { 32, 0, true },
+        { 9, 4, true },  { 15, 1, true }, { 15, 1, true },
+    };
+    const int room = table_room(stdout);
+    memcpy(fit, all, sizeof all);
+    fit[OpVerdict] = (TableFit){ verdict, 0, true };
+    if (room > 0)
+        fit[OpWorst].width = Least;
+    const int left = table_fit(fit, OpCells, room);
+    const int more = name > Least - 2 ? name + 2 - Least : 0;
+    if (left > 0)
+        fit[OpWorst].width += left < more ? left : more;
+}
+
+static Verdict op_verdict(const OpResult *r)
+{
+    return verdict_of(compare_passed(&r->c), r->c.failed > 0);
+}
+
+static void print_op(Arena *a, const OpResult *r, Op op, const TableFit *fit)
+{
+    const char *const cell[OpCells] = {
+        op_info[op].name,
+        arena_printf(a, "%lld", (long long)r->c.count),
+        arena_printf(a, "%.2g", r->c.ratio),
+        r->worst,
+        arena_printf(a, "%lld", (long long)r->c.worst),
+        arena_printf(a, "%.7g", r->c.want),
+        arena_printf(a, "%.7g", r->c.got),
+        verdict_text[op_verdict(r)],
+    };
+    put_op_row(a, cell, fit);
+    putchar('\n');
+}
+
+static int longer(int n, const char *text)
+{
+    const int m = (int)strlen(text);
+    return n > m ? n : m;
+}
+
+static Verdict print_ops(Arena *a, const OpResults *r)
+{
+    Verdict v = Held;
+    TableFit fit[OpCells];
+    int name = 0, verdict = 0;
+    for (int op = 0; op < OpCount; op++) {
+        if (r->op[op].c.count == 0)
+            continue;
+        const Verdict one = op_verdict(&r->op[op]);
+        name = longer(name, r->op[op].worst);
+        verdict = longer(verdict, verdict_text[one]);
+        v = worse_of(v, one);
+    }
+    fit_ops(fit, name, verdict);
+    fputs(paint(stdout, PaintHead), stdout);
+    put_op_row(a, op_heads, fit);
+    printf("%s\n", paint(stdout, PaintEnd));
+    for (int op = 0; op < OpCount; op++)
+        if (r->op[op].c.count > 0)
+            print_op(a, &r->op[op], (Op)op, fit);
+    return v;
+}
+
+/* "1e-4", "0.5" */
+static const char *gate_text(Arena *a, double x)
+{
+    const double power = log10(x);
+    return power < -1.5 && power == rint(power)
+             ? arena_printf(a, "1e%.0f", power)
+             : arena_printf(a, "%g", x);
+}
+
+static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
+{
+    const Verdict v = verdict_of(c->passed, c->failed);
+    const bool fits = table_room(stdout) > 0;
+    const char *text = arena_printf(
+        a,
+        "%s: max error %.2g (gate %s) of the standard deviation, NMSE %.2g "
+        "(%s),%sKL %.2g (%s); worst at %lld: oracle %.7g, compiled %.7g%s",
+        rounded ? "beside f32 weights" : "end to end", c->max_error,
+        gate_text(a, c->gate->max_error), c->nmse, gate_text(a, c->gate->nmse),
+        fits ? " " : "\n      ", c->divergence,
+        gate_text(a, c->gate->divergence), (long long)c->worst, c->want, c->got,
+        verdict_text[v]);
+    fputs("  ", stdout);
+    if (fits)
+        put_wrapped(stdout, 2, 6, text);
+    else
+        puts(text);
+    return v;
+}
+
+/* ---- the rest ---- */
+
+/* of a run on each of the inputs */
+typedef enum {
+    CheckResult,
+    CheckRounding, /* the result, beside that of f32 weights */
+    CheckOps       /* every value, where all are kept */
+} Compared;
+
+static Verdict check(const Engine *e, const VerifyCommand *options,
+                     Compared what, const Engine *keeps)
+{
+    Weights w;
+    Trial t = { 0 }, kept = { 0 };
+    OpResults ops = { 0 };
+    ModelResults results = { 0 };
+    const int cases = options->cases > 0 && options->cases < Lengths
+                        ? (int)options->cases
+                        : Lengths;
+    double rows = 0, done = 0;
+    for (int k = 0; k < cases; k++)
+        rows += case_rows(k, row_limit(e, options->rows));
+    progress_begin("");
+    if (what == CheckRounding)
+        weights_open_f32(&w, e, e->unfused);
+    else
+        weights_open(&w, e, what == CheckOps ? e->graph : verify_graph(e));
+    for (int k = 0; k < cases; k++) {
+        const Sample *x = make_sample(e->arena, e, k,
+                                      row_limit(e, options->rows));
+        const int64_t size = result_rows(e->spec, x) * result_columns(e->spec);
+        float *out = arena_alloc(e->arena, (size_t)size * sizeof *out);
+        if (keeps)
+            trial_run(&kept, keeps, x, 0, out);
+        trial_run(&t, e, x, 0, out);
+        const double part = case_rows(k, row_limit(e, options->rows))
+                          / (double)x->sequences;
+        for (int64_t i = 0; i < x->sequences; i++, done += part) {
+            progress_at(done / rows);
+            if (what == CheckOps)
+                verify_ops(&ops, &w, &t, i, out);
+            else
+                verify_result(&results, &w, x, i, out, keeps ? &kept : NULL);
+        }
+    }
+    progress_end();
+    const ModelComparison worst = verify_end(&results, &w);
+    trial_free(&t);
+    trial_free(&kept);
+    weights_close(&w);
+    terminal_clear();
+    const bool fused = e->options.passes.skip == options->model.skip.at;
+    if (options->json)
+        return what == CheckOps
+                 ? json_ops(e, fused, &ops)
+                 : json_result(e, fused, &worst, what == CheckRounding);
+    return what == CheckOps
+             ? print_ops(e->arena, &ops)
+             : print_result(e->arena, &worst, what == CheckRounding);
+}
+
+/* Are there weights that are not stored as they come? */
+static bool rounds(const Graph *g)
+{
+    for (int i = 0; i < g->nodes.n; i++)
+        if (g->nodes.at[i].op == OpWeight
+            && g->nodes.at[i].type.elem != ElemF32)
+            return true;
+    return false;
+}
+
+/* One variant, as it is used (every value's memory reused) or with all values
+ * kept.                                                                     */
+static int run_variant(const EngineOptions *o, const VerifyCommand *options,
+                       Verdict *worst)
+{
+    Engine e, keeps = { 0 };
+    EngineOptions all = *o;
+    int code = engine_open(&e, o);
+    const bool chooses = !code && !o->keep_all && verify_chooses(e.graph);
+    all.keep_all = true;
+    if (chooses)
+        code = engine_open(&keeps, &all);
+    const Engine *kept = chooses ? &keeps : NULL;
+    if (!code) {
+        const Compared what = o->keep_all ? CheckOps : CheckResult;
+        *worst = worse_of(*worst, check(&e, options, what, kept));
+        if (!o->keep_all && rounds(e.graph))
+            *worst = worse_of(*worst, check(&e, options, CheckRounding, kept));
+    }
+    if (chooses)
+        engine_close(&keeps);
+    engine_close(&e);
+    return code;
+}
+
+/* The oracle reads no more rows than the model takes. */
+static int check_rows(const Spec *s, const void *command)
+{
+    const VerifyCommand *o = command;
+    const int64_t source = s->side[SideEncoder].max_len;
+    const int64_t target = s->side[SideDecoder].max_len;
+    const int64_t most = source > target ? source : target;
+
+    if (most > 0 && o->rows > most)
+        fail(ExitUsage,
+             "verify: --rows %lld: the model takes %lld rows at "
+             "most",
+             (long long)o->rows, (long long)most);
+    return ExitDone;
+}
+
+/* `turn` of so many: each back end runs the model in four ways. */
+static int run_backend(const VerifyCommand *options, const char *backend,
+                       int turn, int turns, Verdict *worst)
+{
+    EngineOptions base = engine_options(CmdVerify, &options->model,
+                                        &options->code);
+    base.fits = check_rows;
+    base.command = options;
+    if (!options->code.backend) /* each has its turn */
+        base.offers &= ~OfferBackend;
+    for (int unfused = 0; unfused < 2; unfused++) {
+        const Variant v = { backend, backend, unfused };
+        EngineOptions o = variant_options(&base, &v);
+        char name[64];
+        snprintf(name, sizeof name, "%.40s%s", backend,
+                 unfused ? ", unfused" : "");
+        terminal_clear();
+        if (!options->json)
+            printf("%s%s\n", backend, unfused ? ", unfused" : "");
+        for (int keep = 0; keep < 2; keep++) {
+            const double ways = 4.0 * turns;
+            const int way = 4 * turn + 2 * unfused + keep;
+            progress_step(name, way / ways, (way + 1) / ways);
+            o.keep_all = keep;
+            const int code = run_variant(&o, options, worst);
+            if (code)
+                return code;
+        }
+    }
+    return ExitDone;
+}
+
+int cmd_verify(const VerifyCommand *options)
+{
+    static const char *const ends[] = {
+        "verified",
+        "NOT verified: where both say only zeros, nothing is proved",
+        "NOT verified: a gate was not held",
+    };
+    const int n = options->code.backend ? 1 : Backends;
+    Verdict worst = Held;
+    int code = ExitDone;
+    progress_begin("verify");
+    for (int i = 0; i < n && !code; i++)
+        code = run_backend(options,
+                           options->code.backend ? options->code.backend
+                                                 : backends[i],
+                           i, n, &worst);
+    progress_end();
+    if (code)
+        return code;
+    if (options->json)
+        printf("{\"verdict\": \"%s\"}\n", verdict_word[worst]);
+    else
+        puts(options->agrees && worst == Held ? options->agrees : ends[worst]);
+    return worst == Held ? ExitDone : ExitNegative;
+}

@@ -1,0 +1,256 @@
+/* compile_report.c: what attnc compile says when it is done: the files that it
+ * wrote, and commands that work as they are printed, from where it was called.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/strings.h"
+#include "cli/command/compile.h"
+
+/* ---- a shell's ---- */
+
+/* A path as a word of a command line. */
+static const char *shell_word(Arena *a, const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./=+,:@%-";
+    const char *lead = *path == '-' ? "./" : "";
+    if (*path && !path[strspn(path, plain)])
+        return arena_printf(a, "%s%s", lead, path);
+    const char *word = arena_printf(a, "%s", lead);
+    for (size_t n; *path; path += n) {
+        n = strcspn(path, "'");
+        word = arena_printf(a, "%s%.*s%s", word, (int)n, path,
+                            path[n] ? "'\\''" : "");
+        n += path[n] == '\'';
+    }
+    return arena_printf(a, "'%s'", word);
+}
+
+/* The same of a program, which is not looked for in PATH. */
+static const char *program_word(Arena *a, const char *path)
+{
+    return shell_word(a,
+                      strchr(path, '/') ? path : arena_printf(a, "./%s", path));
+}
+
+/* ---- the files ---- */
+
+/* "412 kB", "3.1 MB": two digits or three. */
+static const char *bytes_text(Arena *a, double bytes)
+{
+    static const char *const units[] = { "kB", "MB", "GB", "TB" };
+    int u = 0;
+    if (bytes < 1000)
+        return arena_printf(a, "%.0f bytes", bytes);
+    for (bytes /= 1000; bytes >= 999.5 && u < 3; u++)
+        bytes /= 1000;
+    return arena_printf(a, bytes < 9.95 ? "%.1f %s" : "%.0f %s", bytes,
+                        units[u]);
+}
+
+enum { MostFiles = EmitKinds + 2 };
+
+static int list_files(const Written *w, const char *files[MostFiles])
+{
+    int n = 0;
+    if (w->path[EmitC])
+        files[n++] = w->path[EmitC];
+    if (w->header)
+        files[n++] = w->header;
+    if (w->weights)
+        files[n++] = w->weights;
+    for (int k = EmitC + 1; k < EmitKinds; k++)
+        if (w->path[k])
+            files[n++] = w->path[k];
+    return n;
+}
+
+static void say_files(const Written *w)
+{
+    const char *files[MostFiles];
+    const int n = list_files(w, files);
+    int width = 0;
+    for (int i = 0; i < n; i++) {
+        const int length = (int)strlen(plain_text(w->e->arena, files[i]));
+        width = length > width ? length : width;
+    }
+    for (int i = 0; i < n; i++) {
+        struct stat s;
+        const char *size = stat(files[i], &s) == 0
+                             ? bytes_text(w->e->arena, (double)s.st_size)
+                             : "";
+        fprintf(stderr, "%s %-*s  %7s\n", i ? "     " : "wrote", width,
+                plain_text(w->e->arena, files[i]), size);
+    }
+}
+
+/* ---- the commands ---- */
+
+/* Returns the C compiler that makes code for the target, one that is in PATH if
+ * any is, and sets `aim` to its --target or NULL. Quoted for a shell later.  */
+static const char *compiler_name(const Written *w, const char **aim)
+{
+    Arena *a = w->e->arena;
+    const Target *t = &w->e->target;
+    const char *named = w->o->code.cc;
+    Fault unused;
+    *aim = NULL;
+    if (!target_foreign(t))
+        return named ? named : cc_to_type(a);
+    CcOptions cc = { .compiler = named ? cc_find(a, named, &unused) : NULL };
+    if (!cc.compiler || !cc_aim(a, &cc, t, &unused))
+        return arena_printf(a, "%s-gcc", t->triple);
+    *aim = cc.target;
+    return named;
+}
+
+/* Returns a comment that says how to get a compiler that is not in PATH. */
+static const char *compiler_remedy(const Written *w, const char *name)
+{
+    Arena *a = w->e->arena;
+    const Target *t = &w->e->target;
+    if (name && find_program(a, name))
+        return "";
+    if (name && !target_foreign(t))
+        return arena_printf(a, "  # there is no %s here", plain_text(a, name));
+    return arena_printf(a, "  # needs a C compiler: apt-get install %s",
+                        name ? t->packages : "gcc");
+}
+
+/* Where compilers find weights that they take in: the working folder needs no
+ * word.                                                                     */
+static const char *include_word(const Written *w)
+{
+    const char *slash = w->weights ? strrchr(w->weights, '/') : NULL;
+    if (!w->inside || !slash)
+        return "";
+    const int n = slash == w->weights ? 1 : (int)(slash - w->weights);
+    const char *folder = arena_strndup(w->e->arena, w->weights, (size_t)n);
+    return arena_printf(w->e->arena, " -I%s", shell_word(w->e->arena, folder));
+}
+
+/* How the C file becomes a program, or an object where it has none. */
+static const char *build_command(const Written *w)
+{
+    Arena *a = w->e->arena;
+    const CodeOptions *code = &w->o->code;
+    const Target *t = &w->e->target;
+    const char *march = code->march ? target_flags(a, t)
+                      : t->guard    ? "-march=native"
+                                    : "";
+    const char *c = w->path[EmitC];
+    const char *aim, *name = compiler_name(w, &aim);
+    const char *cc = arena_printf(a, "%s%s%s -O%s -std=c11%s%s%s",
+                                  shell_word(a, name ? name : "cc"),
+                                  aim ? " --target=" : "", aim ? aim : "",
+                                  code->level ? code->level : "2",
+                                  *march ? " " : "", march, include_word(w));
+    const char *text = arena_printf(a, "%s%s", ends_in(c, ".c") ? "" : "-x c ",
+                                    shell_word(a, c));
+    const char *to = shell_word(a, w->program);
+    if (w->o->freestanding)
+        return arena_printf(a, "%s -c %s -o %s%s", cc, text,
+                            shell_word(a, arena_printf(a, "%s.o", w->program)),
+                            compiler_remedy(w, name));
+    return arena_printf(a, "%s -DATTNC_MAIN %s -lm -o %s%s", cc, text, to,
+                        compiler_remedy(w, name));
+}
+
+/* Does the vocabulary have all of this text? */
+static bool has_text(const Tokens *t, const char *text, int32_t *ids)
+{
+    const struct attn_vocab_header *h = t->block;
+    Fault unused;
+    const int64_t n = question_of(t, text, strlen(text), ids, &unused);
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] == h->unknown)
+            return false;
+    return n > 0;
+}
+
+/* A line that the model can answer: text that most vocabularies have, or its
+ * first token that a shell takes as it is.                                  */
+static const char *text_line(Arena *a, const Tokens *t)
+{
+    static const char *const texts[] = { "Hello world", "hello" };
+    int32_t *ids = arena_alloc(a, MostTokens * sizeof *ids);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (has_text(t, texts[i], ids))
+            return shell_word(a, texts[i]);
+    for (int64_t id = 0; id < t->size; id++) {
+        int64_t n = 0;
+        const char *token = attn_vocab_token(t->block, (int32_t)id, &n);
+        const char *word = arena_strndup(a, token, (size_t)n);
+        if (n > 0 && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz")]
+            && has_text(t, word, ids))
+            return word;
+    }
+    return NULL;
+}
+
+/* Ids that have no task of their own, where there are such. */
+static const char *id_line(Arena *a, int64_t size)
+{
+    const int64_t id = size > 8 ? size / 2 : size - 1;
+    return arena_printf(a, "%lld %lld", (long long)id,
+                        (long long)(id > 0 ? id - 1 : 0));
+}
+
+/* A command that prints a question; "": none is known. */
+static const char *question(const Written *w)
+{
+    Arena *a = w->e->arena;
+    const Spec *s = w->e->spec;
+    if (s->kind == KindAttention)
+        return arena_printf(a, "for i in 1 2 3; do seq -s' ' %lld; echo; done",
+                            (long long)s->d_model);
+    if (s->kind != KindDecoder && s->input == InputReal)
+        return arena_printf(a, "seq -s' ' %lld", (long long)s->input_width);
+    const bool target = s->kind == KindDecoder;
+    const Tokens t = tokens_with(target ? w->e->target_vocab.block
+                                        : w->e->source.block,
+                                 target ? s->target.size : s->source.size,
+                                 false);
+    const char *line = t.block && !w->o->plain ? text_line(a, &t)
+                                               : id_line(a, t.size);
+    return line ? arena_printf(a, "echo %s", line) : "";
+}
+
+static void say_run(const Written *w, const char *program)
+{
+    Arena *a = w->e->arena;
+    const char *ask = question(w);
+    const Target *t = &w->e->target;
+    const bool outside = w->weights && !w->inside;
+    fprintf(stderr, "run:   %s%s%s%s%s%s%s\n", ask, *ask ? " | " : "",
+            program_word(a, program), outside ? " " : "",
+            outside ? shell_word(a, w->weights) : "",
+            target_foreign(t) ? "  # on " : "",
+            target_foreign(t) ? t->triple : "");
+}
+
+void report_written(const Written *w)
+{
+    const char *program = w->path[EmitExe];
+    if (w->o->quiet)
+        return;
+    say_files(w);
+    if (!program && w->path[EmitC]) {
+        fprintf(stderr, "build: %s\n", build_command(w));
+        program = w->o->freestanding ? NULL : w->program;
+    }
+    if (program && (w->weights || w->inside))
+        say_run(w, program);
+    else if (!program && !w->path[EmitC])
+        fprintf(stderr, "use:   %s, and link %s -lm\n",
+                plain_text(w->e->arena, w->header),
+                plain_text(w->e->arena, w->path[EmitObj] ? w->path[EmitObj]
+                                                         : w->path[EmitSo]));
+    if (!w->weights && !w->inside)
+        note_once("no weights were written: %s names no file; give one by "
+                  "--weights, or random ones by --seed=1",
+                  quote(w->e->spec->top.src->name));
+}

@@ -1,0 +1,60 @@
+/* pages.c: the tables of what help and the manual say of commands. */
+#include "cli/help/pages.h"
+
+const Page pages[Commands] = {
+#define PAGE(id, about, ...) [Nth##id] = { about, PAGE_EXAMPLES(__VA_ARGS__) },
+#define PAGE_EXAMPLES(a, b, c, d, e, f) { { a, b }, { c, d }, { e, f } }
+#include "cli/help/page_rows.h"
+};
+
+enum {
+    ReadsSpec = CmdSweep | CmdCompare | CmdSpec | CmdTensors | CmdTune | CmdDiff
+              | CmdWatch,
+    HasBackend = CmdSweep | CmdCompare | CmdLoads | CmdWatch | CmdCompile
+               | CmdTune | CmdRecords
+};
+
+const ExitRow exit_table[] = {
+    { ExitDone, CmdAll, "done" },
+    { ExitNegative, CmdVerify, "an operation is outside of its gate" },
+    { ExitNegative, CmdQuantize, "--keep: it is not met" },
+    { ExitNegative, CmdCache, "verify: a file is not sound" },
+    { ExitNegative, CmdDiff, "something differs" },
+    { ExitNegative, CmdImport, "--check: what is computed is not the same" },
+    { ExitUsage, CmdAll, "usage: no such option, a value out of range .." },
+    { ExitInput, ReadsSpec | CmdRecords | CmdTokens | CmdImport,
+      "invalid input: a spec, weights, a vocabulary, a line .." },
+    { ExitIO, CmdAll, "a file, or stdout, that cannot be read or written" },
+    { ExitResource, CmdAll, "out of memory, or beyond a limit" },
+    { ExitBackend, HasBackend,
+      "back end: no C compiler, it failed, not this processor" },
+    { ExitBackend, CmdImport, "--check=PYTHON: it is missing, or failed" },
+    { ExitInternal, CmdAll, "a bug of attnc: please report it" },
+};
+const int n_exits = sizeof exit_table / sizeof *exit_table;
+
+const char *const group_title[OptionGroups] = {
+    [GroupModel] = "Model",     [GroupLines] = "Lines",
+    [GroupPrompt] = "Prompt",   [GroupChat] = "Chat",
+    [GroupSearch] = "Search",   [GroupSampling] = "Sampling",
+    [GroupTensors] = "Tensors", [GroupAttention] = "Attention",
+    [GroupWork] = "Workload",   [GroupTuning] = "Tuning",
+    [GroupRecords] = "Records", [GroupCache] = "Cache",
+    [GroupOutput] = "Output",   [GroupCode] = "Code",
+    [GroupPasses] = "Passes",   [GroupGeneral] = "General",
+};
+
+const char *option_joint(const Option *row)
+{
+    const bool is_long = row->name[1] == '-';
+    return !row->takes         ? ""
+         : row->kind == Maybe  ? "[="
+         : is_long             ? "="
+         : row->name[1] == 'O' ? ""
+                               : " ";
+}
+
+const char *option_end(const Option *row)
+{
+    return row->kind == Maybe ? "]" : "";
+}

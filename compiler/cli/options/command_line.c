@@ -1,0 +1,489 @@
+/* command_line.c: a command line as its command's struct, read by the rows of
+ * options.c.                                                                 */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/strings.h"
+#include "runtime/files/foreign.h"
+#include "cli/options/options.h"
+
+static bool is_operand(const Option *row)
+{
+    return row->name[0] != '-';
+}
+
+/* ---- command ---- */
+
+/* Ends with ExitUsage and the command to type if the word in the place of a
+ * command is a spec, a checkpoint or another file. */
+static void refuse_file(const char *word)
+{
+    Fault why;
+    struct stat st;
+    const bool spec = ends_in(word, ".yaml") || ends_in(word, ".yml");
+    const bool there = stat(word, &st) == 0;
+    if ((there || strchr(word, '/')) && foreign_file(word, AskedSpec, &why))
+        fail(ExitUsage, "%s", why.text);
+    if (spec || (there && S_ISREG(st.st_mode)))
+        fail(ExitUsage, "'%s' is no command: did you mean attnc run %s?",
+             quote(word), quote(word));
+}
+
+const Command *command_find(const char *name)
+{
+    const char *names[Commands];
+    for (int i = 0; i < n_commands; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(name, names[i]) == 0)
+            return &commands[i];
+    }
+    refuse_file(name);
+    const char *near = nearest(name, names, n_commands);
+    if (near)
+        fail(ExitUsage, "unknown command '%s': did you mean %s?", quote(name),
+             near);
+    fail(ExitUsage, "unknown command '%s'; attnc help lists them", quote(name));
+}
+
+bool option_taken(int command, const char *name)
+{
+    for (int i = 0; i < n_options; i++)
+        if ((command & option_table[i].commands)
+            && !strcmp(option_table[i].name, name))
+            return true;
+    return false;
+}
+
+/* ---- values ---- */
+static double number(const Option *row, const char *text)
+{
+    char *end;
+    errno = 0;
+    double x = strtod(text, &end);
+    bool whole = row->kind == Real || x == floor(x);
+    if (end == text || *end || errno || !isfinite(x) || !whole)
+        fail(ExitUsage, "%s takes a%s number, not '%s'", row->name,
+             row->kind == Int ? " whole" : "", quote(text));
+    if (x < row->min || x > row->max)
+        fail(ExitUsage, "%s %s is out of range: %.12g to %.12g", row->name,
+             quote(text), row->min, row->max);
+    return x;
+}
+
+/* The formats of all commands, by their words, other words and endings. */
+static const struct {
+    const char *other, *word;
+} formats[] = {
+    { "table", "text" }, { "txt", "text" },  { "markdown", "md" },
+    { "gv", "dot" },     { "json", "json" }, { "csv", "csv" },
+    { "svg", "svg" },    { "dot", "dot" },   { "md", "md" },
+};
+
+/* A format's own word; NULL: it is none. */
+static const char *format_word(const char *text)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcasecmp(formats[i].other, text) == 0)
+            return formats[i].word;
+    return NULL;
+}
+
+/* Which of the row's words has these n characters; -1: none. */
+static int find_word(const Option *row, const char *text, size_t n)
+{
+    const char *own = row->kind == Form ? format_word(text) : NULL;
+    if (own) {
+        text = own;
+        n = strlen(own);
+    }
+    for (int i = 0; i < row->n_words; i++)
+        if (strlen(row->words[i]) == n && !strncmp(row->words[i], text, n))
+            return i;
+    return -1;
+}
+
+typedef struct {
+    char text[256];
+} WordList;
+
+static WordList list_words(const Option *row)
+{
+    WordList all = { "" };
+    for (int i = 0; i < row->n_words; i++) {
+        const size_t n = strlen(all.text);
+        snprintf(all.text + n, sizeof all.text - n, "%s%s", i ? ", " : "",
+                 row->words[i]);
+    }
+    return all;
+}
+
+static int word_of(const Option *row, const char *text, size_t n)
+{
+    const int found = find_word(row, text, n);
+    if (found < 0)
+        fail(ExitUsage, "%s '%s': one of %s", row->name, quote_n(text, n),
+             list_words(row).text);
+    return found;
+}
+
+/* "c,obj": a bit for each. */
+static int words_of(const Option *row, const char *text)
+{
+    int bits = 0;
+    for (;;) {
+        const size_t n = strcspn(text, ",");
+        bits |= 1 << word_of(row, text, n);
+        if (!text[n])
+            return bits;
+        text += n + 1;
+    }
+}
+
+static void store(Arena *a, void *at, const Option *row, const char *text)
+{
+    switch (row->kind) {
+    case Flag:
+    case Alone: *(bool *)at = true; break;
+    case Out:
+        if (!*text && strcmp(row->name, "-o") == 0)
+            fail(ExitUsage, "-o takes the name of a file; - is stdout");
+        *(const char **)at = text;
+        break;
+    case Text:  *(const char **)at = text; break;
+    case Maybe: *(const char **)at = text ? text : ""; break;
+    case List:
+    case Rest:  vec_push(a, (Texts *)at, text); break;
+    case Int:   *(int64_t *)at = (int64_t)number(row, text); break;
+    case Real:  *(double *)at = number(row, text); break;
+    case Word:
+    case Form:  *(int *)at = word_of(row, text, strlen(text)); break;
+    case Json:  *(int *)at = FormatJson; break;
+    case Words: *(int *)at = words_of(row, text); break;
+    }
+}
+
+/* What it is where it is not given; flags, texts and lists: nothing. */
+static void store_usual(void *at, const Option *row)
+{
+    if (row->kind == Int)
+        *(int64_t *)at = (int64_t)row->usual;
+    else if (row->kind == Real)
+        *(double *)at = row->usual;
+    else if (row->kind == Word || row->kind == Words || row->kind == Form)
+        *(int *)at = (int)row->usual;
+}
+
+bool option_needs(const Option *row)
+{
+    return row->takes && row->kind != Maybe;
+}
+
+bool option_usual(const void *at, const Option *row)
+{
+    switch (row->kind) {
+    case Flag:
+    case Alone: return !*(const bool *)at;
+    case Text:
+    case Out:
+    case Maybe: return !*(const char *const *)at;
+    case List:
+    case Rest:  return ((const Texts *)at)->n == 0;
+    case Int:   return *(const int64_t *)at == (int64_t)row->usual;
+    case Real:
+        return !(*(const double *)at < row->usual)
+            && !(*(const double *)at > row->usual);
+    case Word:
+    case Form:
+    case Json:
+    case Words: return *(const int *)at == (int)row->usual;
+    }
+    return true;
+}
+
+void options_for(const void *options, const Command *c, int use)
+{
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        const void *at = option_place((void *)(uintptr_t)options, c, row);
+        if ((row->commands & c->bit) && row->use && !(row->use & use)
+            && !option_usual(at, row))
+            fail(ExitUsage, "%s is for %s, not for %s", row->name,
+                 attn_use_text(row->use), attn_use_text(use));
+    }
+}
+
+/* ---- reading ---- */
+
+/* The row of a word, and its value when it is in the same word: "--beam=4",
+ * "-O2", "-omodel.c". NULL: none is called so.                              */
+static const Option *find(const char *word, int command, const char **value)
+{
+    bool is_long = strncmp(word, "--", 2) == 0;
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        size_t n = strlen(row->name);
+        if (!(row->commands & command) || strncmp(word, row->name, n) != 0)
+            continue;
+        bool joined = row->takes
+                   && (is_long
+                           ? word[n] == '='
+                           : row->name[1] != '-' && word[n] && word[n] != '='
+                                 && !option_misread(word, command));
+        *value = joined ? word + n + is_long : NULL;
+        if (!word[n] || joined)
+            return row;
+    }
+    return NULL;
+}
+
+/* The row of a command's operand number n, from 0; the last one may be a list.
+ * NULL: it takes no more.                                                   */
+static const Option *operand(const Command *c, int n)
+{
+    const Option *last = NULL;
+    for (int i = 0; i < n_options; i++)
+        if ((option_table[i].commands & c->bit)
+            && is_operand(&option_table[i])) {
+            last = &option_table[i];
+            if (n-- == 0)
+                return last;
+        }
+    return last && (last->kind == List || last->kind == Rest) ? last : NULL;
+}
+
+typedef struct {
+    Arena *arena;
+    const Command *command;
+    void *options; /* its struct */
+    CommonOptions common;
+    int operands;        /* so far */
+    const char *operand; /* the last of them */
+    bool alone;          /* what was asked for needs no spec */
+    bool format;         /* it was given */
+    const char *output;  /* of -o; NULL */
+} Reading;
+
+static void *place(Reading *r, const Option *row)
+{
+    return row->part == PartCommon ? (char *)&r->common + row->at
+                                   : option_place(r->options, r->command, row);
+}
+
+static void take_operand(Reading *r, const char *word)
+{
+    const Option *row = operand(r->command, r->operands);
+    if (!row && r->operands > 0 && r->command->bit & (CmdRun | CmdScore))
+        fail(ExitUsage,
+             "one spec at a time: '%s' and '%s'; a text is a line of stdin: "
+             "echo .. | attnc %s %s",
+             quote(r->operand), quote(word), r->command->name,
+             quote(r->operand));
+    if (!row && r->operands > 0)
+        fail(ExitUsage, "one %s at a time: '%s' and '%s'",
+             r->command->bit == CmdHelp     ? "command"
+             : r->command->bit == CmdNew    ? "model"
+             : r->command->bit == CmdFields ? "field"
+             : r->command->bit == CmdTokens ? "file"
+                                            : "spec",
+             quote(r->operand), quote(word));
+    if (!row)
+        fail(ExitUsage, "attnc %s takes no file: '%s'", r->command->name,
+             quote(word));
+    store(r->arena, place(r, row), row, word);
+    r->operand = word;
+    r->operands++;
+}
+
+/* Is what follows for another command, whatever it looks like? */
+static bool takes_rest(const Reading *r)
+{
+    const Option *row = operand(r->command, r->operands);
+    return row && row->kind == Rest;
+}
+
+/* An option; true: the word after it is its value. */
+static bool take_option(Reading *r, const char *word, const char *next)
+{
+    const char *value;
+    const Option *row = find(word, r->command->bit, &value);
+    if (!row)
+        unknown_option(r->arena, r->command, word);
+    const bool apart = option_needs(row) && !value;
+    if (apart && !next)
+        fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
+             row->takes);
+    store(r->arena, place(r, row), row, apart ? next : value);
+    r->alone = r->alone || row->kind == Alone;
+    r->format = r->format || row->kind == Form || row->kind == Json;
+    if (strcmp(row->name, "-o") == 0)
+        r->output = apart ? next : value;
+    return apart;
+}
+
+CommonOptions options_common(const Command *c, int argc, char **argv)
+{
+    CommonOptions found = { 0 };
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *value;
+        const Option *row = find(argv[i], c->bit, &value);
+        if (!row || is_operand(row))
+            continue;
+        if (option_needs(row) && !value && i + 1 < argc)
+            value = argv[++i];
+        char *at = (char *)&found + row->at;
+        if (row->part == PartCommon && !row->takes)
+            *(bool *)at = true;
+        if (row->part == PartCommon && row->kind == Out)
+            *(const char **)at = value;
+        const int word = value ? find_word(row, value, strlen(value)) : -1;
+        if (row->part == PartCommon && row->kind == Word && word >= 0)
+            *(int *)at = word;
+    }
+    return found;
+}
+
+/* -o graph.svg without --format: the ending says what is written. */
+static void take_ending(Reading *r)
+{
+    const char *dot = r->output ? strrchr(r->output, '.') : NULL;
+    const char *word = dot && !r->format ? format_word(dot + 1) : NULL;
+    for (int i = 0; word && i < n_options; i++) {
+        const Option *row = &option_table[i];
+        if (row->kind != Form || !(row->commands & r->command->bit))
+            continue;
+        if (find_word(row, word, strlen(word)) < 0 && strcmp(word, "md") == 0)
+            continue; /* text is Markdown too */
+        if (find_word(row, word, strlen(word)) < 0)
+            fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
+                 quote(r->output), r->command->name, word,
+                 list_words(row).text);
+        store(r->arena, place(r, row), row, word);
+    }
+}
+
+/* "source=32,batch=1" is "fix.source=32,fix.batch=1" of --set. */
+static void sets_of_fix(Arena *a, ModelOptions *model)
+{
+    for (int i = 0; i < model->fix.n; i++) {
+        Buffer set = { .arena = a };
+        const char *at = model->fix.at[i];
+        buffer_printf(&set, "fix.");
+        for (; *at; at++) {
+            buffer_add(&set, at, 1);
+            if (*at == ',')
+                buffer_printf(&set, "fix.");
+        }
+        vec_push(a, &model->sets, set.at);
+    }
+}
+
+/* Returns what the file of an option is for. */
+static FileUse use_of(const Option *row)
+{
+    static const struct {
+        const char *name;
+        FileUse use;
+    } uses[] = {
+        { "--resume", UseRows },
+        { "--load-state", UseState },
+        { "--save-state", UseState },
+        { "--records", UseRecords },
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (strcmp(row->name, uses[i].name) == 0)
+            return uses[i].use;
+    return UseInput;
+}
+
+static void end_unless(bool done, const Fault *why)
+{
+    if (!done)
+        fail(why->code, "%s", why->text);
+}
+
+/* Tells the guard of an output. Ends with ExitUsage if the option before it in
+ * the table, or one before that, writes the same file.                      */
+static void guard_output(Reading *r, const Option *row, const char *path)
+{
+    Fault why;
+    for (const Option *other = option_table; other < row; other++) {
+        const char *const *at = place(r, other);
+        if ((other->commands & r->command->bit) && other->kind == Out && *at
+            && !is_stream(*at) && guard_same(*at, path))
+            fail(ExitUsage, "%s: %s and %s would both write the file: name two",
+                 quote(path), other->name, row->name);
+    }
+    end_unless(guard_write(path, use_of(row), &why), &why);
+}
+
+/* Tells the guard which files the command reads, and which it writes. Ends with
+ * the guard's message if an output would replace an input.                  */
+static void guard_files(Reading *r)
+{
+    Fault why;
+    if (r->common.force)
+        guard_force();
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        if (!(row->commands & r->command->bit))
+            continue;
+        const char *const *at = place(r, row);
+        const Texts *list = place(r, row);
+        for (int k = 0; is_operand(row) && row->kind == List && k < list->n;
+             k++)
+            guard_operand(list->at[k], UseInput, &why);
+        if (row->kind == Text && (is_operand(row) || use_of(row))
+            && !is_stream(*at))
+            end_unless(guard_operand(*at, use_of(row), &why), &why);
+    }
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        if (!(row->commands & r->command->bit) || row->kind != Out)
+            continue;
+        const char *path = *(const char *const *)place(r, row);
+        if (path && !is_stream(path))
+            guard_output(r, row, path);
+    }
+}
+
+void *options_parse(Arena *a, const Command *c, int argc, char **argv)
+{
+    Reading r = { .arena = a, .command = c };
+    bool options = true;
+    r.options = arena_alloc(a, c->bytes);
+    /* of all parts; then of the rows for this command, where others differ */
+    for (int i = 0; i < 2 * n_options; i++) {
+        const Option *row = &option_table[i % n_options];
+        void *at = option_place(r.options, c, row);
+        if (at && (i < n_options || (row->commands & c->bit)))
+            store_usual(at, row);
+    }
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i];
+        if (!options || word[0] != '-' || !word[1] || takes_rest(&r))
+            take_operand(&r, word);
+        else if (strcmp(word, "--") == 0)
+            options = false;
+        else
+            i += take_option(&r, word, i + 1 < argc ? argv[i + 1] : NULL);
+    }
+    take_ending(&r);
+    if (r.operands < c->least && !r.alone && operand(c, 0)->kind == Word)
+        fail(ExitUsage, "attnc %s takes one of %s", c->name,
+             list_words(operand(c, 0)).text);
+    if (r.operands < c->least && !r.alone)
+        fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
+             c->name);
+    ModelOptions *model = options_model(r.options, c);
+    if (model && is_stdout(model->spec))
+        model->text = stdin_document(a);
+    if (model)
+        sets_of_fix(a, model);
+    guard_files(&r);
+    return r.options;
+}

@@ -1,0 +1,231 @@
+/* model_options.c: the options that say which model, what code and which search
+ * are wanted, as the engine and the search take them.                        */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options/options.h"
+
+/* ---- model ---- */
+
+/* What a hint about records may name: nothing that the command would refuse. */
+static int offers_of(int command)
+{
+    static const struct {
+        const char *name;
+        Offers offer;
+    } rows[] = {
+        { "--march", OfferMarch },     { "--width", OfferWidth },
+        { "--threads", OfferThreads }, { "--backend", OfferBackend },
+        { "--cc", OfferCc },           { "-O", OfferLevel },
+    };
+    int all = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (option_taken(command, rows[i].name))
+            all |= rows[i].offer;
+    return all;
+}
+
+const char *records_option(const CodeOptions *code)
+{
+    if (is_stdout(code->records))
+        fail(ExitUsage, "--records -: records are read and written, stdout is "
+                        "not: name a file; attnc records export prints them");
+    return code->records;
+}
+
+void need_lines(const ModelOptions *model)
+{
+    if (model->text.text && !model->text.ended)
+        fail(ExitUsage, "stdin has the spec alone, and no lines: they follow "
+                        "it behind a line of three dots, or give the spec as "
+                        "a file");
+}
+
+/* Of commands that answer in two tiers; others measure one that is named. */
+static const char *backend_of(int command, const CodeOptions *code)
+{
+    BackendOptions unused;
+    const char *name = code->backend;
+    if (command & CmdTiers)
+        name = name ? name : getenv("ATTNC_BACKEND");
+    else if (backend_kind(name, &unused) == BackendAuto)
+        fail(ExitUsage, "--backend=auto is for attnc run and score: name one, "
+                        "as jit or clang");
+    return name || !(command & CmdTiers) ? name : "auto";
+}
+
+EngineOptions engine_options(int command, const ModelOptions *model,
+                             const CodeOptions *code)
+{
+    EngineOptions o = {
+        .spec = model->spec,
+        .text = model->text.text,
+        .sets = model->sets.at,
+        .nsets = model->sets.n,
+        .passes = { .skip = model->skip.at,
+                    .nskip = model->skip.n,
+                    .dump = model->dump.at,
+                    .ndump = model->dump.n,
+                    .after = model->after,
+                    .explain = model->explain,
+                    .require_fusion = model->require_fusion },
+        .weights = model->weights,
+        .allow_nan = model->allow_nan,
+        .seed = (uint64_t)model->seed,
+    };
+    if (!code)
+        return o;
+    if (target_is_c(code->march) && command & ~(CmdCompile | CmdPlan | CmdDiff))
+        fail(ExitUsage,
+             "--march=%s is for attnc compile --emit=c alone: leave "
+             "it out here",
+             code->march);
+    o.march = code->march;
+    o.width = (int)code->width;
+    o.tile = code->tile;
+    o.backend = backend_of(command, code);
+    o.cc = code->cc;
+    o.level = code->level;
+    o.threads = code->threads;
+    o.perf = code->perf;
+    o.verbose = code->verbose;
+    o.tuned = !code->no_records;
+    o.records = records_option(code);
+    o.offers = offers_of(command);
+    return o;
+}
+
+/* Can the model do what this form of run asks for? */
+static int run_fits(const Spec *s, const void *command)
+{
+    const RunCommand *o = command;
+    const bool generates = s->kind == KindEncoderDecoder
+                        || s->kind == KindDecoder;
+    const bool prompt = (o->prompt || o->load_state || o->chat)
+                     && !o->attention;
+
+    if (o->input || o->output || o->taps.n)
+        return ExitDone;
+    if (prompt && !generates) {
+        error_at(spec_pos(s, "kind"), "this kind of model continues no text");
+        note_at((Pos){ 0 },
+                "it answers each line of stdin: echo .. | attnc run %s",
+                quote(o->model.spec));
+        return ExitInput;
+    }
+    return o->chat ? ExitDone : need_vocabularies(s, o->lines.ids, !prompt);
+}
+
+EngineOptions run_engine_options(const RunCommand *o)
+{
+    EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
+    options.taps = o->taps.at;
+    options.ntaps = o->taps.n;
+    options.fits = run_fits;
+    options.command = o;
+    if (o->quiet)
+        options.offers = 0;
+    return options;
+}
+
+bool picture_asked(int format, int svg, const char **to)
+{
+    if (format == svg && !*to)
+        *to = "-";
+    return format == svg;
+}
+
+/* ---- search ---- */
+
+/* The spec's search, and what the options change of it. */
+static struct attn_search_options search_options(const Engine *e,
+                                                 const SearchOptions *o)
+{
+    const Spec *s = e->spec;
+    struct attn_search_options search = {
+        .beam = s->search_beam,
+        .rule = s->search_rule == SearchRecorded ? ATTN_RULE_RECORDED
+                                                 : ATTN_RULE_EXACT,
+        .penalty = s->search_penalty == PenaltyGnmt  ? ATTN_PENALTY_GNMT
+                 : s->search_penalty == PenaltyPower ? ATTN_PENALTY_POWER
+                                                     : ATTN_PENALTY_NONE,
+        .alpha = (float)s->search_alpha,
+        .max_output = s->max_output > 0 ? s->max_output : 0,
+        .max_output_plus = s->max_output_plus,
+        .start = (int32_t)s->token_start,
+        .end = (int32_t)s->token_end,
+        .ends = s->token_ends.n > 0 ? s->token_ends.at + 1 : NULL,
+        .ends_count = s->token_ends.n - (s->token_ends.n > 0),
+        .prefix = s->search_prefix.at,
+        .prefix_n = s->search_prefix.n,
+        .process = { .suppress_first = s->suppress_first.at,
+                     .suppress_first_count = s->suppress_first.n },
+        .parallel = e->parallel,
+    };
+    attn_settings_apply(&o->set, spec_says(s, "search.beam"),
+                        (int64_t)e->options.seed, &search);
+    return search;
+}
+
+const char *generation_option(const RunCommand *o)
+{
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        const void *at = (const char *)&o->search + row->at;
+        if ((row->commands & CmdRun) && row->part == PartSearch
+            && at != &o->search.set.max_input && !option_usual(at, row))
+            return row->name;
+    }
+    return NULL;
+}
+
+static int option_tokens(Arena *a, const Tokens *target, const char *option,
+                         const char *text, int32_t **ids, int64_t *n)
+{
+    Fault why;
+    size_t bytes = strlen(text);
+    *ids = arena_alloc(a, (size_t)tokens_most(target, bytes) * sizeof **ids);
+    *n = tokens_of(target, text, bytes, *ids, &why);
+    if (*n >= 0)
+        return ExitDone;
+    error_at((Pos){ 0 }, "%s '%s': %s", option, quote(text), why.text);
+    return ExitUsage;
+}
+
+int open_search(Search *to, const Engine *e, const SearchOptions *o,
+                const Tokens *target)
+{
+    Arena *a = e->arena;
+    const Spec *s = e->spec;
+    VEC(int32_t) suppress = { 0 };
+    int32_t *ids;
+    int64_t n = 0;
+    int code = ExitDone;
+    *to = (Search){ .o = search_options(e, o) };
+    ids = arena_alloc(a, 2 * sizeof *ids);
+    to->o.process.forbid = ids;
+    to->o.process.forbid_count = spec_unwritten(s, ids);
+    for (int64_t i = 0; i < s->suppress.n; i++)
+        vec_push(a, &suppress, s->suppress.at[i]);
+    for (int i = 0; !code && i < o->suppress.n; i++) {
+        code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
+                             &n);
+        if (!code && n > 0)
+            vec_push(a, &suppress, (int32_t)n);
+        for (int64_t j = 0; j < n; j++)
+            vec_push(a, &suppress, ids[j]);
+    }
+    to->o.process.suppress = suppress.at;
+    to->o.process.suppress_size = suppress.n;
+    if (!code && o->set.prefix) {
+        code = option_tokens(a, target, "--prefix", o->set.prefix, &ids,
+                             &to->o.prefix_n);
+        to->o.prefix = ids;
+    }
+    if (to->o.end >= s->target.size) {
+        error_at((Pos){ 0 }, "--end-token %d: the target has %lld tokens",
+                 to->o.end, (long long)s->target.size);
+        code = ExitUsage;
+    }
+    return code;
+}

@@ -1,0 +1,254 @@
+/* exports.c: the functions that an emitted file exports, by the rows of
+ * runtime/exports.h: prototypes with their comments, and the functions, which
+ * call those of the core, static there, with the model.                     */
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+#include <string.h>
+
+typedef enum {
+    Always,
+    Encodes,
+    Decodes,
+    Texts,
+    Writes,
+    EncodesIds,
+    EncodesText,
+    EncodesRows,
+    Attends,
+    Answers,
+    AnswersText,
+    TranslatesIds,
+    TranslatesText
+} When;
+
+typedef struct {
+    const char *type; /* NULL: the model, which is not exported */
+    const char *name;
+    const char *request; /* the struct that begins here, as the core has it, */
+    bool end;            /* and ends here: the exported function has what is
+                            between, in its place */
+} Parameter;
+
+enum { MaxParameters = 14 };
+
+typedef struct {
+    bool opened; /* about a model that is open */
+    When when;
+    const char *result, *name;
+    Parameter parameter[MaxParameters]; /* up to one without a name */
+    const char *comment;
+} Export;
+
+#define LIST(...) __VA_ARGS__
+#define MODEL { .name = "m" }
+#define P(type, name) { #type, #name, NULL, false }
+#define REQUEST(type, ...) \
+    { .name = "r", .request = #type }, __VA_ARGS__, { .name = "r", .end = true }
+#define OPENED(when, result, name, parameters, comment)                        \
+    { true, when, #result, #name, { LIST parameters }, comment },
+#define EXPORT(when, result, name, parameters, comment)                        \
+    { false, when, #result, #name, { LIST parameters }, comment },
+static const Export exports[] = {
+#include "runtime/exports.h"
+};
+enum { Exports = sizeof exports / sizeof *exports };
+
+bool has_text(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    const bool reads = s->kind == KindDecoder || s->source.file;
+    return reads && (s->target.file || s->kind == KindEncoder);
+}
+
+static bool has_export(const Plan *p, const EmitOptions *o, const Export *x)
+{
+    const Spec *s = p->g->spec;
+    if (x->opened && o->freestanding)
+        return false;
+    const bool ids = s->input == InputTokens && s->kind != KindAttention;
+    const bool answers = ids && has_decoder(p);
+    const bool translates = answers && s->kind == KindEncoderDecoder;
+    switch (x->when) {
+    case Always:         break;
+    case Encodes:        return has_entry(p, EntryEncode);
+    case Decodes:        return has_decoder(p);
+    case Texts:          return has_vocabulary(p);
+    case Writes:         return has_decoder(p) && has_vocabulary(p);
+    case EncodesIds:     return ids && !has_decoder(p);
+    case EncodesText:    return ids && !has_decoder(p) && has_text(p);
+    case EncodesRows:    return s->kind == KindEncoder && !ids;
+    case Attends:        return s->kind == KindAttention;
+    case Answers:        return answers;
+    case AnswersText:    return answers && has_text(p);
+    case TranslatesIds:  return translates;
+    case TranslatesText: return translates && has_text(p);
+    }
+    return true;
+}
+
+const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i)
+{
+    static const char *const others[] = { "model", "embedded", "options" };
+    const int n = has_decoder(p) ? 3 : 2;
+    if (i < n)
+        return arena_printf(a, "%s_%s", p->prefix, others[i]);
+    i -= n;
+    for (int x = 0; x < Exports; x++)
+        if (has_export(p, o, &exports[x]) && i-- == 0)
+            return arena_printf(a, "%s_%s", p->prefix, exports[x].name);
+    return NULL;
+}
+
+/* "const char *" and "m" side by side. */
+static const char *declared(Arena *a, const char *type, const char *name)
+{
+    const bool pointer = type[strlen(type) - 1] == '*';
+    return arena_printf(a, "%s%s%s", type, pointer ? "" : " ", name);
+}
+
+/* "const char *tiny_open". */
+static const char *head_of(Gen *g, const Export *x, const char *prefix)
+{
+    return declared(g->a, x->result,
+                    arena_printf(g->a, "%s_%s", prefix, x->name));
+}
+
+/* ", " between what is in a list. */
+static const char *listed(Arena *a, const char *list, const char *next)
+{
+    return arena_printf(a, "%s%s%s", list, *list ? ", " : "", next);
+}
+
+/* "void *bound, const void *file"; as users of the model see it. */
+static const char *parameters_of(Gen *g, const Export *x)
+{
+    const char *s = "";
+    for (const Parameter *p = x->parameter; p->name; p++)
+        if (p->type)
+            s = listed(g->a, s, declared(g->a, p->type, p->name));
+    return s;
+}
+
+/* As the core has it: with the model, or a request in place of all in it. */
+static const char *core_parameters_of(Gen *g, const Export *x)
+{
+    const char *s = "";
+    bool inside = false;
+    for (const Parameter *p = x->parameter; p->name; p++) {
+        const char *type = p->type    ? p->type
+                         : p->request ? arena_printf(g->a, "const struct %s *",
+                                                     p->request)
+                                      : "const struct attn_model *";
+        if (!inside && !p->end)
+            s = listed(g->a, s, declared(g->a, type, p->name));
+        inside = (inside || p->request) && !p->end;
+    }
+    return s;
+}
+
+/* "&model, bound, file", or "&r, out". */
+static const char *arguments_of(Gen *g, const Export *x)
+{
+    const char *s = "";
+    bool inside = false;
+    for (const Parameter *p = x->parameter; p->name; p++) {
+        if (!inside && !p->end)
+            s = listed(g->a, s,
+                       p->type      ? p->name
+                       : p->request ? "&r"
+                                    : "&model");
+        inside = (inside || p->request) && !p->end;
+    }
+    return s;
+}
+
+/* The request of the function, where it takes one. */
+static void put_request(Emit *e, const Export *x)
+{
+    const Parameter *p = x->parameter;
+    while (p->name && !p->request)
+        p++;
+    if (!p->name)
+        return;
+    const int mark = emit_mark(e);
+    let(e, "request", "%s", p->request);
+    put(e, "const struct $request r = {\n");
+    for (p++; !p->end; p++) {
+        let(e, "member", "%s", p->type ? p->name : "model");
+        let(e, "value", "%s", p->type ? p->name : "&model");
+        put(e, ".$member = $value,\n");
+    }
+    put(e, "};\n");
+    emit_reset(e, mark);
+}
+
+/* Binds each name to prefix_name, for the comments. */
+static void let_names(Emit *e, const char *prefix)
+{
+    for (int x = 0; x < Exports; x++)
+        let(e, exports[x].name, "%s_%s", prefix, exports[x].name);
+}
+
+/* What comments say of results. */
+static void let_results(Gen *g, Emit *e, const char *prefix)
+{
+    static const char *const words[] = {
+        "A row for each",
+        "A row for each, behind one for the class token,",
+        "A row for each, behind those for the class and distillation tokens,",
+    };
+    const char *each = words[spec_input_learned(g->p->g->spec)];
+    let(e, "rows", "%s goes",
+        is_pooled(g->p) ? "One row for all of them" : each);
+    let(e, "columns", "%s_OUTPUT", upper_name(g->a, prefix));
+}
+
+/* The rows' prototypes under their comments. */
+static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
+                           bool opened)
+{
+    const int mark = emit_mark(e);
+    let_names(e, prefix);
+    let_results(g, e, prefix);
+    for (int x = 0; x < Exports; x++) {
+        const Export *row = &exports[x];
+        const char *head = head_of(g, row, prefix);
+        if (!has_export(g->p, g->o, row) || row->opened != opened)
+            continue;
+        put_comment(e, row->comment);
+        if (model)
+            head = arena_printf(g->a, "ATTN_API %s", head);
+        put_call(e, head,
+                 model ? core_parameters_of(g, row) : parameters_of(g, row),
+                 ";");
+        put(e, "\n");
+    }
+    emit_reset(e, mark);
+}
+
+void emit_export_prototypes(Gen *g, Emit *e, bool opened)
+{
+    put_prototypes(g, e, g->p->prefix, false, opened);
+}
+
+void emit_core_prototypes(Gen *g, Emit *e, bool opened)
+{
+    put_prototypes(g, e, "attn", true, opened);
+}
+
+void emit_exports(Gen *g, Emit *e, bool opened)
+{
+    for (int x = 0; x < Exports; x++) {
+        const Export *row = &exports[x];
+        if (!has_export(g->p, g->o, row) || row->opened != opened)
+            continue;
+        const char *call = strcmp(row->result, "void") ? "return " : "";
+        put_call(e, head_of(g, row, g->p->prefix), parameters_of(g, row), "");
+        put(e, "{\n");
+        put_request(e, row);
+        put_call(e, arena_printf(g->a, "%sattn_%s", call, row->name),
+                 arguments_of(g, row), ";");
+        put(e, "}\n\n");
+    }
+}

@@ -1,0 +1,31 @@
+/* handle_text.c: a model that is open, behind a pointer, in an emitted file:
+ * the files runtime/handle*.c, and the exported functions that take it. */
+#include "emit/text/embedded.h"
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+/* It takes files and memory from the system. */
+bool has_handle(const Gen *g)
+{
+    return g->o->mode == EmitAot && !g->o->freestanding;
+}
+
+void emit_handle_system(const Gen *g, Emit *e)
+{
+    size_t n;
+    const char *text = embedded_text("handle_system.h", &n);
+    if (!has_handle(g))
+        return;
+    emit_raw(e, text, n);
+    put(e, "\n");
+}
+
+void emit_handle_names(Gen *g, Emit *e)
+{
+    let(e, "embedded", "%s_embedded", g->p->prefix);
+    let(e, "options", "%s_options", g->p->prefix);
+    put(e, "#define embedded_weights $embedded\n");
+    if (has_decoder(g->p))
+        put(e, "#define options_of_spec $options\n");
+    put(e, "\n");
+}

@@ -1,0 +1,99 @@
+/* inside.c: --embed: the model.weights file inside the C file, as a literal;
+ * or, where that would be too long, beside it until a compiler takes it in. */
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+bool emit_inside(const EmitOptions *o)
+{
+    return o->embed || o->embed_file;
+}
+
+/* Octal pieces of 64 bytes in a union with floats, for its alignment. */
+static void put_literal(Gen *g, Emit *e)
+{
+    const size_t n = g->o->embed_bytes, piece = 64;
+    char line[5 * 64 + 8];
+    let(e, "bytes", "%zu", n);
+    put(e,
+        "#if defined __GNUC__ /* longer than C11 says that they all take */\n"
+        "#pragma GCC diagnostic push\n"
+        "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
+        "#endif\n"
+        "_Alignas(64) static const union {\n"
+        "    char bytes[$bytes];\n"
+        "    float f[1];\n"
+        "} embedded = {\n");
+    for (size_t at = 0; at < n; at += piece) {
+        size_t k = 0;
+        line[k++] = '"';
+        for (size_t i = at; i < n && i < at + piece; i++)
+            k += (size_t)snprintf(line + k, sizeof line - k, "\\%03o",
+                                  g->o->embed[i]);
+        line[k++] = '"';
+        line[k++] = '\n';
+        emit_raw(e, line, k);
+    }
+    put(e, "};\n"
+           "#if defined __GNUC__\n"
+           "#pragma GCC diagnostic pop\n"
+           "#endif\n\n");
+}
+
+/* The assembler takes a file in at the rate of the disk, in no memory to speak
+ * of; #embed does where the assembler is not GNU's: for 90 MB clang 19 takes
+ * 1.1 GB. A file of another size was packed for another model: the check is
+ * the assembler's, since no constant of C is the size.                      */
+static void put_file(Gen *g, Emit *e)
+{
+    let(e, "file", "%s", g->o->embed_file);
+    let(e, "bytes", "%zu", g->o->embed_bytes);
+    let(e, "at", "%s_weights_begin", g->p->prefix);
+    put(e, "/* $file, $bytes bytes, comes in when this file is compiled:\n"
+           " * it is looked for in the working folder and in those of -I. */\n"
+           "#if defined __GNUC__ && !defined __TINYC__\n"
+           "#ifdef __APPLE__\n"
+           "#define EMBEDDED_SECTION \"__TEXT,__const\"\n"
+           "#else\n"
+           "#define EMBEDDED_SECTION \".rodata\"\n"
+           "#endif\n"
+           "__asm__(\".pushsection \" EMBEDDED_SECTION \"\\n\"\n"
+           "        \".balign 64\\n\"\n"
+           "        \"$at:\\n\"\n"
+           "        \".incbin \\\"$file\\\"\\n\"\n"
+           "        \".if . - $at - $bytes\\n\"\n"
+           "        \".error \\\"$file is not the file that was written with "
+           "this one\\\"\\n\"\n"
+           "        \".endif\\n\"\n"
+           "        \".popsection\\n\");\n"
+           "extern const char embedded[] __asm__(\"$at\");\n"
+           "#elif defined __has_embed\n"
+           "_Alignas(64) static const unsigned char embedded[] = {\n"
+           "#embed \"$file\"\n"
+           "};\n"
+           "#else\n"
+           "#error \"this compiler can't take $file in: clang and gcc can\"\n"
+           "#endif\n\n");
+}
+
+void emit_embedded(Gen *g, Emit *e)
+{
+    const EmitOptions *o = g->o;
+    if (o->embed)
+        put_literal(g, e);
+    else if (o->embed_file)
+        put_file(g, e);
+    let(e, "at", "%s",
+        o->embed        ? "embedded.bytes"
+        : o->embed_file ? "embedded"
+                        : "NULL");
+    let(e, "size", "%zu", o->embed_bytes);
+    let(e, "weights", "%s_embedded", g->p->prefix);
+    put(e,
+        "/* The model.weights file inside this file; NULL: it is outside. */\n"
+        "const void *$weights(int64_t *bytes)\n"
+        "{\n"
+        "    if (bytes)\n"
+        "        *bytes = $size;\n"
+        "    return $at;\n"
+        "}\n\n");
+}

@@ -1,0 +1,236 @@
+/* model.c: the emitted file, section by section. Reads top to bottom as
+ * the file does; comment.c makes its first comment.                         */
+#include "emit/text/embedded.h"
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+#include <string.h>
+
+/* ---- the front of the file ---- */
+
+static void put_guard(Gen *g, Emit *e)
+{
+    const Target *t = &g->p->target;
+    if (!t->guard)
+        return;
+    let(e, "guard", "%s", target_guard(g->a, t));
+    let(e, "name", "%s", t->name);
+    let(e, "how", "%s",
+        t->features[0] ? "as the comment above says"
+                       : arena_printf(g->a, "with -march=%s", t->march));
+    put(e, "#if $guard\n"
+           "#error \"made for $name: compile $how\"\n"
+           "#endif\n"
+           "\n");
+}
+
+static void aot_front(Gen *g, Emit *e)
+{
+    put_guard(g, e);
+    size_t n;
+    const char *system = embedded_text("system.h", &n);
+    if (has_handle(g)) {
+        put(e, IF_THREADS);
+        emit_raw(e, system, n);
+        put(e, "#endif\n");
+    }
+    emit_handle_system(g, e);
+    put(e, "#include <math.h>\n"
+           "#include <stddef.h>\n"
+           "#include <stdint.h>\n"
+           "#include <string.h>\n"
+           "\n"
+           "#if defined __GNUC__\n"
+           "#define ATTN_API static __attribute__((unused))\n"
+           "#else\n"
+           "#define ATTN_API static\n"
+           "#endif\n"
+           "\n");
+}
+
+/* The skeleton for libtcc includes nothing. */
+static void jit_front(Emit *e)
+{
+    put(e, "typedef signed char int8_t;\n"
+           "typedef unsigned char uint8_t;\n"
+           "typedef unsigned short uint16_t;\n"
+           "typedef int int32_t;\n"
+           "typedef unsigned int uint32_t;\n"
+           "typedef long int64_t;\n"
+           "typedef unsigned long uint64_t;\n"
+           "void *memcpy(void *to, const void *from, uint64_t n);\n"
+           "\n");
+}
+
+/* ---- all of it ---- */
+
+static void append(Emit *e, const Emit *part)
+{
+    size_t n;
+    const char *text = emit_text(part, &n);
+    if (n > 0) /* else there is no text */
+        paste(e, text, text + n);
+}
+
+static void append_kernels(Gen *g, Emit *e)
+{
+    Emit *k = emit_new(g->a);
+    emit_kernels(g->kernels, k);
+    append(e, k);
+    put(e, "\n");
+}
+
+/* A line of dashes and the title: where a part of the file begins. */
+static void heading(Gen *g, Emit *e, const char *title)
+{
+    char line[81];
+    const int dashes = 69 - (int)strlen(title);
+    if (g->o->mode == EmitJit)
+        return;
+    memset(line, '-', sizeof line);
+    line[dashes] = '\0';
+    let(e, "dashes", "%s", line);
+    let(e, "title", "%s", title);
+    put(e, "/* $dashes $title --- */\n\n");
+}
+
+/* What the rest asks for is made first: kernels, shapes and functions are
+ * known when the entries are. The model comes first in the file: what it is
+ * made of follows.                                                          */
+static void emit_parts(Gen *g, Emit *e)
+{
+    Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
+    Emit *entries = emit_new(g->a), *split = emit_new(g->a);
+    emit_weight_structs(g, weights);
+    emit_call_structs(g, calls);
+    make_functions(g);
+    emit_entries(g, entries);
+    emit_split(g, split);
+    emit_layouts(g, split);
+    emit_bind(g, split);
+    if (has_decoder(g->p))
+        use_kernel(g->kernels, "log_sum_exp");
+
+    heading(g, e, "sizes, weights");
+    emit_dimensions(g, e, "");
+    append(e, weights);
+    heading(g, e, "a call, its memory");
+    emit_core(g, e, CoreBatch);
+    append(e, calls);
+    heading(g, e, "encode, decode");
+    append(e, entries);
+    heading(g, e, "kernels");
+    append_kernels(g, e);
+    heading(g, e, "products and attention of one shape");
+    append(e, g->helpers);
+    append(e, g->shapes);
+    heading(g, e, "steps of the model");
+    for (int i = 0; i < g->functions.n; i++)
+        if (!g->functions.at[i].type)
+            emit_function(g, e, &g->functions.at[i]);
+    heading(g, e, "parts for threads, places in memory");
+    append(e, split);
+    heading(g, e, "a compiled model");
+    emit_core(g, e, CoreTypes);
+    if (has_handle(g))
+        emit_core(g, e, CoreOpened);
+}
+
+/* What no step calls: compilers would take a quarter of their time for it, most
+ * of that to make functions of those that are called once parts of others. gcc
+ * has no region of cold functions; a level is only ever lowered.             */
+#define GCC_LOWERS                                                             \
+    "defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__"
+static void begin_seldom(Gen *g, Emit *e)
+{
+    heading(g, e, "what is called once, or seldom");
+    put(e, "#if defined __clang__\n"
+           "#pragma clang attribute push(__attribute__((cold)), "
+           "apply_to = function)\n"
+           "#elif " GCC_LOWERS "\n"
+           "#pragma GCC push_options\n"
+           "#pragma GCC optimize (\"O1\")\n"
+           "#endif\n\n");
+}
+
+static void end_seldom(Emit *e)
+{
+    put(e, "\n"
+           "#if defined __clang__\n"
+           "#pragma clang attribute pop\n"
+           "#elif " GCC_LOWERS "\n"
+           "#pragma GCC pop_options\n"
+           "#endif\n");
+}
+
+/* What stands around the model: functions of the core, of a model that is open,
+ * and those that are exported. It has of the core what these need.          */
+static void emit_around(Gen *g, Emit *e, const Emit *model)
+{
+    Emit *threads = emit_new(g->a), *lower = emit_new(g->a);
+    Emit *opened = emit_new(g->a), *program = emit_new(g->a);
+    const Emit *const all[] = { model, threads, lower, opened, program };
+    emit_api(g, lower);
+    emit_embedded(g, lower);
+    if (has_handle(g)) {
+        emit_core(g, threads, CoreThreads);
+        emit_exports(g, opened, true);
+        emit_main(g, program);
+    }
+    core_read(g);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        core_need(g, all[i]);
+
+    heading(g, e,
+            arena_printf(g->a, "%s%s",
+                         has_decoder(g->p) ? "search" : "weights files",
+                         has_vocabulary(g->p) ? ", text" : ""));
+    emit_needed(g, e, CoreHeaders);
+    emit_core_prototypes(g, e, false);
+    emit_needed(g, e, CoreSources);
+    if (has_handle(g)) {
+        heading(g, e, "threads");
+        put(e, IF_THREADS "\n");
+        append(e, threads);
+        put(e, "#endif\n\n");
+    }
+    begin_seldom(g, e);
+    emit_needed(g, e, CoreSeldom);
+    heading(g, e, "exported");
+    append(e, lower);
+    if (has_handle(g)) {
+        heading(g, e, "a model that is open");
+        emit_handle_names(g, e);
+        emit_core_prototypes(g, e, true);
+        emit_needed(g, e, CoreOpenFile);
+        append(e, opened);
+        append(e, program);
+    }
+    end_seldom(e);
+}
+
+const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
+{
+    Gen g = { .a = a,
+              .p = p,
+              .o = o,
+              .helpers = emit_new(a),
+              .shapes = emit_new(a),
+              .counts = emit_new(a),
+              .count_prototypes = emit_new(a),
+              .kernels = kernels_new(a, &p->target, o->mode == EmitJit) };
+    Emit *e = emit_new(a), *parts = emit_new(a);
+    emit_parts(&g, parts);
+    if (o->mode == EmitAot)
+        emit_comment(&g, e);
+    if (o->mode == EmitJit)
+        jit_front(e);
+    else
+        aot_front(&g, e);
+    append(e, parts);
+    if (o->mode == EmitAot)
+        emit_around(&g, e, parts);
+    else
+        emit_api(&g, e);
+    return emit_text(e, n);
+}

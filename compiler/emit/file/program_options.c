@@ -1,0 +1,138 @@
+/* program_options.c: the table of the program's options, of the rows of
+ * runtime/options/option_rows.h that are for its kind of model. */
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+#include "runtime/base/pool.h"
+#include "runtime/options/settings.h"
+
+#include <string.h>
+
+typedef struct {
+    int use;
+    const char *group, *kind, *name, *takes, *member;
+    double least, most, usual;
+    const char *help;
+} Row;
+
+/* How the program has attnc's words for kinds, groups and places. */
+#define KIND_Flag "FLAG"
+#define KIND_Int "WHOLE"
+#define KIND_Real "REAL"
+#define KIND_Text "TEXT"
+#define KIND_List "LIST"
+#define KIND_Out "TEXT"
+#define GROUP_Lines "Lines"
+#define GROUP_Prompt "Prompt"
+#define GROUP_Chat "Chat"
+#define GROUP_Search "Search"
+#define GROUP_Sampling "Sampling"
+#define GROUP_Model "General"
+#define GROUP_Code "General"
+#define GROUP_General "General"
+#define AT_Settings(member) "set." #member
+#define AT_Lines(member) #member
+#define AT_Suppress(member) #member
+#define AT_Prompt(member) #member
+#define AT_Chat(member) #member
+#define AT_Seed(member) #member
+#define AT_Threads(member) #member
+#define AT_Encode(member) #member
+#define AT_Program(member) #member
+
+#define OPTION(use, group, kind, name, takes, place, member, least, most, \
+               usual, help)                                               \
+    { use,   GROUP_##group, KIND_##kind, name,  takes, AT_##place(member), \
+      least, most,          usual,       help },
+#define PROGRAM_OPTION OPTION
+static const Row rows[] = {
+#include "runtime/options/option_rows.h"
+};
+
+#define SYNONYM(answer, names) { answer, names },
+static const struct attn_synonym synonyms[] = {
+#include "runtime/options/synonyms.h"
+};
+
+static int use_of(const Plan *p)
+{
+    if (has_decoder(p))
+        return ATTN_FOR_LINES | ATTN_FOR_PROMPT | ATTN_FOR_SCORE
+             | ATTN_FOR_CHAT;
+    return p->g->spec->kind == KindAttention || p->g->spec->input_width > 0
+             ? ATTN_FOR_NUMBERS
+             : ATTN_FOR_ENCODE;
+}
+
+static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
+{
+    let(e, "group", "%s", row->group);
+    let(e, "name", "%s", row->name);
+    let(e, "takes", "%s",
+        row->takes ? arena_printf(g->a, "\"%s\"", row->takes) : "NULL");
+    let(e, "kind", "OPTION_%s", row->kind);
+    let(e, "use", "%d", row->use & use);
+    let(e, "member", "%s", row->member);
+    let(e, "least", "%.12g", row->least);
+    let(e, "most", "%.12g", row->most);
+    let(e, "usual", "%.12g", row->usual);
+    let(e, "help", "%s", row->help);
+    put(e, "{ \"$group\", \"$name\", $takes, $kind, $use,\n"
+           "  offsetof(struct program, $member), $least, $most, $usual,\n"
+           "  \"$help\" },\n");
+}
+
+/* Does the program take what the answer begins with? It takes the file of its
+ * weights, and reads and prints lines.                                      */
+static bool is_answer(const char *answer, int use)
+{
+    const char *name[sizeof rows / sizeof *rows + 3] = { "<", ">",
+                                                         "FILE.weights" };
+    struct attn_options o = { .name = name, .names = 3 };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].use & use)
+            name[o.names++] = rows[i].name;
+    return attn_hint_applies(answer, &o);
+}
+
+/* A row of names of other tools, in lines of 80 columns. */
+static void put_synonym(Emit *e, const struct attn_synonym *row)
+{
+    let(e, "answer", "%s", row->answer);
+    put(e, "{ \"$answer\",\n");
+    for (const char *at = row->names; *at;) {
+        size_t n = strlen(at);
+        while (n > 64)
+            for (n--; at[n - 1] != ' '; n--) {
+            }
+        let(e, "names", "%.*s", (int)n, at);
+        at += n;
+        put(e, *at ? "  \"$names\"\n" : "  \"$names\" },\n");
+    }
+}
+
+static void put_synonyms(Emit *e, int use)
+{
+    put(e, "static const struct attn_synonym program_synonym[] = {\n");
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (is_answer(synonyms[i].answer, use))
+            put_synonym(e, &synonyms[i]);
+    put(e, "};\n\n");
+}
+
+void emit_options(Gen *g, Emit *e)
+{
+    const int use = use_of(g->p);
+    let(e, "version", "%s", ATTNC_VERSION);
+    put(e, "#define PROGRAM_ATTNC \"$version\"\n\n"
+           "static const struct program_option program_option[] = {\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].use & use)
+            put_option_row(g, e, &rows[i], use);
+    put(e, "};\n"
+           "enum {\n"
+           "    PROGRAM_OPTIONS = sizeof program_option / sizeof "
+           "*program_option\n"
+           "};\n\n");
+    put_synonyms(e, use);
+}

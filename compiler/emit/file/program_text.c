@@ -1,0 +1,380 @@
+/* program_text.c: what stands around the model: its struct, the exported
+ * functions, and the program under ATTNC_MAIN. */
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+#include <string.h>
+
+/* ---- the model ---- */
+
+/* Lengths that the model takes alone, a line each. */
+static const char *fixed_members(Gen *g)
+{
+    const struct attn_model m = plan_counted(g->p);
+    const struct {
+        const char *name;
+        int64_t value;
+    } member[] = { { "source", m.fixed_source },
+                   { "target", m.fixed_target },
+                   { "keys", m.fixed_keys },
+                   { "batch", m.fixed_batch } };
+    Buffer text = { .arena = g->a };
+    for (int i = 0; i < 4; i++)
+        if (member[i].value)
+            buffer_printf(&text, "    .fixed_%s = %lld,\n", member[i].name,
+                          (long long)member[i].value);
+    return text.n ? text.at : "";
+}
+
+static void let_model(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    const Spec *s = p->g->spec;
+    let(e, "name", "%s", c_string(g->a, s->name, strlen(s->name)));
+    let(e, "kind", "%d", s->kind);
+    let(e, "d_model", "%lld", (long long)s->d_model);
+    let(e, "source_vocab", "%lld", (long long)s->source.size);
+    let(e, "target_vocab", "%lld", (long long)s->target.size);
+    let(e, "max_source", "%lld", (long long)s->side[SideEncoder].max_len);
+    let(e, "max_target", "%lld", (long long)s->side[SideDecoder].max_len);
+    let(e, "input_width", "%lld", (long long)s->input_width);
+    if (s->kind == KindAttention)
+        let(e, "input_width", "%lld", (long long)s->d_model);
+    let(e, "class_token", "%d", spec_input_learned(s));
+    const Type out = p->g->nodes.at[graph_result(p->g)].type;
+    let(e, "types", "%lld", (long long)s->embed_types);
+    let(e, "fixed", "%s", fixed_members(g));
+    let(e, "output_columns", "%lld", (long long)out.dim[1].c);
+    let(e, "output_pooled", "%d", out.dim[0].sym == SymS);
+    let(e, "weights_bytes", "%lld", (long long)p->pack.bytes);
+    let(e, "dtype", "%s", p->pack.dtype);
+    let(e, "model", "%s_model", p->prefix);
+    let(e, "options", "%s_options", p->prefix);
+    let(e, "hash", "0x%016llxull", (unsigned long long)p->pack.hash);
+    let(e, "caches", "%d", p->g->caches);
+    let(e, "spec_hash", "0x%016llxull", (unsigned long long)s->hash);
+    const char *command = g->o->command ? g->o->command : "attnc compile";
+    let(e, "command", "%s", c_string(g->a, command, strlen(command)));
+    let(e, "text", g->o->mode == EmitAot ? " + ATTN_PACKED_TEXT" : "");
+    let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
+    let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
+    let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
+}
+
+/* What it has that is not 0. */
+static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } member[] = { { "page_floats", c->page_floats },
+                   { "blocks", c->blocks },
+                   { "d_k", c->d_k },
+                   { "v_panels", c->v_panels },
+                   { "window", c->window },
+                   { "states", c->states } };
+    Buffer text = { .arena = g->a };
+    for (int i = 0; i < 6; i++)
+        if (member[i].value)
+            buffer_printf(&text, ",%s.%s = %lld", i == 2 ? "\n  " : " ",
+                          member[i].name, (long long)member[i].value);
+    let(e, "of", c->of == ATTN_SELF ? "ATTN_SELF" : "ATTN_CROSS");
+    let(e, "members", "%s", text.n ? text.at : "");
+    put(e, "{ .of = $of$members },\n");
+}
+
+static void emit_model_struct(Gen *g, Emit *e)
+{
+    let_model(g, e);
+    put(e, "static const struct attn_model model = {\n"
+           "    .name = $name,\n"
+           "    .kind = $kind,\n"
+           "    .d_model = $d_model,\n"
+           "    .source_vocab = $source_vocab,\n"
+           "    .target_vocab = $target_vocab,\n"
+           "    .max_source = $max_source,\n"
+           "    .max_target = $max_target,\n"
+           "    .input_width = $input_width,\n"
+           "    .class_token = $class_token,\n"
+           "    .types = $types,\n"
+           "$fixed"
+           "    .output_columns = $output_columns,\n"
+           "    .output_pooled = $output_pooled,\n"
+           "    .weights_bytes = $weights_bytes,\n"
+           "    .dtype = \"$dtype\",\n"
+           "    .weights_hash = $hash,\n"
+           "    .spec_hash = $spec_hash,\n"
+           "    .command =\n"
+           "        $command,\n"
+           "    .bound_bytes = sizeof(struct weights)$text,\n"
+           "    .caches = $caches,\n"
+           "    .cache = {\n");
+    for (int c = 0; c < g->p->g->caches; c++)
+        put_cache(g, e, &g->p->cache[c]);
+    put(e, "},\n"
+           ".arena_bytes = arena_bytes,\n"
+           ".bind = bind_weights,\n"
+           ".encode = $encode,\n"
+           ".decode = $decode,\n"
+           ".log_sum_exp = $log_sum_exp\n"
+           "};\n\n"
+           "const struct attn_model *$model(void)\n"
+           "{\n"
+           "    return &model;\n"
+           "}\n\n");
+}
+
+typedef struct { /* a list of ids that the search has, and its members */
+    const char *name, *member, *count;
+    const int32_t *at;
+    int64_t n;
+} IdList;
+enum { IdLists = 5 };
+
+/* On one line, where it fits there. */
+static void put_program_ids(Gen *g, Emit *e, const IdList *list)
+{
+    const char *line = "";
+    int lines = 0;
+    let(e, "name", "%s", list->name);
+    for (int64_t i = 0; i < list->n; i++) {
+        const bool last = i + 1 == list->n;
+        line = arena_printf(g->a, "%s%s%d%s", line, *line ? " " : "",
+                            list->at[i], last ? "" : ",");
+        if (!last && strlen(line) < 40)
+            continue;
+        let(e, "ids", "%s", line);
+        if (last && lines == 0) {
+            put(e, "static const int32_t $name[] = { $ids };\n");
+            return;
+        }
+        if (lines++ == 0)
+            put(e, "static const int32_t $name[] = {\n");
+        put(e, "$ids\n");
+        line = "";
+    }
+    put(e, "};\n");
+}
+
+static void put_id_members(Emit *e, const IdList *list)
+{
+    let(e, "name", "%s", list->name);
+    let(e, "member", "%s", list->member);
+    let(e, "size", "%s", list->count);
+    let(e, "n", "%lld", (long long)list->n);
+    put(e, "o->$member = $name;\n"
+           "o->$size = $n;\n");
+}
+
+/* Those of the spec, made of `ids` too. */
+static void find_id_lists(const Spec *s, int32_t ids[2], IdList list[IdLists])
+{
+    const int64_t more = s->token_ends.n > 0; /* the first is o->end */
+    const IdList lists[IdLists] = {
+        { "unwritten", "process.forbid", "process.forbid_count", ids,
+          spec_unwritten(s, ids) },
+        { "ends", "ends", "ends_count", more ? s->token_ends.at + 1 : NULL,
+          s->token_ends.n - more },
+        { "prefix", "prefix", "prefix_n", s->search_prefix.at,
+          s->search_prefix.n },
+        { "suppress", "process.suppress", "process.suppress_size",
+          s->suppress.at, s->suppress.n },
+        { "suppress_first", "process.suppress_first",
+          "process.suppress_first_count", s->suppress_first.at,
+          s->suppress_first.n },
+    };
+    memcpy(list, lists, sizeof lists);
+}
+
+static void emit_defaults(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    int32_t ids[2] = { 0 };
+    IdList lists[IdLists];
+    int64_t all = 0;
+    find_id_lists(s, ids, lists);
+    let(e, "beam", "%lld", (long long)s->search_beam);
+    let(e, "rule", "%d", s->search_rule);
+    let(e, "penalty", "%d", s->search_penalty);
+    let(e, "alpha", "%s", c_float(g->a, s->search_alpha));
+    let(e, "max", "%lld", (long long)given_output(g));
+    let(e, "plus", "%lld", (long long)s->max_output_plus);
+    let(e, "start", "%lld", (long long)s->token_start);
+    let(e, "end", "%lld", (long long)s->token_end);
+    put(e, "/* The search that the spec asks for. */\n"
+           "void $options(struct attn_search_options *o)\n"
+           "{\n");
+    for (int i = 0; i < IdLists; i++) {
+        all += lists[i].n;
+        if (lists[i].n > 0)
+            put_program_ids(g, e, &lists[i]);
+    }
+    if (all > 0)
+        put(e, "\n");
+    put(e, "if (!o)\n"
+           "    return;\n"
+           "memset(o, 0, sizeof *o);\n"
+           "o->beam = $beam;\n"
+           "o->results = 1;\n"
+           "o->rule = $rule;\n"
+           "o->penalty = $penalty;\n"
+           "o->alpha = $alpha;\n"
+           "o->max_output = $max;\n"
+           "o->max_output_plus = $plus;\n"
+           "o->patience = 1.0f;\n"
+           "o->start = $start;\n"
+           "o->end = $end;\n");
+    for (int i = 0; i < IdLists; i++)
+        if (lists[i].n > 0)
+            put_id_members(e, &lists[i]);
+    put(e, "}\n\n");
+}
+
+void emit_api(Gen *g, Emit *e)
+{
+    emit_model_struct(g, e);
+    if (g->o->mode != EmitAot)
+        return;
+    if (has_decoder(g->p))
+        emit_defaults(g, e);
+    emit_exports(g, e, false);
+}
+
+/* ---- the program ---- */
+
+/* Before any code that the processor may not have runs: so what has it is a
+ * function of its own, which no compiler may move into this one.             */
+static void put_processor(Gen *g, Emit *e)
+{
+    const Features names = target_needs(g->a, &g->p->target);
+    let(e, "target", "%s", g->p->target.name);
+    for (int i = 0; i < names.n; i++) {
+        let(e, "feature", "%s", names.at[i]);
+        put(e, "if (!lacks && !__builtin_cpu_supports(\"$feature\"))\n"
+               "    lacks = \"$feature\";\n");
+    }
+    put(e, "if (lacks) {\n"
+           "    fprintf(stderr,\n"
+           "            \"%s: made for $target: this processor lacks %s\\n\",\n"
+           "            argv[0], lacks);\n"
+           "    return 6;\n"
+           "}\n");
+}
+
+static void put_main(Gen *g, Emit *e)
+{
+    const bool asks = target_needs(g->a, &g->p->target).n > 0;
+    put(e, "int main(int argc, char **argv)\n"
+           "{\n");
+    if (asks) {
+        put(e, "const char *lacks = NULL;\n"
+               "\n");
+        put_processor(g, e);
+    }
+    put(e, "return program_main(argc, argv);\n"
+           "}\n");
+}
+
+/* What the spec says of conversations. */
+static void put_chat(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    const struct attn_chat chat = spec_chat(s);
+    const struct {
+        const char *member, *text;
+    } texts[] = {
+        { "begin", chat.begin },
+        { "system_text", chat.system_text },
+        { "system.prefix", chat.system.prefix },
+        { "system.suffix", chat.system.suffix },
+        { "user.prefix", chat.user.prefix },
+        { "user.suffix", chat.user.suffix },
+        { "assistant.prefix", chat.assistant.prefix },
+        { "assistant.suffix", chat.assistant.suffix },
+    };
+    put(e, "static const struct attn_chat chat_of_spec = {\n");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = texts[i].text;
+        let(e, "member", "%s", texts[i].member);
+        let(e, "text", "%s",
+            text ? c_string(g->a, text, strlen(text)) : "NULL");
+        put(e, ".$member = $text,\n");
+    }
+    let(e, "inside", "%d", chat.system_inside);
+    let(e, "trim", "%d", chat.trim);
+    put(e, ".system_inside = $inside,\n"
+           ".trim = $trim\n"
+           "};\n\n");
+}
+
+/* Does a program have a file? */
+static bool encodes(const Plan *p)
+{
+    return !has_decoder(p);
+}
+
+static bool talks(const Plan *p)
+{
+    return has_decoder(p) && has_chat(p) && has_vocabulary(p);
+}
+
+static void put_names(Gen *g, Emit *e)
+{
+    let(e, "bind", "%s_bind", g->p->prefix);
+    let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
+    let(e, "states", "%d", spec_says(g->p->g->spec, "search.beam"));
+    put(e, "#ifdef ATTNC_MAIN\n"
+           "#define bind_file $bind\n"
+           "#define bind_file_lazily $bind_lazily\n");
+    if (has_decoder(g->p))
+        put(e, "#define spec_states_beam $states\n");
+    put(e, "\n");
+    if (target_needs(g->a, &g->p->target).n > 0)
+        put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
+               "                                                  char **argv);"
+               "\n\n");
+}
+
+void emit_main(Gen *g, Emit *e)
+{
+    static const struct {
+        const char *name;             /* of runtime/ .. */
+        void (*put)(Gen *g, Emit *e); /* .. or what makes its text */
+        bool (*has)(const Plan *p);   /* NULL: each program has it */
+    } files[] = {
+        { "settings.h", NULL, NULL },
+        { "words.c", NULL, NULL },
+        { "descriptor.h", NULL, has_decoder },
+        { "descriptor.c", NULL, has_decoder },
+        { "option_hints.c", NULL, NULL },
+        { "search_settings.h", NULL, has_decoder },
+        { "search_settings.c", NULL, has_decoder },
+        { "chat.h", NULL, talks },
+        { "chat.c", NULL, talks },
+        { NULL, put_chat, talks },
+        { "program.c", NULL, NULL },
+        { NULL, emit_options, NULL },
+        { "program_words.c", NULL, NULL },
+        { "program_file.c", NULL, NULL },
+        { "program_lines.c", NULL, NULL },
+        { "program_rows.c", NULL, encodes },
+        { "program_generate.c", NULL, has_decoder },
+        { "program_score.c", NULL, has_decoder },
+        { "program_state.c", NULL, has_decoder },
+        { "program_stream.c", NULL, has_decoder },
+        { "program_chat.c", NULL, talks },
+        { "program_answers.c", NULL, has_decoder },
+        { "program_main.c", NULL, NULL },
+    };
+    put_names(g, e);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].has && !files[i].has(g->p))
+            continue;
+        if (files[i].put)
+            files[i].put(g, e);
+        else
+            paste_file(g, e, files[i].name);
+    }
+    put_main(g, e);
+    put(e, "#endif\n");
+}

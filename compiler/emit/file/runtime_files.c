@@ -1,0 +1,144 @@
+/* runtime_files.c: the files of runtime/ that an emitted file has in it, pasted
+ * as they are: types that users see, whole; of all else, the search, text, the
+ * check of weights files, a model that is open, what the file needs (cut.c). */
+#include "emit/text/cut.h"
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+#include <string.h>
+
+typedef enum { Any, Generates, Writes } Need;
+
+/* In the order that they need each other. */
+static const struct {
+    CorePart part;
+    Need need;
+    const char *name;
+} core[] = {
+    { CoreBatch, Any, "batch.h" },
+    { CoreTypes, Any, "compiled_model.h" },
+    { CoreTypes, Generates, "generate.h" },
+    { CoreTypes, Writes, "growing_text.h" },
+    { CoreOpened, Any, "handle.h" },
+    { CoreThreads, Any, "pool.h" },
+    { CoreThreads, Any, "cores.c" },
+    { CoreThreads, Any, "pool.c" },
+};
+
+/* Those of which a file has what it needs. */
+static const struct {
+    CorePart part;
+    const char *name;
+} needed[] = {
+    { CoreHeaders, "memory.h" },    { CoreHeaders, "check.h" },
+    { CoreHeaders, "search.h" },    { CoreHeaders, "stream.h" },
+    { CoreHeaders, "score.h" },     { CoreHeaders, "text.h" },
+    { CoreHeaders, "encoding.h" },  { CoreHeaders, "decode.h" },
+    { CoreHeaders, "packed.h" },    { CoreSources, "memory.c" },
+    { CoreSources, "hash.c" },      { CoreSources, "math.c" },
+    { CoreSources, "cache.c" },     { CoreSources, "process.c" },
+    { CoreSources, "sampling.c" },  { CoreSources, "beam.c" },
+    { CoreSources, "search.c" },    { CoreSources, "vocab.c" },
+    { CoreSources, "aligned.c" },   { CoreSources, "encoding.c" },
+    { CoreSources, "trie.c" },      { CoreSources, "mapping.c" },
+    { CoreSources, "normal.c" },    { CoreSources, "replace.c" },
+    { CoreSources, "charmap.c" },   { CoreSources, "sentencepiece.c" },
+    { CoreSources, "wordpiece.c" }, { CoreSources, "unigram.c" },
+    { CoreSources, "merges.c" },    { CoreSources, "ranks.c" },
+    { CoreSources, "added.c" },     { CoreSources, "split.c" },
+    { CoreSources, "steps.c" },     { CoreSources, "tokens.c" },
+    { CoreSources, "held.c" },      { CoreSources, "decode.c" },
+    { CoreSources, "text.c" },      { CoreSeldom, "check.c" },
+    { CoreSeldom, "batch.c" },      { CoreSeldom, "search_memory.c" },
+    { CoreSeldom, "stream.c" },     { CoreSeldom, "state.c" },
+    { CoreSeldom, "score.c" },      { CoreSeldom, "vocab_check.c" },
+    { CoreSeldom, "packed.c" },     { CoreOpenFile, "handle_file.c" },
+    { CoreOpenFile, "handle.c" },
+};
+
+/* Is it a line that the top of the file has already? Only kernels of integers
+ * bring a header of their own.                                              */
+static bool is_at_top(const char *line)
+{
+    static const char include[] = "#include", x86[] = "#include <immintrin.h>",
+                      arm[] = "#include <arm_neon.h>";
+    return !strncmp(line, include, sizeof include - 1)
+        && strncmp(line, x86, sizeof x86 - 1) != 0
+        && strncmp(line, arm, sizeof arm - 1) != 0;
+}
+
+/* Text without its #include lines, and without the second of two empty lines
+ * that they leave.                                                          */
+void paste(Emit *e, const char *text, const char *end)
+{
+    size_t have;
+    const char *before = emit_text(e, &have);
+    bool empty = have > 1 && !memcmp(before + have - 2, "\n\n", 2);
+    while (text < end) {
+        const char *line = memchr(text, '\n', (size_t)(end - text));
+        const size_t n = (size_t)(line ? line + 1 - text : end - text);
+        const bool blank = *text == '\n';
+        if (!is_at_top(text) && !(blank && empty)) {
+            emit_raw(e, text, n);
+            empty = blank;
+        }
+        text += n;
+    }
+}
+
+void paste_file(Gen *g, Emit *e, const char *name)
+{
+    size_t n;
+    const char *text = runtime_text(g, name, &n);
+    paste(e, text, text + n);
+    put(e, "\n");
+}
+
+static bool has_need(const Plan *p, Need need)
+{
+    if (need == Writes)
+        return has_decoder(p) && has_vocabulary(p);
+    return need == Any || has_decoder(p);
+}
+
+void emit_core(Gen *g, Emit *e, CorePart part)
+{
+    for (size_t i = 0; i < sizeof core / sizeof *core; i++)
+        if (core[i].part == part && has_need(g->p, core[i].need))
+            paste_file(g, e, core[i].name);
+}
+
+/* ---- needed ---- */
+
+static void core_add(Gen *g, CorePart part, const char *name)
+{
+    size_t n;
+    const char *text = runtime_text(g, name, &n);
+    cut_add(g->core, part, text, n);
+}
+
+void core_read(Gen *g)
+{
+    g->core = cut_new(g->a);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        core_add(g, needed[i].part, needed[i].name);
+    core_add(g, CoreOpenFile,
+             has_decoder(g->p) ? "handle_generate.c" : "handle_rows.c");
+}
+
+void core_need(Gen *g, const Emit *part)
+{
+    size_t n;
+    const char *text = emit_text(part, &n);
+    cut_need(g->core, text, n);
+}
+
+static void paste_needed(void *e, const char *text, const char *end)
+{
+    paste(e, text, end);
+}
+
+void emit_needed(Gen *g, Emit *e, CorePart part)
+{
+    cut_put(g->core, part, paste_needed, e);
+}

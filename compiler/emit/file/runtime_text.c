@@ -1,0 +1,222 @@
+/* runtime_text.c: a file of runtime/ as a model has it: tables have the rows of
+ * its vocabularies; what is for models with a vocabulary, or a chat, is not
+ * there where it has none.                                                  */
+#include "emit/text/embedded.h"
+#include "emit/gen/sections.h"
+#include "runtime/core.h"
+
+#include <string.h>
+
+bool has_vocabulary(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    return s->source.file || s->target.file;
+}
+
+bool has_chat(const Plan *p)
+{
+    return spec_chats(p->g->spec);
+}
+
+/* ---- rows ---- */
+
+typedef struct {
+    int number;
+    const char *name, *members;
+} Row;
+
+#define KIND(kind, ...) { kind, #kind, #__VA_ARGS__ },
+static const Row kinds[] = {
+#include "runtime/text/kinds.h"
+};
+
+#define STEP(op, ...) { op, #op, #__VA_ARGS__ },
+static const Row steps[] = {
+#include "runtime/text/steps.h"
+};
+
+#define STEP(op, ...) { op, #op, #__VA_ARGS__ },
+static const Row split_steps[] = {
+#include "runtime/text/split_steps.h"
+};
+
+#define STEP(op, ...) { op, #op, #__VA_ARGS__ },
+static const Row writers[] = {
+#include "runtime/text/writers.h"
+};
+
+static bool is_kind(const struct attn_vocab *v, int kind)
+{
+    return v->head->kind == kind;
+}
+
+static bool has_step(const struct attn_vocab *v, int op)
+{
+    for (int list = 0; list < 3; list++)
+        for (int64_t i = 0; i < v->steps[list]; i++)
+            if (v->step[list][i].op == op)
+                return true;
+    return false;
+}
+
+static const struct { /* where sources include them */
+    const char *line;
+    const Row *row;
+    int rows;
+    bool (*has)(const struct attn_vocab *v, int number);
+} tables[] = {
+    { "#include \"kinds.h\"\n", kinds, sizeof kinds / sizeof *kinds, is_kind },
+    { "#include \"steps.h\"\n", steps, sizeof steps / sizeof *steps, has_step },
+    { "#include \"split_steps.h\"\n", split_steps,
+      sizeof split_steps / sizeof *split_steps, has_step },
+    { "#include \"writers.h\"\n", writers, sizeof writers / sizeof *writers,
+      has_step },
+};
+enum { Tables = sizeof tables / sizeof *tables };
+
+/* Does one of the vocabularies need the row? Where they are not at hand, any
+ * row may be needed.                                                        */
+static bool needs_row(const EmitOptions *o, int table, int number)
+{
+    struct attn_vocab v;
+    if (!o->vocab[0] && !o->vocab[1])
+        return true;
+    for (int i = 0; i < 2; i++) {
+        if (!o->vocab[i])
+            continue;
+        attn_vocab_open(&v, o->vocab[i]);
+        if (tables[table].has(&v, number))
+            return true;
+    }
+    return false;
+}
+
+/* "    [NAME] = { a, b },", broken to 80 columns. */
+static void put_row(Buffer *b, const Row *row)
+{
+    const char *at = row->members;
+    char head[80];
+    size_t column = (size_t)snprintf(head, sizeof head, "    [%s] = {",
+                                     row->name);
+    const size_t indent = column;
+    buffer_printf(b, "%s", head);
+    while (*at) {
+        const size_t n = strcspn(at, ",");
+        const bool last = at[n] == '\0';
+        if (column + n + 1 + (last ? strlen(" },") : 1) > 80) {
+            buffer_printf(b, "\n%*s", (int)indent, "");
+            column = indent;
+        }
+        buffer_printf(b, " %.*s%s", (int)n, at, last ? "" : ",");
+        column += n + 2;
+        at += n + strspn(at + n, ", \n");
+    }
+    buffer_printf(b, " },\n");
+}
+
+/* An empty table of C has one row, of none. */
+static void put_rows(const EmitOptions *o, Buffer *b, int table)
+{
+    int rows = 0;
+    for (int i = 0; i < tables[table].rows; i++)
+        if (needs_row(o, table, tables[table].row[i].number)) {
+            put_row(b, &tables[table].row[i]);
+            rows++;
+        }
+    if (rows == 0)
+        buffer_printf(b,
+                      "    { 0 } /* no vocabulary of the model has one */\n");
+}
+
+/* ---- parts ---- */
+
+static bool is_line(const char *at, size_t n, const char *line)
+{
+    return n == strlen(line) && !memcmp(at, line, n);
+}
+
+static int table_of(const char *at, size_t n)
+{
+    for (int t = 0; t < Tables; t++)
+        if (is_line(at, n, tables[t].line))
+            return t;
+    return -1;
+}
+
+/* Conditions that are known here: what is between them, #else and #endif is
+ * there or not; they themselves never are.                                  */
+static const struct {
+    const char *line;
+    bool (*is)(const Plan *p);
+} conditions[] = {
+    { "#if ATTN_HAS_TEXT\n", has_vocabulary },
+    { "#if ATTN_HAS_CHAT\n", has_chat },
+    { "#if ATTN_HAS_FIXED\n", plan_fixed },
+};
+enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
+
+typedef struct { /* the #ifs around a line */
+    struct {
+        bool known, wanted;
+    } at[MostParts];
+    int n;
+} Parts;
+
+static bool begin_part(Parts *parts, const Plan *p, const char *at, size_t n)
+{
+    bool known = false, wanted = true;
+    for (int i = 0; i < Conditions; i++)
+        if (is_line(at, n, conditions[i].line)) {
+            known = true;
+            wanted = conditions[i].is(p);
+        }
+    if (parts->n == MostParts)
+        die("too many #ifs in each other");
+    parts->at[parts->n].known = known;
+    parts->at[parts->n].wanted = wanted;
+    parts->n++;
+    return known;
+}
+
+/* Is this a line of the file as the model has it? */
+static bool is_wanted(Parts *parts, const Plan *p, const char *at, size_t n)
+{
+    const int last = parts->n - 1;
+    bool known = last >= 0 && parts->at[last].known;
+    if (n > 3 && !memcmp(at, "#if", 3)) {
+        known = begin_part(parts, p, at, n);
+    } else if (is_line(at, n, "#else\n") && known) {
+        parts->at[last].wanted = !parts->at[last].wanted;
+    } else if (is_line(at, n, "#endif\n") && last >= 0) {
+        parts->n--;
+    } else {
+        known = false;
+    }
+    for (int i = 0; i < parts->n; i++)
+        if (!parts->at[i].wanted)
+            return false;
+    return !known;
+}
+
+const char *runtime_text(Gen *g, const char *name, size_t *n)
+{
+    const char *at = embedded_text(name, n), *end = at + *n;
+    Buffer b = { .arena = g->a };
+    Parts parts = { .n = 0 };
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const size_t size = (size_t)(newline ? newline + 1 - at : end - at);
+        const int table = table_of(at, size);
+        if (!is_wanted(&parts, g->p, at, size)) {
+            at += size;
+            continue;
+        }
+        if (table >= 0)
+            put_rows(g->o, &b, table);
+        else
+            buffer_add(&b, at, size);
+        at += size;
+    }
+    *n = (size_t)b.n;
+    return b.at;
+}

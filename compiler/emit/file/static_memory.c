@@ -1,0 +1,133 @@
+/* static_memory.c: what a program without malloc() has to know when it is
+ * compiled: the memory of calls of given lengths, as macros of a header. The
+ * core's own functions count it, over a model of the plan's sizes.          */
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+#include "runtime/core.h"
+
+int64_t longest_input(const Plan *p)
+{
+    const Spec *s = p->g->spec;
+    if (s->kind == KindDecoder)
+        return s->side[SideDecoder].max_len;
+    return s->side[SideEncoder].max_len - spec_input_learned(s);
+}
+
+int64_t longest_output(const Plan *p)
+{
+    return has_decoder(p) ? p->g->spec->side[SideDecoder].max_len : 0;
+}
+
+int64_t given_input(const Gen *g)
+{
+    return g->o->max_input > 0 ? g->o->max_input : longest_input(g->p);
+}
+
+int64_t given_output(const Gen *g)
+{
+    const int64_t spec = g->p->g->spec->max_output;
+    return g->o->max_output > 0 ? g->o->max_output
+         : spec >= 0            ? spec
+                                : longest_output(g->p);
+}
+
+/* ---- the macros ---- */
+
+/* "#define TINY_ARENA_BYTES 1234" under its comment. */
+static void put_size(Gen *g, Emit *e, const char *name, int64_t value,
+                     const char *comment)
+{
+    if (value <= 0) /* this kind of model does not do that */
+        return;
+    put_comment(e, comment);
+    let(e, "macro", "%s_%s", upper_name(g->a, g->p->prefix), name);
+    let(e, "value", "%lld", (long long)value);
+    put(e, "#define $macro $value\n");
+}
+
+/* A pointer a block of weights, and what bind() says. */
+static void put_bound(Gen *g, Emit *e)
+{
+    let(e, "macro", "%s_BOUND_BYTES", upper_name(g->a, g->p->prefix));
+    let(e, "n", "%d", g->p->block.n);
+    let(e, "text", "%d", ATTN_PACKED_TEXT);
+    put_comment(e, "What $bind() fills.");
+    if (g->p->block.n)
+        put(e, "#define $macro ($n * sizeof(void *) + $text)\n");
+    else
+        put(e, "#define $macro ($text + 1)\n");
+}
+
+static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
+{
+    const int64_t input = given_input(g), output = given_output(g);
+    const Spec *s = g->p->g->spec;
+    const struct attn_search_options o = {
+        .beam = s->search_beam,
+        .results = 1,
+        .rule = s->search_rule,
+        .penalty = s->search_penalty,
+        .patience = 1.0f,
+        .max_output = output,
+        .max_output_plus = s->max_output_plus,
+        .start = (int32_t)s->token_start,
+        .end = (int32_t)s->token_end,
+        .ends = s->token_ends.at,
+        .ends_count = s->token_ends.n - (s->token_ends.n > 0),
+        .prefix = s->search_prefix.at,
+        .prefix_n = s->search_prefix.n,
+    };
+    const int64_t read = s->kind == KindDecoder ? 0 : input;
+    const int64_t lead = (o.start >= 0) + input - read;
+    const int64_t tokens = attn_min(lead + output, m->max_target + 1);
+    put_size(g, e, "SEARCH_BYTES", attn_search_bytes(m, &o, 1, input, input),
+             "For $search() with $options(), of one sentence of "
+             "$MAX_INPUT tokens: $search_bytes().");
+    put_size(g, e, "STREAM_TOKENS", tokens,
+             "The tokens of a stream: start and prompt, and $MAX_OUTPUT more "
+             "where the model takes so many.");
+    put_size(g, e, "STREAM_BYTES", attn_stream_bytes(m, &o, read, tokens, 1),
+             "For one stream of so many tokens: $stream_bytes().");
+}
+
+static void length_names(Gen *g, Emit *e)
+{
+    static const char *const calls[] = { "bind",         "search",
+                                         "search_bytes", "stream_bytes",
+                                         "batch_bytes",  "options" };
+    static const char *const sizes[] = { "MAX_INPUT", "MAX_OUTPUT" };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        let(e, calls[i], "%s_%s", g->p->prefix, calls[i]);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        let(e, sizes[i], "%s_%s", upper_name(g->a, g->p->prefix), sizes[i]);
+}
+
+void emit_static_sizes(Gen *g, Emit *e)
+{
+    const struct attn_model m = plan_counted(g->p);
+    const int64_t input = given_input(g);
+    const struct attn_batch b = { .sequences = 1,
+                                  .rows = input,
+                                  .key_rows = input };
+    const int mark = emit_mark(e);
+    if (!g->o->freestanding)
+        return;
+    length_names(g, e);
+    put(e,
+        "/* Memory for one call on one thread, of lengths up to these, where "
+        "a\n"
+        " * pointer has 8 bytes; where it has fewer they are enough. */\n");
+    put_size(g, e, "MAX_INPUT", input,
+             g->p->g->spec->kind == KindDecoder ? "Tokens of a prompt."
+                                                : "Rows of an input.");
+    if (has_decoder(g->p))
+        put_size(g, e, "MAX_OUTPUT", given_output(g), "Tokens of an answer.");
+    put(e, "\n");
+    put_bound(g, e);
+    put_size(g, e, "ARENA_BYTES", attn_batch_bytes(&m, &b),
+             "For a batch of $MAX_INPUT rows, one sequence: $batch_bytes().");
+    if (has_decoder(g->p))
+        put_answer(g, e, &m);
+    put(e, "\n");
+    emit_reset(e, mark);
+}

@@ -1,0 +1,306 @@
+/* plain_attention.c: attention as one reads it in the paper's section 3.2.1,
+ * row by row: scores, softmax, weighted sum. A function for each form of it:
+ * masks, biases, what makes weights of scores. Scores are made for 64 keys at a
+ * time, after which the softmax moves its maximum, as everywhere.            */
+#include "emit/plain/plain.h"
+
+#include "emit/attention/attention.h"
+#include "emit/gen/c_names.h"
+
+typedef struct {
+    const Node *n, *k, *v;
+    long long heads, group, d_k, d_v;
+    const MaskSpec *mask;
+    bool positions; /* it must know where a row is */
+} Form;
+
+/* A decoder's one row sees all keys so far. */
+static bool sees_all(const Plain *p, const Node *n)
+{
+    const MaskSpec *m = n->mask;
+    return m && n->entry == EntryDecode && p->decode_rows == 1 && m->causal
+        && !m->window && !m->block && !m->file && !m->prefix;
+}
+
+static Form form_of(const Plain *p, int node)
+{
+    const Node *n = node_at(p->g.p, node);
+    const Node *k = node_at(p->g.p, n->in[1]), *v = node_at(p->g.p, n->in[2]);
+    const MaskSpec *mask = sees_all(p, n) ? NULL : n->mask;
+    return (Form){
+        .n = n,
+        .k = k,
+        .v = v,
+        .heads = n->heads,
+        .group = n->heads / k->type.dim[0].c,
+        .d_k = k->type.dim[2].c,
+        .d_v = v->type.dim[2].c,
+        .mask = mask,
+        .positions = mask || n->bias,
+    };
+}
+
+/* ---- the function ---- */
+
+static const char *parameters(const Form *f, Arena *a)
+{
+    return arena_printf(
+        a,
+        "float *y, const float *q, const float *k, const float *v%s%s%s, int "
+        "rows, int keys%s%s",
+        f->n->additive ? ", const float *v_a" : "",
+        f->n->bias ? ", const float *bias" : "",
+        f->n->sinks ? ", const float *sinks" : "",
+        f->positions ? ", int past" : "",
+        f->mask && f->mask->prefix ? ", int prefix" : "");
+}
+
+/* Keys from .. to - 1 that row i, at position p, sees. */
+static void put_interval(Plain *p, Emit *e, const Form *f)
+{
+    const char *from = mask_from(&p->g, f->mask, "p");
+    const bool bounds = f->mask && !f->mask->file;
+    if (f->positions)
+        put(e, "const int p = past + i; /* the row's position */\n");
+    if (bounds)
+        use_kernel(p->g.kernels, "min");
+    if (from || (f->mask && f->mask->prefix))
+        use_kernel(p->g.kernels, "max");
+    let(e, "from", "%s", from ? from : "0");
+    let(e, "to", "%s", mask_to(&p->g, f->mask, "p", "keys", "prefix"));
+    if (from)
+        put(e, "const int from = $from;\n");
+    if (bounds)
+        put(e, "const int to = $to;\n");
+    let(e, "first", from ? "from / 64 * 64" : "0");
+    let(e, "from", from ? "max(from - at, 0)" : "0");
+    let(e, "to", bounds ? "to" : "keys");
+    let(e, "keys", "int j = %s; j < 64 && at + j < %s; j++",
+        from ? "max(from - at, 0)" : "0", bounds ? "to" : "keys");
+}
+
+static void put_plain_score(Plain *p, Emit *e, const Form *f)
+{
+    const double scale = f->n->scale;
+    const bool scales = (f->n->cap > 0 || f->n->bias)
+                     && (scale < 1 || scale > 1);
+    put(e, "const float *k_j = k + ((at + j) * $heads_kv + $head) * $d_k;\n"
+           "float score = 0.0f;\n"
+           "\n");
+    if (f->mask && f->mask->file) {
+        let(e, "mask", "%s", mask_name(&p->g, f->mask));
+        put(e, "if (!$mask(p, at + j))\n"
+               "    continue;\n");
+    }
+    put(e, "for (int c = 0; c < $d_k; c++)\n");
+    if (f->n->additive) {
+        let(e, "tanh", "%s", use_kernel(p->g.kernels, "tanh1"));
+        put(e, "    score = fmaf(v_a[h * $d_k + c], $tanh(q_i[c] + k_j[c]),\n"
+               "                 score);\n");
+    } else {
+        put(e, "    score = fmaf(q_i[c], k_j[c], score);\n");
+    }
+    let(e, "by", "%s", plain_float(p->g.a, scale));
+    let(e, "cap", "%s", plain_float(p->g.a, f->n->cap));
+    if (scales)
+        put(e, "score *= $by;\n");
+    if (f->n->cap > 0) {
+        let(e, "tanh", "%s", use_kernel(p->g.kernels, "tanh1"));
+        put(e, "score = $cap * $tanh(score / $cap);\n");
+    }
+    if (f->n->bias) {
+        const Block *b = &p->g.p->block.at[plan_bias_block(
+            p->g.p, (int)(f->n - p->g.p->g->nodes.at))];
+        let(e, "width", "%lld", (long long)bias_width(b));
+        let(e, "middle", "%lld", (long long)(bias_width(b) / 2));
+        put(e, "score += bias[h * $width + $middle + at + j - p];\n");
+    }
+    if (f->n->sigmoid) {
+        let(e, "sigmoid", "%s", use_kernel(p->g.kernels, "score_sigmoid"));
+        put(e, "weight[j] = $sigmoid(score, $log2);\n");
+    } else {
+        put(e, "weight[j] = score;\n");
+    }
+}
+
+/* weight[64] of keys at .., then their share of the sum. */
+static void put_chunk(Plain *p, Emit *e, const Form *f)
+{
+    put(e, "for (int at = $first; at < $to; at += 64) {\n"
+           "    float weight[64];\n"
+           "\n");
+    if (!f->n->sigmoid)
+        put(e, "for (int j = 0; j < 64; j++)\n"
+               "    weight[j] = -INFINITY;\n");
+    put(e, "for ($keys) {\n");
+    put_plain_score(p, e, f);
+    put(e, "}\n");
+    if (!f->n->sigmoid) {
+        use_kernel(p->g.kernels, "softmax_64");
+        put(e, "softmax_64(weight, $log2, &largest, sum, y_i, $d_v);\n");
+    }
+    put(e, "for ($keys) {\n"
+           "    const float *v_j = v + ((at + j) * $heads_kv + $head) * $d_v;\n"
+           "\n");
+    if (f->mask && f->mask->file)
+        put(e, "if (!$mask(p, at + j))\n"
+               "    continue;\n");
+    put(e, "for (int c = 0; c < $d_v; c++)\n"
+           "    y_i[c] = fmaf(weight[j], v_j[c], y_i[c]);\n"
+           "}\n"
+           "}\n");
+}
+
+static void let_form(Plain *p, Emit *e, const Form *f)
+{
+    const double scale = f->n->cap > 0 || f->n->bias ? 1 : f->n->scale;
+    let(e, "heads", "%lld", f->heads);
+    let(e, "heads_kv", "%lld", f->heads / f->group);
+    let(e, "head", f->group > 1 ? "h / %lld" : "h", f->group);
+    let(e, "d_k", "%lld", f->d_k);
+    let(e, "d_v", "%lld", f->d_v);
+    let(e, "log2", "%s", plain_float(p->g.a, scale * Log2E));
+    let(e, "sink", "%s",
+        scale < 1 || scale > 1
+            ? arena_printf(p->g.a, " * %s", plain_float(p->g.a, 1 / scale))
+            : "");
+}
+
+static void put_plain_rows(Plain *p, Emit *e, const Form *f)
+{
+    put(e, "for (int i = 0; i < rows; i++) {\n");
+    put_interval(p, e, f);
+    if (f->positions)
+        put(e, "\n");
+    put(e, "for (int h = 0; h < $heads; h++) {\n"
+           "    const float *q_i = q + (i * $heads + h) * $d_k;\n"
+           "    float *y_i = y + (i * $heads + h) * $d_v;\n");
+    if (f->n->sinks)
+        put(e, "float largest = sinks[h]$sink, sum[16] = { 1.0f };\n");
+    else if (!f->n->sigmoid)
+        put(e, "float largest = -INFINITY, sum[16] = { 0.0f };\n");
+    put(e, "\n"
+           "for (int c = 0; c < $d_v; c++)\n"
+           "    y_i[c] = 0.0f;\n");
+    put_chunk(p, e, f);
+    if (!f->n->sigmoid) {
+        let(e, "sum_16", "%s", use_kernel(p->g.kernels, "sum_16"));
+        put(e, "const float total = $sum_16(sum);\n"
+               "\n"
+               "for (int c = 0; c < $d_v && total != 0.0f; c++)\n"
+               "    y_i[c] *= 1.0f / total;\n");
+    }
+    put(e, "}\n"
+           "}\n"
+           "}\n\n");
+}
+
+static void put_form_comment(Plain *p, Emit *e, const Form *f)
+{
+    let(e, "weights", f->n->sigmoid ? "sigmoid" : "softmax");
+    let(e, "scores", f->n->additive ? "v_a tanh(q + k)" : "Q K^T");
+    let(e, "of", f->n->additive ? "[Bahdanau et al. 2015]" : "(section 3.2.1)");
+    let(e, "more", "%s",
+        f->group > 1 ? arena_printf(p->g.a,
+                                    " %lld neighbouring heads share keys and "
+                                    "values [Ainslie et al. 2023].",
+                                    f->group)
+                     : "");
+    put_comment(e, "Attention: $weights($scores) V $of, of $heads heads. For "
+                   "64 keys at a time: scores, weights, the sum of values "
+                   "times these.$more");
+}
+
+/* Tells the functions of forms apart. Where keys lie is an argument. */
+static SharedKey form_key(const Plain *p, const Form *f)
+{
+    const int node = (int)(f->n - p->g.p->g->nodes.at);
+    const int bias = f->n->bias ? plan_bias_block(p->g.p, node) : -1;
+    SharedKey key = { .kind = SharedAttention,
+                      .size = { f->heads, f->group, f->d_k, f->d_v },
+                      .form = plan_task(p->g.p, TaskAttention, node)->is.form };
+    if (bias >= 0)
+        key.size[4] = bias_width(&p->g.p->block.at[bias]);
+    if (!f->mask) {
+        key.form.causal = key.form.prefix = false;
+        key.form.window = key.form.block = 0;
+    }
+    key.form.paged = false;
+    return key;
+}
+
+/* The function of a form, which is made if it is not there yet. */
+static const char *need_function(Plain *p, const Form *f)
+{
+    Arena *a = p->g.a;
+    Emit *e = emit_new(a);
+    const SharedKey key = form_key(p, f);
+    const char *base = f->mask && f->mask->causal ? "attention_causal"
+                     : f->mask                    ? "attention_masked"
+                                                  : "attention";
+    bool made;
+    const char *name = shared_name(&p->g, &key, base, &made);
+    if (made)
+        return name;
+    if (f->mask && f->mask->file)
+        need_mask_of_file(&p->g, p->functions, f->mask, "int");
+    let_form(p, e, f);
+    put_form_comment(p, e, f);
+    put_call(e, arena_printf(a, "static void %s", name), parameters(f, a), "");
+    put(e, "{\n");
+    put_plain_rows(p, e, f);
+    emit_add(p->functions, e);
+    return name;
+}
+
+/* ---- the call ---- */
+
+static Type input_type(const Plain *p, const Node *n)
+{
+    return node_at(p->g.p, n->in[0])->type;
+}
+
+static const char *keys_text(Plain *p, const Node *k)
+{
+    if (k->op == OpRecall)
+        return "s->source_rows";
+    if (k->op == OpAppend && k->entry == EntryDecode) {
+        p->uses.past = true;
+        return p->decode_rows == 1
+                 ? "past + 1"
+                 : arena_printf(p->g.a, "past + %s",
+                                plain_rows(p, input_type(p, k)));
+    }
+    return plain_rows(p, k->type);
+}
+
+void plain_attention(Plain *p, Emit *e, int node)
+{
+    const Form f = form_of(p, node);
+    const Node *n = f.n;
+    Arena *a = p->g.a;
+    const char *name = need_function(p, &f);
+    const char *args = arena_printf(a, "%s, %s, %s, %s", plain_value(p, node),
+                                    plain_value(p, n->in[0]),
+                                    plain_value(p, n->in[1]),
+                                    plain_value(p, n->in[2]));
+    if (n->additive)
+        args = arena_printf(a, "%s, %s", args,
+                            plain_weight(p, score_input(n), ""));
+    if (n->bias)
+        args = arena_printf(a, "%s, %s", args,
+                            plain_block(p, plan_bias_block(p->g.p, node)));
+    if (n->sinks)
+        args = arena_printf(a, "%s, %s", args,
+                            plain_weight(p, n->in[n->nin - 1], ""));
+    args = arena_printf(a, "%s, %s, %s", args, plain_rows(p, n->type),
+                        keys_text(p, f.k));
+    if (f.positions)
+        args = arena_printf(a, "%s, %s", args,
+                            f.k->op == OpAppend ? plain_past(p, node) : "0");
+    if (f.mask && f.mask->prefix) {
+        p->uses.prefix = true;
+        args = arena_printf(a, "%s, prefix", args);
+    }
+    put_call(e, name, args, ";");
+}

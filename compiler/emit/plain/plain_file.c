@@ -1,0 +1,107 @@
+/* plain_file.c: the file of `attnc compile --plain`, section by section: the
+ * same graph as plain C, to be read and taught, and for small processors.
+ * Constants, loops, one function a kind of layer; no tiles, no vectors, no
+ * pages.       */
+#include "emit/plain/plain.h"
+
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+#include <string.h>
+
+/* Products that are one would have to be cut apart again. */
+const char *const plain_skip[2] = { "merge-qkv" };
+
+static void section_heading(Emit *e, const char *title)
+{
+    char line[81];
+    const int dashes = 69 - (int)strlen(title);
+    memset(line, '-', sizeof line);
+    line[dashes] = '\0';
+    let(e, "dashes", "%s", line);
+    let(e, "title", "%s", title);
+    put(e, "/* $dashes $title --- */\n\n");
+}
+
+static void put_comment_of_file(Plain *p, Emit *e)
+{
+    const EmitOptions *o = p->g.o;
+    const bool outside = p->g.p->block.n && !o->embed;
+    let(e, "name", "%s", p->g.p->g->spec->name);
+    let(e, "version", "%s", ATTNC_VERSION);
+    let(e, "command", "%s", harmless(p->g.a, o->command));
+    let(e, "weights", outside ? " model.weights" : "");
+    let(e, "n", "%s", arena_grouped(p->g.a, p->g.p->parameters));
+    put(e,
+        "/* $name, a Transformer in plain C, made by attnc $version by\n"
+        " *     $command\n"
+        " *\n"
+        " * It computes what attnc's fast C does, to the last bit, one sequence at\n"
+        " * a time. Sections are those of Attention Is All You Need [Vaswani et\n"
+        " * al. 2017]. $n parameters. Any C99 compiler takes it:\n"
+        " *\n"
+        " *     cc -O2 -std=c99 -c model.c\n");
+    if (!o->freestanding)
+        put(e, " *     cc -O2 -std=c99 -DATTNC_MAIN model.c -lm -o model\n"
+               " *     ./model$weights < lines\n");
+    put(e, " */\n");
+}
+
+static void put_plain_front(Plain *p, Emit *e)
+{
+    put(e, "#include <math.h>\n"
+           "#include <stddef.h>\n"
+           "#include <stdint.h>\n");
+    if (!p->g.o->freestanding)
+        put(e, "#include <stdio.h>\n"
+               "#include <stdlib.h>\n"
+               "#include <string.h>\n");
+    put(e, "\n");
+    emit_float_rules(p->g.kernels, e);
+}
+
+/* Rows that decode() takes at once: one, but where rows of a prefix see each
+ * other.                                                                    */
+static void put_sizes(Plain *p, Emit *e)
+{
+    emit_dimensions(&p->g, e, "");
+    if (p->decode_rows == 1)
+        return;
+    let(e, "rows", "%lld", (long long)p->decode_rows);
+    put(e, "enum { ROWS = $rows }; /* tokens that decode takes at once */\n\n");
+}
+
+const char *emit_plain(Arena *a, const Plan *plan, const EmitOptions *o,
+                       size_t *n)
+{
+    Plain p = { .g = { .a = a,
+                       .p = plan,
+                       .o = o,
+                       .plain = true,
+                       .shapes = emit_new(a),
+                       .helpers = emit_new(a),
+                       .kernels = kernels_plain(a) },
+                .functions = emit_new(a) };
+    Emit *e = emit_new(a), *weights = emit_new(a), *model = emit_new(a);
+    p.made = arena_alloc(a, (size_t)plan->g->nodes.n * sizeof *p.made);
+    p.decode_rows = plain_prefix(&p, EntryDecode)
+                      ? plan->g->spec->side[SideDecoder].max_len
+                      : 1;
+    plain_find_caches(&p);
+    plain_name_values(&p);
+    emit_plain_weights(&p, weights);
+    emit_plain_entries(&p, model);
+
+    put_comment_of_file(&p, e);
+    put_plain_front(&p, e);
+    put_sizes(&p, e);
+    emit_add(e, weights);
+    emit_plain_state(&p, e);
+    section_heading(e, "arithmetic");
+    emit_kernels(p.g.kernels, e);
+    emit_add(e, p.functions);
+    section_heading(e, "the model");
+    emit_add(e, model);
+    emit_plain_program(&p, e);
+    return emit_text(e, n);
+}

@@ -1,0 +1,199 @@
+/* plain_names.c: what values are called in plain C, which is where they are.
+ * What flows through the layers is x, from the embeddings to the end: a value
+ * that may take the place of one that is not read again, an addition to it, its
+ * norm, does so. Others are called after the weights that made them; of two
+ * that are there at once, the second has a number. */
+#include "emit/plain/plain.h"
+
+#include <ctype.h>
+#include <string.h>
+
+typedef struct { /* of one entry */
+    Plain *p;
+    int *last;      /* by node: the last place in the order that reads it */
+    Index names;    /* of values: place in `until` .. */
+    VEC(int) until; /* .. up to where the name is taken */
+} Names;
+
+/* ---- who reads a value last ---- */
+
+static void read_at(const Plain *p, int *last, int node, int place)
+{
+    const int owner = plain_owner(p, node);
+    if (last[owner] < place)
+        last[owner] = place;
+    if (node_at(p->g.p, owner)->op == OpSlice)
+        read_at(p, last, node_at(p->g.p, owner)->in[0], place);
+}
+
+static int *last_reads(const Plain *p)
+{
+    const int nodes = p->g.p->g->nodes.n, result = graph_result(p->g.p->g);
+    int *last = arena_alloc(p->g.a, (size_t)nodes * sizeof *last);
+    for (int i = 0; i < nodes; i++)
+        last[i] = -1;
+    for (int o = 0; o < p->g.p->order.n; o++) {
+        const Node *n = node_at(p->g.p, p->g.p->order.at[o]);
+        for (int k = 0; k < n->nin; k++)
+            if (n->in[k] >= 0)
+                read_at(p, last, n->in[k], o);
+    }
+    read_at(p, last, result, p->g.p->order.n);
+    return last;
+}
+
+/* ---- what flows through the layers ---- */
+
+/* Does a layer read it that did not make it? */
+static bool flows_on(const Plain *p, int node)
+{
+    const Node *n = node_at(p->g.p, node);
+    bool elsewhere = false;
+    for (int o = 0; o < p->g.p->order.n && n->type.rank == 2; o++) {
+        const Node *r = node_at(p->g.p, p->g.p->order.at[o]);
+        for (int k = 0; k < r->nin; k++)
+            elsewhere |= r->in[k] >= 0 && plain_owner(p, r->in[k]) == node
+                      && !same_layer(r, n);
+    }
+    return elsewhere;
+}
+
+/* May the value of a node, at a place of the order, be where an operand is that
+ * is not read again?                                                        */
+static bool takes_place(const Plain *p, const int *last, int node, int k,
+                        int place)
+{
+    const Node *n = node_at(p->g.p, node);
+    const int owner = n->in[k] < 0 ? -1 : plain_owner(p, n->in[k]);
+    if (owner < 0 || last[owner] > place || p->kept_by[owner] >= 0
+        || !same_type(node_at(p->g.p, owner)->type, n->type))
+        return false;
+    switch (op_info[n->op].in_place) {
+    case InPlaceNo:       return false;
+    case InPlaceElements:
+    case InPlaceRows:     return true;
+    case InPlaceResidual: return n->has_residual && k == 3;
+    }
+    return false;
+}
+
+/* From the last value back: what flows has taken the place of what did. */
+static void find_flow(Plain *p, const int *last)
+{
+    for (int o = p->g.p->order.n - 1; o >= 0; o--) {
+        const int node = p->g.p->order.at[o];
+        const Node *n = node_at(p->g.p, node);
+        const int first = n->op == OpLinear ? 3 : 0;
+        p->flows[node] |= flows_on(p, node);
+        if (p->flows[node] && first < n->nin
+            && takes_place(p, last, node, first, o))
+            p->flows[plain_owner(p, n->in[first])] = true;
+    }
+}
+
+/* ---- names ---- */
+
+static bool is_free(Names *s, const char *name, int place)
+{
+    const int at = index_find(&s->names, name);
+    return at < 0 || s->until.at[at] < place;
+}
+
+static const char *take(Names *s, const char *name, int until)
+{
+    const int at = index_add(s->p->g.a, &s->names, name, s->until.n);
+    if (at == s->until.n)
+        vec_push(s->p->g.a, &s->until, until);
+    s->until.at[at] = until;
+    return name;
+}
+
+static const char *name_free_at(Names *s, const char *label, int place,
+                                int until)
+{
+    const char *name = label;
+    for (int k = 2; !is_free(s, name, place); k++)
+        name = arena_printf(s->p->g.a, "%s%d", label, k);
+    return take(s, name, until);
+}
+
+/* "self_attn_q_rope" of columns that no function of the fast file makes */
+static const char *column_label(const Plain *p, const Node *n)
+{
+    const char *place = sublayer_name[n->sublayer];
+    char *name = arena_printf(p->g.a, "%s%s%s", place, *place ? "_" : "",
+                              n->word);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            *c = '_';
+    return name;
+}
+
+/* The name of an operand that it replaces, what flows before others; NULL: it
+ * replaces none.                                                            */
+static const char *replaced(const Names *s, int node, int place)
+{
+    const Node *n = node_at(s->p->g.p, node);
+    const char *name = NULL;
+    for (int k = 0; k < n->nin; k++) {
+        if (!takes_place(s->p, s->last, node, k, place))
+            continue;
+        const int owner = plain_owner(s->p, n->in[k]);
+        if (!name || s->p->flows[owner])
+            name = s->p->name[owner];
+    }
+    return name;
+}
+
+static void name_value(Names *s, int node, int place)
+{
+    Plain *p = s->p;
+    const Node *n = node_at(p->g.p, node);
+    const bool residual = is_product(n) && n->has_residual;
+    const char *in_place = replaced(s, node, place);
+    const int until = s->last[node] < place ? place : s->last[node];
+    const bool column = n->op == OpSlice;
+    const char *label = column ? column_label(p, n) : value_label(p->g.p, node);
+    if (residual)
+        p->sum[node] = name_free_at(s, label, place, place);
+    if (in_place)
+        p->name[node] = take(s, in_place, until);
+    else
+        p->name[node] = name_free_at(s, p->flows[node] ? "x" : label, place,
+                                     until);
+}
+
+static bool has_value(const Plain *p, int node)
+{
+    const Op op = node_at(p->g.p, node)->op;
+    return plain_owner(p, node) == node && op != OpAppend
+        && p->kept_by[node] < 0;
+}
+
+void plain_name_values(Plain *p)
+{
+    const size_t nodes = (size_t)p->g.p->g->nodes.n;
+    int *last;
+    p->name = arena_alloc(p->g.a, nodes * sizeof *p->name);
+    p->sum = arena_alloc(p->g.a, nodes * sizeof *p->sum);
+    p->flows = arena_alloc(p->g.a, nodes * sizeof *p->flows);
+    last = last_reads(p);
+    find_flow(p, last);
+    for (int e = EntryEncode; e <= EntryDecode; e++) {
+        Names s = { .p = p, .last = last };
+        for (int o = 0; o < p->g.p->order.n; o++) {
+            const int node = p->g.p->order.at[o];
+            const Node *n = node_at(p->g.p, node);
+            if (n->entry != (Entry)e)
+                continue;
+            for (int k = 0; k < n->nin; k++) {
+                const int in = n->in[k] < 0 ? -1 : plain_owner(p, n->in[k]);
+                if (in >= 0 && node_at(p->g.p, in)->op == OpSlice
+                    && !p->name[in])
+                    name_value(&s, in, o);
+            }
+            if (has_value(p, node))
+                name_value(&s, node, o);
+        }
+    }
+}

@@ -1,0 +1,352 @@
+/* plain_weights.c: struct weights of plain C, and the file that it is read
+ * from: its bytes, as a C compiler lays them out. Matrices are row by row.   */
+#include "emit/plain/plain.h"
+
+#include "emit/gen/sections.h"
+
+#include <string.h>
+
+/* ---- what a block is in plain C ---- */
+
+enum { MostParts = 4 };
+
+typedef struct { /* an array of a struct of weights */
+    const char *suffix, *type;
+    int64_t bytes; /* of a number */
+    int64_t size;  /* numbers */
+} WeightArray;
+
+/* The rows of a matrix, those of experts one below the other; of biases by
+ * distance a row is a head's.                                               */
+static int64_t rows_of_block(const Plan *p, const Block *b)
+{
+    if (b->distances)
+        return b->layout == PackDistance ? b->k : b->columns;
+    const Node *n = node_at(p, b->root);
+    if (b->layout == PackVector)
+        return n->parts ? n->parts * n->type.dim[1].c : b->columns;
+    return n->parts ? n->parts * matrix_rows(n->type) : b->columns;
+}
+
+static int64_t columns_of_block(const Block *b)
+{
+    return b->layout == PackVector ? 1 : b->distances ? bias_width(b) : b->k;
+}
+
+/* Of a row in four bits. */
+static int64_t groups_of(const Block *b)
+{
+    const int64_t shared = dtype_shared(b->dtype);
+    return (columns_of_block(b) + shared - 1) / shared;
+}
+
+/* Its arrays; how many. */
+static int arrays_of(const Plan *p, const Block *b, WeightArray a[MostParts])
+{
+    const int64_t rows = rows_of_block(p, b), k = columns_of_block(b);
+    switch (b->dtype) {
+    case DtypeBf16:
+        a[0] = (WeightArray){ "", "uint16_t", 2, rows * k };
+        return 1;
+    case DtypeInt8:
+        a[0] = (WeightArray){ "", "int8_t", 1, rows * k };
+        a[1] = (WeightArray){ "_scale", "float", 4, rows };
+        return 2;
+    case DtypeInt4:
+    case DtypeInt4g64: {
+        const int64_t groups = rows * groups_of(b);
+        a[0] = (WeightArray){ "", "uint8_t", 1,
+                              groups * dtype_shared(b->dtype) / 2 };
+        a[1] = (WeightArray){ "_step", "uint8_t", 1, groups };
+        a[2] = (WeightArray){ "_offset", "int8_t", 1, groups };
+        a[3] = (WeightArray){ "_scale", "float", 4, rows };
+        return 4;
+    }
+    default: a[0] = (WeightArray){ "", "float", 4, rows * k }; return 1;
+    }
+}
+
+/* ---- structs ---- */
+
+static const char *shape_of(Gen *g, const Block *b)
+{
+    const Node *n = b->root >= 0 && !b->distances ? node_at(g->p, b->root)
+                                                  : NULL;
+    if (n && !n->parts)
+        return strchr(print_type(g->a, n->type), '[');
+    if (n)
+        return arena_printf(g->a, "%s, one behind the other",
+                            strchr(print_type(g->a, n->type), '['));
+    return arena_printf(g->a, "[%lld, %lld] by distance",
+                        (long long)rows_of_block(g->p, b),
+                        (long long)columns_of_block(b));
+}
+
+/* Does a node read the vector `b` behind `a`: a bias behind a matrix, beta
+ * behind gamma? They are on one line. */
+static bool go_together(const Plan *p, int a, int b)
+{
+    if (a < 0 || b < 0 || p->block.at[b].layout != PackVector
+        || p->block.at[a].dtype != DtypeF32)
+        return false;
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        for (int k = 0; k + 1 < n->nin; k++)
+            if (n->in[k] == p->block.at[a].root && p->block.at[a].root >= 0
+                && n->in[k + 1] == p->block.at[b].root)
+                return true;
+    }
+    return false;
+}
+
+static const char *size_text(Gen *g, const Block *b, const WeightArray *array)
+{
+    const long long rows = rows_of_block(g->p, b), k = columns_of_block(b);
+    return k > 1 && array->size == rows * k
+             ? arena_printf(g->a, "%lld * %lld", rows, k)
+             : arena_printf(g->a, "%lld", (long long)array->size);
+}
+
+/* "    float w1[64 * 32], w1_bias[64];   / * [64, 32] * /" */
+static const char *float_member(Gen *g, const Block *b)
+{
+    const int with = go_together(g->p, (int)(b - g->p->block.at), b->of_layer)
+                       ? b->of_layer
+                       : -1;
+    WeightArray array[MostParts];
+    arrays_of(g->p, b, array);
+    const char *start = arena_printf(g->a, "    float %s[%s]", b->field,
+                                     size_text(g, b, array));
+    if (with >= 0) {
+        const Block *c = &g->p->block.at[with];
+        arrays_of(g->p, c, array);
+        start = arena_printf(g->a, "%s, %s[%s]", start, c->field,
+                             size_text(g, c, array));
+    }
+    return arena_printf(g->a, "%-56s /* %s */\n",
+                        arena_printf(g->a, "%s;", start), shape_of(g, b));
+}
+
+/* The block of its layer before it; -1: none. */
+static int block_before(const Plan *p, const Block *b)
+{
+    const LayerBlocks *l = plan_layer(p, b->layer < 0 ? StackNone : b->stack,
+                                      b->layer);
+    int before = -1;
+    for (int i = l->first; &p->block.at[i] != b; i = p->block.at[i].of_layer)
+        before = i;
+    return before;
+}
+
+static const char *members_of(Gen *g, const Block *b)
+{
+    WeightArray array[MostParts];
+    const int n = arrays_of(g->p, b, array);
+    const char *text = "";
+    if (go_together(g->p, block_before(g->p, b), (int)(b - g->p->block.at)))
+        return text;
+    if (b->dtype == DtypeF32)
+        return float_member(g, b);
+    for (int i = 0; i < n; i++) {
+        const char *start = arena_printf(g->a, "    %s %s%s[%s];",
+                                         array[i].type, b->field,
+                                         array[i].suffix,
+                                         size_text(g, b, &array[i]));
+        text = arena_printf(g->a, i ? "%s%s\n" : "%s%-56s /* %s */\n", text,
+                            start, shape_of(g, b));
+    }
+    return text;
+}
+
+const char *plain_block(Plain *p, int block)
+{
+    const Block *b = &p->g.p->block.at[block];
+    p->uses.model |= b->layer < 0;
+    p->uses.layer |= b->layer >= 0;
+    return arena_printf(p->g.a, b->layer >= 0 ? "layer->%s" : "w->%s",
+                        b->field);
+}
+
+const char *plain_weight(Plain *p, int root, const char *part)
+{
+    int b = -1;
+    for (int layout = PackPanels; layout <= PackVector && b < 0; layout++)
+        b = plan_block(p->g.p, root, (PackLayout)layout);
+    if (b < 0)
+        die("node %d is not packed", root);
+    return arena_printf(p->g.a, "%s%s", plain_block(p, b), part);
+}
+
+void emit_plain_weights(Plain *p, Emit *e)
+{
+    p->g.member = members_of;
+    if (p->g.p->block.n)
+        put(e,
+            "/* Weights: a matrix [n, k] makes n numbers of k; biases beside it. */\n");
+    emit_layer_structs(&p->g, e);
+}
+
+/* ---- the file ---- */
+
+typedef struct {
+    const Plan *p;
+    const unsigned char *packed;
+    unsigned char *to; /* NULL: sizes alone */
+    int64_t at;
+    int64_t widest; /* of the numbers of a struct */
+} Image;
+
+static void align(Image *m, int64_t to)
+{
+    m->at = (m->at + to - 1) / to * to;
+}
+
+/* Row r of a block in its panels: those of an expert begin a panel. */
+static int64_t packed_row(const Plan *p, const Block *b, int64_t r)
+{
+    const Node *n = b->distances ? NULL : node_at(p, b->root);
+    if (!n || !n->parts)
+        return r;
+    const int64_t d = b->layout == PackVector ? n->type.dim[1].c
+                                              : matrix_rows(n->type);
+    return r / d * round16(d) + r % d;
+}
+
+/* Bytes of one number of row r from where they are packed. */
+static const unsigned char *number_at(const Image *m, const Block *b,
+                                      int64_t row, int64_t k, int64_t bytes)
+{
+    const unsigned char *from = m->packed + b->at;
+    const int64_t r = packed_row(m->p, b, row), stored = columns_of_block(b);
+    if (b->layout == PackVector)
+        return from + r * bytes;
+    if (b->layout != PackPanels)
+        return from + (r * round16(stored) + k) * bytes;
+    return from
+         + r / ATTN_PANEL * ATTN_PANEL * dtype_column_bytes(b->dtype, stored)
+         + (k * ATTN_PANEL + r % ATTN_PANEL) * bytes;
+}
+
+/* A panel of integers, and the column of it that is a row. */
+static const unsigned char *panel_at(const Image *m, const Block *b,
+                                     int64_t row, int64_t *column)
+{
+    const int64_t r = packed_row(m->p, b, row);
+    *column = r % ATTN_PANEL;
+    return m->packed + b->at
+         + r / ATTN_PANEL * ATTN_PANEL
+               * dtype_column_bytes(b->dtype, columns_of_block(b));
+}
+
+/* Behind the groups of a panel: the scales of its columns. */
+static const unsigned char *scale_at(const Block *b, const unsigned char *panel,
+                                     int64_t column)
+{
+    const int64_t k = columns_of_block(b);
+    return panel + ATTN_PANEL * (dtype_column_bytes(b->dtype, k) - 8)
+         + column * 4;
+}
+
+static void put_int8(const Image *m, const Block *b, int64_t rows, int64_t k,
+                     unsigned char *const to[MostParts])
+{
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t c;
+        const unsigned char *panel = panel_at(m, b, r, &c);
+        for (int64_t i = 0; i < k; i++)
+            to[0][r * k + i] = panel[i / 4 * 64 + c * 4 + i % 4];
+        memcpy(to[1] + r * 4, scale_at(b, panel, c), 4);
+    }
+}
+
+/* Of a row two numbers a byte, the first in the lower half. A panel has pairs
+ * of groups: their halves, then steps and offsets.                          */
+static void put_int4(const Image *m, const Block *b, int64_t rows,
+                     unsigned char *const to[MostParts])
+{
+    const int64_t groups = groups_of(b), shared = dtype_shared(b->dtype);
+    const int64_t size = ATTN_PANEL * shared / 2, pair = 2 * size + 64;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t c;
+        const unsigned char *panel = panel_at(m, b, r, &c);
+        for (int64_t i = 0; i < groups * shared; i++) {
+            const unsigned char *group = panel + i / shared / 2 * pair
+                                       + i / shared % 2 * size;
+            const int64_t k = i % shared;
+            const int half = group[k / 8 * 64 + c * 4 + k % 4]
+                              >> (k % 8 / 4 * 4)
+                           & 15;
+            unsigned char *at = to[0] + (r * groups * shared + i) / 2;
+            *at = (unsigned char)(i % 2 ? *at | half << 4 : half);
+        }
+        for (int64_t g = 0; g < groups; g++) {
+            const unsigned char *step = panel + g / 2 * pair + 2 * size
+                                      + g % 2 * 32 + c;
+            to[1][r * groups + g] = step[0];
+            to[2][r * groups + g] = step[16];
+        }
+        memcpy(to[3] + r * 4, scale_at(b, panel, c), 4);
+    }
+}
+
+static void put_matrix_block(Image *m, const Block *b)
+{
+    WeightArray array[MostParts];
+    unsigned char *to[MostParts] = { NULL };
+    const int n = arrays_of(m->p, b, array);
+    const int64_t rows = rows_of_block(m->p, b), k = columns_of_block(b);
+    for (int i = 0; i < n; i++) {
+        m->widest = array[i].bytes > m->widest ? array[i].bytes : m->widest;
+        align(m, array[i].bytes);
+        if (m->to)
+            to[i] = m->to + m->at;
+        m->at += array[i].bytes * array[i].size;
+    }
+    if (!m->to)
+        return;
+    if (b->dtype == DtypeInt8)
+        put_int8(m, b, rows, k, to);
+    else if (dtype_shared(b->dtype))
+        put_int4(m, b, rows, to);
+    else
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = 0; i < k; i++)
+                memcpy(to[0] + (r * k + i) * array[0].bytes,
+                       number_at(m, b, r, i, array[0].bytes),
+                       (size_t)array[0].bytes);
+}
+
+/* A struct begins and ends at a multiple of its widest number. */
+static void put_struct(Image *m, Gen *g, Stack stack, int layer)
+{
+    const LayerBlocks *l = plan_layer(g->p, stack, layer);
+    int64_t widest = 1;
+    for (int i = l ? l->first : -1; i >= 0; i = g->p->block.at[i].of_layer) {
+        WeightArray array[MostParts];
+        const int n = arrays_of(g->p, &g->p->block.at[i], array);
+        for (int k = 0; k < n; k++)
+            widest = array[k].bytes > widest ? array[k].bytes : widest;
+    }
+    align(m, widest);
+    for (int i = l ? l->first : -1; i >= 0; i = g->p->block.at[i].of_layer)
+        put_matrix_block(m, &g->p->block.at[i]);
+    if (layer >= 0)
+        align(m, widest);
+}
+
+int64_t plain_image(unsigned char *to, Arena *a, const Plan *p,
+                    const void *packed)
+{
+    Gen g = { .a = a, .p = p, .member = members_of };
+    Image m = { .p = p, .packed = packed, .to = to, .widest = 1 };
+    emit_layer_structs(&g, emit_new(a));
+    put_struct(&m, &g, StackNone, -1);
+    for (int i = 0; i < Stacks; i++)
+        for (int like = 0; like < g.layers[i].n; like++)
+            for (int l = like; l < g.layers[i].n && *g.layers[i].members[l];
+                 l++)
+                if (g.layers[i].like[l] == like)
+                    put_struct(&m, &g, (Stack)i, l);
+    align(&m, m.widest);
+    return m.at;
+}

@@ -1,0 +1,547 @@
+/* entry.c: encode() and decode(): the arena's layout, then one call a
+ * region, in order; layers that repeat are loops.                           */
+#include "emit/gen/length.h"
+#include "emit/gen/layer_loops.h"
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+
+#include <string.h>
+
+/* ---- the arena ---- */
+
+static const char *unit_text(Gen *g, const Value *v)
+{
+    const Slot *s = &g->p->slot.at[v->slot];
+    const long long unit = s->unit;
+    switch (s->kind) {
+    case SlotRoutes:
+        return arena_printf(g->a, "%lld floats, and %lld a row",
+                            (long long)s->fixed, unit);
+    case SlotRows:
+        if (v->times > 1)
+            return arena_printf(g->a, "%lld floats a row, %lld times",
+                                (long long)v->stride, (long long)v->times);
+        return arena_printf(g->a, "%lld floats a row", (long long)v->stride);
+    case SlotSequences:
+        return arena_printf(g->a, "%lld floats a sequence", unit);
+    case SlotPages: return arena_printf(g->a, "%lld floats a page", unit);
+    case SlotParts: break;
+    }
+    return arena_printf(g->a, "%lld floats a part", unit);
+}
+
+/* Does the entry write or read such a cache? */
+static bool has_cache(const Plan *p, Entry entry, int of)
+{
+    for (int i = 0; i < p->g->nodes.n; i++) {
+        const Node *n = node_at(p, i);
+        if (n->entry == entry && (n->op == OpAppend || n->op == OpRecall)
+            && p->cache[n->cache].of == of)
+            return true;
+    }
+    return false;
+}
+
+static void call_struct(Gen *g, Emit *e, Entry entry)
+{
+    let(e, "entry", "%s", entry_name(entry));
+    put(e,
+        "/* One call of $entry(): its arguments, what is computed now, and where in\n"
+        " * the arena each value lies. Values may lie where others were that are\n"
+        " * no longer needed. */\n"
+        "struct $entry {\n"
+        "    const struct weights *w;\n"
+        "    const struct attn_batch *b;\n"
+        "    const void *layer_weights;\n");
+    if (g->p->layer_state[CacheSelf] || g->p->layer_state[CacheCross])
+        put(e, "int64_t layer;\n");
+    if (has_cache(g->p, entry, CacheSelf))
+        put(e,
+            "float *self;                     /* its layer's, in page 0 of its cache */\n");
+    if (has_cache(g->p, entry, CacheCross))
+        put(e,
+            "float *cross;                    /* its layer's, in page 0 of a cross cache */\n");
+    if (g->p->divided[entry])
+        put(e,
+            "const struct steps *steps;       /* that are computed, of the rows .. */\n"
+            "int64_t row, rows;               /* .. from `row` on, `rows` of them */\n"
+            "int64_t block_rows;              /* as steps has it; never 0 */\n");
+    const Value *v;
+    for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
+        let(e, "line", "float *%s;%*s /* %s */", v->name,
+            (int)(strlen(v->name) < 24 ? 24 - strlen(v->name) : 0), "",
+            unit_text(g, v));
+        put(e, "$line\n");
+    }
+    if (g->p->scratch) {
+        let(e, "line", "float *scratch;%17s /* %lld floats a part */", "",
+            (long long)g->p->scratch);
+        put(e, "$line\n");
+    }
+    if (has_scan(g->p, entry)) {
+        let(e, "line", "float *scan;%20s /* %lld floats a sequence */", "",
+            (long long)g->p->scan[entry]);
+        put(e,
+            "$line\n"
+            "int32_t *order;                  /* of sequences, by length */\n"
+            "int64_t by_columns;              /* a scan's parts are of these */\n");
+    }
+    put(e, "};\n\n");
+}
+
+void emit_call_structs(Gen *g, Emit *e)
+{
+    int steps = 1;
+    for (int i = 0; i < g->p->region.n; i++)
+        if (g->p->region.at[i].count > steps)
+            steps = g->p->region.at[i].count;
+    let(e, "steps", "%d", steps);
+    if (plan_divided(g->p))
+        put(e,
+            "/* A function that computes part `part` of `parts` of a step. */\n"
+            "typedef void step_function(void *call, int64_t part, int64_t parts);\n"
+            "\n"
+            "struct step {\n"
+            "    step_function *run;\n"
+            "    int64_t flops;           /* of a row; of attention: of a query and\n"
+            "                                a key */\n"
+            "};\n"
+            "\n"
+            "/* Steps that go row by row, one after the other. Their parts are parts of\n"
+            " * the columns of a product, else of the rows that are next. */\n"
+            "struct steps {\n"
+            "    int64_t count;\n"
+            "    int64_t min_part_rows;   /* with fewer, parts are not of the rows */\n"
+            "    int64_t block_rows;      /* that take all steps together; 0: all */\n"
+            "    struct step step[$steps];\n"
+            "};\n\n");
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k))
+            call_struct(g, e, (Entry)k);
+}
+
+/* What an arena is measured in, as the functions here have it. */
+typedef struct {
+    Length rows, sequences, parts;
+} ArenaUnits;
+
+static Length fixed_or_text(int64_t fixed, const char *text)
+{
+    return fixed ? length_of(fixed) : length_text(text);
+}
+
+static ArenaUnits arena_units(Gen *g, Entry entry)
+{
+    const AffineSize fixed = plan_units(g->p, entry);
+    return (ArenaUnits){ fixed_or_text(fixed.rows, "rows"),
+                         fixed_or_text(fixed.sequences, "sequences"),
+                         fixed_or_text(fixed.parts, "parts") };
+}
+
+/* "rows * 512 + sequences * 64": floats. */
+static Length linear(Gen *g, Entry entry, AffineSize l)
+{
+    const ArenaUnits of = arena_units(g, entry);
+    const struct {
+        int64_t c;
+        Length by;
+    } term[] = { { l.rows, of.rows },
+                 { l.sequences, of.sequences },
+                 { l.parts, of.parts },
+                 { l.c0, length_of(1) } };
+    Length text = length_of(0), known = length_of(0);
+    for (int i = 0; i < 4; i++) {
+        if (term[i].c == 0)
+            continue;
+        Length *to = term[i].by.text ? &text : &known;
+        const Length more = term[i].by.text
+                              ? length_text(arena_printf(g->a, "%s * %lld",
+                                                         term[i].by.text,
+                                                         (long long)term[i].c))
+                              : length_times(g, term[i].by, term[i].c);
+        *to = length_add(g, *to, more);
+    }
+    return length_add(g, text, known);
+}
+
+static const char *linear_text(Gen *g, Entry entry, AffineSize l)
+{
+    return length_c(g, linear(g, entry, l));
+}
+
+static void layout_values(Gen *g, Emit *e, Entry entry)
+{
+    const Plan *p = g->p;
+    const Value *v;
+    for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
+        let(e, "name", "%s", v->name);
+        let(e, "at", "%s", linear_text(g, entry, p->slot.at[v->slot].at));
+        put(e, "c->$name = arena + $at;\n");
+    }
+    if (p->scratch) {
+        AffineSize at = p->arena[entry];
+        at.parts -= p->scratch;
+        at.sequences -= p->scan[entry];
+        let(e, "at", "%s", linear_text(g, entry, at));
+        put(e, "c->scratch = arena + $at;\n");
+    }
+    if (has_scan(p, entry)) {
+        AffineSize at = p->arena[entry];
+        const AffineSize all = { .sequences = p->scan[entry] - ATTN_PANEL };
+        at.sequences -= p->scan[entry];
+        let(e, "at", "%s", linear_text(g, entry, at));
+        let(e, "all", "%s", linear_text(g, entry, all));
+        put(e, "c->scan = arena + $at;\n"
+               "c->order = (int32_t *)(c->scan + $all);\n");
+    }
+}
+
+/* The functions that an entry calls beside steps: their heads, then `tail`. */
+static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
+{
+    const char *name = entry_name(entry);
+    put_call(e, arena_printf(g->a, "static void %s_layout", name),
+             arena_printf(g->a,
+                          "struct %s *c, const void *bound, const struct "
+                          "attn_batch *b, float *arena",
+                          name),
+             tail);
+}
+
+/* What the layout counts in, of what is not known. */
+static void layout_units(Gen *g, Emit *e, Entry entry)
+{
+    const ArenaUnits of = arena_units(g, entry);
+    let(e, "rows",
+        g->p->g->spec->kind == KindAttention ? "max(b->rows, b->key_rows)"
+                                             : "b->rows");
+    if (of.rows.text)
+        put(e, "const int64_t rows = $rows;\n");
+    if (of.sequences.text)
+        put(e, "const int64_t sequences = b->sequences;\n");
+    if (of.parts.text)
+        put(e, "int64_t parts = 1;\n"
+               "\n"
+               "if (b->parallel)\n"
+               "    parts = max(b->parallel->parts, 1);\n");
+    if (of.sequences.text)
+        put(e, "(void)sequences;\n");
+    if (of.parts.text)
+        put(e, "(void)parts;\n");
+}
+
+static void layout_function(Gen *g, Emit *e, Entry entry)
+{
+    layout_head(g, e, entry, "");
+    put(e, "{\n");
+    layout_units(g, e, entry);
+    put(e, "c->w = bound;\n"
+           "c->b = b;\n");
+    layout_values(g, e, entry);
+    put(e, "}\n\n");
+}
+
+/* ---- calls ---- */
+
+static const Function *function_of(const Gen *g, int region)
+{
+    return &g->functions.at[g->function_of[region]];
+}
+
+static const Function *step_of(const Gen *g, int place)
+{
+    return &g->functions.at[g->step_of[place]];
+}
+
+static int group_end(const Gen *g, int from)
+{
+    const Region *r = g->p->region.at;
+    int to = from + 1;
+    while (to < g->p->region.n && r[to].entry == r[from].entry
+           && r[to].layer == r[from].layer && r[to].stack == r[from].stack)
+        to++;
+    return to;
+}
+
+static void put_calls(Gen *g, Emit *e, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        const Region *r = &g->p->region.at[i];
+        const Node *n = node_at(g->p, g->p->order.at[r->first]);
+        const char *name = function_of(g, i)->name;
+        if (r->whole) {
+            for (int k = 0; k < (r->by_rows ? r->count : 1); k++)
+                put_call(e, step_of(g, r->first + k)->name, "&c", ";");
+            continue;
+        }
+        if (r->by_rows)
+            put_call(e, arena_printf(g->a, "%s_rows", entry_name(r->entry)),
+                     arena_printf(g->a, "&c, %s, &%s",
+                                  length_c(g, rows_of_type(g, n->type)), name),
+                     ";");
+        else if (n->op == OpRecurrent)
+            put_call(e, arena_printf(g->a, "%s_scan", entry_name(r->entry)),
+                     arena_printf(g->a, "&c, &%s", name), ";");
+        else
+            put_call(e, "run_step",
+                     arena_printf(g->a, "b, %s, &%s, &c", count_text_of(g, r),
+                                  name),
+                     ";");
+    }
+}
+
+/* ---- layers ---- */
+
+typedef struct {     /* the layers that an entry calls one behind the other */
+    VEC(int) region; /* of each layer the first */
+    VEC(LoopItem) item;
+} Calls;
+
+enum {
+    NumberLayer,
+    NumberWeights, /* the place of its weights in their array */
+    NumberSelf,    /* that of its keys and values in page 0, in floats */
+    NumberCross
+};
+
+/* Where a step's keys and values are kept, if they are: an Append or Recall. */
+static const Node *kept_by(const Plan *p, const Node *n, int of)
+{
+    for (int k = -1; k < n->nin; k++) {
+        const Node *x = k < 0 ? n : n->in[k] < 0 ? NULL : node_at(p, n->in[k]);
+        if (x && (x->op == OpAppend || x->op == OpRecall)
+            && p->cache[x->cache].of == of)
+            return x;
+    }
+    return NULL;
+}
+
+/* The same of a layer's regions. */
+static const Node *kept_in(const Plan *p, int from, int to, int of)
+{
+    const Node *x = NULL;
+    for (int i = from; i < to; i++) {
+        const Region *r = &p->region.at[i];
+        for (int k = r->first; k < r->first + r->count && !x; k++)
+            x = kept_by(p, node_at(p, p->order.at[k]), of);
+    }
+    return x;
+}
+
+/* What is the same in layers that are alike: their steps, which name caches,
+ * and what array their weights are in. */
+static const char *call_key(Gen *g, int from, int to)
+{
+    const Region *r = &g->p->region.at[from];
+    Buffer key = { .arena = g->a };
+    buffer_printf(&key, "%s", layer_array(g, r->stack, r->layer));
+    for (int i = from; i < to; i++) {
+        const Region *of = &g->p->region.at[i];
+        buffer_printf(&key, " %d", g->function_of[i]);
+        for (int k = 1; k < of->count && of->whole; k++)
+            buffer_printf(&key, " %d", g->step_of[of->first + k]);
+    }
+    return key.at;
+}
+
+/* "c.self = b->pool[0] + l * 4096;" */
+static void put_place(Gen *g, Emit *e, const Node *kept, const char *offset)
+{
+    let(e, "cache", "%d", kept->cache);
+    let(e, "name", g->p->cache[kept->cache].of == CacheSelf ? "self" : "cross");
+    let(e, "offset", "%s", offset);
+    put(e, "c.$name = b->pool[$cache]$offset;\n");
+}
+
+static int64_t place_in(const Plan *p, int from, int to, int of)
+{
+    const Node *kept = kept_in(p, from, to, of);
+    return kept ? kept->place * place_floats(p, kept->cache) : 0;
+}
+
+static void layer_calls(Gen *g, Emit *e, const void *of, int item,
+                        const LoopPath *path)
+{
+    const Calls *c = of;
+    const int from = c->region.at[item], to = group_end(g, from);
+    const Region *r = &g->p->region.at[from];
+    bool weights = false, layer = false;
+    for (int i = from; i < to; i++)
+        for (int k = 0; k < g->p->region.at[i].count; k++) {
+            const Function *f = step_of(g, g->p->region.at[i].first + k);
+            weights |= f->uses.weights;
+            layer |= f->uses.layer;
+        }
+    if (weights) {
+        let(e, "w", "%s", layer_array(g, r->stack, r->layer));
+        let(e, "at", "%s", loop_number(g, c->item.at, path, NumberWeights));
+        put(e, "c.layer_weights = &c.w->$w[$at];\n");
+    }
+    if (layer) {
+        let(e, "at", "%s", loop_number(g, c->item.at, path, NumberLayer));
+        put(e, "c.layer = $at;\n");
+    }
+    for (int cache = CacheSelf; cache <= CacheCross; cache++) {
+        const Node *kept = kept_in(g->p, from, to, cache);
+        const int number = cache == CacheSelf ? NumberSelf : NumberCross;
+        if (kept)
+            put_place(g, e, kept, loop_offset(g, c->item.at, path, number));
+    }
+    put_calls(g, e, from, to);
+}
+
+/* From a region of a layer on; the first that is no layer's, or another
+ * entry's.
+ */
+static int put_layers(Gen *g, Emit *e, int from)
+{
+    const Region *r = g->p->region.at;
+    const Entry entry = r[from].entry;
+    const bool written = plan_code(g->p, entry).written;
+    Calls c = { 0 };
+    Index like = { 0 };
+    while (from < g->p->region.n && r[from].entry == entry
+           && r[from].layer >= 0) {
+        const int to = group_end(g, from);
+        const LoopItem item = {
+            .stack = r[from].stack,
+            .like = written
+                      ? from
+                      : index_add(g->a, &like, call_key(g, from, to), from),
+            .number = { [NumberLayer] = r[from].layer,
+                        [NumberWeights] = layer_place(g, r[from].stack,
+                                                      r[from].layer),
+                        [NumberSelf] = place_in(g->p, from, to, CacheSelf),
+                        [NumberCross] = place_in(g->p, from, to, CacheCross) },
+        };
+        vec_push(g->a, &c.region, from);
+        vec_push(g->a, &c.item, item);
+        from = to;
+    }
+    put_loops(g, e, c.item.at, c.item.n, layer_calls, &c);
+    return from;
+}
+
+static void entry_function(Gen *g, Emit *e, Entry entry)
+{
+    const Plan *p = g->p;
+    let(e, "entry", "%s", entry_name(entry));
+    put(e,
+        entry == EntryDecode
+            ? "/* New rows of all sequences, behind those in the cache: a prompt\n"
+              " * at once, or a step of one row. */\n"
+            : "/* All rows of all sequences. */\n");
+    put_call(e, arena_printf(g->a, "static void %s", entry_name(entry)),
+             "const void *bound, const struct attn_batch *b, void *arena", "");
+    put(e, "{\n"
+           "    struct $entry c;\n"
+           "\n");
+    put_call(e, arena_printf(g->a, "%s_layout", entry_name(entry)),
+             "&c, bound, b, arena", ";");
+    for (int i = 0; i < p->region.n;) {
+        const Region *r = &p->region.at[i];
+        const int end = group_end(g, i);
+        if (r->entry == entry && r->layer >= 0) {
+            i = put_layers(g, e, i);
+            continue;
+        }
+        if (r->entry == entry)
+            put_calls(g, e, i, end);
+        i = end;
+    }
+    put(e, "}\n\n");
+}
+
+static void arena_function(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    const Length encode = linear(g, EntryEncode, p->arena[EntryEncode]);
+    const Length decode = linear(g, EntryDecode, p->arena[EntryDecode]);
+    let(e, "encode", "%s", length_c(g, encode));
+    let(e, "decode", "%s", length_c(g, decode));
+    put(e, "/* Bytes of the arena for a batch; 64-byte aligned. */\n");
+    put_call(e, "static int64_t arena_bytes",
+             "int64_t rows, int64_t sequences, int64_t parts", "");
+    if (encode.text || decode.text) {
+        put(e, "{\n"
+               "    const int64_t encode_floats =\n"
+               "        $encode;\n"
+               "    const int64_t decode_floats =\n"
+               "        $decode;\n"
+               "\n"
+               "    (void)sequences;\n");
+        if (plan_fixed(p))
+            put(e, "(void)rows;\n"
+                   "(void)parts;\n");
+        put(e, "return 4 * max(encode_floats, decode_floats) + 64;\n"
+               "}\n\n");
+        return;
+    }
+    let(e, "floats", "%s", length_c(g, length_max(g, encode, decode)));
+    put(e, "{\n"
+           "    (void)rows;\n"
+           "    (void)sequences;\n"
+           "    (void)parts;\n"
+           "    return 4 * $floats + 64;\n"
+           "}\n\n");
+}
+
+void emit_layouts(Gen *g, Emit *e)
+{
+    arena_function(g, e);
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k))
+            layout_function(g, e, (Entry)k);
+}
+
+/* The steps' functions: "static step_function encoder_norm1, .." */
+static void declare_steps(Gen *g, Emit *e)
+{
+    Buffer names = { .arena = g->a };
+    const char *gap = " ";
+    buffer_printf(&names, "static step_function");
+    for (int i = 0; i < g->functions.n; i++) {
+        const Function *f = &g->functions.at[i];
+        if (f->type || f->whole)
+            continue;
+        buffer_printf(&names, "%s%s", gap, f->name);
+        gap = ", ";
+    }
+    buffer_printf(&names, ";");
+    if (plan_divided(g->p))
+        put_words(e, names.at, "    ");
+    for (int i = 0; i < g->functions.n; i++)
+        if (g->functions.at[i].whole)
+            step_head(g, e, &g->functions.at[i], ";");
+    put(e, "\n");
+}
+
+static void declare_called(Gen *g, Emit *e)
+{
+    declare_steps(g, e);
+    if (plan_divided(g->p))
+        emit_run_step_head(e, ";");
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k)) {
+            layout_head(g, e, (Entry)k, ";");
+            if (g->p->rows_divided[k])
+                emit_rows_head(g, e, (Entry)k, ";");
+            if (has_scan(g->p, (Entry)k))
+                emit_scan_head(e, (Entry)k, ";");
+        }
+    emit_add(e, g->count_prototypes);
+    put(e, "\n");
+}
+
+void emit_entries(Gen *g, Emit *e)
+{
+    Emit *entries = emit_new(g->a);
+    for (int k = EntryEncode; k <= EntryDecode; k++)
+        if (has_entry(g->p, (Entry)k))
+            entry_function(g, entries, (Entry)k);
+    declare_called(g, e);
+    for (int i = 0; i < g->functions.n; i++)
+        if (g->functions.at[i].type)
+            emit_function(g, e, &g->functions.at[i]);
+    emit_add(e, entries);
+}

@@ -1,0 +1,334 @@
+/* region.c: one C function a step. A region that goes row by row is a list
+ * of steps, any other is one. Layers whose functions have the same
+ * text share them; the entries (entry.c) then loop over layers.             */
+#include "emit/gen/length.h"
+#include "emit/gen/c_names.h"
+#include "emit/gen/sections.h"
+#include "emit/gen/step.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+/* ---- the clock, where attnc bench asks for one ---- */
+
+/* Its address in this process, which is the only one that runs this text. */
+static void need_tick(Gen *g)
+{
+    if (!g->o->timers || !first_time(g, HelperTick, "tick"))
+        return;
+    let(g->shapes, "tick", "0x%llx",
+        (unsigned long long)(uintptr_t)g->o->timers->tick);
+    put(g->shapes, "static void tick(int64_t slot)\n"
+                   "{\n"
+                   "    ((void (*)(int64_t))$tick)(slot);\n"
+                   "}\n\n");
+}
+
+/* A function ticks when it begins, in its slot, and ends, in the next. */
+static int slot_of(const Gen *g, const Function *f)
+{
+    return 2 * (int)(f - g->functions.at);
+}
+
+static void tell_slots(Gen *g)
+{
+    Timers *t = g->o->timers;
+    const Plan *p = g->p;
+    if (!t)
+        return;
+    t->slots = 2 * g->functions.n;
+    t->slot = arena_alloc(g->a, (size_t)p->order.n * sizeof *t->slot);
+    for (int i = 0; i < p->order.n; i++)
+        t->slot[i] = slot_of(g, &g->functions.at[g->step_of[i]]) + 1;
+    t->name = arena_alloc(g->a, (size_t)p->region.n * sizeof *t->name);
+    for (int i = 0; i < p->region.n; i++)
+        t->name[i] = p->region.at[i].name;
+}
+
+/* ---- steps ---- */
+
+/* The words of the column `code` of graph/ops.h. */
+/* clang-format off */
+#define NO_CODE                     { .step = NULL }
+#define STEP(f)                     { .step = emit_##f }
+#define SCORE_ROW(f)                { .score_row = emit_##f }
+#define ROWS(kernel, n)             { .rows = kernel, .inputs = n }
+#define ROWS_ACT(kernel, n)         { .rows = kernel, .inputs = n,             \
+                                      .by_activation = true }
+#define ROWS_BY(kernel, n, member)  { .rows = kernel, .inputs = n,             \
+                                      .number = offsetof(Node, member) }
+
+static const OpCode op_code[OpCount] = {
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
+           gate, code, ...)                                                    \
+    [Op##id] = code,
+#include "graph/ops.h"
+};
+/* clang-format on */
+
+/* The parts of a product are columns, those of other steps rows. */
+static void emit_row_step(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    Emit *call = emit_nested(g->scratch);
+    const OpCode *code = &op_code[n->op];
+    if (code->step)
+        code->step(g, call, node);
+    else
+        emit_rows(g, call, node, code);
+    if (g->whole) {
+        emit_add(e, call);
+        return;
+    }
+    if (is_product(n)) {
+        let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
+        let(e, "step", "%d",
+            ATTN_PANEL * tiling_of(g, TaskMatmul, node)->panels);
+        put(e, "const int64_t from = part_begin($n, $step, part, parts);\n"
+               "const int64_t to = part_begin($n, $step, part + 1, parts);\n");
+    } else {
+        put(e,
+            "const int64_t at = part_begin(c->rows, 1, part, parts);\n"
+            "const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;\n");
+        if (g->uses.row)
+            put(e, "const int64_t i = c->row + at;\n");
+    }
+    put(e, "\n");
+    emit_add(e, call);
+}
+
+static void emit_step(Gen *g, Emit *e, const Region *r)
+{
+    const int node = g->p->order.at[r->first];
+    const OpCode *code = &op_code[node_at(g->p, node)->op];
+    if (code->step)
+        code->step(g, e, node);
+    else
+        emit_score_rows(g, e, node, code);
+}
+
+/* "self_attn.qkv = linear f32[n, 384]", a line each. */
+static void step_comment(Gen *g, Emit *e, int first, int count)
+{
+    for (int k = 0; k < count; k++) {
+        const Node *n = node_at(g->p, g->p->order.at[first + k]);
+        let(e, "open", "%s", k ? " * " : "/* ");
+        let(e, "close", "%s", k == count - 1 ? " */" : "");
+        let(e, "name", "%s", value_label(g->p, g->p->order.at[first + k]));
+        let(e, "op", "%s", op_info[n->op].name);
+        let(e, "type", "%s", print_type(g->a, n->type));
+        put(e, "$open$name = $op: $type$close\n");
+    }
+}
+
+/* ---- functions ---- */
+
+static bool function_same(const Function *a, const Function *b)
+{
+    return a->hash == b->hash && a->whole == b->whole
+        && !strcmp(a->base, b->base) && !strcmp(a->comment, b->comment)
+        && !strcmp(a->body, b->body);
+}
+
+/* Its index; one that is there already is not made again. */
+static int function_at(Gen *g, Function f, const Emit *body)
+{
+    size_t n;
+    f.body = emit_text(body, &n);
+    f.hash = XXH3_64bits(f.body, n);
+    for (int i = 0; i < g->functions.n; i++)
+        if (function_same(&g->functions.at[i], &f))
+            return i;
+    f.body = arena_strndup(g->a, f.body, n);
+    f.comment = arena_strdup(g->a, f.comment);
+    f.base = arena_strdup(g->a, f.base);
+    f.name = free_name(g, f.base);
+    vec_push(g->a, &g->functions, f);
+    return g->functions.n - 1;
+}
+
+/* What a step knows of its call, before its text. */
+static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
+{
+    let(e, "entry", "%s", entry_name(r->entry));
+    if (!f->whole)
+        put(e, "const struct $entry *c = call;\n");
+    if (f->whole && f->uses.batch)
+        put(e, "const struct attn_batch *b = c->b;\n");
+    if (f->uses.weights) {
+        let(e, "type", "%s", layer_type(g, r->stack, r->layer));
+        put(e, "const struct $type *w = c->layer_weights;\n");
+    }
+    if (f->uses.layer)
+        put(e, "const int64_t layer = c->layer;\n");
+    if (f->whole && (f->uses.batch || f->uses.weights || f->uses.layer))
+        put(e, "\n");
+}
+
+/* What a step's text may say of its rows, and of sequences. */
+static void about_region(Gen *g, const Region *r)
+{
+    g->uses = (Uses){ 0 };
+    g->entry = r->entry;
+    g->whole = r->whole;
+    g->alone = g->whole && plan_rows(g->p, SymS) == 1;
+    g->sequence = g->alone ? "0" : "s";
+    g->row = g->alone ? NULL : "row";
+}
+
+/* Nodes of a region from the `from`th on: one of rows, else all of it. */
+static int step_function(Gen *g, const Region *r, int from)
+{
+    Emit *text = emit_nested(g->scratch), *body = emit_nested(g->scratch);
+    Emit *comment = emit_new(g->scratch);
+    Function f = { .base = r->name, .entry = r->entry };
+    const int node = g->p->order.at[r->first + from];
+    size_t n;
+    about_region(g, r);
+    f.whole = g->whole;
+    if (r->by_rows) {
+        f.base = step_name(g->p, node);
+        emit_row_step(g, text, node);
+    } else {
+        emit_step(g, text, r);
+    }
+    step_comment(g, comment, r->first + from, r->by_rows ? 1 : r->count);
+    if (g->o->timers)
+        put(text, "tick(SLOT + 1);\n");
+    put(text, "}\n\n");
+    f.uses = g->uses;
+    step_locals(g, body, r, &f);
+    emit_add(body, text);
+    f.comment = emit_text(comment, &n);
+    const int at = function_at(g, f, body);
+    for (int k = 0; k < (r->by_rows ? 1 : r->count); k++)
+        g->step_of[r->first + from + k] = at;
+    return at;
+}
+
+/* FLOPs of a row, or of a query and a key, in nodes of a region. */
+static long long flops_of(const Gen *g, const Region *r, int from, int count)
+{
+    int64_t flops = 0;
+    for (int k = from; k < from + count; k++)
+        flops += step_work(g->p, g->p->order.at[r->first + k]);
+    return (long long)flops;
+}
+
+/* A region that goes row by row, as a list of its steps. */
+static int step_list(Gen *g, const Region *r)
+{
+    Emit *body = emit_nested(g->scratch);
+    Function f = { .base = arena_printf(g->scratch, "%s_steps", r->name),
+                   .type = "struct steps",
+                   .comment = "" };
+    let(body, "count", "%d", r->count);
+    let(body, "min", "%lld", (long long)least_part_rows(g->p, r));
+    let(body, "block", "%lld",
+        (long long)(r->row_block ? region_block(g->p, r) : 0));
+    put(body, ".count = $count,\n"
+              ".min_part_rows = $min,\n"
+              ".block_rows = $block,\n"
+              ".step = {\n");
+    for (int k = 0; k < r->count; k++) {
+        const int i = step_function(g, r, k);
+        const Function *step = &g->functions.at[i];
+        f.uses.weights |= step->uses.weights;
+        f.uses.layer |= step->uses.layer;
+        let(body, "step", "%s", step->name);
+        let(body, "flops", "%lld", flops_of(g, r, k, 1));
+        put(body, "{ $step, .flops = $flops },\n");
+    }
+    put(body, "}\n"
+              "};\n\n");
+    return function_at(g, f, body);
+}
+
+/* Any other region, as one step. */
+static int single_step(Gen *g, const Region *r)
+{
+    Emit *body = emit_nested(g->scratch);
+    const int i = step_function(g, r, 0);
+    const Function *step = &g->functions.at[i];
+    let(body, "step", "%s", step->name);
+    let(body, "flops", "%lld", flops_of(g, r, 0, r->count));
+    put(body, "$step, .flops = $flops\n"
+              "};\n\n");
+    return function_at(g,
+                       (Function){
+                           .base = arena_printf(g->scratch, "%s_step", r->name),
+                           .type = "struct step",
+                           .comment = "",
+                           .uses = step->uses },
+                       body);
+}
+
+/* Its functions, which are called one by one: the first. */
+static int whole_steps(Gen *g, const Region *r)
+{
+    const int first = step_function(g, r, 0);
+    for (int k = 1; r->by_rows && k < r->count; k++)
+        step_function(g, r, k);
+    return first;
+}
+
+void make_functions(Gen *g)
+{
+    const Plan *p = g->p;
+    g->scratch = arena_new();
+    g->function_of = arena_alloc(g->a,
+                                 (size_t)p->region.n * sizeof *g->function_of);
+    g->step_of = arena_alloc(g->a, (size_t)p->order.n * sizeof *g->step_of);
+    for (int i = 0; i < p->region.n; i++) {
+        const Region *r = &p->region.at[i];
+        g->function_of[i] = r->whole   ? whole_steps(g, r)
+                          : r->by_rows ? step_list(g, r)
+                                       : single_step(g, r);
+        arena_reset(g->scratch);
+    }
+    arena_free(g->scratch);
+    g->whole = g->alone = false; /* what follows is about all regions */
+    g->sequence = "s";
+    need_tick(g);
+    tell_slots(g);
+}
+
+void step_head(Gen *g, Emit *e, const Function *f, const char *tail)
+{
+    put_call(e, arena_printf(g->a, "static void %s", f->name),
+             arena_printf(g->a, "const struct %s *c", entry_name(f->entry)),
+             tail);
+}
+
+/* Up to the brace of its body. */
+static void put_head(Gen *g, Emit *e, const Function *f)
+{
+    let(e, "name", "%s", f->name);
+    if (f->type) {
+        let(e, "type", "%s", f->type);
+        put(e, "static const $type $name = {\n");
+        return;
+    }
+    if (f->whole)
+        step_head(g, e, f, "");
+    else
+        put_call(e, arena_printf(g->a, "static void %s", f->name),
+                 "void *call, int64_t part, int64_t parts", "");
+    put(e, "{\n");
+    if (g->o->timers) {
+        let(e, "slot", "%d", slot_of(g, f));
+        put(e, "enum { SLOT = $slot };\n\n"
+               "tick(SLOT);\n");
+    }
+}
+
+void emit_function(Gen *g, Emit *e, const Function *f)
+{
+    Emit *head = emit_new(g->a);
+    put_head(g, head, f);
+    emit_raw(e, f->comment, strlen(f->comment));
+    emit_add(e, head);
+    emit_raw(e, f->body, strlen(f->body));
+}

@@ -1,0 +1,209 @@
+/* step_rows.c: ops that work row by row, one call of a product or of a kernel
+ * each: a product on all rows of the block, for its part of the columns, others
+ * on their part of the rows.                                                */
+#include "emit/gen/length.h"
+#include "emit/gen/c_names.h"
+#include "emit/product/products.h"
+#include "emit/gen/step.h"
+
+/* Rows of integers begin where floats would, and are counted in bytes. */
+static long long row_bytes(const Gen *g, int node)
+{
+    return (long long)sizeof(float) * stride_of(g, node);
+}
+
+/* Those of the part; of a step that is never divided, all. */
+static const char *some_rows(Gen *g, const Node *n)
+{
+    return g->whole ? length_c(g, rows_of_type(g, n->type)) : "rows";
+}
+
+/* "x, 512" */
+static const char *rows_of_product(Gen *g, int x)
+{
+    return elem_arithmetic(node_at(g->p, x)->type.elem) == ArithmeticF32
+             ? arena_printf(g->a, "%s, %lld", block_at(g, x), stride_of(g, x))
+             : arena_printf(g->a, "(const uint8_t *)(%s), %lld", block_at(g, x),
+                            row_bytes(g, x));
+}
+
+void emit_quantize(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const long long k = n->type.dim[1].c;
+    const bool two = elem_arithmetic(n->type.elem) == ArithmeticInt15;
+    put_call(e,
+             use_kernel(g->kernels,
+                        two ? "quantize_rows_int15" : "quantize_rows_int8"),
+             arena_printf(g->a,
+                          "(uint8_t *)(%s), %lld, %s, %lld, %s, %lld, %lld",
+                          part_at(g, node), row_bytes(g, node),
+                          part_at(g, n->in[0]), stride_of(g, n->in[0]),
+                          some_rows(g, n), k,
+                          (long long)dtype_stored(DtypeInt8, k)),
+             ";");
+}
+
+/* "c->rows, from, to, ": what is multiplied, where the function does not know.
+ */
+static const char *product_part(Gen *g, const Node *n)
+{
+    const Length rows = rows_of_type(g, n->type);
+    if (!g->whole)
+        return "c->rows, from, to, ";
+    if (has_fixed_product(g, n))
+        return "";
+    return arena_printf(g->a, "%s, 0, %lld, ", length_c(g, rows),
+                        (long long)round16(n->type.dim[1].c));
+}
+
+void emit_product(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const Epilogue ep = epilogue_of(g->p, node);
+    if (n->nin > InRoutes) {
+        emit_by_experts(g, e, node);
+        return;
+    }
+    const char *args = arena_printf(g->a, "%s%s, %s", product_part(g, n),
+                                    rows_of_product(g, n->in[0]),
+                                    weight_of(g, n->in[1], PackPanels));
+    if (ep.parts & EpBias)
+        args = arena_printf(g->a, "%s, %s", args,
+                            weight_of(g, n->in[2], PackVector));
+    args = arena_printf(g->a, "%s, %s, %lld", args, block_at(g, node),
+                        stride_of(g, node));
+    if (ep.parts & EpResidual)
+        args = arena_printf(g->a, "%s, %s, %lld", args, block_at(g, n->in[3]),
+                            stride_of(g, n->in[3]));
+    put_call(e, need_matmul(g, node), args, ";");
+}
+
+static const char *vectors(Gen *g, const Node *n, int from, int to)
+{
+    const char *s = "";
+    for (int k = from; k < to; k++)
+        s = arena_printf(g->a, "%s%s, ", s, weight_of(g, n->in[k], PackVector));
+    return s;
+}
+
+/* "add_rows", "activate_rows_relu" */
+static const char *rows_kernel(Gen *g, const Node *n, const OpCode *code)
+{
+    return code->by_activation
+             ? arena_printf(g->a, "%s_%s", code->rows, act_text[n->act].plain)
+             : code->rows;
+}
+
+void emit_rows(Gen *g, Emit *e, int node, const OpCode *code)
+{
+    const Node *n = node_at(g->p, node);
+    const char *args = arena_printf(g->a, "%s, %lld, ", part_at(g, node),
+                                    stride_of(g, node));
+    for (int k = 0; k < code->inputs; k++)
+        args = arena_printf(g->a, "%s%s, %lld, ", args, part_at(g, n->in[k]),
+                            stride_of(g, n->in[k]));
+    args = arena_printf(g->a, "%s%s%s, %lld%s", args,
+                        vectors(g, n, code->inputs, n->nin), some_rows(g, n),
+                        (long long)n->type.dim[1].c, last_number(g, n, code));
+    put_call(e, use_kernel(g->kernels, rows_kernel(g, n, code)), args, ";");
+}
+
+void emit_scale_columns(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const bool one = node_at(g->p, n->in[1])->type.dim[0].c == 1;
+    const char *by = weight_of(g, n->in[1], PackVector);
+    const char *rows = arena_printf(g->a, "%s, %lld, %s, %lld",
+                                    part_at(g, node), stride_of(g, node),
+                                    part_at(g, n->in[0]),
+                                    stride_of(g, n->in[0]));
+    const long long d = n->type.dim[1].c;
+    put_call(e, use_kernel(g->kernels, one ? "scale_rows" : "scale_columns"),
+             one ? arena_printf(g->a, "%s, %s, %lld, *(%s)", rows,
+                                some_rows(g, n), d, by)
+                 : arena_printf(g->a, "%s, %s, %s, %lld", rows, by,
+                                some_rows(g, n), d),
+             ";");
+}
+
+/* Norm and AddNorm, of either type; layer norm may have no beta. */
+static void norm_of(Gen *g, Emit *e, int node, int rows_in)
+{
+    const Node *n = node_at(g->p, node);
+    const bool rms = n->norm == NormRms;
+    const char *beta = !rms && n->nin == rows_in + 1 ? "0, " : "";
+    const char *args = arena_printf(g->a, "%s, %lld, ", part_at(g, node),
+                                    stride_of(g, node));
+    for (int k = 0; k < rows_in; k++)
+        args = arena_printf(g->a, "%s%s, %lld, ", args, part_at(g, n->in[k]),
+                            stride_of(g, n->in[k]));
+    args = arena_printf(g->a, "%s%s%s%s, %lld, %s", args,
+                        vectors(g, n, rows_in, n->nin), beta, some_rows(g, n),
+                        (long long)n->type.dim[1].c, c_float(g->a, n->eps));
+    const char *kernel = arena_printf(g->a, "%s%snorm_rows",
+                                      rows_in == 2 ? "add_" : "",
+                                      rms ? "rms_" : "");
+    put_call(e, use_kernel(g->kernels, kernel), args, ";");
+}
+
+void emit_join(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const int64_t heads[] = { n->heads, n->heads_kv };
+    const long long head = n->type.dim[1].c / n->heads;
+    long long column = 0;
+    for (int k = 0; k < 2; k++) {
+        const long long d = node_at(g->p, n->in[k])->type.dim[1].c / heads[k];
+        put_call(e, use_kernel(g->kernels, "copy_heads"),
+                 arena_printf(g->a,
+                              "%s + %lld, %lld, %lld, %s, %lld, %lld, %s, "
+                              "%lld, %lld",
+                              part_at(g, node), column, stride_of(g, node),
+                              head, part_at(g, n->in[k]),
+                              stride_of(g, n->in[k]),
+                              heads[k] == n->heads ? d : 0, some_rows(g, n),
+                              (long long)n->heads, d),
+                 ";");
+        column += d;
+    }
+}
+
+void emit_head_norm(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const int64_t d = n->type.dim[1].c / n->heads;
+    put_call(e, use_kernel(g->kernels, "head_norm_rows"),
+             arena_printf(g->a,
+                          "%s, %lld, %s, %lld, %s%s%s, %lld, %lld, %s, %d",
+                          part_at(g, node), stride_of(g, node),
+                          part_at(g, n->in[0]), stride_of(g, n->in[0]),
+                          vectors(g, n, 1, n->nin), n->nin == 2 ? "0, " : "",
+                          some_rows(g, n), (long long)n->heads, (long long)d,
+                          c_float(g->a, n->eps), n->norm == NormRms),
+             ";");
+}
+
+void emit_norm(Gen *g, Emit *e, int node)
+{
+    norm_of(g, e, node, 1);
+}
+
+void emit_add_norm(Gen *g, Emit *e, int node)
+{
+    norm_of(g, e, node, 2);
+}
+
+void emit_output(Gen *g, Emit *e, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const long long columns = n->type.dim[1].c;
+    const char *row = g->whole ? ""
+                               : arena_printf(g->a, " + i * %lld", columns);
+    g->uses.row = true;
+    put_call(e, use_kernel(g->kernels, "copy_rows"),
+             arena_printf(g->a, "c->b->output%s, %lld, %s, %lld, %s, %lld", row,
+                          columns, part_at(g, n->in[0]), stride_of(g, n->in[0]),
+                          some_rows(g, n), columns),
+             ";");
+}

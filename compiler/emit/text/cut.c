@@ -1,0 +1,429 @@
+/* cut.c: what is needed of files of C. A file is cut into pieces, each of whole
+ * lines: functions, types, tables and prototypes, which have names; and what
+ * stands between them: comments, directives, empty lines.                   */
+#include "emit/text/cut.h"
+
+#include <string.h>
+
+typedef enum {
+    PieceBlank,
+    PieceComment,
+    PieceLine, /* the head of a section: a comment of dashes */
+    PieceIf,
+    PieceElse,
+    PieceEndif,
+    PieceGuard, /* #define without a value */
+    PieceItem   /* what has names */
+} PieceKind;
+
+typedef struct {
+    PieceKind kind;
+    const char *at, *end;
+    bool needed;
+} Piece;
+
+typedef struct {
+    int part, first, end; /* its pieces */
+} CutFile;
+
+typedef struct {     /* a piece that defines or declares a name */
+    int piece, next; /* the next one of this name; -1: there are no more */
+} Definition;
+
+struct Cut {
+    Arena *a;
+    VEC(Piece) pieces;
+    VEC(CutFile) files;
+    VEC(Definition) definitions;
+    Index names;    /* the first Definition; types as "struct x" */
+    VEC(int) found; /* needed pieces whose names are not looked at yet */
+};
+
+/* ---- tokens ---- */
+
+enum { TokenEnd = 0, TokenName = 'a', TokenOther = '0', MostName = 128 };
+
+typedef struct {
+    const char *at, *end;
+    char name[MostName]; /* of a TokenName; of a type with "struct " in front */
+} Scan;
+
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool goes_on(char c)
+{
+    return is_name(c) || (c >= '0' && c <= '9');
+}
+
+static bool begins(const char *at, const char *end, const char *with)
+{
+    const size_t n = strlen(with);
+    return (size_t)(end - at) >= n && !memcmp(at, with, n);
+}
+
+/* Behind a comment, or a text in quotes, that begins here. */
+static const char *behind(const char *at, const char *end)
+{
+    const char quote = *at;
+    if (quote == '/') {
+        for (at += 2; at + 1 < end && (at[0] != '*' || at[1] != '/');)
+            at++;
+        return at + 2 < end ? at + 2 : end;
+    }
+    for (at++; at < end && *at != quote; at++)
+        at += *at == '\\';
+    return at < end ? at + 1 : end;
+}
+
+static void take_name(Scan *s)
+{
+    size_t n = 0;
+    for (; s->at < s->end && goes_on(*s->at); s->at++)
+        if (n + 1 < MostName)
+            s->name[n++] = *s->at;
+    s->name[n] = '\0';
+}
+
+static int next_token(Scan *s)
+{
+    while (s->at < s->end) {
+        const char c = *s->at;
+        if (c == '/' && s->at + 1 < s->end && s->at[1] == '*') {
+            s->at = behind(s->at, s->end);
+        } else if (c == ' ' || c == '\n' || c == '\t' || c == '\\') {
+            s->at++;
+        } else if (c == '"' || c == '\'') {
+            s->at = behind(s->at, s->end);
+            return TokenOther;
+        } else if (is_name(c)) {
+            take_name(s);
+            return TokenName;
+        } else if (goes_on(c)) {
+            take_name(s);
+            return TokenOther;
+        } else {
+            const bool arrow = begins(s->at, s->end, "->");
+            s->at += arrow ? 2 : 1;
+            return arrow ? '.' : c;
+        }
+    }
+    return TokenEnd;
+}
+
+/* Does the name say that the next one is of a type? Enumerations have none
+ * in runtime/.                                                              */
+static bool is_tag(const char *name)
+{
+    return !strcmp(name, "struct") || !strcmp(name, "union");
+}
+
+/* Makes "struct x" of the name behind that word, where there is one. */
+static bool take_tag(Scan *s)
+{
+    char tag[MostName];
+    const Scan was = *s;
+    if (next_token(s) != TokenName) {
+        *s = was;
+        return false;
+    }
+    memcpy(tag, s->name, MostName - 8);
+    tag[MostName - 8] = '\0';
+    memcpy(s->name, "struct ", 7);
+    memcpy(s->name + 7, tag, MostName - 7);
+    return true;
+}
+
+static int deeper(int token)
+{
+    if (token == '(' || token == '[' || token == '{')
+        return 1;
+    return token == ')' || token == ']' || token == '}' ? -1 : 0;
+}
+
+/* ---- names ---- */
+
+static void define(Cut *c, int piece, const char *name)
+{
+    const int first = index_find(&c->names, name);
+    Definition d = { piece, -1 };
+    if (first < 0) {
+        index_add(c->a, &c->names, arena_strdup(c->a, name), c->definitions.n);
+    } else {
+        d.next = c->definitions.at[first].next;
+        c->definitions.at[first].next = c->definitions.n;
+    }
+    vec_push(c->a, &c->definitions, d);
+}
+
+/* The constants of an enumeration, whose brace is open. */
+static void define_constants(Cut *c, int piece, Scan *s)
+{
+    int token, before = ',', depth = 0;
+    while ((token = next_token(s)) != TokenEnd && depth >= 0) {
+        if (token == TokenName && before == ',' && depth == 0)
+            define(c, piece, s->name);
+        depth += deeper(token);
+        before = token;
+    }
+}
+
+/* The name of (*name[])(..): the last one in front of what ends it. */
+static bool define_pointer(Cut *c, int piece, const Scan *from)
+{
+    Scan s = *from;
+    char last[MostName] = "";
+    int token = next_token(&s);
+    if (token != '*')
+        return false;
+    while ((token = next_token(&s)) == TokenName)
+        memcpy(last, s.name, sizeof last);
+    define(c, piece, last);
+    return true;
+}
+
+/* The names of a piece: the type that it makes, and what stands in front of the
+ * parameters, the value, the size or the end.                               */
+static void define_item(Cut *c, int piece)
+{
+    const Piece *p = &c->pieces.at[piece];
+    Scan s = { .at = p->at, .end = p->end };
+    char last[MostName] = "", tag[MostName] = "";
+    int depth = 0, token;
+    if (*p->at == '#') { /* #define NAME .. */
+        next_token(&s);
+        next_token(&s);
+        if (next_token(&s) == TokenName)
+            define(c, piece, s.name);
+        return;
+    }
+    while ((token = next_token(&s)) != TokenEnd) {
+        const bool front = depth == 0;
+        depth += deeper(token);
+        if (!front)
+            continue;
+        if (token == TokenName && !strcmp(s.name, "enum")) {
+            next_token(&s); /* its brace */
+            define_constants(c, piece, &s);
+            return;
+        }
+        if (token == TokenName && is_tag(s.name)) {
+            if (take_tag(&s))
+                memcpy(tag, s.name, sizeof tag);
+            *last = '\0';
+        } else if (token == TokenName) {
+            memcpy(last, s.name, sizeof last);
+        } else if (token == '{' && *tag && !*last) {
+            define(c, piece, tag);
+        } else if (token == '(' && define_pointer(c, piece, &s)) {
+            return;
+        } else if (token == ',') {
+            define(c, piece, last);
+        } else if (token == '(' || token == '[' || token == '='
+                   || token == ';') {
+            define(c, piece, *last ? last : tag);
+            return;
+        }
+    }
+}
+
+/* ---- pieces ---- */
+
+static const char *line_end(const char *at, const char *end)
+{
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    return newline ? newline + 1 : end;
+}
+
+static PieceKind directive(const char *at, const char *end)
+{
+    if (begins(at, end, "#if"))
+        return PieceIf;
+    if (begins(at, end, "#el"))
+        return PieceElse;
+    if (begins(at, end, "#endif"))
+        return PieceEndif;
+    if (begins(at, end, "#define")) {
+        const char *name = at + strlen("#define ");
+        return memchr(name, ' ', (size_t)(end - name)) ? PieceItem : PieceGuard;
+    }
+    return PieceBlank; /* #include: such lines are at the top of the text */
+}
+
+/* A piece ends with the line of its last brace, or of its semicolon. */
+static const char *item_end(const char *at, const char *end)
+{
+    Scan s = { .at = at, .end = end };
+    int depth = 0, token;
+    while ((token = next_token(&s)) != TokenEnd) {
+        depth += deeper(token);
+        if (depth > 0)
+            continue;
+        if (token == ';' || (token == '}' && s.at < end && *s.at == '\n'))
+            break;
+    }
+    return line_end(s.at, end);
+}
+
+static Piece piece_at(const char *at, const char *end)
+{
+    Piece p = { .kind = PieceItem, .at = at, .end = line_end(at, end) };
+    if (*at == '\n') {
+        p.kind = PieceBlank;
+    } else if (*at == '#') {
+        while (p.end - at > 1 && p.end[-2] == '\\' && p.end < end)
+            p.end = line_end(p.end, end);
+        p.kind = directive(at, p.end);
+    } else if (begins(at, end, "/*")) {
+        p.kind = begins(at, end, "/* ---") ? PieceLine : PieceComment;
+        p.end = line_end(behind(at, end) - 1, end);
+    } else {
+        p.end = item_end(at, end);
+    }
+    return p;
+}
+
+Cut *cut_new(Arena *a)
+{
+    Cut *c = arena_alloc(a, sizeof *c);
+    c->a = a;
+    return c;
+}
+
+void cut_add(Cut *c, int part, const char *text, size_t n)
+{
+    const char *end = text + n;
+    CutFile f = { .part = part, .first = c->pieces.n };
+    while (text < end) {
+        const Piece p = piece_at(text, end);
+        vec_push(c->a, &c->pieces, p);
+        if (p.kind == PieceItem)
+            define_item(c, c->pieces.n - 1);
+        text = p.end;
+    }
+    f.end = c->pieces.n;
+    vec_push(c->a, &c->files, f);
+}
+
+/* ---- needs ---- */
+
+static void need(Cut *c, const char *name)
+{
+    for (int d = index_find(&c->names, name); d >= 0;) {
+        const Definition *its = &c->definitions.at[d];
+        Piece *p = &c->pieces.at[its->piece];
+        if (!p->needed)
+            vec_push(c->a, &c->found, its->piece);
+        p->needed = true;
+        d = its->next;
+    }
+}
+
+/* Members are no names of their own. */
+static void need_names(Cut *c, const char *text, const char *end)
+{
+    Scan s = { .at = text, .end = end };
+    int token, before = 0;
+    while ((token = next_token(&s)) != TokenEnd) {
+        const bool member = before == '.';
+        before = token;
+        if (token != TokenName || member)
+            continue;
+        if (!is_tag(s.name) || take_tag(&s))
+            need(c, s.name);
+    }
+}
+
+void cut_need(Cut *c, const char *text, size_t n)
+{
+    if (n > 0)
+        need_names(c, text, text + n);
+    while (c->found.n > 0) {
+        const Piece p = c->pieces.at[c->found.at[--c->found.n]];
+        need_names(c, p.at, p.end);
+    }
+}
+
+/* ---- text ---- */
+
+/* Is one of the pieces from i on needed? */
+static bool has_needed(const Cut *c, int i, int end)
+{
+    for (; i < end; i++)
+        if (c->pieces.at[i].needed)
+            return true;
+    return false;
+}
+
+/* The next head of a section, or the end. */
+static int section_end(const Cut *c, int i, int end)
+{
+    while (i < end && c->pieces.at[i].kind != PieceLine)
+        i++;
+    return i;
+}
+
+/* A comment is of what follows up to the next empty line or comment. */
+static bool comments_needed(const Cut *c, int i, int end)
+{
+    i++;
+    while (i < end && c->pieces.at[i].kind == PieceBlank)
+        i++;
+    for (; i < end; i++) {
+        const Piece *p = &c->pieces.at[i];
+        if (p->kind == PieceBlank || p->kind == PieceComment
+            || p->kind == PieceLine)
+            return false;
+        if (p->needed)
+            return true;
+    }
+    return false;
+}
+
+/* The end of what begins with an #if. */
+static int endif_of(const Cut *c, int i, int end)
+{
+    int depth = 0;
+    for (; i < end; i++) {
+        depth += c->pieces.at[i].kind == PieceIf;
+        depth -= c->pieces.at[i].kind == PieceEndif;
+        if (depth == 0)
+            return i;
+    }
+    return end;
+}
+
+typedef void PutText(void *with, const char *text, const char *end);
+
+static void put_pieces(const Cut *c, int first, int end, bool front,
+                       PutText *put_text, void *with)
+{
+    for (int i = first; i < end; i++) {
+        const Piece *p = &c->pieces.at[i];
+        bool wanted = p->needed;
+        if (p->kind == PieceComment)
+            wanted = (front && i == first) || comments_needed(c, i, end);
+        else if (p->kind == PieceLine)
+            wanted = has_needed(c, i, section_end(c, i + 1, end));
+        else if (p->kind == PieceIf && !has_needed(c, i, endif_of(c, i, end)))
+            i = endif_of(c, i, end);
+        else if (p->kind != PieceItem)
+            wanted = true;
+        if (wanted)
+            put_text(with, p->at, p->end);
+    }
+}
+
+void cut_put(const Cut *c, int part, PutText *put_text, void *with)
+{
+    static const char newline[] = "\n";
+    for (int i = 0; i < c->files.n; i++) {
+        const CutFile *f = &c->files.at[i];
+        if (f->part != part || !has_needed(c, f->first, f->end))
+            continue;
+        put_pieces(c, f->first, f->end, true, put_text, with);
+        put_text(with, newline, newline + 1);
+    }
+}

@@ -1,0 +1,16 @@
+/* embedded.c: a text that attnc carries, by its file's name. */
+#include "emit/text/embedded.h"
+
+#include "base/base.h"
+
+#include <string.h>
+
+const char *embedded_text(const char *name, size_t *n)
+{
+    for (int i = 0; i < n_embedded; i++)
+        if (!strcmp(embedded[i].name, name)) {
+            *n = embedded[i].size;
+            return embedded[i].text;
+        }
+    die("%s is not embedded", name);
+}

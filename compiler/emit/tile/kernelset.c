@@ -1,0 +1,234 @@
+/* kernelset.c: build-time program. `kernelset x86-64-v3` prints the C file of
+ * the kernels that a JIT skeleton may call on that machine: every kernel
+ * and every tile, with a table by name. */
+#include "emit/tile/needs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
+
+_Static_assert(WaitingRows == 6,
+               "kernels/products.c has waiting_tiles of so many");
+_Static_assert(PrebuiltKinds == 17,
+               "kernels/products.c has `tiles` of so many");
+
+static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
+                             int panels)
+{
+    const bool wide = kind >= WideKinds;
+    return (TileKey){ .mr = mr,
+                      .nr = panels * ATTN_PANEL,
+                      .dtype = wide ? DtypeInt8 : (Dtype)(kind % Dtypes),
+                      .arithmetic = (Arithmetic)(wide ? ArithmeticInt8 + kind
+                                                            - WideKinds
+                                                      : kind / (int)Dtypes),
+                      .epilogue = adds ? EpAccumulate | EpPrefetch : EpAny,
+                      .wide = wide,
+                      .width = t->width,
+                      .prebuilt = true,
+                      .registers = t->registers };
+}
+
+/* Numbers of prebuilt_kind(): integers have each arithmetic, and no sums that
+ * are added to what C has.                                                  */
+static bool is_tile(const Target *t, int kind, bool adds)
+{
+    if (kind >= WideKinds)
+        return !adds && target_widens(t);
+    return dtype_is_integer((Dtype)(kind % Dtypes)) ? !adds : kind < Dtypes;
+}
+
+/* Of attention, where its tiles are of 64 columns: scores of a page, or values
+ * that are added to rows that are rescaled first.                           */
+static TileKey waiting_tile(const Target *t, int adds, int mr, int panels)
+{
+    return (TileKey){ .mr = mr,
+                      .nr = panels * ATTN_PANEL,
+                      .epilogue = EpPrefetch | (adds ? EpRescale : EpPowers),
+                      .width = t->width,
+                      .prebuilt = true,
+                      .registers = t->registers };
+}
+
+static bool is_waiting_tile(const Target *t, int adds, int panels)
+{
+    return t->width == ATTN_PANEL && (adds || panels == MostPanels);
+}
+
+#define NONE NULL
+#define PIECE(name) name
+#define CALLS(name) NULL
+static const char *const plain_of_op[] = {
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
+           gate, code, plain)                                                  \
+    plain,
+#include "graph/ops.h"
+};
+
+/* Ends the build if file.c of kernels/ lacks a piece that a table asks for.
+ * `section` of docs/adding.md says how to write it.                         */
+static void check_piece(const Kernels *k, const char *name, const char *file,
+                        const char *section)
+{
+    if (kernels_have(k, name))
+        return;
+    fprintf(stderr,
+            "kernelset: compiler/emit/kernels/%s.c has no piece %s: add it "
+            "(docs/adding.md, %s)\n",
+            file, name, section);
+    exit(1);
+}
+
+static void need_activations(Arena *a, const Kernels *fast,
+                             const Kernels *plain)
+{
+    for (int act = ActNone + 1; act < ActCount; act++) {
+        const char *name = act_text[act].plain;
+        check_piece(fast, arena_printf(a, "v_%s", name), "activations",
+                    "An activation");
+        check_piece(plain, arena_printf(a, "%s_rows", name), "plain",
+                    "An activation");
+    }
+}
+
+static void need_plain(Arena *a, const Kernels *plain)
+{
+    const size_t ops = sizeof plain_of_op / sizeof *plain_of_op;
+    for (size_t i = 0; i < ops; i++)
+        if (plain_of_op[i])
+            check_piece(plain, plain_of_op[i], "plain", "An op");
+    for (int d = DtypeF32 + 1; dtype_word[d]; d++)
+        if (!dtype_shared((Dtype)d) || d == DtypeInt4) {
+            check_piece(plain, arena_printf(a, "embed_%s", dtype_word[d]),
+                        "plain", "A format of weights");
+            check_piece(plain, arena_printf(a, "matmul_%s", dtype_word[d]),
+                        "plain_products", "A format of weights");
+        }
+}
+
+static void use_all(Kernels *k, const Target *t)
+{
+    use_all_kernels(k);
+    for (int mr = 1; mr <= MostRows; mr++)
+        for (int panels = 1; panels <= MostPanels; panels++)
+            for (int kind = 0; kind < PrebuiltKinds; kind++)
+                for (int adds = 0; adds < 2; adds++)
+                    if (is_tile(t, kind, adds))
+                        use_tile(k, prebuilt_tile(t, kind, adds, mr, panels));
+    for (int mr = 1; mr <= WaitingRows; mr++)
+        for (int panels = 1; panels <= MostPanels; panels++)
+            for (int adds = 0; adds < 2; adds++)
+                if (is_waiting_tile(t, adds, panels))
+                    use_tile(k, waiting_tile(t, adds, mr, panels));
+}
+
+/* The table that panels_waiting() reads. */
+static void emit_waiting_tiles(Arena *a, Emit *e, const Target *t)
+{
+    put(e, "static waiting_tile *const waiting_tiles[2][6][4] = {\n");
+    for (int adds = 0; adds < 2; adds++)
+        for (int mr = 1; mr <= WaitingRows; mr++)
+            for (int panels = 1; panels <= MostPanels; panels++)
+                if (is_waiting_tile(t, adds, panels)) {
+                    let(e, "at", "[%d][%d][%d]", adds, mr - 1, panels - 1);
+                    let(e, "tile", "%s",
+                        tile_name(a, waiting_tile(t, adds, mr, panels)));
+                    put(e, "$at = $tile,\n");
+                }
+    put(e, "};\n");
+}
+
+static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
+                            int adds)
+{
+    for (int mr = 1; mr <= MostRows; mr++)
+        for (int panels = 1; panels <= MostPanels; panels++) {
+            let(e, "at", "[%d][%d][%d][%d]", kind, adds, mr - 1, panels - 1);
+            let(e, "tile", "%s",
+                tile_name(a, prebuilt_tile(t, kind, adds, mr, panels)));
+            put(e, "$at = $tile,\n");
+        }
+}
+
+/* The table that kernels/products.c reads. */
+static void emit_all_tiles(Arena *a, Emit *e, const Target *t)
+{
+    put(e, "static tile *const tiles[17][2][16][4] = {\n");
+    for (int kind = 0; kind < PrebuiltKinds; kind++)
+        for (int adds = 0; adds < 2; adds++)
+            if (is_tile(t, kind, adds))
+                emit_tile_names(a, e, t, kind, adds);
+    put(e, "};\n");
+}
+
+/* kernels_x86_64_v3 */
+static const char *table_name(Arena *a, const char *machine)
+{
+    char *name = arena_printf(a, "kernels_%s", machine);
+    for (char *c = name; *c; c++)
+        if (*c == '-' || *c == '+' || *c == '.')
+            *c = '_';
+    return name;
+}
+
+static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *machine)
+{
+    let(e, "table", "%s", table_name(a, machine));
+    put(e, "struct Kernel {\n"
+           "    const char *name;\n"
+           "    void (*function)(void);\n"
+           "};\n"
+           "extern const struct Kernel $table[];\n"
+           "const struct Kernel $table[] = {\n");
+    for (int i = 0; i < kernels_count(k); i++) {
+        let(e, "kernel", "%s", kernels_nth(k, i));
+        put(e, "{ \"$kernel\", (void (*)(void))$kernel },\n");
+    }
+    put(e, "{ 0, 0 }\n"
+           "};\n");
+}
+
+/* "armv8.2-a+dotprod" is an instruction set; "x86-64-v4+avx512vnni" is one, and
+ * beside it a feature. */
+static bool find_machine(Arena *a, Target *t, const char *name)
+{
+    Fault why;
+    if (target_find(t, name, 0, NULL, &why))
+        return true;
+    const char *plus = strchr(name, '+');
+    const size_t n = plus ? (size_t)(plus - name) : strlen(name);
+    const char **features = arena_alloc(a, 2 * sizeof *features);
+    if (!target_find(t, arena_strndup(a, name, n), 0, NULL, &why))
+        return false;
+    features[0] = plus ? plus + 1 : NULL;
+    t->features = features;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    Arena *a = arena_new();
+    Target t;
+    TargetNames names;
+    if (argc != 2 || !find_machine(a, &t, argv[1])) {
+        fprintf(stderr, "usage: kernelset TARGET[+FEATURE]: one of %s\n",
+                target_list(&names));
+        return 2;
+    }
+    Kernels *k = kernels_new(a, &t, false), *plain = kernels_plain(a);
+    need_activations(a, k, plain);
+    need_plain(a, plain);
+    Emit *e = emit_new(a);
+    use_all(k, &t);
+    emit_kernels(k, e);
+    emit_all_tiles(a, e, &t);
+    if (t.width == ATTN_PANEL)
+        emit_waiting_tiles(a, e, &t);
+    emit_table(a, k, e, argv[1]);
+    size_t n;
+    const char *text = emit_text(e, &n);
+    const bool written = fwrite(text, 1, n, stdout) == n && !fflush(stdout);
+    arena_free(a);
+    return written ? 0 : 1;
+}

@@ -1,0 +1,281 @@
+/* needs.c: the kernels that one emitted file asks for: tiles, made by
+ * tile.c, and pieces of the files in kernels/ (kernel_pieces.c), each with what
+ * it needs. Pieces are printed in the order of those files, so definitions
+ * precede uses.
+ */
+#include "emit/tile/needs.h"
+
+#include "emit/tile/lanes.h"
+#include "emit/tile/kernel_pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { Needed = 1, Asked = 2 }; /* by another piece; by the emitter */
+
+typedef struct {
+    const char *name;
+    const TileKey *tile; /* NULL: a piece */
+} Kernel;
+
+struct Kernels {
+    Arena *arena;
+    const Target *target;
+    bool jit;
+    bool plain;        /* the file has its front by itself */
+    Pieces pieces;     /* those for this target */
+    int *level;        /* of each: 0 not wanted, else Needed, Asked */
+    VEC(Kernel) asked; /* first use first */
+};
+
+Kernels *kernels_new(Arena *a, const Target *t, bool jit)
+{
+    Kernels *k = arena_alloc(a, sizeof *k);
+    k->arena = a;
+    k->target = t;
+    k->jit = jit;
+    k->pieces = pieces_of(a, t);
+    k->level = arena_alloc(a, (size_t)k->pieces.list.n * sizeof *k->level);
+    return k;
+}
+
+Kernels *kernels_plain(Arena *a)
+{
+    Kernels *k = arena_alloc(a, sizeof *k);
+    k->arena = a;
+    k->plain = true;
+    k->pieces = plain_pieces(a);
+    k->level = arena_alloc(a, (size_t)k->pieces.list.n * sizeof *k->level);
+    return k;
+}
+
+/* ---- asking for ---- */
+
+bool kernels_have(const Kernels *k, const char *name)
+{
+    return index_find(&k->pieces.names, name) >= 0;
+}
+
+static int find_piece(const Kernels *k, const char *name)
+{
+    const int i = index_find(&k->pieces.names, name);
+    if (i < 0)
+        die("compiler/emit/kernels/ has no piece %s (docs/adding.md)", name);
+    return i;
+}
+
+/* Marks a piece, and all that it needs. */
+static int need_piece(Kernels *k, const char *name)
+{
+    const int i = find_piece(k, name);
+    const Piece *p = &k->pieces.list.at[i];
+    if (k->level[i] == 0) {
+        k->level[i] = Needed;
+        for (int n = 0; n < p->needs.n; n++)
+            need_piece(k, p->needs.at[n]);
+    }
+    return i;
+}
+
+const char *use_kernel(Kernels *k, const char *name)
+{
+    const int i = need_piece(k, name);
+    const Piece *p = &k->pieces.list.at[i];
+    if (!p->kernel)
+        die("%s is no kernel: its line in kernels/ does not say so", name);
+    if (k->level[i] != Asked)
+        vec_push(k->arena, &k->asked, ((Kernel){ p->name, NULL }));
+    k->level[i] = Asked;
+    return p->name;
+}
+
+ParameterNames kernel_parameters(const Kernels *k, const char *name)
+{
+    return piece_parameters(k->arena, &k->pieces.list.at[find_piece(k, name)]);
+}
+
+void use_all_kernels(Kernels *k)
+{
+    for (int i = 0; i < k->pieces.list.n; i++)
+        if (k->pieces.list.at[i].kernel)
+            use_kernel(k, k->pieces.list.at[i].name);
+}
+
+static void need_all(Kernels *k, const char *const *name)
+{
+    for (; *name; name++)
+        need_piece(k, *name);
+}
+
+/* What its sums are made of. */
+static void need_of_sums(Kernels *k, TileKey key)
+{
+    static const char *const vector[] = { "ROLLED", "v_load", "v_store",
+                                          "v_splat", NULL };
+    static const char *const words[] = { "v_words", "v_float", "UNROLLED",
+                                         NULL };
+    static const char *const dots[] = { "v_dot", "v_spread", NULL };
+    static const char *const wide[] = { "v_dot_wide", "v_spread", NULL };
+    const bool vectors = key.width > 1;
+    bool four = dtype_shared(key.dtype) > 0;
+    const bool bytes = key.arithmetic != ArithmeticF32;
+    if (vectors)
+        need_all(k, vector);
+    need_piece(k, "v_fma");
+    if (key.dtype == DtypeBf16)
+        need_piece(k, "v_widen");
+    if (!dtype_is_integer(key.dtype)) {
+        if (vectors && key.dtype == DtypeF32)
+            need_piece(k, "v_load_aligned");
+        return;
+    }
+    need_piece(k, "float_at");
+    if (!vectors) {
+        need_piece(k, dtype_shared(key.dtype) ? "int4_at" : "int8_at");
+        return;
+    }
+    need_all(k, words);
+    if (bytes)
+        need_all(k, key.wide ? wide : dots);
+    if (key.groups) {
+        need_piece(k, "v_group");
+        need_piece(k, "v_nibbles");
+        four = false;
+    }
+    if (key.arithmetic == ArithmeticInt15)
+        need_piece(k, "v_both");
+    if (four || !bytes)
+        need_piece(k, bytes ? "v_unpack4" : four ? "v_number4" : "v_number8");
+}
+
+static void need_of_tile(Kernels *k, TileKey key)
+{
+    need_of_sums(k, key);
+    if (key.epilogue & EpAny && key.width > 1)
+        need_piece(k, "v_relu");
+    if (key.epilogue & EpPowers)
+        need_piece(k, "weights_of_16");
+    if (key.epilogue & EpRescale)
+        need_piece(k, "waiting");
+    if (key.epilogue & EpAct)
+        need_piece(k, arena_printf(k->arena, "v_%s", act_text[key.act].plain));
+    if (key.epilogue & EpAny)
+        need_piece(k, key.width > 1 ? "finish_rows" : "activate");
+    if (tile_prefetches(key))
+        need_piece(k, tile_prefetch(key));
+}
+
+static bool tile_same(const TileKey *a, const TileKey *b)
+{
+    return a->mr == b->mr && a->nr == b->nr && suffix_same(a, b)
+        && a->groups == b->groups && a->width == b->width
+        && a->prebuilt == b->prebuilt && a->registers == b->registers;
+}
+
+const char *use_tile(Kernels *k, TileKey key)
+{
+    key.groups = !target_dots(k->target) && tile_groups(key);
+    for (int i = 0; i < k->asked.n; i++)
+        if (k->asked.at[i].tile && tile_same(k->asked.at[i].tile, &key))
+            return k->asked.at[i].name;
+    TileKey *tile = arena_alloc(k->arena, sizeof *tile);
+    *tile = key;
+    const Kernel new = { tile_name(k->arena, key), tile };
+    vec_push(k->arena, &k->asked, new);
+    need_of_tile(k, key);
+    return new.name;
+}
+
+int kernels_count(const Kernels *k)
+{
+    return k->asked.n;
+}
+
+const char *kernels_nth(const Kernels *k, int i)
+{
+    return k->asked.at[i].name;
+}
+
+const TileKey *kernels_tile(const Kernels *k, int i)
+{
+    return k->asked.at[i].tile;
+}
+
+/* ---- printing ---- */
+
+static void print_piece(Emit *e, const Piece *p)
+{
+    emit_raw(e, p->text, strlen(p->text));
+    emit_raw(e, "\n\n", 2);
+}
+
+static void declare_piece(Emit *e, const Piece *p)
+{
+    size_t n;
+    const char *text = piece_prototype(p, &n);
+    emit_raw(e, text, n);
+    emit_raw(e, ";\n", 2);
+}
+
+/* Those that are made of others last. Wide tiles first, then tall ones, then by
+ * epilogue and activation. */
+static int by_size(const void *a, const void *b)
+{
+    const TileKey *x = *(const TileKey *const *)a;
+    const TileKey *y = *(const TileKey *const *)b;
+    TileKey part;
+    const int parts = tile_parts(*x, &part) - tile_parts(*y, &part);
+    if (parts)
+        return parts;
+    if (x->nr != y->nr)
+        return y->nr - x->nr;
+    if (x->mr != y->mr)
+        return y->mr - x->mr;
+    if (x->dtype != y->dtype)
+        return (int)x->dtype - (int)y->dtype;
+    if (x->arithmetic != y->arithmetic)
+        return (int)x->arithmetic - (int)y->arithmetic;
+    if (x->wide != y->wide)
+        return x->wide - y->wide;
+    return x->epilogue != y->epilogue ? x->epilogue - y->epilogue
+                                      : (int)x->act - (int)y->act;
+}
+
+static void emit_tiles(const Kernels *k, Emit *e)
+{
+    VEC(const TileKey *) tiles = { 0 };
+    for (int i = 0; i < k->asked.n; i++)
+        if (k->asked.at[i].tile)
+            vec_push(k->arena, &tiles, k->asked.at[i].tile);
+    if (!tiles.n)
+        return;
+    qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
+    put(e, "/* Tiles: C = A B for a few rows of A and panels of B, which\n"
+           " * are ldb apart. Each output has a lane of its own that sums\n"
+           " * over k in order: its bits are the same by every tile.\n"
+           " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
+           " * _prefetch: fetches the panels that follow, meanwhile. */\n");
+    for (int i = 0; i < tiles.n; i++)
+        emit_tile(e, *tiles.at[i], true);
+}
+
+void emit_float_rules(const Kernels *k, Emit *e)
+{
+    print_piece(e, &k->pieces.list.at[find_piece(k, "float_rules")]);
+}
+
+void emit_kernels(Kernels *k, Emit *e)
+{
+    if (!k->jit && !k->plain) {
+        need_piece(k, "float_rules");
+        need_piece(k, "includes");
+    }
+    for (int i = 0; i < k->pieces.list.n; i++) {
+        const Piece *p = &k->pieces.list.at[i];
+        if (k->jit && k->level[i] == Asked)
+            declare_piece(e, p);
+        else if (k->level[i] && (!k->jit || p->type))
+            print_piece(e, p);
+    }
+    emit_tiles(k, e);
+}

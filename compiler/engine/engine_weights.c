@@ -1,0 +1,152 @@
+/* engine_weights.c: a plan's weights: a file that is checked and packed, kept
+ * ones, or random ones. */
+#include <string.h>
+
+#include "base/progress.h"
+#include "engine/engine.h"
+#include "engine/kept_weights.h"
+
+void print_report(Report *r)
+{
+    const bool mute = messages_muted();
+    for (const char *line = r->text; line && *line && !mute;) {
+        int n = (int)strcspn(line, "\n");
+        terminal_clear();
+        fprintf(stderr, "attnc: %.*s\n", n, line);
+        line += n + (line[n] == '\n');
+    }
+    report_free(r);
+}
+
+static bool left_out(const void *spec, const char *tensor)
+{
+    return spec_leaves_out(spec, tensor);
+}
+
+static int open_file(Engine *e)
+{
+    Fault why;
+    const char *path = e->options.weights;
+    if (!path && e->spec->weights)
+        path = spec_path(e->arena, e->spec->weights_pos, e->spec->weights);
+    if (!path)
+        return ExitDone;
+    e->file = safetensors_open(path, &why);
+    return e->file ? ExitDone : report_fault(&why);
+}
+
+static int check_file(Engine *e, Report *report)
+{
+    report->allow_nan = e->options.allow_nan;
+    report->known = left_out;
+    report->by = e->spec;
+    progress_begin("checking the weights");
+    const bool good = weights_check(&e->plan->pack, e->file, report);
+    progress_end();
+    if (good)
+        return ExitDone;
+    if (report->cut)
+        fail(ExitResource, "%s: out of memory while it is checked",
+             safetensors_path(e->file));
+    print_report(report);
+    spec_propose_names(e->arena, &e->plan->pack, e->file);
+    return ExitInput;
+}
+
+int engine_file(Engine *e, Report *report)
+{
+    const int code = open_file(e);
+    return code || !e->file ? code : check_file(e, report);
+}
+
+static int64_t elements(const PackItem *item)
+{
+    return item->rows * item->k;
+}
+
+/* By all cores where that is worth a thread; a share of all, then the next. */
+static void pack_weights(Engine *e, bool *bad)
+{
+    enum { Few = 1 << 20, Share = 1 << 25 };
+    const PackList *all = &e->plan->pack;
+    WeightSource from = { e->file, e->options.seed, NULL, bad };
+    struct attn_pool *pool = NULL;
+    int64_t done = 0, sum = 0;
+    for (int64_t i = 0; i < all->count; i++)
+        sum += elements(&all->item[i]);
+    if (sum > Few && attn_cores() > 1)
+        pool = attn_pool_open(attn_cores());
+    if (pool) /* else one does it */
+        from.parallel = attn_pool_parallel(pool);
+    progress_begin(e->file ? "packing the weights" : "making weights");
+    for (PackList some = *all; done < sum; some.item += some.count) {
+        int64_t share = 0;
+        for (some.count = 0; done + share < sum && share < Share; some.count++)
+            share += elements(&some.item[some.count]);
+        weights_pack(&some, &from, e->packed);
+        done += share;
+        progress_at((double)done / (double)sum);
+    }
+    progress_end();
+    attn_pool_close(pool);
+}
+
+static bool any_weights(const bool *set, int n)
+{
+    for (int i = 0; set && i < n; i++)
+        if (set[i])
+            return true;
+    return false;
+}
+
+/* A file that was written to meanwhile: nobody can say what was packed. */
+static int still_as_read(const Engine *e)
+{
+    Fault why;
+    return safetensors_unchanged(e->file, &why) ? ExitDone : report_fault(&why);
+}
+
+/* Values are looked at where they are packed: what fits is packed first. */
+static int check_and_pack(Engine *e)
+{
+    Report shapes = { .shapes = true }, report = { 0 };
+    bool *bad = NULL;
+    if (weights_check(&e->plan->pack, e->file, &shapes)) {
+        bad = arena_alloc(e->arena, (size_t)safetensors_count(e->file) + 1);
+        if (!weights_kept(e)) {
+            e->packed = weights_memory(e);
+            pack_weights(e, bad);
+        }
+    }
+    report_free(&shapes);
+    report.bad = bad;
+    const int code = check_file(e, &report);
+    weights_may_keep(e, !any_weights(bad, safetensors_count(e->file)));
+    print_report(&report);
+    if (!code && !e->packed) /* the first look had no memory for its report */
+        fail(ExitResource, "out of memory");
+    return code ? code : still_as_read(e);
+}
+
+/* Nobody takes answers of random weights for a model's. */
+static void say_random(const Engine *e)
+{
+    if (!e->file && e->plan->pack.bytes > 0)
+        note_once("weights are random (seed %llu): %s names no file; give one "
+                  "by --weights",
+                  (unsigned long long)e->options.seed,
+                  quote(e->spec->top.src->name));
+}
+
+int engine_weights(Engine *e)
+{
+    int code = open_file(e);
+    if (code)
+        return code;
+    if (e->file)
+        return check_and_pack(e);
+    e->packed = weights_memory(e);
+    say_random(e);
+    pack_weights(e, NULL);
+    return ExitDone;
+}

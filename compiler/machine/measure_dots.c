@@ -1,0 +1,66 @@
+/* measure_dots.c: the rate of sums of products of integers, in registers: 8
+ * bits each where the machine has an instruction for four of them, else 16. */
+#include "machine/dots.h"
+
+#if defined __x86_64__
+#include <immintrin.h>
+
+/* `steps` steps of ten sums: latency times units of every machine. */
+#define DOT_LOOP(name, features, vector, zero, ones, dot)                     \
+    __attribute__((target(features))) static int name(int64_t steps)          \
+    {                                                                         \
+        const vector x = ones(1), y = ones(2);                                \
+        vector a = zero(), b = a, c = a, d = a, e = a;                        \
+        vector f = a, g = a, h = a, i = a, j = a;                             \
+        for (int64_t step = 0; step < steps; step++) {                        \
+            a = dot(a, x, y), b = dot(b, x, y), c = dot(c, x, y);             \
+            d = dot(d, x, y), e = dot(e, x, y), f = dot(f, x, y);             \
+            g = dot(g, x, y), h = dot(h, x, y), i = dot(i, x, y);             \
+            j = dot(j, x, y);                                                 \
+            __asm__ volatile(""                                               \
+                             : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e),   \
+                               "+v"(f), "+v"(g), "+v"(h), "+v"(i), "+v"(j));  \
+        }                                                                     \
+        union {                                                               \
+            vector all;                                                       \
+            int one;                                                          \
+        } sum = { a };                                                        \
+        return sum.one;                                                       \
+    }
+
+#define MADD_512(sum, x, y) _mm512_add_epi32(sum, _mm512_madd_epi16(x, y))
+#define MADD_256(sum, x, y) _mm256_add_epi32(sum, _mm256_madd_epi16(x, y))
+
+DOT_LOOP(vnni_512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512,
+         _mm512_set1_epi32, _mm512_dpbusd_epi32)
+DOT_LOOP(vnni_256, "avx2,avxvnni", __m256i, _mm256_setzero_si256,
+         _mm256_set1_epi32, _mm256_dpbusd_avx_epi32)
+DOT_LOOP(madd_512, "avx512f,avx512bw", __m512i, _mm512_setzero_si512,
+         _mm512_set1_epi32, MADD_512)
+DOT_LOOP(madd_256, "avx2", __m256i, _mm256_setzero_si256, _mm256_set1_epi32,
+         MADD_256)
+#endif
+
+/* Vectors of so many floats, and an instruction; NULL: one of its set. */
+static bool may(const Target *t, int width, const char *feature)
+{
+    return !t || t->width == 1
+        || (t->width >= width && (!feature || target_has(t, feature)));
+}
+
+DotLoop dot_loop(const Target *t)
+{
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512vnni") && may(t, 16, "avx512vnni"))
+        return (DotLoop){ vnni_512, 10 * 64 };
+    if (__builtin_cpu_supports("avxvnni") && may(t, 8, "avxvnni"))
+        return (DotLoop){ vnni_256, 10 * 32 };
+    if (__builtin_cpu_supports("avx512bw") && may(t, 16, NULL))
+        return (DotLoop){ madd_512, 10 * 32 };
+    if (__builtin_cpu_supports("avx2") && may(t, 8, NULL))
+        return (DotLoop){ madd_256, 10 * 16 };
+#else
+    (void)t;
+#endif
+    return (DotLoop){ 0 };
+}

@@ -1,7 +1,0 @@
-/* activations.c: the words of the activations. */
-#include "spec/spec.h"
-
-const ActText act_text[ActCount] = {
-#define ACT(name, text, gated, other, ...) { text, gated, Act##other },
-#include "spec/activations.h"
-};

@@ -1,0 +1,85 @@
+/* check_fix.c: can calls have the lengths that `fix` makes constants? */
+#include "spec/fields/fields.h"
+
+static const Pos nowhere;
+
+/* One that is more than a sequence may have. */
+static void check_most(const Spec *s, const char *key, const char *most_key,
+                       int64_t rows, int64_t most)
+{
+    if (rows <= most)
+        return;
+    error_at(spec_pos(s, key), "%s makes %lld rows, and %s is %lld", key,
+             (long long)rows, most_key, (long long)most);
+    note_at(spec_pos(s, most_key),
+            "make it at most as much, or leave it out; max_len is here");
+}
+
+static void check_rows(Spec *s, const FieldState *state)
+{
+    const SpecFix *fix = &s->fix;
+    const bool free = s->kind == KindAttention;
+    const int64_t past = fix->past < 0 ? 0 : fix->past;
+
+    (void)state;
+    check_most(s, free ? "fix.query" : "fix.source",
+               free ? "max_len.query" : "max_len.source",
+               spec_fixed_rows(s, SideEncoder), s->side[SideEncoder].max_len);
+    check_most(s, free ? "fix.key" : "fix.target",
+               free ? "max_len.key" : "max_len.target",
+               spec_fixed_rows(s, SideDecoder), s->side[SideDecoder].max_len);
+    if (fix->past < 0)
+        return;
+    if (spec_fixed_rows(s, SideDecoder) < 0) {
+        error_at(spec_pos(s, "fix.past"),
+                 "fix.past is that of new rows, of which there may be any");
+        note_at(nowhere, "write fix.target too, or leave fix.past out");
+    } else if (spec_fixed_rows(s, SideDecoder)
+               <= s->side[SideDecoder].max_len) {
+        check_most(s, "fix.past", "max_len.target",
+                   past + spec_fixed_rows(s, SideDecoder),
+                   s->side[SideDecoder].max_len);
+    }
+}
+
+/* Rows that are learned are no one's; an image has as many as it has. */
+static void check_learned(Spec *s, const FieldState *state)
+{
+    const int64_t rows = s->fix.source;
+
+    (void)state;
+    if (rows < 0 || rows > spec_input_learned(s))
+        return;
+    error_at(spec_pos(s, "fix.source"),
+             "a source of %lld rows has none beside those that are learned",
+             (long long)rows);
+    note_at(nowhere, "fix.source counts the class token: make it more");
+}
+
+/* A search follows several hypotheses in one call. */
+static void check_batch(Spec *s, const FieldState *state)
+{
+    (void)state;
+    if (s->fix.batch < 0
+        || !(s->kind == KindEncoderDecoder || s->kind == KindDecoder))
+        return;
+    if (s->search_beam <= s->fix.batch)
+        return;
+    error_at(spec_pos(s, "fix.batch"),
+             "a beam of %lld is as many sequences, not %lld",
+             (long long)s->search_beam, (long long)s->fix.batch);
+    note_at(spec_pos(s, "search.beam"),
+            "make search.beam at most as much, or leave fix.batch out");
+}
+
+/* clang-format off */
+const Check fix_checks[] = {
+    { check_rows,    { "fix.source", "fix.target", "fix.past", "fix.query",
+                       "fix.key", "max_len.source", "max_len.target",
+                       "max_len.key" } },
+    { check_learned, { "fix.source", "input.class_token",
+                       "input.distillation_token" } },
+    { check_batch,   { "fix.batch", "search.beam" } },
+    { NULL, { NULL } },
+};
+/* clang-format on */

@@ -1,0 +1,518 @@
+/* check_forms.c: which forms of a Transformer go together: masks, positions,
+ * norms, and what comes out.                                                */
+#include <string.h>
+
+#include "spec/fields/fields.h"
+
+static const Pos nowhere;
+
+/* ---- masks ---- */
+static const char *mask_key(Side side)
+{
+    return side == SideEncoder ? "masking.encoder" : "masking.decoder";
+}
+
+static void check_causal(Spec *s, const FieldState *state)
+{
+    const MaskSpec *m = &s->side[SideDecoder].mask;
+
+    if (is(state, "masking.decoder", StateOff) || m->causal)
+        return;
+    error_at(spec_pos(s, "masking.decoder"),
+             "a decoder's masking must be "
+             "causal: it cannot see what it has not written yet");
+    if (m->window)
+        note_at(nowhere, "write [causal, {window: %lld}]",
+                (long long)m->window);
+    else
+        note_at(nowhere, "kind: encoder has rows that see each other");
+}
+
+static void check_prefix(Spec *s, const FieldState *state)
+{
+    const MaskSpec *m = &s->side[SideEncoder].mask;
+
+    (void)state;
+    if (!m->prefix || m->causal)
+        return;
+    error_at(spec_pos(s, mask_key(SideEncoder)),
+             "prefix is the part that a "
+             "causal mask does not hide; here is none");
+    note_at(nowhere, "write [causal, prefix]");
+}
+
+/* Keys of kind attention have a length of their own. */
+static void check_mask_file(Spec *s, const FieldState *state)
+{
+    (void)state;
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const MaskSpec *m = &s->side[i].mask;
+        if (m->file && m->prefix) {
+            error_at(spec_pos(s, mask_key(i)),
+                     "a mask from a file has no "
+                     "prefix: its rows are the same for every input");
+            note_at(nowhere, "leave out prefix, or file");
+        }
+        int64_t rows = s->side[i].max_len;
+        int64_t columns = s->kind == KindAttention
+                            ? s->side[SideDecoder].max_len
+                            : rows;
+        if (!m->file || (m->file_rows == rows && m->file_columns == columns))
+            continue;
+        error_at(spec_pos(s, mask_key(i)),
+                 "the mask's file has %lld rows of "
+                 "%lld; it must have %lld of %lld, as max_len",
+                 (long long)m->file_rows, (long long)m->file_columns,
+                 (long long)rows, (long long)columns);
+    }
+}
+
+/* ---- positions ---- */
+static const char *join_forms(Arena *a, const char *const *words)
+{
+    const char *text = words[0];
+
+    for (int i = 1; words[i]; i++)
+        text = arena_printf(a, "%s%s%s", text, words[i + 1] ? ", " : " and ",
+                            words[i]);
+    return text;
+}
+
+/* The row of the key that a field's value stands at, which may give it to
+ * others too.                                                               */
+static int written_row(const Spec *s, int row)
+{
+    const Pos at = s->field_pos[row];
+
+    for (int i = 0; i < row; i++)
+        if (same_place(s->field_pos[i], at))
+            return i;
+    return row;
+}
+
+static void check_details(Spec *s, const FieldState *state, const char *of,
+                          int form, const char *forms)
+{
+    const char *word = fields[field_row(of)].words[form];
+    Arena *a = arena_new();
+    int last = -1;
+
+    for (int i = 0; i < n_field_links; i++) {
+        const FieldLink *link = &field_links[i];
+        if (!link->of || strcmp(link->of, of) || !is(state, link->key, StateSet)
+            || field_has_meaning(a, s, link->key))
+            continue;
+        const int row = written_row(s, field_row(link->key));
+        if (row == last)
+            continue;
+        last = row;
+        error_at(s->field_pos[row], "%s has a meaning for %s %s only",
+                 fields[row].key, join_forms(a, link->when), forms);
+        if (spec_says(s, of))
+            note_at(spec_pos(s, of), "%s is here", of);
+        else
+            note_at(nowhere, "%s is %s, as nothing is said", of, word);
+    }
+    arena_free(a);
+}
+
+static void check_positions(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "positions.type", s->positions, "positions");
+    if (s->positions == PosRotary)
+        check_details(s, state, "positions.scaling.type", s->scaling.type,
+                      "scaling");
+}
+
+static void check_even(const Spec *s, const char *key, int64_t d)
+{
+    int64_t least = s->pos_exponent == ExponentTensor2tensor ? 4 : 2;
+
+    if (d % 2 == 0 && d >= least)
+        return;
+    error_at(spec_pos(s, key),
+             "sinusoidal positions need an even "
+             "%s of at least %lld, found %lld",
+             key, (long long)least, (long long)d);
+}
+
+/* They are as wide as what they are added to. */
+static void check_sinusoids(Spec *s, const FieldState *state)
+{
+    bool narrow = s->embed_project == ProjectSum;
+
+    if (s->positions != PosSinusoidal || is(state, "positions.type", StateOff))
+        return;
+    if (!narrow || s->input == InputReal)
+        check_even(s, "d_model", s->d_model);
+    if (narrow)
+        check_even(s, "embedding.width", s->embed_width);
+}
+
+static void check_rotary(Spec *s, const FieldState *state)
+{
+    bool set = is(state, "positions.dims", StateSet);
+    const char *key = set ? "positions.dims" : "positions.type";
+
+    if (s->positions != PosRotary)
+        return;
+    for (Side i = SideEncoder; i <= SideDecoder; i++) {
+        const SpecSide *side = &s->side[i];
+        const int64_t dims = s->pos_dims > 0 ? s->pos_dims : side->d_k;
+        if (side->h == 0 || dims == 0)
+            continue;
+        if (!set && dims % 2) {
+            error_at(spec_pos(s, key),
+                     "rotary positions turn pairs of columns: "
+                     "%lld is odd",
+                     (long long)dims);
+            note_at(nowhere, "give an even %s, or positions.dims",
+                    s->latent_kv > 0 ? "attention.latent.rope_dims" : "d_k");
+            return;
+        }
+        if (spec_rotary_columns(s, i) <= side->d_k)
+            continue;
+        error_at(spec_pos(s, key),
+                 "positions.dims (%lld%s) is more than d_k "
+                 "(%lld)",
+                 (long long)s->pos_dims,
+                 s->pos_dims % 2 ? ", of which an odd number turns one more"
+                                 : "",
+                 (long long)side->d_k);
+        return;
+    }
+}
+
+/* Half of the buckets are for one distance each, in either direction. */
+static void check_relative(Spec *s, const FieldState *state)
+{
+    (void)state;
+    if (spec_score_bias(s) != BiasRelative)
+        return;
+    if (s->pos_buckets % 2)
+        error_at(spec_pos(s, "positions.buckets"),
+                 "positions.buckets (%lld) "
+                 "must be even",
+                 (long long)s->pos_buckets);
+    if (s->pos_max_distance <= s->pos_buckets / 2)
+        error_at(spec_pos(s, "positions.max_distance"),
+                 "positions.max_distance (%lld) must be more than half of "
+                 "positions.buckets (%lld)",
+                 (long long)s->pos_max_distance, (long long)s->pos_buckets);
+}
+
+/* ---- norms ---- */
+static void check_norm_bias(Spec *s, const FieldState *state)
+{
+    (void)state;
+    if (s->norm_type != NormRms || !s->norm_bias)
+        return;
+    error_at(spec_pos(s, "norm.bias"), "a norm of type rms has no bias");
+    note_at(spec_pos(s, "norm.type"), "leave norm.bias out; the type is here");
+}
+
+static void check_ffn(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "ffn.type", s->ffn, "feed-forward networks");
+    if (s->ffn == FfnExperts)
+        check_experts(s);
+}
+
+/* ---- mixing ---- */
+
+/* Is it what attention has that this layer, or spec, took the place of? */
+static bool below_mix(const Spec *s, const char *key)
+{
+    return spec_pos(s, key).src->rank < spec_pos(s, "mix.type").src->rank;
+}
+
+/* A state has seen all rows before, and no others; a kernel has its rows. */
+static void check_mix_mask(const Spec *s, Side side)
+{
+    const MaskSpec *m = &s->side[side].mask;
+    const char *key = mask_key(side);
+    const bool parts = m->window || m->block || m->file || m->prefix
+                    || (m->causal && side == SideEncoder);
+
+    if (!has_layers(s, side) || !spec_says(s, key) || !parts
+        || below_mix(s, key))
+        return;
+    if (s->mix == MixRecurrent) {
+        error_at(spec_pos(s, key), "a recurrent layer has no mask: its state "
+                                   "has seen the rows before, and these alone");
+        note_at(spec_pos(s, "mix.type"),
+                "mix is here; mix.direction says from which end it goes");
+        return;
+    }
+    error_at(spec_pos(s, key), "a convolution has no mask: it reads the rows "
+                               "of its kernel, and these alone");
+    note_at(spec_pos(s, "mix.type"),
+            "mix is here; mix.kernel says how many rows there are");
+}
+
+/* They are added to scores, or turn queries and keys. */
+static void check_mix_positions(const Spec *s)
+{
+    const bool scores = s->positions == PosRotary
+                     || spec_score_bias(s) != BiasNone;
+    const char *key = s->pos_scores != BiasNone ? "positions.scores"
+                                                : "positions.type";
+
+    if (!scores || s->kind == KindEncoderDecoder || below_mix(s, key))
+        return;
+    error_at(spec_pos(s, key),
+             "these positions are those of attention's scores, which a %s has "
+             "not",
+             s->mix == MixRecurrent ? "recurrent layer" : "convolution");
+    note_at(spec_pos(s, "mix.type"), "mix is here; positions: none needs no "
+                                     "more than the order of the rows");
+}
+
+/* Rows that a kernel reaches to either side, or back. */
+static void check_reach(const Spec *s, Side side)
+{
+    const int64_t rows = (s->mix_kernel - 1) * s->mix_dilation;
+    const int64_t reach = side == SideDecoder ? rows : rows / 2;
+    const int64_t max_len = s->side[side].max_len;
+    const char *key = side == SideDecoder ? "max_len.target" : "max_len.source";
+
+    if (!has_layers(s, side) || reach == 0 || reach < max_len)
+        return;
+    error_at(spec_pos(s, "mix.kernel"),
+             "a kernel that reaches %lld rows reads none at its ends, where a "
+             "sequence has %lld at most",
+             (long long)reach, (long long)max_len);
+    note_at(spec_pos(s, key), "max_len is here");
+}
+
+/* What needs a product, or two. */
+static void check_convolution_parts(const Spec *s)
+{
+    const bool product = !s->mix_depthwise || s->mix_pointwise;
+
+    if (s->mix_pointwise && !s->mix_depthwise) {
+        error_at(spec_pos(s, "mix.pointwise"),
+                 "a convolution of all columns is a product already");
+        note_at(nowhere, "mix.depthwise: true is one of each column by itself");
+    }
+    if (s->mix_gated && !product) {
+        error_at(spec_pos(s, "mix.gated"), "mix.gated needs a product");
+        note_at(nowhere, "mix.pointwise: true has one");
+    }
+    if (s->mix_inner > 0 && !product) {
+        error_at(spec_pos(s, "mix.inner"), "mix.inner needs products: a column "
+                                           "alone does not change the width");
+        note_at(nowhere, "mix.pointwise: true has them");
+    }
+}
+
+static void check_convolution(const Spec *s)
+{
+    if (s->mix_kernel % 2 == 0 && has_layers(s, SideEncoder)) {
+        error_at(spec_pos(s, "mix.kernel"),
+                 "mix.kernel (%lld) must be odd in an encoder, where a row has "
+                 "as many on either side",
+                 (long long)s->mix_kernel);
+    }
+    if (s->mix_kernel == 1 && s->mix_dilation > 1)
+        error_at(spec_pos(s, "mix.dilation"), "mix.dilation has no meaning for "
+                                              "a kernel of one row");
+    check_reach(s, SideEncoder);
+    check_reach(s, SideDecoder);
+    check_convolution_parts(s);
+}
+
+static void check_mix(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "mix.type", s->mix, "layers");
+    check_details(s, state, "mix.cell", s->mix_cell, "cells");
+    if (s->mix == MixAttention)
+        return;
+    if (s->mix == MixConvolution)
+        check_convolution(s);
+    check_mix_mask(s, SideEncoder);
+    check_mix_mask(s, SideDecoder);
+    check_mix_positions(s);
+}
+
+static void check_normalizer(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "attention.normalizer", s->attention_normalizer,
+                  "normalizers");
+}
+
+static void check_residual(Spec *s, const FieldState *state)
+{
+    check_details(s, state, "residual.type", s->residual, "residuals");
+}
+
+static void check_parallel(Spec *s, const FieldState *state)
+{
+    (void)state;
+    const bool in_front = s->norm_place == PlacePre
+                       || s->norm_place == PlaceBoth;
+    if (s->parallel != ParallelNone && !in_front) {
+        error_at(spec_pos(s, "parallel"), "parallel parts need norms in front "
+                                          "of them");
+        note_at(spec_pos(s, "norm.place"), "set norm.place: pre");
+    }
+    if (s->parallel != ParallelNone && s->residual != ResidualAdd) {
+        error_at(spec_pos(s, "parallel"), "parallel parts are added to the "
+                                          "rows that they read");
+        note_at(spec_pos(s, "residual.type"), "set residual: add");
+    }
+    if (s->parallel == ParallelShared && !s->norm_attention)
+        error_at(spec_pos(s, "norm.attention"), "parallel parts that share a "
+                                                "norm need it");
+}
+
+/* ---- what comes out ---- */
+static void check_head(Spec *s, const FieldState *state)
+{
+    bool encoder = s->kind == KindEncoder;
+    bool real = s->input == InputReal && s->head == HeadLogits;
+
+    if (is(state, "head.type", StateOff))
+        return;
+    if ((!encoder && s->head != HeadDefault && s->head != HeadLogits)) {
+        error_at(spec_pos(s, "head.type"), "a decoder's head gives logits");
+        note_at(nowhere, "kind: encoder with masking: causal is a decoder "
+                         "that is read, not written");
+    } else if (encoder && real) {
+        error_at(spec_pos(s, "head.type"), "rows of numbers have no "
+                                           "vocabulary to give logits of");
+        note_at(nowhere, "head: {type: token_classify, classes: n} has "
+                         "classes of its own");
+    }
+}
+
+static void check_pool(Spec *s, const FieldState *state)
+{
+    bool pools = s->head == HeadPool || s->head == HeadClassify;
+
+    if (s->kind != KindEncoder)
+        return;
+    if (pools && s->head_pool == PoolNone)
+        error_at(spec_pos(s, "head.pool"), "this head needs a way to pool: "
+                                           "mean, class, last or max");
+    if (!pools && is(state, "head.pool", StateSet) && s->head_pool != PoolNone)
+        error_at(spec_pos(s, "head.pool"), "head.pool has a meaning for the "
+                                           "heads pool and classify only");
+    if (s->head != HeadPool && s->head_normalize)
+        error_at(spec_pos(s, "head.normalize"), "head.normalize has a meaning "
+                                                "for the head pool only");
+}
+
+static void check_classes(Spec *s, const FieldState *state)
+{
+    bool classes = s->head == HeadClassify || s->head == HeadTokenClassify;
+
+    (void)state;
+    if (s->kind != KindEncoder || classes == (s->head_classes > 0))
+        return;
+    if (classes) {
+        error_at(spec_pos(s, "head.classes"), "head.classes is missing");
+        note_at(nowhere, "it must be the number of classes");
+    } else {
+        error_at(spec_pos(s, "head.classes"),
+                 "head.classes has a meaning for "
+                 "the heads classify and token_classify only");
+    }
+}
+
+/* Details of a layer that is not there. */
+static void check_dense(Spec *s, const FieldState *state)
+{
+    static const char *const details[] = { "head.dense.activation",
+                                           "head.dense.bias",
+                                           "head.dense.norm" };
+
+    for (int i = 0; i < 3 && s->head_width < 1; i++) {
+        if (!is(state, details[i], StateSet))
+            continue;
+        error_at(spec_pos(s, details[i]), "%s needs a head.dense.width",
+                 details[i]);
+        note_at(nowhere, "the dense layer of a head is as wide as d_model, as "
+                         "a rule");
+        return;
+    }
+}
+
+static void check_project(Spec *s, const FieldState *state)
+{
+    if (is(state, "embedding.width", StateOff)
+        || s->embed_project != ProjectNone)
+        return;
+    if (is(state, "embedding.bias", StateSet))
+        error_at(spec_pos(s, "embedding.bias"),
+                 "embedding.bias needs a product: embedding.project");
+    if (s->embed_width == s->d_model)
+        return;
+    error_at(spec_pos(s, "embedding.width"),
+             "without a product embedding.width (%lld) must be d_model (%lld)",
+             (long long)s->embed_width, (long long)s->d_model);
+    note_at(spec_pos(s, "embedding.project"),
+            "embedding.project: sum, or tokens, has one");
+}
+
+/* One table is read by its rows, and by a product with the head's. */
+static void check_tied_width(Spec *s, const FieldState *state)
+{
+    int64_t head = s->head_width > 0 ? s->head_width : s->d_model;
+
+    if (is(state, "embedding.tie", StateOff) || !(s->embed_tie & TieLogits)
+        || head == s->embed_width)
+        return;
+    error_at(spec_pos(s, "embedding.tie"),
+             "logits of rows of %lld numbers cannot be tied to embeddings of "
+             "%lld",
+             (long long)head, (long long)s->embed_width);
+    note_at(nowhere, "head.dense.width: %lld has rows of that width",
+            (long long)s->embed_width);
+}
+
+/* clang-format off */
+const Check form_checks[] = {
+    { check_causal,    { "masking.decoder" } },
+    { check_prefix,    { "masking.encoder" } },
+    { check_mask_file, { "masking.encoder", "masking.decoder",
+                         "max_len.source", "max_len.target", "max_len.query",
+                         "max_len.key" } },
+    { check_positions, { "positions.type", "positions.scores",
+                         "positions.scaling.type" } },
+    { check_sinusoids, { "d_model", "positions.type", "positions.exponent",
+                         "embedding.width", "embedding.project" } },
+    { check_dense,     { "head.dense.width" } },
+    { check_project,   { "d_model", "embedding.width", "embedding.project" } },
+    { check_tied_width, { "d_model", "embedding.width", "embedding.tie",
+                          "head.dense.width" } },
+    { check_rotary,    { "positions.type", "positions.dims", "h.encoder",
+                         "h.decoder", "d_k.encoder", "d_k.decoder" } },
+    { check_scaling,   { "positions.type", "positions.dims", "positions.base",
+                         "positions.scaling.type" } },
+    { check_relative,  { "positions.type", "positions.scores",
+                         "positions.buckets",
+                         "positions.max_distance" } },
+    { check_norm_bias, { "norm.type", "norm.bias" } },
+    { check_mix,       { "mix.type", "mix.cell", "mix.kernel", "positions.type",
+                         "positions.scores", "masking.encoder",
+                         "masking.decoder", "mix.direction" } },
+    { check_normalizer, { "attention.normalizer", "attention.sinks" } },
+    { check_latent,    { "attention.latent.kv_rank", "attention.latent.q_rank",
+                         "attention.latent.rope_dims", "norm.qk",
+                         "positions.type", "h_kv.encoder", "h_kv.decoder",
+                         "d_k.encoder", "d_k.decoder" } },
+    { check_residual,  { "residual.type", "residual.scale",
+                         "residual.learned" } },
+    { check_parallel,  { "parallel", "norm.place", "norm.attention",
+                         "residual.type" } },
+    { check_ffn,       { "ffn.type", "ffn.experts", "ffn.chosen", "ffn.groups",
+                         "ffn.groups_chosen", "ffn.group_score", "ffn.shared",
+                         "ffn.shared_gate" } },
+    { check_head,      { "head.type", "input.type" } },
+    { check_pool,      { "head.type", "head.pool" } },
+    { check_classes,   { "head.type", "head.classes" } },
+    { check_arithmetic, { "dtype", "arithmetic" } },
+    { NULL, { NULL } },
+};
+/* clang-format on */

@@ -1,0 +1,76 @@
+/* path.c: where the fields of a spec were written, and the paths that start
+ * there.                                                                    */
+#include <string.h>
+
+#include "spec/fields/fields.h"
+
+char *folder_of(Arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? arena_strndup(a, path, (size_t)(slash - path) + 1)
+                 : arena_strdup(a, "");
+}
+
+char *spec_path(Arena *a, Pos written, const char *path)
+{
+    const char *from = written.src ? written.src->name : "";
+    const char *folder = *path == '/' ? "" : folder_of(a, from);
+    bool option = !*folder && (*path == '-' || *path == '@');
+
+    return arena_printf(a, "%s%s%s", option ? "./" : "", folder, path);
+}
+
+bool spec_says(const Spec *s, const char *key)
+{
+    return s->field_pos[field_row(key)].src != NULL;
+}
+
+/* The place of the field, or of one beside it, or the top. */
+Pos spec_pos(const Spec *s, const char *key)
+{
+    int row = field_find(key);
+    const char *dot = strrchr(key, '.');
+
+    if (row >= 0 && s->field_pos[row].src)
+        return s->field_pos[row];
+    for (int i = 0; dot && i < n_fields; i++)
+        if (s->field_pos[i].src
+            && !strncmp(fields[i].key, key, (size_t)(dot - key) + 1))
+            return s->field_pos[i];
+    return s->top;
+}
+
+bool field_group(const char *key)
+{
+    for (int i = 0; i < n_fields; i++)
+        if (field_below(fields[i].key, key))
+            return true;
+    return false;
+}
+
+int field_of_name(const char *path)
+{
+    for (int i = 0; i < n_fields; i++)
+        if ((fields[i].type == FieldNames || fields[i].type == FieldDtypes
+             || fields[i].type == FieldLayers)
+            && field_below(path, fields[i].key))
+            return i;
+    return -1;
+}
+
+/* In the table the sides of a key stand below it. */
+const char *side_key(const Spec *s, const char *key, Side side)
+{
+    int row = field_row(key), own = row + 1 + (int)side;
+    bool one = same_place(s->field_pos[row], s->field_pos[own]);
+
+    return fields[one ? row : own].key;
+}
+
+bool said_of_both(const Spec *s, const char *key, Side side)
+{
+    int row = field_row(key);
+
+    return side == SideDecoder && s->side[SideEncoder].h > 0
+        && same_place(s->field_pos[row + 1], s->field_pos[row + 2]);
+}

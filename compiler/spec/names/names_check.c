@@ -1,0 +1,358 @@
+/* names_check.c: `names` beside the weights that a model has. Every row says
+ * something of a weight, as does every key of `dtype`, and no two
+ * weights are the same elements of the file: matrices that are one tensor are
+ * one weight of the model (embedding.tie).  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/fields/fields.h"
+
+static const Pos nowhere;
+
+typedef struct {
+    Arena *arena;
+    const Spec *spec;
+    const WeightName *weight; /* of the model */
+    int n;
+} WeightNames;
+
+typedef struct { /* a row of names, a key of dtype */
+    const char *ours;
+    Pos key;
+} SaidByName;
+
+/* ---- rows ---- */
+static void mark_rows(const Spec *s, const char *weight, bool *says)
+{
+    NameMatch m;
+
+    for (NameWay way = SaysTensor; way < NameWays; way++) {
+        const SpecName *n = names_find(s, weight, way, &m);
+        if (n)
+            says[n - s->names.at] = true;
+    }
+}
+
+static bool index_digits(const char *s, size_t n)
+{
+    return n > 0 && strspn(s, "0123456789") >= n;
+}
+
+/* The beginning of a weight's name, as long as `row`, and with its {i}. NULL:
+ * one has a layer where the other has none.                                 */
+static const char *row_beginning(Arena *a, const char *row, const char *weight)
+{
+    char *name = arena_strdup(a, "");
+    const char *dot = "";
+
+    for (; *row && *weight; dot = ".") {
+        size_t r = strcspn(row, "."), w = strcspn(weight, ".");
+        bool hole = r == 3 && *row == '{';
+        if (index_digits(weight, w) != (hole || index_digits(row, r)))
+            return NULL;
+        name = arena_printf(a, "%s%s%.*s", name, dot, hole ? 3 : (int)w,
+                            hole ? row : weight);
+        row += r + (row[r] == '.');
+        weight += w + (weight[w] == '.');
+    }
+    return name;
+}
+
+/* Of the first layers: the others have the same names. */
+static const char *nearest_weight(const WeightNames *m, const char *row)
+{
+    VEC(const char *) names = { 0 };
+
+    for (int i = 0; i < m->n; i++) {
+        const WeightName *w = &m->weight[i];
+        const char *name = w->layer <= 0 ? row_beginning(m->arena, row, w->name)
+                                         : NULL;
+        if (name)
+            vec_push(m->arena, &names, name);
+    }
+    return nearest(row, names.at, names.n);
+}
+
+static bool begins_weight(const WeightNames *m, const char *row)
+{
+    NameMatch match;
+
+    for (int i = 0; i < m->n; i++)
+        if (names_match(row, m->weight[i].name, &match))
+            return true;
+    return false;
+}
+
+/* Is the row of a matrix that is part of another one? */
+static bool tied(const Spec *s, const char *row)
+{
+    static const struct {
+        const char *name;
+        int tie;
+    } ends[] = {
+        { "source", TieSource },
+        { "target", TieTarget },
+        { "logits", TieLogits },
+    };
+    NameMatch m;
+
+    for (int i = 0; i < 3; i++)
+        if (s->embed_tie & ends[i].tie && names_match(ends[i].name, row, &m))
+            return true;
+    return false;
+}
+
+static void idle_row(const WeightNames *m, const char *thing,
+                     const SaidByName *n)
+{
+    if (begins_weight(m, n->ours)) {
+        error_at(n->key,
+                 "'%s' changes nothing: longer rows name all of its "
+                 "weights",
+                 quote(n->ours));
+        note_at(nowhere, "leave this row out, or the longer ones");
+        return;
+    }
+    const char *near = nearest_weight(m, n->ours);
+    error_at(n->key, "'%s' begins no name of %s of this model", quote(n->ours),
+             thing);
+    if (tied(m->spec, n->ours))
+        note_at(spec_pos(m->spec, "embedding.tie"),
+                "leave this row out: it is "
+                "one tensor with others, by what is said here");
+    else if (near)
+        note_at(nowhere, "did you mean '%s'?", near);
+    else
+        note_at(nowhere, "leave this row out; `attnc tensors` lists the "
+                         "names");
+}
+
+/* Did --set make another model of it? */
+static bool overridden(const Spec *s, const SaidByName *n)
+{
+    for (int i = 0; i < n_fields; i++)
+        if (s->field_pos[i].src && s->field_pos[i].src->rank > n->key.src->rank)
+            return true;
+    return false;
+}
+
+/* Reports rows that say nothing of the model, of `what`: "rows of names", each
+ * of `thing`: "a weight". Those that came by `extends` may: another model has
+ * what they name.                                                           */
+static void check_idle(const WeightNames *m, const char *what,
+                       const char *thing, const SaidByName *row, int n)
+{
+    const Spec *s = m->spec;
+    const SaidByName *first = NULL;
+    int idle = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (row[i].key.src->rank < s->top.src->rank)
+            continue;
+        if (overridden(s, &row[i]))
+            first = idle++ ? first : &row[i];
+        else
+            idle_row(m, thing, &row[i]);
+    }
+    if (first)
+        warning_at(first->key,
+                   "%d %s say nothing of the model that --set makes; this is "
+                   "the first",
+                   idle, what);
+}
+
+static void check_name_rows(const WeightNames *m)
+{
+    const Spec *s = m->spec;
+    bool *says = arena_alloc(m->arena, (size_t)s->names.n);
+    VEC(SaidByName) idle = { 0 };
+
+    for (int i = 0; i < m->n; i++)
+        mark_rows(s, m->weight[i].name, says);
+    for (int i = 0; i < s->names.n; i++)
+        if (!says[i])
+            vec_push(m->arena, &idle,
+                     ((SaidByName){ s->names.at[i].ours, s->names.at[i].key }));
+    check_idle(m, "rows of names", "a weight", idle.at, idle.n);
+}
+
+/* ---- elements ---- */
+typedef struct { /* where a weight's elements are */
+    const char *weight;
+    const WeightName *of;
+    const SpecName *row; /* NULL: they have the weight's own name */
+    FileTensor from;
+} Origin;
+
+static int by_origin(const void *a, const void *b)
+{
+    const Origin *x = a, *y = b;
+    int order = strcmp(x->from.name, y->from.name);
+
+    if (order)
+        return order;
+    if (x->from.slice != y->from.slice)
+        return x->from.slice < y->from.slice ? -1 : 1;
+    if (x->from.first != y->from.first)
+        return x->from.first < y->from.first ? -1 : 1;
+    return strcmp(x->weight, y->weight);
+}
+
+/* The same of another layer, as the row says that has one tensor for all. */
+static bool meant(const Origin *x, const Origin *y)
+{
+    return x->row == y->row && names_one_tensor(x->row)
+        && x->from.first == y->from.first && x->from.slice == y->from.slice;
+}
+
+/* Two of one tensor, in order. What is described in two ways is not
+ * looked at closely: rows and columns always cross.                         */
+static bool overlap(const FileTensor *x, const FileTensor *y)
+{
+    if (x->slices && x->slices == y->slices && x->slice != y->slice)
+        return false;
+    return !x->groups || x->groups != y->groups || x->stride != y->stride
+        || x->by_columns != y->by_columns || x->transposed != y->transposed
+        || y->first < x->first + x->take;
+}
+
+static void same_elements(const Origin *x, const Origin *y)
+{
+    const Origin *at = y->row ? y : x, *other = y->row ? x : y;
+    bool apart = other->row
+              && (at->row->key.src != other->row->key.src
+                  || at->row->key.line != other->row->key.line);
+
+    error_at(at->row->key, "'%s' would be the same elements of '%s' as '%s'",
+             quote(at->weight), quote(at->from.name), quote(other->weight));
+    note_at(apart ? other->row->key : nowhere,
+            "name another tensor; matrices "
+            "that are one are said by embedding.tie");
+}
+
+static const char *shape_text(Arena *a, const WeightName *w)
+{
+    const char *s = "[";
+    for (int i = 0; i < w->rank; i++)
+        s = arena_printf(a, "%s%s%lld", s, i ? ", " : "", (long long)w->dim[i]);
+    return arena_printf(a, "%s]", s);
+}
+
+static bool same_shape(const WeightName *x, const WeightName *y)
+{
+    return x->rank == y->rank
+        && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
+}
+
+/* All layers have one tensor, but not one shape. */
+static void other_shape(Arena *a, const Origin *x, const Origin *y)
+{
+    error_at(x->row->key, "'%s' would be '%s' and '%s', which is %s, not %s",
+             quote(x->from.name), quote(x->weight), quote(y->weight),
+             shape_text(a, y->of), shape_text(a, x->of));
+    note_at(nowhere, "layers of other sizes have tensors of their own: {i} in "
+                     "what is theirs");
+}
+
+static void check_origins(const WeightNames *m, const Origin *at, int n)
+{
+    const SpecName *rows = m->spec->names.at;
+    bool *told = arena_alloc(m->arena, (size_t)m->spec->names.n);
+
+    for (int i = 1; i < n; i++) {
+        const Origin *x = &at[i - 1], *y = &at[i];
+        const SpecName *row = y->row ? y->row : x->row;
+        const bool shared = meant(x, y);
+        if (strcmp(x->from.name, y->from.name) || told[row - rows]
+            || (shared ? same_shape(x->of, y->of)
+                       : !overlap(&x->from, &y->from)))
+            continue;
+        told[row - rows] = true;
+        if (shared)
+            other_shape(m->arena, x, y);
+        else
+            same_elements(x, y);
+    }
+}
+
+static void check_elements(const WeightNames *m)
+{
+    const Spec *s = m->spec;
+    VEC(Origin) all = { 0 };
+
+    for (int i = 0; i < m->n; i++) {
+        Origin o = { .weight = m->weight[i].name, .of = &m->weight[i] };
+        o.row = names_find(s, o.weight, SaysTensor, &(NameMatch){ 0 });
+        if (spec_file_tensor(m->arena, s, o.weight, &o.from) && o.from.name)
+            vec_push(m->arena, &all, o);
+    }
+    if (all.n)
+        qsort(all.at, (size_t)all.n, sizeof *all.at, by_origin);
+    check_origins(m, all.at, all.n);
+}
+
+/* ---- dtypes ---- */
+
+/* Matrices, and what stands for all that are looked up, or give logits. */
+static WeightNames matrices_of(const WeightNames *all)
+{
+    VEC(WeightName) list = { 0 };
+
+    for (int i = 0; i < all->n; i++) {
+        const WeightName *w = &all->weight[i];
+        if (w->readers)
+            vec_push(all->arena, &list, *w);
+        if (w->readers & ReadByLookUp)
+            vec_push(all->arena, &list,
+                     ((WeightName){ .name = dtype_embedding, .layer = -1 }));
+        if (w->readers & ReadByLogits)
+            vec_push(all->arena, &list,
+                     ((WeightName){ .name = dtype_logits, .layer = -1 }));
+    }
+    return (WeightNames){ all->arena, all->spec, list.at, list.n };
+}
+
+/* One table, of which two things are said. */
+static void check_tied(const Spec *s, const WeightName *w)
+{
+    const SaidDtypes said = said_dtypes(&s->dtype, w->name, w->readers);
+
+    if (!said.here || !said.logits || said.here->dtype == said.logits->dtype)
+        return;
+    error_at(said.logits->pos,
+             "'%s' is %s here, '%s' is %s: they are one table",
+             quote(said.logits->key), dtype_word[said.logits->dtype],
+             quote(said.here->key), dtype_word[said.here->dtype]);
+    note_at(said.here->pos, "leave one of them out, it holds for both, by "
+                            "embedding.tie; the other is here");
+}
+
+static void check_dtypes(const WeightNames *all)
+{
+    const Spec *s = all->spec;
+    const WeightNames m = matrices_of(all);
+    VEC(SaidByName) idle = { 0 };
+
+    for (int i = 0; i < s->dtype.n; i++)
+        if (!begins_weight(&m, s->dtype.at[i].key))
+            vec_push(m.arena, &idle,
+                     ((SaidByName){ s->dtype.at[i].key, s->dtype.at[i].pos }));
+    check_idle(&m, "keys of dtype", "a matrix", idle.at, idle.n);
+    for (int i = 0; i < m.n; i++)
+        check_tied(s, &m.weight[i]);
+}
+
+bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
+{
+    int errors = error_count();
+    const WeightNames m = { a, s, weights, n };
+
+    errors_hold();
+    if (s->names.n) { /* canonical names are all different */
+        check_name_rows(&m);
+        check_elements(&m);
+    }
+    check_dtypes(&m);
+    errors_release();
+    return error_count() == errors;
+}

@@ -1,0 +1,373 @@
+/* spec.c: from what was written to one checked Spec. Values are read once all
+ * of them are known, so that `kind` can say which have a meaning and what was
+ * inherited can be overridden whole.                                        */
+#include <string.h>
+#include <xxhash.h>
+
+#include "spec/fields/fields.h"
+#include "tokenizer/tokenizer.h"
+
+typedef struct {
+    Arena *arena;
+    Spec *spec;
+    Written *w;
+    FieldState *state; /* by row */
+    int errors;        /* that came before */
+} Load;
+
+/* ---- values ---- */
+static bool written(const Load *l, int row)
+{
+    return l->w->value[row] != NULL;
+}
+
+/* What a base says that has no meaning for the kind written further up, and
+ * what a scalar spread over both sides, is left out without a word.         */
+static bool left_out(const Load *l, int row)
+{
+    const Yaml *kind = l->w->value[field_row("kind")];
+    const Pos at = l->w->value[row]->pos;
+
+    return l->w->spread[row] || (kind && at.src->rank < kind->pos.src->rank);
+}
+
+static void set_off(Load *l, int row)
+{
+    l->state[row] = StateOff;
+    field_absent(&fields[row], l->spec);
+    if (!written(l, row) || left_out(l, row))
+        return;
+    error_at(l->w->value[row]->pos, "%s has no meaning for this kind of model",
+             fields[row].key);
+    note_at(spec_pos(l->spec, "kind"), "leave it out; kind is here");
+}
+
+static bool is_part(const Field *spread, const char *key)
+{
+    for (int i = 0; spread->type == FieldSpread && spread->words[i]; i++)
+        if (!strcmp(spread->words[i], key))
+            return field_below(key, spread->key);
+    return false;
+}
+
+/* The row that sets this one and its fellows, when none of them is written:
+ * what is missing is its value. Else this row.                              */
+static int missing_row(const Load *l, int row)
+{
+    int spread = 0;
+
+    while (spread < row && !is_part(&fields[spread], fields[row].key))
+        spread++;
+    if (spread == row)
+        return row;
+    for (int i = 0; fields[spread].words[i]; i++)
+        if (written(l, field_row(fields[spread].words[i])))
+            return row;
+    return spread;
+}
+
+/* Where --set left it out, else where it should be. */
+static Pos missing_pos(const Load *l, int row, const char *key)
+{
+    const Pos unset = l->w->unset[row];
+    return unset.src ? unset : spec_pos(l->spec, key);
+}
+
+/* A line that would do: what has one value, a name like the file's. */
+static const char *usual_line(Load *l, const Field *f)
+{
+    const char *slash = strrchr(l->spec->path, '/');
+    const char *file = slash ? slash + 1 : l->spec->path;
+    const char *name = arena_strndup(l->arena, file, strcspn(file, "."));
+
+    if (f->type == FieldInt && f->least == f->most)
+        return arena_printf(l->arena, "write `%s: %.10g`; ", f->key, f->least);
+    if (f->type == FieldName && is_name(name))
+        return arena_printf(l->arena, "write `%s: %s`, or another name; ",
+                            f->key, name);
+    if (field_below(f->key, "d_ff") && l->spec->d_model > 0)
+        return arena_printf(l->arena, "write `%s: %lld`, as is usual; ", f->key,
+                            4 * (long long)l->spec->d_model);
+    return "";
+}
+
+static void missing(Load *l, int row)
+{
+    const Field *f = &fields[row], *of = &fields[missing_row(l, row)];
+
+    l->state[row] = StateBad;
+    if (l->state[of - fields] == StateBad && of != f)
+        return; /* said of a fellow */
+    l->state[of - fields] = StateBad;
+    error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
+    note_at((Pos){ 0 }, "%sit must be %s. %s", usual_line(l, of),
+            field_wants(l->arena, f), of->doc);
+}
+
+/* A value that was spread is read as often as there are sides, under the name
+ * of the key that it stands at; what is wrong with it is said once.         */
+static bool read_value(Load *l, int row)
+{
+    Field f = fields[row];
+
+    for (int i = 0; l->w->spread[row] && i < row; i++) {
+        if (l->w->value[i] != l->w->value[row])
+            continue;
+        if (l->state[i] == StateBad)
+            return false;
+        if (fields[i].type == FieldSpread)
+            f.key = fields[i].key;
+    }
+    l->spec->field_pos[row] = l->w->value[row]->pos;
+    return field_read(l->arena, &f, l->spec, l->w->value[row]);
+}
+
+/* A field of a stack whose layers are rows of a pattern, which may all say it.
+ */
+static bool is_of_rows(const Load *l, const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    const Side side = dot && !strcmp(dot, ".decoder") ? SideDecoder
+                                                      : SideEncoder;
+
+    return field_of_layers(key) && !(l->spec->layers_of & 1u << side);
+}
+
+static void read_row(Load *l, int row)
+{
+    const Field *f = &fields[row];
+
+    if (!(f->kinds & 1u << l->spec->kind)) {
+        set_off(l, row);
+    } else if (written(l, row)) {
+        l->state[row] = read_value(l, row) ? StateSet : StateBad;
+    } else if (!f->preset
+               && (means_nothing(l->w, f->key) || is_of_rows(l, f->key))) {
+        field_absent(f, l->spec);
+    } else if (!f->preset) {
+        missing(l, row);
+    } else {
+        field_absent(f, l->spec);
+        field_default(l->arena, f, l->spec);
+    }
+}
+
+/* Without a kind nothing can be missing or out of place. */
+static bool read_rows(Load *l)
+{
+    int kind = field_row("kind");
+
+    read_row(l, kind);
+    for (int i = 0; i < n_fields; i++) {
+        if (i == kind)
+            continue;
+        if (l->state[kind] != StateBad)
+            read_row(l, i);
+        else if (written(l, i))
+            l->state[i] = read_value(l, i) ? StateSet : StateBad;
+    }
+    return l->state[kind] != StateBad;
+}
+
+/* ---- vocabularies ---- */
+static int64_t count_tokens(Load *l, const SpecVocab *v)
+{
+    char *path = spec_path(l->arena, v->file_pos, v->file);
+    Fault why;
+    int64_t n = vocab_count(path, &why);
+
+    if (n < 0)
+        error_fault(v->file_pos, &why);
+    if (n == 0)
+        error_at(v->file_pos, "%s has no tokens", quote(path));
+    return n;
+}
+
+static void find_size(Load *l, SpecVocab *v, const char *size_key,
+                      const char *file_key)
+{
+    int size = field_row(size_key), file = field_row(file_key);
+
+    if (v->size || l->state[size] == StateOff || l->state[size] == StateBad
+        || l->state[file] == StateBad)
+        return;
+    if (v->file) {
+        v->size = count_tokens(l, v);
+    } else {
+        const bool both = l->spec->kind == KindEncoderDecoder;
+        error_at(missing_pos(l, size, size_key), "%s is missing",
+                 both ? size_key : "vocab.size");
+        note_at((Pos){ 0 }, "give the size, or the file of the tokens as %s",
+                both ? file_key : "vocab.file");
+    }
+    if (v->size <= 0)
+        l->state[size] = StateBad;
+}
+
+/* One vocabulary for both sides may be written at either. */
+static void share(Spec *s)
+{
+    if (!s->source.size && !s->source.file)
+        s->source = s->target;
+    else if (!s->target.size && !s->target.file)
+        s->target = s->source;
+}
+
+/* Rows of numbers have no vocabulary; an inherited one is left behind. */
+static void drop_source(Load *l)
+{
+    static const char *const keys[] = { "vocab.source.size",
+                                        "vocab.source.file" };
+    Spec *s = l->spec;
+    const Pos input = spec_pos(s, "input.type");
+
+    for (int i = 0; i < 2; i++) {
+        int row = field_row(keys[i]);
+        Pos at = s->field_pos[row];
+        if (l->state[row] != StateSet || l->w->spread[row]
+            || at.src->rank < input.src->rank)
+            continue;
+        error_at(at, "%s has no meaning for rows of numbers", keys[i]);
+        note_at(input, "input is here");
+    }
+    s->source = (SpecVocab){ 0 };
+    s->vocab_shared = s->append_end = false;
+}
+
+static void find_vocabularies(Load *l)
+{
+    Spec *s = l->spec;
+
+    s->source.file_pos = spec_pos(s, "vocab.source.file");
+    s->target.file_pos = spec_pos(s, "vocab.target.file");
+    if (s->input == InputReal)
+        drop_source(l);
+    if (s->vocab_shared)
+        share(s);
+    if (s->input == InputTokens)
+        find_size(l, &s->source, "vocab.source.size", "vocab.source.file");
+    find_size(l, &s->target, "vocab.target.size", "vocab.target.file");
+}
+
+/* ---- spec ---- */
+
+/* Does it change nothing but the code? */
+static bool is_of_code(const Field *f)
+{
+    return f->type >= FieldNoValue || field_below(f->key, "fix");
+}
+
+/* Everything that changes what is computed, in the order of the table. */
+uint64_t hash_spec(Arena *a, const Spec *s)
+{
+    VEC(char) text = { 0 };
+    const char *line;
+
+    for (int i = 0; i < n_fields + s->names.n; i++) {
+        if (i >= n_fields) {
+            const SpecName *n = &s->names.at[i - n_fields];
+            line = name_text(a, n);
+        } else if (fields[i].type == FieldLayers && !s->layers) {
+            continue;
+        } else if (!is_of_code(&fields[i])) {
+            line = arena_printf(a, "%s=%s\n", fields[i].key,
+                                field_text(a, &fields[i], s));
+        } else {
+            continue;
+        }
+        for (; *line; line++)
+            vec_push(a, &text, *line);
+    }
+    return XXH3_64bits(text.at, (size_t)text.n);
+}
+
+static Spec *new_spec(Arena *a, const char *path, Pos top, unsigned sides)
+{
+    Spec *s = arena_alloc(a, sizeof *s);
+
+    s->path = arena_strdup(a, path);
+    s->folder = folder_of(a, path);
+    s->top = top;
+    s->layers_of = sides;
+    s->field_pos = arena_alloc(a, (size_t)n_fields * sizeof *s->field_pos);
+    s->max_output_plus = -1;
+    s->has_q = s->has_k = s->has_v = s->has_o = true;
+    return s;
+}
+
+/* Once no size is in doubt. */
+static void check_slices(Load *l)
+{
+    const Spec *s = l->spec;
+
+    for (int i = 0; i < s->names.n && error_count() == l->errors; i++)
+        if (s->names.at[i].nparts)
+            slices_fit(s, &s->names.at[i], &(FileTensor){ 0 });
+}
+
+static void resolve(Load *l)
+{
+    drop_details(l->w);
+    bool known = read_rows(l);
+
+    l->spec->weights_pos = spec_pos(l->spec, "weights");
+    for (int i = 0; i < l->w->names.n; i++)
+        names_add(l->arena, l->spec, l->w->names.at[i].ours,
+                  l->w->names.at[i].theirs);
+    if (!known)
+        return;
+    find_vocabularies(l);
+    check_spec(l->spec, l->state);
+    check_slices(l);
+    if (error_count() == l->errors)
+        warn_of_what_stays(l->arena, l->w, l->state, l->spec);
+}
+
+Spec *spec_resolve(Arena *a, const char *path, const Written *w, unsigned sides)
+{
+    const int errors = error_count();
+    const size_t n = (size_t)n_fields;
+    Load l = { a, new_spec(a, path, w->top, sides), written_copy(a, w),
+               arena_alloc(a, n * sizeof *l.state), errors };
+
+    resolve(&l);
+    return error_count() == errors ? l.spec : NULL;
+}
+
+bool spec_chats(const Spec *s)
+{
+    return s->chat.user.prefix || s->chat.user.suffix
+        || s->chat.assistant.prefix;
+}
+
+struct attn_chat spec_chat(const Spec *s)
+{
+    struct attn_chat chat = s->chat;
+    const char **const texts[] = {
+        &chat.begin,
+        &chat.system.prefix,
+        &chat.system.suffix,
+        &chat.user.prefix,
+        &chat.user.suffix,
+        &chat.assistant.prefix,
+        &chat.assistant.suffix,
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!*texts[i])
+            *texts[i] = "";
+    chat.system_inside = s->chat_system_inside;
+    chat.trim = (int)s->chat_trim;
+    return chat;
+}
+
+int spec_unwritten(const Spec *s, int32_t ids[2])
+{
+    int n = 0;
+
+    if (s->token_start >= 0)
+        ids[n++] = (int32_t)s->token_start;
+    if (s->token_pad >= 0 && s->token_pad != s->token_start)
+        ids[n++] = (int32_t)s->token_pad;
+    return n;
+}

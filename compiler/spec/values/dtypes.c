@@ -1,0 +1,154 @@
+/* dtypes.c: how matrices of weights are stored, by their names: a word, or a
+ * map of words by the beginnings of canonical names; and what products of each
+ * may compute in.                                                           */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strings.h"
+#include "spec/fields/fields.h"
+
+const char dtype_logits[] = "logits", dtype_embedding[] = "embedding";
+
+/* ---- values ---- */
+static int by_key(const void *a, const void *b)
+{
+    const SpecDtype *x = a, *y = b;
+
+    return strcmp(x->key, y->key);
+}
+
+/* False after an error. */
+static bool read_word(Arena *a, const Field *f, Dtype *to, const Yaml *v)
+{
+    const int word = v->kind == YamlScalar ? find_word(f->words, v->text) : -1;
+
+    if (word < 0)
+        return refuse_word(a, f, v);
+    *to = (Dtype)word;
+    return true;
+}
+
+bool read_dtypes(Arena *a, const Field *f, SpecDtypes *to, const Yaml *v)
+{
+    VEC(SpecDtype) rows = { 0 };
+    bool good = true;
+
+    *to = (SpecDtypes){ .usual = DtypeF32 };
+    if (v->kind != YamlMap) /* a default */
+        return read_word(a, f, &to->usual, v);
+    for (int i = 0; i < v->keys.n; i++) {
+        const Yaml *key = v->keys.at[i];
+        SpecDtype row = { .key = key->text, .pos = key->pos };
+        const bool usual = !strcmp(key->text, "default");
+        good &= read_word(a, f, usual ? &to->usual : &row.dtype,
+                          v->items.at[i]);
+        if (!usual)
+            vec_push(a, &rows, row);
+    }
+    if (rows.n)
+        qsort(rows.at, (size_t)rows.n, sizeof *rows.at, by_key);
+    to->at = rows.at;
+    to->n = rows.n;
+    return good;
+}
+
+char *dtypes_text(Arena *a, const SpecDtypes *d)
+{
+    Buffer b = { .arena = a };
+
+    if (d->n == 0)
+        return arena_strdup(a, dtype_word[d->usual]);
+    buffer_printf(&b, "{default: %s", dtype_word[d->usual]);
+    for (int i = 0; i < d->n; i++) {
+        const char *mark = strpbrk(d->at[i].key, "{}[],:\"' ") ? "'" : "";
+        buffer_printf(&b, ", %s%s%s: %s", mark, d->at[i].key, mark,
+                      dtype_word[d->at[i].dtype]);
+    }
+    buffer_printf(&b, "}");
+    return b.at;
+}
+
+/* ---- names ---- */
+static const SpecDtype *called(const SpecDtypes *d, const char *key)
+{
+    for (int i = 0; i < d->n; i++)
+        if (!strcmp(d->at[i].key, key))
+            return &d->at[i];
+    return NULL;
+}
+
+/* The key that begins the name with most segments; of two as long that which
+ * has a layer by its number. NULL: none.                                    */
+static const SpecDtype *begins(const SpecDtypes *d, const char *name)
+{
+    const SpecDtype *best = NULL;
+    size_t least = strlen(name) + 1; /* bytes behind it */
+    NameMatch m;
+
+    for (int i = 0; i < d->n; i++) {
+        if (!names_match(d->at[i].key, name, &m) || strlen(m.rest) > least)
+            continue;
+        if (strlen(m.rest) < least || strchr(best->key, '{'))
+            best = &d->at[i];
+        least = strlen(m.rest);
+    }
+    return best;
+}
+
+SaidDtypes said_dtypes(const SpecDtypes *d, const char *name, int readers)
+{
+    SaidDtypes said = { begins(d, name), NULL };
+
+    if (!said.here && readers & ReadByLookUp)
+        said.here = called(d, dtype_embedding);
+    if (readers & ReadByLogits)
+        said.logits = called(d, dtype_logits);
+    return said;
+}
+
+Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
+{
+    const SaidDtypes said = said_dtypes(&s->dtype, canonical, readers);
+    const SpecDtype *row = said.here ? said.here : said.logits;
+    const bool coarse = dtype_shared(s->dtype.usual) > 0
+                     && readers & (ReadByLookUp | ReadByLogits);
+
+    if (!readers)
+        return DtypeF32;
+    return row ? row->dtype : coarse ? DtypeInt8 : s->dtype.usual;
+}
+
+/* ---- arithmetic ---- */
+
+/* What products of weights stored so do not compute in, and why; NULL: they
+ * do.                                                                       */
+static const char *const refused[Dtypes][Arithmetics] = {
+    [DtypeF32] = { [ArithmeticInt8] = "f32 weights are no integers",
+                   [ArithmeticInt15] = "f32 weights are no integers" },
+    [DtypeBf16] = { [ArithmeticInt8] = "bf16 weights are no integers",
+                    [ArithmeticInt15] = "bf16 weights are no integers" },
+};
+
+/* Floats stay in f32 beside integers: without any the arithmetic says nothing.
+ * Where a change to dtype made it so, it is left behind.                    */
+void check_arithmetic(Spec *s, const FieldState *state)
+{
+    const SpecDtypes *d = &s->dtype;
+    const Pos here = s->field_pos[field_row("arithmetic")],
+              dtype = s->field_pos[field_row("dtype")];
+    const char *why = refused[d->usual][s->arithmetic];
+
+    (void)state;
+    for (int i = 0; i < d->n; i++)
+        if (!refused[d->at[i].dtype][s->arithmetic])
+            why = NULL;
+    if (why && dtype.src && dtype.src->rank > here.src->rank) {
+        s->arithmetic = ArithmeticF32;
+        return;
+    }
+    if (!why)
+        return;
+    error_at(here, "arithmetic %s has nothing to compute: %s",
+             fields[field_row("arithmetic")].words[s->arithmetic], why);
+    note_at((Pos){ 0 }, "write dtype: int8, or leave arithmetic out");
+}

@@ -1,0 +1,381 @@
+/* yaml.c: YAML text to a tree of scalars, lists and maps, each with its place.
+ * libyaml's events are read, never its document API, and only the plain part
+ * of the language is taken: what a spec does not need is refused by name.
+ * Knows nothing of models.                                                  */
+#include <string.h>
+#include <yaml.h>
+
+#include "spec/yaml/yaml.h"
+
+enum {
+    MostBytes = 1 << 20,
+    MostDepth = 32,
+    MostEvents = 100000,
+    MostKeys = 1000 /* of one map: each is compared with all */
+};
+
+typedef struct {
+    Arena *arena;
+    const Source *src;
+    VEC(size_t) line; /* byte offset of each line; [0]: where parsing starts */
+    yaml_parser_t yaml;
+    int events, depth;
+    struct {
+        size_t line, column, at;
+    } last; /* place found last */
+} Parser;
+
+/* ---- bytes ---- */
+
+/* Bytes of the UTF-8 character at s, 0 when it is none (overlong forms,
+ * surrogates, beyond U+10FFFF); its code point in *c.                       */
+static size_t utf8_char(const char *s, size_t n, uint32_t *c)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t bytes = u[0] < 0x80 ? 1
+                 : u[0] < 0xc0 ? 0
+                 : u[0] < 0xe0 ? 2
+                 : u[0] < 0xf0 ? 3
+                 : u[0] < 0xf8 ? 4
+                               : 0;
+
+    if (bytes == 0 || bytes > n)
+        return 0;
+    *c = bytes == 1 ? u[0] : u[0] & (0x7fu >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+        *c = *c << 6 | (u[i] & 0x3f);
+    }
+    bool surrogate = *c >= 0xd800 && *c <= 0xdfff;
+    return *c < smallest[bytes] || surrogate || *c > 0x10ffff ? 0 : bytes;
+}
+
+/* Characters that YAML counts as line breaks and editors do not, and those
+ * that cannot be seen.                                                      */
+static bool refused_char(uint32_t c, char after)
+{
+    if (c == '\t' || c == '\n')
+        return false;
+    if (c == '\r')
+        return after != '\n';
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029
+        || c == 0xfeff;
+}
+
+static bool looks_utf16(const Source *s)
+{
+    return s->size >= 2
+        && (!memcmp(s->text, "\xff\xfe", 2) || !memcmp(s->text, "\xfe\xff", 2)
+            || !s->text[0] != !s->text[1]);
+}
+
+static bool check_document_size(const Source *src)
+{
+    Pos top = { src, 1, 1 };
+
+    if (src->size > MostBytes)
+        error_at(top, "the file has %zu bytes; at most %d are allowed",
+                 src->size, MostBytes);
+    else if (src->size == 0)
+        error_at(top, "the file is empty");
+    else if (looks_utf16(src))
+        error_at(top, "the file is UTF-16; it must be UTF-8");
+    else
+        return true;
+    return false;
+}
+
+static bool check_bytes(const Source *src)
+{
+    Pos pos = { src, 1, 1 };
+    uint32_t c;
+
+    for (size_t at = 0, n; at < src->size; at += n) {
+        n = utf8_char(src->text + at, src->size - at, &c);
+        if (n == 0) {
+            error_at(pos, "byte 0x%02x here is not UTF-8",
+                     (unsigned char)src->text[at]);
+            return false;
+        }
+        if (refused_char(c, at + 1 < src->size ? src->text[at + 1] : '\0')) {
+            error_at(pos, "character U+%04X is not allowed", (unsigned)c);
+            return false;
+        }
+        pos.col += (int)n;
+        if (c == '\n')
+            pos = (Pos){ src, pos.line + 1, 1 };
+    }
+    return true;
+}
+
+/* ---- places ---- */
+static void find_lines(Parser *p, size_t start)
+{
+    vec_push(p->arena, &p->line, start);
+    p->last.at = start;
+    for (size_t at = start; at < p->src->size; at++)
+        if (p->src->text[at] == '\n')
+            vec_push(p->arena, &p->line, at + 1);
+}
+
+/* libyaml counts lines and columns from 0, and columns in characters. This
+ * is the only place that adds one. Marks mostly grow: a line of 1 MiB is walked
+ * through once, not once for each of its parts.                             */
+static Pos place(Parser *p, yaml_mark_t mark)
+{
+    const char *text = p->src->text;
+    int line = mark.line < (size_t)p->line.n ? (int)mark.line : p->line.n - 1;
+    size_t begin = line ? p->line.at[line] : 0;
+
+    if (p->last.line != mark.line || p->last.column > mark.column) {
+        p->last.line = mark.line;
+        p->last.column = 0;
+        p->last.at = p->line.at[line];
+    }
+    size_t at = p->last.at;
+    for (; p->last.column < mark.column && at < p->src->size; p->last.column++)
+        do
+            at++;
+        while (at < p->src->size && (text[at] & 0xc0) == 0x80);
+    p->last.at = at;
+    return (Pos){ p->src, line + 1, (int)(at - begin) + 1 };
+}
+
+/* ---- events ---- */
+static void syntax_error(Parser *p)
+{
+    const yaml_parser_t *y = &p->yaml;
+    const char *context = y->context ? y->context : "";
+
+    if (y->error == YAML_MEMORY_ERROR)
+        fail(ExitResource, "out of memory while reading %s", p->src->name);
+    const Pos at = place(p, y->problem_mark);
+    yaml_syntax_error(p->src, y->problem, context, at,
+                      *context ? place(p, y->context_mark) : at);
+}
+
+static bool next(Parser *p, yaml_event_t *e)
+{
+    if (!yaml_parser_parse(&p->yaml, e)) {
+        syntax_error(p);
+        return false;
+    }
+    if (++p->events > MostEvents) {
+        error_at(place(p, e->start_mark), "the file has more than %d parts",
+                 MostEvents);
+        yaml_event_delete(e);
+        return false;
+    }
+    return true;
+}
+
+static const char *refused_part(const yaml_event_t *e)
+{
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+
+    switch (e->type) {
+    case YAML_ALIAS_EVENT: return "aliases (*name) are not allowed";
+    case YAML_SCALAR_EVENT:
+        anchor = e->data.scalar.anchor;
+        tag = e->data.scalar.tag;
+        if (strlen((char *)e->data.scalar.value) != e->data.scalar.length)
+            return "a NUL character is not allowed in text";
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+        anchor = e->data.sequence_start.anchor;
+        tag = e->data.sequence_start.tag;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        anchor = e->data.mapping_start.anchor;
+        tag = e->data.mapping_start.tag;
+        break;
+    default: break;
+    }
+    return anchor ? "anchors (&name) are not allowed"
+         : tag    ? "tags (!name) are not allowed"
+                  : NULL;
+}
+
+/* ---- tree ---- */
+static Yaml *read_node(Parser *p, yaml_event_t *e);
+
+static Yaml *read_next(Parser *p)
+{
+    yaml_event_t e;
+    if (!next(p, &e))
+        return NULL;
+    Yaml *node = read_node(p, &e);
+    yaml_event_delete(&e);
+    return node;
+}
+
+/* True when the list or map ends here; *failed when nothing can be read. */
+static bool at_end(Parser *p, yaml_event_type_t end, Yaml **node, bool *failed)
+{
+    yaml_event_t e;
+
+    *failed = true;
+    if (!next(p, &e))
+        return true;
+    bool ended = e.type == end;
+    *node = ended ? NULL : read_node(p, &e);
+    *failed = !ended && !*node;
+    yaml_event_delete(&e);
+    return ended || *failed;
+}
+
+static bool read_list(Parser *p, Yaml *list)
+{
+    Yaml *item;
+    bool failed;
+
+    while (!at_end(p, YAML_SEQUENCE_END_EVENT, &item, &failed))
+        vec_push(p->arena, &list->items, item);
+    return !failed;
+}
+
+static bool check_key(const Yaml *map, const Yaml *key)
+{
+    if (key->kind != YamlScalar)
+        error_at(key->pos, "a key must be one word");
+    else if (!strcmp(key->text, "<<") && !key->quoted)
+        error_at(key->pos, "merge keys (<<) are not allowed");
+    else if (map->keys.n == MostKeys)
+        error_at(key->pos, "a map has more than %d keys", MostKeys);
+    else
+        return true;
+    if (key->kind == YamlScalar && key->text[0] == '<')
+        note_at((Pos){ 0 }, "use `extends: other.yaml`");
+    return false;
+}
+
+static bool repeated(const Yaml *map, const Yaml *key)
+{
+    for (int i = 0; i < map->keys.n; i++) {
+        const Yaml *first = map->keys.at[i];
+        if (strcmp(first->text, key->text))
+            continue;
+        error_at(key->pos, "duplicate key '%s'", quote(key->text));
+        note_at(first->pos, "it is first written here");
+        return true;
+    }
+    return false;
+}
+
+static bool read_map(Parser *p, Yaml *map)
+{
+    Yaml *key, *value;
+    bool failed;
+
+    while (!at_end(p, YAML_MAPPING_END_EVENT, &key, &failed)) {
+        if (!check_key(map, key))
+            return false;
+        bool again = repeated(map, key);
+        value = read_next(p);
+        if (!value)
+            return false;
+        if (again)
+            continue;
+        vec_push(p->arena, &map->keys, key);
+        vec_push(p->arena, &map->items, value);
+    }
+    return !failed;
+}
+
+static Yaml *read_inside(Parser *p, Yaml *node)
+{
+    if (p->depth == MostDepth) {
+        error_at(node->pos, "lists and maps are nested more than %d deep",
+                 MostDepth);
+        return NULL;
+    }
+    p->depth++;
+    bool done = node->kind == YamlMap ? read_map(p, node) : read_list(p, node);
+    p->depth--;
+    return done ? node : NULL;
+}
+
+static Yaml *read_node(Parser *p, yaml_event_t *e)
+{
+    Yaml *node = arena_alloc(p->arena, sizeof *node);
+    const char *refused = refused_part(e);
+
+    node->pos = place(p, e->start_mark);
+    if (refused) {
+        error_at(node->pos, "%s", refused);
+        return NULL;
+    }
+    if (e->type == YAML_SCALAR_EVENT) {
+        node->kind = YamlScalar;
+        node->text = arena_strndup(p->arena, (char *)e->data.scalar.value,
+                                   e->data.scalar.length);
+        node->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        return node;
+    }
+    node->kind = e->type == YAML_MAPPING_START_EVENT ? YamlMap : YamlList;
+    return read_inside(p, node);
+}
+
+/* Takes the events around the only document. */
+static bool expect(Parser *p, yaml_event_type_t type)
+{
+    yaml_event_t e;
+
+    if (!next(p, &e))
+        return false;
+    Pos pos = place(p, e.start_mark);
+    bool found = e.type == type;
+    bool directive = e.type == YAML_DOCUMENT_START_EVENT
+                  && (e.data.document_start.version_directive
+                      || e.data.document_start.tag_directives.start
+                             != e.data.document_start.tag_directives.end);
+    yaml_event_delete(&e);
+    if (directive)
+        error_at(pos, "directives (%%) are not allowed");
+    else if (!found && type == YAML_DOCUMENT_START_EVENT)
+        error_at((Pos){ p->src, 1, 1 }, "nothing is written here");
+    else if (!found)
+        error_at(pos, "a second document starts here; only one is allowed");
+    return found && !directive;
+}
+
+static Yaml *read_document(Parser *p)
+{
+    Yaml *root = NULL;
+
+    if (expect(p, YAML_STREAM_START_EVENT)
+        && expect(p, YAML_DOCUMENT_START_EVENT))
+        root = read_next(p);
+    return root && expect(p, YAML_DOCUMENT_END_EVENT)
+                && expect(p, YAML_STREAM_END_EVENT)
+             ? root
+             : NULL;
+}
+
+Yaml *yaml_parse(Arena *a, const Source *src, size_t start)
+{
+    Parser p = { .arena = a, .src = src };
+
+    if (!check_document_size(src) || !check_bytes(src))
+        return NULL;
+    find_lines(&p, start);
+    if (!yaml_parser_initialize(&p.yaml))
+        fail(ExitResource, "out of memory while reading %s", src->name);
+    yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&p.yaml,
+                                 (const unsigned char *)src->text + start,
+                                 src->size - start);
+    Yaml *root = read_document(&p);
+    yaml_parser_delete(&p.yaml);
+    return root;
+}
+
+Yaml *yaml_get(const Yaml *map, const char *key)
+{
+    for (int i = 0; i < map->keys.n; i++)
+        if (!strcmp(map->keys.at[i]->text, key))
+            return map->items.at[i];
+    return NULL;
+}

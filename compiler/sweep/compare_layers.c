@@ -1,0 +1,255 @@
+/* compare_layers.c: the paper's Table 1 of the variants of a sweep: a line for
+ * all lengths of what is alike, its formulas beside its times, and with which
+ * power of the length these grow. */
+#include <math.h>
+#include <string.h>
+
+#include "base/strings.h"
+#include "sweep/sweep_draw.h"
+
+/* Lengths that an exponent is found from, the longest ones: below them other
+ * costs show.                                                               */
+enum { PowerPoints = 4 };
+
+int compare_axis(const Sweep *s)
+{
+    for (int i = 0; i < s->axes.n; i++)
+        if (s->axes.at[i].kind == AxisLengths)
+            return i;
+    return -1;
+}
+
+static double length_of(const Sweep *s, const Row *r)
+{
+    const Axis *x = &s->axes.at[compare_axis(s)];
+    return (double)axis_number(x, r->variant->value[compare_axis(s)]);
+}
+
+/* ---- exponents ---- */
+
+/* The slope of the line with the least squared distance to the logarithms of
+ * the last points of x, which rises; NAN: there are no two.                  */
+static double slope(const double *x, const double *y, int n)
+{
+    const int from = n > PowerPoints ? n - PowerPoints : 0;
+    double mx = 0, my = 0, xy = 0, xx = 0;
+    for (int i = from; i < n; i++) {
+        mx += log(x[i]) / (n - from);
+        my += log(y[i]) / (n - from);
+    }
+    for (int i = from; i < n; i++) {
+        xy += (log(x[i]) - mx) * (log(y[i]) - my);
+        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
+    }
+    return xx > 0 ? xy / xx : NAN;
+}
+
+int compare_line(const Sweep *s, int first, const Row **to)
+{
+    const int axis = compare_axis(s);
+    int n = 0;
+    for (int i = 0; i < s->rows.n; i++) {
+        const Row *r = &s->rows.at[i];
+        if (!same_panel(s, axis, &s->rows.at[first], r))
+            continue;
+        if (i < first)
+            return 0;
+        int at = n++;
+        for (; at > 0 && length_of(s, to[at - 1]) > length_of(s, r); at--)
+            to[at] = to[at - 1];
+        to[at] = r;
+    }
+    return n;
+}
+
+static double line_exponent(Sweep *s, const Row *const *row, int n)
+{
+    double *x = arena_alloc(s->arena, (size_t)n * sizeof *x + 1);
+    double *y = arena_alloc(s->arena, (size_t)n * sizeof *y + 1);
+    int known = 0;
+    for (int i = 0; i < n; i++) {
+        const RowWork *w = row[i]->state == RowTimed ? row_main(row[i]) : NULL;
+        if (!w || w->time.n == 0)
+            continue;
+        x[known] = length_of(s, row[i]);
+        y[known++] = w->time.p50;
+    }
+    return slope(x, y, known);
+}
+
+void compare_exponents(Sweep *s)
+{
+    const Row **line = arena_alloc(s->arena,
+                                   (size_t)s->rows.n * sizeof *line + 1);
+    for (int i = 0; i < s->rows.n; i++)
+        s->rows.at[i].exponent = NAN;
+    for (int i = 0; i < s->rows.n && compare_axis(s) >= 0; i++) {
+        const int n = compare_line(s, i, line);
+        const double exponent = line_exponent(s, line, n);
+        for (int k = 0; k < n; k++)
+            s->rows.at[line[k] - s->rows.at].exponent = exponent;
+    }
+}
+
+/* ---- table ---- */
+typedef VEC(const char *) Texts;
+typedef struct { /* texts, by line and column */
+    const Sweep *s;
+    Texts head;
+    VEC(Texts) line;
+} Table;
+
+const SweepColumn *compare_column(const Sweep *s, const char *name)
+{
+    for (int i = 0; i < s->columns.n; i++)
+        if (!strcmp(s->columns.at[i].name, name))
+            return &s->columns.at[i];
+    return NULL;
+}
+
+const char *compare_name(const Sweep *s, const Row *r)
+{
+    const char *text = s->options->nspecs > 1 ? r->variant->label : "";
+    for (int i = 0; i < s->axes.n; i++)
+        if (i != compare_axis(s))
+            text = arena_printf(s->arena, "%s%s%s", text, *text ? " " : "",
+                                plain_text(s->arena, r->variant->value[i]));
+    return *text ? text : r->variant->label;
+}
+
+/* Is it a number of each length, or one that is told of the longest? */
+static bool each_length(const SweepColumn *c)
+{
+    return c->needs == NeedsTimes && c->kind == ColumnSeconds;
+}
+
+/* Lines of one call: --format=csv has its interval too. */
+static bool is_shown(const SweepColumn *c)
+{
+    return !each_length(c) || !strcmp(c->name, "latency");
+}
+
+static void put_line(Table *t, const Row *const *row, int n)
+{
+    const Sweep *s = t->s;
+    const Row *last = row[n - 1];
+    Texts to = { 0 };
+    vec_push(s->arena, &to, compare_name(s, last));
+    if (last->state == RowRefused) {
+        vec_push(s->arena, &to, plain_text(s->arena, last->message));
+        vec_push(s->arena, &t->line, to);
+        return;
+    }
+    for (int i = 0; i < s->columns.n; i++) {
+        const SweepColumn *c = &s->columns.at[i];
+        for (int k = each_length(c) ? 0 : n - 1; is_shown(c) && k < n; k++)
+            vec_push(s->arena, &to, column_text(s->arena, c, row[k]));
+    }
+    vec_push(s->arena, &t->line, to);
+}
+
+static void put_heads(Table *t, const Row *const *row, int n)
+{
+    const Sweep *s = t->s;
+    const int axis = compare_axis(s);
+    vec_push(s->arena, &t->head, "layer");
+    for (int i = 0; i < s->columns.n; i++) {
+        const SweepColumn *c = &s->columns.at[i];
+        if (is_shown(c) && !each_length(c))
+            vec_push(s->arena, &t->head, c->head);
+        for (int k = 0; is_shown(c) && each_length(c) && k < n; k++)
+            vec_push(s->arena, &t->head,
+                     arena_printf(s->arena, "ms %s",
+                                  row[k]->variant->value[axis]));
+    }
+}
+
+/* Names and formulas to the left, numbers to the right. */
+static bool is_left(int cell)
+{
+    return cell <= 1;
+}
+
+static void put_texts(const Table *t, const Texts *row, const int *width,
+                      FILE *out)
+{
+    const bool markdown = t->s->options->format == BenchMarkdown;
+    fputs(markdown ? "|" : "", out);
+    for (int i = 0; i < row->n; i++) {
+        const char *text = *row->at[i] ? row->at[i] : "-";
+        const bool last = i == row->n - 1 && is_left(i);
+        if (markdown)
+            fprintf(out, " %s |", text);
+        else
+            fprintf(out, "%s%*s", i ? "  " : "",
+                    last         ? 0
+                    : is_left(i) ? -width[i]
+                                 : width[i],
+                    text);
+    }
+    for (int i = row->n; markdown && i < t->head.n; i++)
+        fputs(" |", out);
+    fputc('\n', out);
+}
+
+static void put_rule(const Table *t, FILE *out)
+{
+    if (t->s->options->format != BenchMarkdown)
+        return;
+    fputc('|', out);
+    for (int i = 0; i < t->head.n; i++)
+        fputs(is_left(i) ? "---|" : "---:|", out);
+    fputc('\n', out);
+}
+
+static int *widths(const Table *t)
+{
+    int *width = arena_alloc(t->s->arena, (size_t)t->head.n * sizeof *width);
+    for (int i = 0; i < t->head.n; i++) {
+        width[i] = (int)strlen(t->head.at[i]);
+        for (int k = 0; k < t->line.n; k++) {
+            const Texts *row = &t->line.at[k];
+            const int n = row->n == t->head.n ? (int)strlen(row->at[i]) : 0;
+            width[i] = n > width[i] ? n : width[i];
+        }
+    }
+    return width;
+}
+
+static void put_note(const Sweep *s, const char *most, int lengths, FILE *out)
+{
+    const char *text = arena_printf(s->arena,
+                                    "\nOperations, sequential ones, path and "
+                                    "FLOPs are of one layer at n = %s.",
+                                    most);
+    if (s->times)
+        text = arena_printf(s->arena,
+                            "%s Times are of a call; they grow as that power "
+                            "of n over the longest %d lengths.",
+                            text,
+                            lengths < PowerPoints ? lengths : PowerPoints);
+    put_wrapped(out, 0, 0,
+                arena_printf(s->arena, "%s Workload: %s.", text,
+                             workload_text(s, s->arena)));
+}
+
+void compare_print(const Sweep *s, FILE *out)
+{
+    Table t = { .s = s };
+    const Row **line = arena_alloc(s->arena,
+                                   (size_t)s->rows.n * sizeof *line + 1);
+    const int lengths = compare_line(s, 0, line);
+    const char *most = line[lengths - 1]->variant->value[compare_axis(s)];
+    put_heads(&t, line, lengths);
+    for (int i = 0; i < s->rows.n; i++) {
+        const int n = compare_line(s, i, line);
+        if (n > 0)
+            put_line(&t, line, n);
+    }
+    const int *width = widths(&t);
+    put_texts(&t, &t.head, width, out);
+    put_rule(&t, out);
+    for (int i = 0; i < t.line.n; i++)
+        put_texts(&t, &t.line.at[i], width, out);
+    put_note(s, most, lengths, out);
+}

@@ -1,0 +1,198 @@
+/* sweep_child.c: a variant in a process of its own, since what cannot be made
+ * may end its process. It hands its row over as JSON; what it says on stderr is
+ * kept: an error is the row's message, a warning its note. */
+#define _GNU_SOURCE /* memfd_create */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/progress.h"
+#include "sweep/sweep_parts.h"
+
+typedef int Facts(const Sweep *s, const Variant *v, Row *r);
+
+typedef struct {
+    pid_t pid;
+    int row;  /* what it hands over */
+    int said; /* a file in memory, of what it wrote to stderr */
+} Child;
+
+enum { ReadsOutput = 255 }; /* a child's exit code if it reads an output */
+
+/* ---- in the child ---- */
+static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
+                                int out, int said, pid_t parent)
+{
+    Row r = { .variant = row->variant };
+    interrupt_child(parent);
+    dup2(said, STDERR_FILENO);
+    color_choose(ColorNever);
+    progress_off();
+    const int code = facts(s, r.variant, &r);
+    FILE *to = code ? NULL : fdopen(out, "w");
+    if (to) {
+        json_dumpf(row_json(&r, s->fields.n), to, JSON_REAL_PRECISION(17));
+        fflush(to);
+    }
+    fflush(stderr);
+    _exit(guard_refused() ? ReadsOutput : code);
+}
+
+/* ---- in the parent ---- */
+static _Noreturn void no_child(void)
+{
+    fail(ExitResource, "sweep: no child process: %s", strerror(errno));
+}
+
+static Child start(const Sweep *s, const Row *r, Facts *facts)
+{
+    int ends[2];
+    const pid_t parent = getpid();
+    Child c = { .said = memfd_create("attnc", MFD_CLOEXEC) };
+    if (c.said < 0 || pipe2(ends, O_CLOEXEC) != 0)
+        no_child();
+    terminal_clear();
+    fflush(NULL);
+    c.pid = fork();
+    if (c.pid == 0) {
+        close(ends[0]);
+        run_child(s, r, facts, ends[1], c.said, parent);
+    }
+    if (c.pid < 0)
+        no_child();
+    setpgid(c.pid, c.pid);
+    interrupt_takes(c.pid);
+    close(ends[1]);
+    c.row = ends[0];
+    return c;
+}
+
+/* All that it hands over. False: a signal came. */
+static bool attend(const Child *c, Buffer *b)
+{
+    for (;;) {
+        char block[4096];
+        struct pollfd p = { .fd = c->row, .events = POLLIN };
+        const int ready = poll(&p, 1, 100);
+        if (interrupted())
+            return false;
+        progress_tick();
+        if (ready <= 0)
+            continue;
+        const ssize_t n = read(c->row, block, sizeof block);
+        if (n == 0)
+            return true;
+        if (n > 0)
+            buffer_add(b, block, (size_t)n);
+    }
+}
+
+/* The status with which it ended, which it does now. */
+static int ended(const Child *c, bool kills)
+{
+    int status = 0;
+    if (kills)
+        kill(-c->pid, SIGKILL);
+    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    kill(-c->pid, SIGKILL); /* what it left: a compiler */
+    interrupt_leaves(c->pid);
+    return status;
+}
+
+/* ---- messages ---- */
+enum { MostSaid = 1 << 16 };
+
+static const char *said(Arena *a, int fd)
+{
+    char *text = arena_alloc(a, MostSaid + 1);
+    const ssize_t n = pread(fd, text, MostSaid, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+/* "--set:1:3: text": text, since what --set says are the row's own values. */
+static const char *without_set(const char *text)
+{
+    int bytes = 0;
+    sscanf(text, "--set:%*d:%*d: %n", &bytes);
+    return text + bytes;
+}
+
+/* The first line of that kind, with its place where that is in a file; NULL. */
+static const char *message(Arena *a, const char *text, const char *kind)
+{
+    const char *at = strstr(text, kind);
+    if (!at)
+        return NULL;
+    const char *line = at, *words = at + strlen(kind);
+    while (line > text && line[-1] != '\n')
+        line--;
+    const char *all = arena_strndup(a, words, strcspn(words, "\n"));
+    if (!strncmp(line, "attnc: ", 7) || !strncmp(line, "--set:", 6))
+        return without_set(all);
+    return arena_printf(a, "%.*s: %s", (int)(at - line), line, all);
+}
+
+static void refuse(Row *r, int code, const char *why)
+{
+    r->state = RowRefused;
+    r->code = code;
+    r->message = why;
+}
+
+/* It handed nothing over: why? */
+static void refuse_ended(Arena *a, Row *r, int status, const char *text)
+{
+    const char *why = message(a, text, ": error: ");
+    const char *bug = message(a, text, ": internal error: ");
+    if (WIFSIGNALED(status))
+        refuse(r, ExitResource,
+               arena_printf(a, "its process was ended by signal %d (%s)",
+                            WTERMSIG(status), strsignal(WTERMSIG(status))));
+    else if (WEXITSTATUS(status) == ReadsOutput && why)
+        fail(ExitUsage, "%s", why);
+    else if (bug)
+        refuse(r, ExitInternal, arena_printf(a, "internal error: %s", bug));
+    else
+        refuse(r, WEXITSTATUS(status) ? WEXITSTATUS(status) : ExitInternal,
+               why ? why : "it cannot be made");
+}
+
+static void take_row(const Sweep *s, Row *r, const Buffer *b, const char *text)
+{
+    Arena *a = s->arena;
+    json_t *o = json_loadb(b->at, (size_t)b->n, 0, NULL);
+    Row found = *r;
+    if (o && row_read(a, &found, o, s->fields.n)) {
+        *r = found;
+        r->note = message(a, text, ": warning: ");
+    } else {
+        refuse(r, ExitInternal,
+               "a run left another result than the one before");
+    }
+    json_decref(o);
+}
+
+bool child_row(Sweep *s, Row *r, Facts *facts)
+{
+    Arena *a = arena_new(); /* of what it hands over, as text */
+    Buffer b = { .arena = a };
+    const Child c = start(s, r, facts);
+    const bool whole = attend(&c, &b);
+    const int status = ended(&c, !whole);
+    const char *text = said(a, c.said);
+    close(c.row);
+    close(c.said);
+    if (whole && status == 0 && b.n > 0)
+        take_row(s, r, &b, text);
+    else if (whole)
+        refuse_ended(s->arena, r, status, text);
+    arena_free(a);
+    return whole;
+}

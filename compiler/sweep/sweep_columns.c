@@ -1,0 +1,311 @@
+/* sweep_columns.c: the columns of a sweep's report, for all of its forms. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sweep/sweep_parts.h"
+
+/* ---- figures ---- */
+
+/* What the plan says; `at`: where in a Row. */
+static double get_planned(const Row *r, int at)
+{
+    double value;
+    memcpy(&value, (const char *)r + at, sizeof value);
+    return r->state == RowRefused ? NAN : value;
+}
+
+/* NULL: it was not timed. */
+static const RowWork *timed_work(const Row *r, int which)
+{
+    const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
+    return r->state != RowRefused && w && w->time.n > 0 ? w : NULL;
+}
+
+static double get_time(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    return w ? w->time.p50 : NAN;
+}
+
+/* Seconds that it was thought to take. */
+static double get_predicted(const Row *r, int which)
+{
+    const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
+    return r->state != RowRefused && w && w->there ? w->estimate : NAN;
+}
+
+/* By how much that misses the time, as a part of it. */
+static double get_miss(const Row *r, int which)
+{
+    return fabs(get_predicted(r, which) / get_time(r, which) - 1);
+}
+
+static double get_low(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    return w ? w->time.low : NAN;
+}
+
+static double get_high(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    return w ? w->time.high : NAN;
+}
+
+static double get_error(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    const double error = w ? summary_error(&w->time) : -1;
+    return error < 0 ? NAN : error;
+}
+
+static double get_tokens(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    return w ? w->tokens / w->time.p50 : NAN;
+}
+
+static double get_limit(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    return w ? w->limit / w->time.p50 : NAN;
+}
+
+static double get_runs(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    return w ? (double)w->time.n : NAN;
+}
+
+static const char *get_bound(const Row *r, int which)
+{
+    const RowWork *w = timed_work(r, which);
+    return w ? bound_word(w->bound) : "";
+}
+
+/* Of the paper's Table 1; nothing mixes the rows: none. */
+static double get_mixing(const Row *r, int at)
+{
+    const bool mixes = r->state != RowRefused && *r->mixing.complexity;
+    double value;
+    memcpy(&value, (const char *)&r->mixing + at, sizeof value);
+    return mixes ? value : NAN;
+}
+
+static const char *get_complexity(const Row *r, int which)
+{
+    (void)which;
+    return r->state == RowRefused ? "" : r->mixing.complexity;
+}
+
+static double get_exponent(const Row *r, int which)
+{
+    return timed_work(r, which) ? r->exponent : NAN;
+}
+
+static const char *get_field(const Row *r, int which)
+{
+    return r->state == RowRefused || !r->fields ? "" : r->fields[which];
+}
+
+enum { WorkMain = WorkKinds };
+
+/* clang-format off */
+#define TIME(name, work, rank)                                                \
+    { name, name "_ms", name " ms", ColumnSeconds, get_time, NULL, work,      \
+      -1, rank, NeedsTimes },                                                 \
+    { name "_low", name "_low_ms", name " low", ColumnSeconds, get_low, NULL, \
+      work, -1, 20, NeedsTimes },                                             \
+    { name "_high", name "_high_ms", name " high", ColumnSeconds, get_high,   \
+      NULL, work, -1, 20, NeedsTimes }
+
+#define PREDICTED(name, head, work)                                           \
+    { name, name "_ms", head, ColumnSeconds, get_predicted, NULL, work,       \
+      -1, 3, NeedsEstimates }
+
+static const SweepColumn all[] = {
+    { "parameters", "parameters", "parameters", ColumnCount, get_planned,
+      NULL, offsetof(Row, parameters), -1, 0, NeedsPlan },
+    { "weights", "weights_bytes", "weights MB", ColumnBytes, get_planned,
+      NULL, offsetof(Row, weights), -1, 6, NeedsPlan },
+    { "memory", "memory_bytes", "memory MB", ColumnBytes, get_planned,
+      NULL, offsetof(Row, memory), -1, 4, NeedsPlan },
+    { "flops", "flops", "MFLOP", ColumnFlops, get_planned,
+      NULL, offsetof(Row, flops), -1, 5, NeedsPlan },
+    TIME("encode", WorkEncode, 7),
+    TIME("prefill", WorkPrefill, 7),
+    TIME("step", WorkStep, 3),
+    TIME("search", WorkSearch, 0),
+    TIME("latency", WorkMain, 0),
+    PREDICTED("encode_predicted", "encode ms", WorkEncode),
+    PREDICTED("prefill_predicted", "prefill ms", WorkPrefill),
+    PREDICTED("step_predicted", "step ms", WorkStep),
+    PREDICTED("search_predicted", "search ms", WorkSearch),
+    PREDICTED("predicted", "predicted ms", WorkMain),
+    { "missed", "missed_percent", "missed by %", ColumnPart, get_miss,
+      NULL, WorkMain, -1, 11, NeedsTimes },
+    { "error", "error_percent", "+- %", ColumnPart, get_error,
+      NULL, WorkMain, -1, 8, NeedsTimes },
+    { "tokens", "tokens_per_s", "tokens/s", ColumnRate, get_tokens,
+      NULL, WorkMain, 1, 2, NeedsTimes },
+    { "limit", "limit_percent", "% of limit", ColumnPart, get_limit,
+      NULL, WorkMain, 1, 1, NeedsTimes },
+    { "bound", "bound", "bound by", ColumnWord, NULL,
+      get_bound, WorkMain, 0, 9, NeedsTimes },
+    { "runs", "runs", "runs", ColumnCount, get_runs,
+      NULL, WorkMain, 0, 10, NeedsTimes },
+    { "complexity", "complexity", "complexity", ColumnWord, NULL,
+      get_complexity, 0, 0, 0, NeedsPlan },
+    { "operations", "operations", "operations", ColumnCount, get_mixing,
+      NULL, offsetof(Mixing, operations), -1, 2, NeedsPlan },
+    { "sequential", "sequential", "sequential", ColumnCount, get_mixing,
+      NULL, offsetof(Mixing, sequential), -1, 0, NeedsPlan },
+    { "path", "path", "path", ColumnCount, get_mixing,
+      NULL, offsetof(Mixing, path), -1, 0, NeedsPlan },
+    { "layer_flops", "layer_flops", "layer MFLOP", ColumnFlops, get_mixing,
+      NULL, offsetof(Mixing, flops), -1, 1, NeedsPlan },
+    { "exponent", "exponent", "time ~ n^", ColumnPower, get_exponent,
+      NULL, WorkMain, -1, 0, NeedsTimes },
+};
+/* clang-format on */
+enum { AllColumns = sizeof all / sizeof *all };
+
+static const char usual[] =
+    "parameters,weights,memory,flops,encode,prefill,step,search,error,tokens,"
+    "limit,bound,predicted,missed";
+static const char usual_predicted[] =
+    "parameters,weights,memory,flops,encode_predicted,prefill_predicted,"
+    "step_predicted,search_predicted";
+static const char usual_exact[] =
+    "parameters,weights,memory,flops,encode,encode_low,encode_high,prefill,"
+    "prefill_low,prefill_high,step,step_low,step_high,search,search_low,"
+    "search_high,tokens,limit,bound,runs,predicted";
+
+/* ---- choice ---- */
+static _Noreturn void unknown_column(Arena *a, const char *option,
+                                     const char *name)
+{
+    const char *names[AllColumns];
+    const char *list = "";
+    for (int i = 0; i < AllColumns; i++) {
+        names[i] = all[i].name;
+        list = arena_printf(a, "%s%s%s", list, i ? ", " : "", all[i].name);
+    }
+    const char *near = nearest(name, names, AllColumns);
+    near = near ? near : spec_field_near(a, name);
+    if (near)
+        fail(ExitUsage, "%s '%s': there is no such column: did you mean %s?",
+             option, quote(name), near);
+    fail(ExitUsage, "%s '%s': a field of the spec, or one of %s", option,
+         quote(name), list);
+}
+
+/* A field of the spec; each is asked for once. */
+static SweepColumn field_column(Arena *a, const char *key, Words *fields)
+{
+    int at = 0;
+    while (at < fields->n && strcmp(fields->at[at], key) != 0)
+        at++;
+    if (at == fields->n)
+        vec_push(a, fields, key);
+    return (SweepColumn){ .name = key,
+                          .json = key,
+                          .head = key,
+                          .kind = ColumnWord,
+                          .word = get_field,
+                          .which = at };
+}
+
+static SweepColumn find(Arena *a, const char *option, const char *name,
+                        Words *fields)
+{
+    for (int i = 0; i < AllColumns; i++)
+        if (!strcmp(all[i].name, name))
+            return all[i];
+    if (!spec_field_one(name))
+        unknown_column(a, option, name);
+    return field_column(a, name, fields);
+}
+
+void columns_read(Arena *a, const char *list, const char *option, Columns *to,
+                  Words *fields)
+{
+    for (const char *at = list;;) {
+        const size_t n = strcspn(at, ",");
+        const char *name = arena_strndup(a, at, n);
+        const SweepColumn c = find(a, option, name, fields);
+        for (int i = 0; i < to->n; i++)
+            if (!strcmp(to->at[i].name, name))
+                fail(ExitUsage, "%s: %s is there twice", option, name);
+        vec_push(a, to, c);
+        if (!at[n])
+            return;
+        at += n + 1;
+    }
+}
+
+const char *columns_usual(bool exact, bool predict)
+{
+    return predict ? usual_predicted : exact ? usual_exact : usual;
+}
+
+/* They are the next two. */
+void column_ends(const SweepColumn *c, const SweepColumn **low,
+                 const SweepColumn **high)
+{
+    *low = *high = NULL;
+    for (int i = 0; c->get == get_time && i + 2 < AllColumns; i++)
+        if (all[i].get == get_time && all[i].which == c->which) {
+            *low = &all[i + 1];
+            *high = &all[i + 2];
+        }
+}
+
+/* ---- texts ---- */
+bool column_has(const SweepColumn *c, const Row *r)
+{
+    return c->word ? *c->word(r, c->which) : !isnan(c->get(r, c->which));
+}
+
+/* Four digits that say something; below 1 three. */
+static const char *short_number(Arena *a, double x)
+{
+    const int size = x > 0 ? (int)floor(log10(x)) : 0; /* 0: 1 to 9.99 */
+    const int places = size >= 0 ? 3 - size : 2 - size;
+    return arena_printf(a, "%.*f", places < 0 ? 0 : places > 6 ? 6 : places, x);
+}
+
+const char *column_text(Arena *a, const SweepColumn *c, const Row *r)
+{
+    if (!column_has(c, r))
+        return "";
+    if (c->word)
+        return c->word(r, c->which);
+    const double x = c->get(r, c->which);
+    switch (c->kind) {
+    case ColumnCount:   return arena_grouped(a, (int64_t)x);
+    case ColumnFlops:
+    case ColumnBytes:   return short_number(a, 1e-6 * x);
+    case ColumnSeconds: return short_number(a, 1e3 * x);
+    case ColumnRate:    return arena_grouped(a, (int64_t)fmin(x + 0.5, 1e18));
+    case ColumnPower:   return arena_printf(a, "%.2f", x);
+    default:            return arena_printf(a, "%.1f", 100 * x);
+    }
+}
+
+const char *column_exact(Arena *a, const SweepColumn *c, const Row *r)
+{
+    if (!column_has(c, r))
+        return "";
+    if (c->word)
+        return c->word(r, c->which);
+    const double x = c->get(r, c->which);
+    switch (c->kind) {
+    case ColumnSeconds: return arena_printf(a, "%.6f", 1e3 * x);
+    case ColumnPart:    return arena_printf(a, "%.2f", 100 * x);
+    case ColumnRate:    return arena_printf(a, "%.1f", x);
+    case ColumnPower:   return arena_printf(a, "%.3f", x);
+    default:            return arena_printf(a, "%.0f", x);
+    }
+}

@@ -1,0 +1,320 @@
+/* sweep_print.c: a sweep as a table or markdown. csv and json show the same
+ * numbers, with all digits. */
+#define _POSIX_C_SOURCE 200809L /* fileno */
+#include <string.h>
+
+#include "base/table.h"
+#include "base/terminal.h"
+#include "base/strings.h"
+#include "sweep/sweep_parts.h"
+
+enum { LeastMessage = 40 };
+
+typedef struct { /* a column of the table: of the variant, or of figures */
+    const char *head;
+    int axis;             /* -1: the spec */
+    const SweepColumn *c; /* NULL: of the variant */
+} Cell;
+typedef VEC(Cell) Cells;
+
+typedef struct {
+    const Sweep *s;
+    FILE *out;
+    bool markdown;
+    Cells cells;
+    int *width;    /* [cells] */
+    bool *left;    /* [cells] words go there, numbers to the right */
+    TableFit *fit; /* [cells] */
+    int first;     /* of the figures, among the cells */
+} Table;
+
+/* ---- cells ---- */
+
+/* Has the row something there, or will it? */
+static bool will_have(const SweepColumn *c, const Row *r)
+{
+    const bool work = c->which < WorkKinds ? r->work[c->which].there
+                                           : row_main(r) != NULL;
+    return r->state != RowRefused
+        && (c->needs == NeedsTimes
+                ? r->state == RowTimed ? column_has(c, r) : work
+                : column_has(c, r));
+}
+
+/* A column in which no row has anything is not shown. */
+static bool any_has(const Sweep *s, const SweepColumn *c)
+{
+    for (int i = 0; i < s->rows.n; i++)
+        if (will_have(c, &s->rows.at[i]))
+            return true;
+    return false;
+}
+
+static void find_cells(Table *t)
+{
+    const Sweep *s = t->s;
+    if (s->options->nspecs > 1 || s->axes.n == 0)
+        vec_push(s->arena, &t->cells, ((Cell){ "spec", -1, NULL }));
+    for (int i = 0; i < s->axes.n; i++)
+        vec_push(s->arena, &t->cells, ((Cell){ s->axes.at[i].key, i, NULL }));
+    t->first = t->cells.n;
+    for (int i = 0; i < s->columns.n; i++)
+        if (any_has(s, &s->columns.at[i]))
+            vec_push(s->arena, &t->cells,
+                     ((Cell){ s->columns.at[i].head, 0, &s->columns.at[i] }));
+}
+
+static const char *cell_text(const Table *t, const Cell *c, const Row *r)
+{
+    if (c->c)
+        return column_text(t->s->arena, c->c, r);
+    return plain_text(t->s->arena, c->axis < 0 ? r->variant->label
+                                               : r->variant->value[c->axis]);
+}
+
+static int longer(int width, const char *text)
+{
+    const int n = (int)strlen(text);
+    return n > width ? n : width;
+}
+
+static bool any_words(const Table *t, const Cell *c)
+{
+    bool words = c->c && c->c->needs == NeedsTimes && c->c->kind == ColumnWord;
+    for (int i = 0; i < t->s->rows.n; i++) {
+        const Row *r = &t->s->rows.at[i];
+        if (!c->c || r->state != RowRefused)
+            words |= !strchr("-.0123456789", *cell_text(t, c, r));
+    }
+    return words;
+}
+
+static Table new_table(const Sweep *s, FILE *out, bool markdown)
+{
+    Table t = { .s = s, .out = out, .markdown = markdown };
+    find_cells(&t);
+    const size_t n = (size_t)t.cells.n;
+    t.width = arena_alloc(s->arena, n * sizeof *t.width + 1);
+    t.left = arena_alloc(s->arena, n * sizeof *t.left + 1);
+    t.fit = arena_alloc(s->arena, n * sizeof *t.fit + 1);
+    for (int i = 0; i < t.cells.n; i++) {
+        const Cell *c = &t.cells.at[i];
+        int width = longer(0, c->head);
+        for (int k = 0; k < s->rows.n; k++)
+            if (!c->c || s->rows.at[k].state != RowRefused)
+                width = longer(width, cell_text(&t, c, &s->rows.at[k]));
+        t.width[i] = width;
+        t.left[i] = any_words(&t, c);
+        t.fit[i] = (TableFit){ width + 2, c->c ? c->c->rank : 0, true };
+    }
+    table_fit(t.fit, t.cells.n, markdown ? 0 : table_room(out));
+    return t;
+}
+
+/* ---- rows ---- */
+
+/* As printf() takes it; nothing is behind the last. */
+static int cell_width(const Table *t, int i)
+{
+    return !t->left[i] ? t->width[i] : i == t->cells.n - 1 ? 0 : -t->width[i];
+}
+
+static void put_cell_text(const Table *t, int i, const char *text)
+{
+    if (!t->fit[i].shown)
+        return;
+    if (t->markdown)
+        fprintf(t->out, " %s |", *text ? text : "-");
+    else
+        fprintf(t->out, "%s%*s", i == 0 ? "" : "  ", cell_width(t, i),
+                *text ? text : "-");
+}
+
+static void put_head(const Table *t)
+{
+    const bool seen = !t->markdown;
+    fprintf(t->out, "%s%s", seen ? paint(t->out, PaintHead) : "|",
+            seen ? "  " : "");
+    for (int i = 0; i < t->cells.n; i++)
+        put_cell_text(t, i, t->cells.at[i].head);
+    fprintf(t->out, "%s\n", seen ? paint(t->out, PaintEnd) : "");
+    if (seen)
+        return;
+    fputc('|', t->out);
+    for (int i = 0; i < t->cells.n; i++)
+        fputs(t->left[i] ? "---|" : "---:|", t->out);
+    fputc('\n', t->out);
+}
+
+/* Why there is no variant, in the place of its figures. */
+static void put_message(const Table *t, const Row *r)
+{
+    const char *text = plain_text(t->s->arena, r->message);
+    int used = 2;
+    if (t->markdown) {
+        fprintf(t->out, " %s |", text);
+        for (int i = t->first + 1; i < t->cells.n; i++)
+            fputs(" |", t->out);
+        return;
+    }
+    for (int i = 0; i < t->first; i++)
+        used += t->width[i] + 2;
+    const int room = table_room(t->out) - used - 1;
+    if (table_room(t->out) > 0)
+        text = cut_middle(t->s->arena, text,
+                          room > LeastMessage ? room : LeastMessage);
+    fprintf(t->out, "  %s", text);
+}
+
+static void put_row(const Table *t, const Row *r)
+{
+    fputs(t->markdown ? "|" : r->front ? "* " : "  ", t->out);
+    for (int i = 0; i < t->cells.n; i++) {
+        const Cell *c = &t->cells.at[i];
+        if (i == t->first && r->state == RowRefused)
+            break;
+        const char *text = cell_text(t, c, r);
+        if (r->front && t->markdown && i == t->first)
+            text = arena_printf(t->s->arena, "**%s**", text);
+        put_cell_text(t, i, text);
+    }
+    if (r->state == RowRefused)
+        put_message(t, r);
+    fputc('\n', t->out);
+}
+
+/* ---- notes ---- */
+static bool said_before(const Sweep *s, int row)
+{
+    for (int i = 0; i < row; i++)
+        if (s->rows.at[i].note
+            && !strcmp(s->rows.at[i].note, s->rows.at[row].note))
+            return true;
+    return false;
+}
+
+/* What was warned of, once, with the number of variants of which it was. */
+static void put_notes(const Sweep *s, FILE *out)
+{
+    for (int i = 0; i < s->rows.n; i++) {
+        const char *note = s->rows.at[i].note;
+        int n = 0;
+        if (!note || said_before(s, i))
+            continue;
+        for (int k = i; k < s->rows.n; k++)
+            n += s->rows.at[k].note && !strcmp(s->rows.at[k].note, note);
+        fputc('\n', out);
+        put_wrapped(out, 0, 4,
+                    arena_printf(s->arena, "%d of %d: %s", n, s->rows.n,
+                                 plain_text(s->arena, note)));
+    }
+}
+
+static void put_front(const Sweep *s, bool markdown, FILE *out)
+{
+    bool any = false;
+    for (int i = 0; i < s->rows.n; i++)
+        any |= s->rows.at[i].front;
+    if (any)
+        fprintf(out,
+                "\n%s: none is better in %s and as good in %s, or the other "
+                "way round\n",
+                markdown ? "bold" : "*", s->front.at[0].name,
+                s->front.at[1].name);
+}
+
+/* Prints the options of the workload that the rows were measured with and, with
+ * --predict, how far predictions were off on this machine. */
+static void put_workload(const Sweep *s, FILE *out)
+{
+    const char *text = workload_text(s, s->arena);
+    if (*text)
+        fprintf(out, "\nworkload: %s\n", text);
+    if (s->options->predict && s->speeds.missed > 0)
+        put_wrapped(out, 0, 4,
+                    arena_printf(s->arena,
+                                 "predicted times: of %d that were measured "
+                                 "here, half were missed by less than %.0f %%, "
+                                 "one in ten by more than %.0f %%",
+                                 s->speeds.times, 100 * s->speeds.missed,
+                                 100 * s->speeds.missed_most));
+}
+
+static void put_sweep(const Sweep *s, bool markdown, FILE *out)
+{
+    const Table t = new_table(s, out, markdown);
+    const int *order = rows_sorted(s);
+    put_head(&t);
+    for (int i = 0; i < s->rows.n; i++)
+        if (s->rows.at[order[i]].state != RowNew)
+            put_row(&t, &s->rows.at[order[i]]);
+    put_front(s, markdown, out);
+    put_workload(s, out);
+    put_notes(s, out);
+}
+
+/* ---- live ---- */
+struct Live {
+    Table table;
+    int lines; /* that it has written */
+};
+
+static void put_live(Sweep *s, const Row *r)
+{
+    terminal_clear();
+    if (r)
+        put_row(&s->live->table, r);
+    else
+        put_head(&s->live->table);
+    s->live->lines++;
+    fflush(s->live->table.out);
+}
+
+/* What is not known yet has the room that its head needs. */
+void live_head(Sweep *s)
+{
+    const bool table = s->options->format == BenchTable;
+    if (!table || !terminal_rewrites(fileno(s->out)))
+        return;
+    s->live = arena_alloc(s->arena, sizeof *s->live);
+    s->live->table = new_table(s, s->out, false);
+    put_live(s, NULL);
+    for (int i = 0; i < s->rows.n; i++)
+        if (s->rows.at[i].state >= RowTimed)
+            put_live(s, &s->rows.at[i]);
+}
+
+void live_row(Sweep *s, const Row *r)
+{
+    if (s->live)
+        put_live(s, r);
+}
+
+/* Where all of it is still on the screen, the report takes its place. */
+void live_end(Sweep *s)
+{
+    const int rows = s->live ? terminal_lines(fileno(s->out)) : 0;
+    if (!s->live)
+        return;
+    terminal_clear();
+    if (s->live->lines < rows)
+        fprintf(s->out, "\x1b[%dA\x1b[J", s->live->lines);
+    else
+        fputc('\n', s->out);
+    s->live = NULL;
+}
+
+void sweep_print(const Sweep *s, FILE *out)
+{
+    const BenchFormat format = s->options->format;
+    if (s->options->layers && format != BenchJson && format != BenchCsv) {
+        compare_print(s, out);
+        return;
+    }
+    switch (format) {
+    case BenchJson:     sweep_json(s, out); return;
+    case BenchCsv:      sweep_csv(s, out); return;
+    case BenchMarkdown: put_sweep(s, true, out); return;
+    case BenchTable:    put_sweep(s, false, out);
+    }
+}

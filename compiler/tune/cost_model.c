@@ -1,0 +1,320 @@
+/* cost_model.c: which tilings a task may have, and how long each should take.
+ *
+ * The model counts, for each size at which a task is called, multiply-adds and
+ * loads of a register tile, and where its operands come from: it ranks, no
+ * more; measurement decides.                                                */
+#include <math.h>
+
+#include "tune/tuner.h"
+
+static const int ports = 2;           /* of FMAs, and of loads, in a cycle */
+static const int latency = 4;         /* cycles of an FMA */
+static const double call_cycles = 30; /* of a tile's call */
+
+bool tiling_fits(const Target *t, const Tiling *tiling)
+{
+    const int vectors = (tiling->nr + t->width - 1) / t->width;
+    const int most = t->registers > 0 ? t->registers : 16;
+    return t->width == 1 ? tiling->mr <= 8
+                         : tiling->mr * vectors + vectors + 1 <= most;
+}
+
+/* ---- values ---- */
+typedef struct {
+    int32_t at[40];
+    int n;
+} Values;
+
+static void add_value(Values *v, int64_t x)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->at[i] == x)
+            return;
+    if (v->n < 40)
+        v->at[v->n++] = (int32_t)x;
+}
+
+static int64_t most_rows(const CostModel *m)
+{
+    int64_t rows = 1;
+    for (int i = 0; i < m->sizes.n; i++)
+        rows = m->sizes.at[i].rows > rows ? m->sizes.at[i].rows : rows;
+    return rows;
+}
+
+static int64_t most_keys(const CostModel *m)
+{
+    int64_t keys = 1;
+    for (int i = 0; i < m->sizes.n; i++)
+        keys = m->sizes.at[i].count > keys ? m->sizes.at[i].count : keys;
+    return keys;
+}
+
+static bool any_columns(const CostModel *m)
+{
+    bool any = false;
+    for (int i = 0; i < m->sizes.n; i++)
+        any |= m->sizes.at[i].by_columns;
+    return any;
+}
+
+static int64_t columns(const CostModel *m)
+{
+    const TaskShape *s = &m->shape;
+    if (m->task->key.kind != TaskAttention)
+        return round16(s->n);
+    return s->d_v > ATTN_PAGE ? round16(s->d_v) : ATTN_PAGE;
+}
+
+/* Values by doubling, from `from` while below `end`. */
+static void add_doubles(Values *v, int64_t from, int64_t end)
+{
+    for (int64_t x = from > 0 ? from : 1; x < end; x *= 2)
+        add_value(v, x);
+}
+
+/* Sizes that the workloads do not have are not decided on: a tile for one row
+ * stays what is good for many.                                               */
+static bool less_than_tile(const CostModel *m)
+{
+    return most_rows(m) < m->task->usual.mr;
+}
+
+/* What a knob may be, beside what is in `t` already: rising, the same on every
+ * call.                                                                      */
+static Values knob_values(const CostModel *m, int knob, const Tiling *t)
+{
+    Values v = { { 0 }, 0 };
+    const int64_t rows = most_rows(m);
+    switch (knob) {
+    case Knob_mr:
+        for (int i = 1; i <= knobs[knob].most && i <= rows; i++)
+            if (!less_than_tile(m))
+                add_value(&v, i);
+        break;
+    case Knob_nr:
+        for (int i = ATTN_PANEL; i <= knobs[knob].most && i <= columns(m);
+             i += ATTN_PANEL)
+            add_value(&v, i);
+        break;
+    case Knob_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
+    case Knob_prefetch:
+        add_value(&v, 1);
+        for (int tiles = 1; tiles < knobs[knob].most; tiles *= 2)
+            add_value(&v, 1 + tiles);
+        break;
+    case Knob_panels:
+        if (any_columns(m))
+            add_doubles(&v, 1, 16);
+        break;
+    case Knob_queries:
+        if (!less_than_tile(m))
+            add_doubles(&v, t->mr, rows < 64 ? 2 * rows : 129);
+        break;
+    case Knob_keys:
+        if (!m->shape.holes)
+            add_doubles(&v, ATTN_PAGE,
+                        2 * most_keys(m) < 1024 ? 2 * most_keys(m) : 1024);
+        break;
+    case Knob_small_m:
+        add_value(&v, rows < m->task->usual.small_m ? rows : rows + 1);
+        break;
+    case Knob_streams:
+        add_value(&v, 1);
+        add_value(&v, 2);
+        break;
+    case Knob_rows:
+        for (int i = 0; i < 7; i++)
+            add_value(&v, (int64_t[]){ 16, 24, 32, 64, 96, 128, 256 }[i]);
+        break;
+    case Knob_work:
+        for (int i = -4; i <= 4; i++)
+            add_value(&v, (int64_t)ldexp((double)m->task->usual.work, i));
+        break;
+    }
+    return v;
+}
+
+static bool has_knob(const CostModel *m, int knob)
+{
+    return (knobs[knob].tasks & On(m->task->key.kind)) != 0;
+}
+
+/* Has a tile sums enough to keep the FMA units busy, as far as rows allow? */
+static bool fills_ports(const CostModel *m, const Tiling *t)
+{
+    const int vectors = (t->nr + m->plan->target.width - 1)
+                      / m->plan->target.width;
+    return t->mr * vectors >= ports * latency || t->mr >= most_rows(m);
+}
+
+static bool allowed(const CostModel *m, const Tiling *t)
+{
+    const TaskKind kind = m->task->key.kind;
+    if (!tiling_valid(t, kind))
+        return false;
+    return !(On(kind) & OnProducts)
+        || (tiling_fits(&m->plan->target, t) && fills_ports(m, t));
+}
+
+static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
+                       const Tiling *t)
+{
+    if (allowed(m, t))
+        vec_push(a, to, *t);
+}
+
+/* ---- space ---- */
+
+/* Knobs from `knob` on take all of their values. */
+static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t, int knob)
+{
+    if (knob == Knobs) {
+        if (!tiling_same(&t, &m->task->usual))
+            add_tiling(a, m, to, &t);
+        return;
+    }
+    if (!has_knob(m, knob)) {
+        fill(a, m, to, t, knob + 1);
+        return;
+    }
+    Values v = knob_values(m, knob, &t);
+    add_value(&v, knob_get(&m->task->usual, knob));
+    if (knob == Knob_panels && !any_columns(m))
+        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* as by default */
+    for (int i = 0; i < v.n; i++) {
+        knob_set(&t, knob, v.at[i]);
+        fill(a, m, to, t, knob + 1);
+    }
+}
+
+Tilings tiling_space(Arena *a, const CostModel *m)
+{
+    Tilings all = { 0 };
+    fill(a, m, &all, m->task->usual, 0);
+    return all;
+}
+
+/* The nearest value above (`up`) or below what the knob is now; 0: none. */
+static int32_t step_from(const Values *v, int32_t now, bool up)
+{
+    int32_t best = 0;
+    for (int i = 0; i < v->n; i++) {
+        const int32_t x = v->at[i];
+        if ((up ? x > now && (!best || x < best)
+                : x < now && (!best || x > best)))
+            best = x;
+    }
+    return best;
+}
+
+Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t)
+{
+    Tilings near = { 0 };
+    for (int knob = 0; knob < Knobs; knob++) {
+        if (!has_knob(m, knob))
+            continue;
+        Values v = knob_values(m, knob, t);
+        add_value(&v, knob_get(&m->task->usual, knob));
+        for (int up = 0; up < 2; up++) {
+            Tiling next = *t;
+            knob_set(&next, knob, step_from(&v, knob_get(t, knob), up));
+            if (knob_get(&next, knob))
+                add_tiling(a, m, &near, &next);
+        }
+    }
+    return near;
+}
+
+/* ---- time ---- */
+static double rate(const CostModel *m, Level level)
+{
+    const double r = m->rates->read[level];
+    return (r > 0 ? r : 1e10) / m->threads; /* a thread's */
+}
+
+static double cycle_rate(const CostModel *m)
+{
+    return m->rates->fma / m->threads / (2.0 * ports * m->plan->target.width);
+}
+
+/* Seconds of rows x k x n of a product whose B is near, without its way there:
+ * tiles of even height, each column of tiles reads its part of B again.      */
+static double product_seconds(const CostModel *m, const Tiling *t, double rows,
+                              double k, double n, double k_block)
+{
+    const double width = m->plan->target.width;
+    const double tiles = ceil(rows / t->mr), mr = rows / tiles;
+    const double v = fmin(t->nr, n) / width;
+    double cycles = fmax(mr * v / ports, (mr + v) / ports);
+    cycles = fmax(cycles, latency) * k;
+    cycles += ceil(k / k_block) * (call_cycles + 2 * mr * v);
+    const double times = tiles * ceil(n / t->nr);
+    double seconds = times * cycles / cycle_rate(m);
+    const double l1 = (double)m->machine->cache[LevelL1];
+    const double near = fmin(k, k_block) * 4;
+    if (near * (t->nr + mr) > l1) /* B again, for each tile */
+        seconds += (tiles - 1) * n * k * 4 / rate(m, LevelL2) / 2;
+    if (near * rows > l1 / 2) /* A again, for each column */
+        seconds += ceil(n / t->nr) * rows * k * 4 / rate(m, LevelL2) / 4;
+    return seconds;
+}
+
+/* Computing and reading go on together where B is prefetched. */
+static double together(double compute, double read, bool prefetch)
+{
+    return fmax(compute, read) + (prefetch ? 0.1 : 0.4) * fmin(compute, read);
+}
+
+static double use_seconds(const CostModel *m, const Tiling *t,
+                          const CallSize *u)
+{
+    const TaskShape *s = &m->shape;
+    const double rows = (double)u->rows;
+    if (m->task->key.kind == TaskAttention) {
+        const double keys = (double)u->count, block = t->keys;
+        const double q = fmin(t->queries, rows), blocks = ceil(rows / q);
+        const double page = fmin(block, keys), n = ceil(keys / page);
+        return blocks * n
+                 * (product_seconds(m, t, q, (double)s->d_k, page, 1e9)
+                    + product_seconds(m, t, q, page, (double)s->d_v, 1e9)
+                    + q * (page * 2 / m->plan->target.width + 20)
+                          / cycle_rate(m))
+             + keys * (double)(s->d_k + s->d_v) * 4 * blocks / rate(m, LevelL2);
+    }
+    const double parts = u->by_columns ? (double)u->parts : 1;
+    const double n = (double)round16(s->n) / parts, k = (double)s->k;
+    const double bytes = n
+                       * (double)dtype_column_bytes(m->task->key.dtype, s->k);
+    const double read = bytes / rate(m, machine_level(m->machine, u->set));
+    if (m->task->key.kind == TaskSmallM) {
+        const Tiling nest = { .mr = 6, .nr = 64 };
+        const bool small = u->rows < t->small_m;
+        return small ? read * (t->streams == 2 ? 1.0 : 1.15)
+                     : together(product_seconds(m, &nest, rows, k, n, 1e9),
+                                read, true);
+    }
+    return together(product_seconds(m, t, rows, k, n, t->k), read,
+                    t->prefetch > 1);
+}
+
+/* Whole models: how far from the default, which is all that is known. */
+static double far_from_usual(const CostModel *m, const Tiling *t)
+{
+    const Tiling *usual = &m->task->usual;
+    const double a = m->task->key.kind == TaskRows ? t->rows : t->work;
+    const double b = m->task->key.kind == TaskRows ? usual->rows : usual->work;
+    return 1 + fabs(log2(a / b));
+}
+
+double tiling_seconds(const CostModel *m, const Tiling *t)
+{
+    double sum = 0, calls = 0;
+    if (m->task->key.kind > TaskAttention)
+        return far_from_usual(m, t);
+    for (int i = 0; i < m->sizes.n; i++) {
+        sum += m->sizes.at[i].calls * use_seconds(m, t, &m->sizes.at[i]);
+        calls += m->sizes.at[i].calls;
+    }
+    return calls > 0 ? sum / calls : 0;
+}

@@ -1,0 +1,121 @@
+/* tune_progress.c: how far a tuning is, on stderr. */
+#include "base/progress.h"
+#include "base/strings.h"
+#include "tune/tuner.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ShortName = 12 };
+
+/* "  1.93 ms +3.1 %" behind what goes before: the best so far, which is the
+ * default, or faster.                                                        */
+static const char *best_text(Arena *a, const char *before, const TuneTask *t)
+{
+    const bool found = t->finished && t->incumbent > 0;
+    const int at = found || t->lead >= t->candidate.n ? t->incumbent : t->lead;
+    const Candidate *best = at >= 0 && at < t->candidate.n
+                              ? &t->candidate.at[at]
+                              : NULL;
+    if (!best || !isfinite(best->seconds))
+        return "";
+    return arena_printf(a, "%s%s %s", before, seconds_text(a, best->seconds),
+                        gain_text(a, found    ? task_gain(t)
+                                     : at > 0 ? fmax(1, best->gain)
+                                              : 1));
+}
+
+/* Tasks that are finished, and the one that is worked on: "3/12 ". */
+static const char *count_text(Arena *a, const TuneReport *r,
+                              const TuneTask *now)
+{
+    int n = !now->finished, all = 0;
+    for (; r; r = r->other) {
+        for (int i = 0; i < r->task.n; i++)
+            n += r->task.at[i].finished;
+        all += r->task.n;
+    }
+    return arena_printf(a, "%d/%d ", n, all);
+}
+
+/* ", libtcc", where another back end has the same tasks. */
+static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
+{
+    for (const TuneReport *at = r; at && r->other; at = at->other)
+        if (at->task.n > 0 && t >= at->task.at && t < at->task.at + at->task.n)
+            return arena_printf(a, ", %s", backend_word(at));
+    return "";
+}
+
+/* What has no room is left out, the best first, then the bar. */
+char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
+                         int columns)
+{
+    const TuneReport *r = p->report;
+    const TuneTask *now = p->now;
+    const char *begin = progress_bar(a, done, columns);
+    const char *end = progress_left(a, left);
+    const char *best = now ? best_text(a, "  ", now) : "";
+    const char *name = now ? arena_printf(a, "%s%s",
+                                          task_text(a, &now->task->key),
+                                          of_text(a, r, now))
+                           : "end to end";
+    const char *of = now ? count_text(a, r, now) : "";
+    const int room = columns - 1 - (int)strlen(of) - (int)strlen(end);
+    const int beside = (int)strlen(begin) + (int)strlen(best);
+    if (room - beside < ShortName)
+        best = "";
+    if (room - (int)strlen(begin) < ShortName)
+        begin = "";
+    return progress_line(a, arena_printf(a, "%s%s", begin, of), name,
+                         arena_printf(a, "%s%s", best, end), columns);
+}
+
+/* For those who read it later, or in a file. */
+static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
+{
+    const Candidate *best = task_best(t);
+    const char *tiling = best ? tiling_text(a, &best->tiling) : "";
+    fprintf(stderr, "attnc: tune %s%s: %s%s%s%s%s\n", count_text(a, r, t),
+            task_text(a, &t->task->key),
+            t->reused          ? "as recorded"
+            : t->incumbent > 0 ? "found"
+                               : "the default stays",
+            *tiling ? ", " : "", tiling,
+            t->reused || t->incumbent == 0 ? "" : best_text(a, ", ", t),
+            of_text(a, r, t));
+    fflush(stderr);
+}
+
+void tune_progress(Progress *p, double done, double left)
+{
+    TuneTask *now = p->now;
+    const int columns = progress_due();
+    const bool ends = now && now->finished && !now->said;
+    if (progress_terminal() ? columns == 0 : !ends)
+        return;
+    Arena *a = arena_new();
+    if (columns > 0)
+        progress_show(tune_progress_line(a, p, done, left, columns));
+    else
+        end_line(a, p->report, now);
+    if (now)
+        now->said = now->finished;
+    arena_free(a);
+}
+
+/* ---- a tuning ---- */
+void tuner_tick(void *tuner)
+{
+    const Tuner *t = tuner;
+    Progress *p = t->progress;
+    const double now = t->env->now(), all = p->until - p->begin;
+    t->env->progress(p, fmin(1, (now - p->begin) / all), p->until - now);
+}
+
+void tuner_shows(Tuner *t, TuneTask *now)
+{
+    t->progress->now = now;
+    if (now)
+        tuner_tick(t);
+}

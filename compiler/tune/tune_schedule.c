@@ -1,0 +1,300 @@
+/* tune_schedule.c: the order of a tuning's tasks, the time that each gets, and
+ * what is kept.                                                              */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/tuner.h"
+
+static const double least_share = 0.005; /* of the model's time: below that a
+                                            task comes last */
+static const double most_whole = 0.4;    /* of the time, for whole models */
+enum { EndPairs = 24 }; /* that should be compared at the end */
+
+void schedule_buffers(Tuner *t)
+{
+    int64_t bytes[Dtypes] = { 0 };
+    for (int i = 0; i < t->report.task.n; i++) {
+        const TuneTask *k = &t->report.task.at[i];
+        if (k->task->key.kind > TaskAttention || k->share <= 0)
+            continue;
+        const CostModel m = cost_model(t, k->task);
+        const int64_t need = rotating_buffer_bytes(&m);
+        int64_t *most = &bytes[k->task->key.dtype];
+        *most = need > *most ? need : *most;
+    }
+    for (int i = 0; i < Dtypes; i++)
+        if (bytes[i] > 0)
+            rotating_buffer_make(&t->weights[i], t->arena, (Dtype)i, bytes[i]);
+}
+
+/* ---- records ---- */
+static const Record *known_task(const Tuner *t, const TaskKey *key)
+{
+    for (int i = 0; i < t->records.at.n; i++) {
+        const Record *r = &t->records.at.at[i];
+        if (host_same(&r->host, &t->report.host) && task_same(&r->key, key)
+            && tiling_valid(&r->tiling, key->kind))
+            return r;
+    }
+    return NULL;
+}
+
+static Candidate recorded(const Tiling *tiling, double ns, const Record *r)
+{
+    return (Candidate){ .tiling = *tiling,
+                        .status = StatusTimed,
+                        .predicted = NAN,
+                        .gain = NAN,
+                        .seconds = ns * 1e-9,
+                        .spread = r->spread,
+                        .samples = r->samples,
+                        .when = NAN };
+}
+
+/* What an earlier run found stands. */
+static bool reuse(Tuner *t, TuneTask *task)
+{
+    const Record *r = t->options->again ? NULL
+                                        : known_task(t, &task->task->key);
+    const Tiling *usual = &task->task->usual;
+    if (!r || r->samples < least_pairs_of(task->task->key.kind))
+        return false;
+    vec_push(t->arena, &task->candidate, recorded(usual, r->usual_ns, r));
+    if (!tiling_same(&r->tiling, usual)) {
+        vec_push(t->arena, &task->candidate, recorded(&r->tiling, r->ns, r));
+        task->incumbent = 1;
+    }
+    const double gain = r->usual_ns / r->ns;
+    task->gain = (Interval){ gain, gain, gain };
+    task->reused = task->finished = true;
+    return true;
+}
+
+static Record record_of(const Tuner *t, const TuneTask *task)
+{
+    const Candidate *best = &task->candidate.at[task->incumbent];
+    return (Record){ .host = t->report.host,
+                     .key = task->task->key,
+                     .tiling = best->tiling,
+                     .ns = best->seconds * 1e9,
+                     .usual_ns = best->seconds * task->gain.middle * 1e9,
+                     .samples = task->pairs,
+                     .spread = best->spread };
+}
+
+/* Nothing without a decision. What is found anew takes the place of what this
+ * run found before.                                                          */
+static void keep(Tuner *t, const TuneTask *task, Fault *why)
+{
+    if (task->pairs < least_pairs_of(task->task->key.kind))
+        return;
+    const Record one = record_of(t, task), *old = known_task(t, &one.key);
+    int i = 0;
+    if (!records_add(t->arena, t->report.path, &one, 1, why)
+        || task->incumbent == 0) /* nothing that could be taken back */
+        return;
+    while (i < t->fresh.n && !task_same(&t->fresh.at[i].key, &one.key))
+        i++;
+    if (i < t->fresh.n) {
+        t->fresh.at[i] = one;
+        return;
+    }
+    vec_push(t->arena, &t->fresh, one);
+    if (old)
+        vec_push(t->arena, &t->before, *old);
+}
+
+/* ---- the tasks ---- */
+
+/* Tasks that are timed alone first, then those that take the whole model; those
+ * with the largest share first.                                              */
+static int by_turn(const void *a, const void *b)
+{
+    const TuneTask *x = *(TuneTask *const *)a, *y = *(TuneTask *const *)b;
+    const bool whole = x->task->key.kind > TaskAttention;
+    const bool other = y->task->key.kind > TaskAttention;
+    if (whole != other)
+        return whole - other;
+    return (x->share < y->share) - (x->share > y->share);
+}
+
+/* How the time is worth dividing in the first pass, where each of a whole model
+ * takes long to compile; what a task does not use, the next ones have.       */
+static double worth(const TuneTask *k)
+{
+    static const double least[TaskKinds] = {
+        [TaskMatmul] = 0.05, [TaskSmallM] = 0.05, [TaskAttention] = 0.05,
+        [TaskRows] = 0.08,   [TaskSplit] = 0.12,
+    };
+    static const double most[TaskKinds] = {
+        [TaskMatmul] = 1,  [TaskSmallM] = 1,   [TaskAttention] = 1,
+        [TaskRows] = 0.15, [TaskSplit] = 0.12,
+    };
+    const TaskKind kind = k->task->key.kind;
+    return fmin(fmax(k->share, least[kind]), most[kind]);
+}
+
+/* Is there anything to try still? */
+static bool is_open(const Tuner *t, const TuneTask *k)
+{
+    return !k->reused && !k->spent && k->share > 0
+        && (k->task->key.kind != TaskSplit || t->report.host.threads > 1);
+}
+
+/* Those of the first pass take most of the model's time; then come those that
+ * are not decided; then all that can be searched on.                         */
+static int choose_open(const Tuner *t, int pass, TuneTask **turn)
+{
+    int n = 0;
+    for (int all = 0; all < 2 && n == 0; all++)
+        for (int i = 0; i < t->report.task.n; i++) {
+            TuneTask *k = &t->report.task.at[i];
+            if (is_open(t, k)
+                && (pass > 0 ? all || !k->finished : k->share >= least_share))
+                turn[n++] = k;
+        }
+    qsort(turn, (size_t)n, sizeof *turn, by_turn);
+    return n;
+}
+
+/* ---- time ---- */
+
+/* Seconds of a run of the workloads, as measured, or else at about twice their
+ * limits; `all`: also of those that are made of others.                      */
+static double schedule_time(const Tuner *t, bool all)
+{
+    double run = 0;
+    if (t->run > 0)
+        return all ? 2 * t->run : t->run;
+    for (int i = 0; i < t->works.n; i++)
+        if (all || !t->works.at[i].of_others)
+            run += 2
+                 * work_limit(&t->report.machine, &t->report.rates,
+                              &t->works.at[i], INFINITY)
+                       .seconds;
+    return run;
+}
+
+/* Two models compiled side by side, and pairs of runs. */
+double end_to_end_time(const Tuner *t)
+{
+    const double budget = t->options->budget;
+    const double all = 2 * t->builder.each[1]
+                     + 2 * EndPairs * schedule_time(t, true);
+    return fmin(fmax(all, 0.05 * budget), 0.5 * budget);
+}
+
+/* Where nothing was found yet, most of what is left goes on for that. */
+static double search_end(const Tuner *t)
+{
+    const double end = end_to_end_time(t), left = t->until - t->env->now();
+    return t->until - (t->changed ? end : fmin(end, left / 4));
+}
+
+/* Below that a turn leads to nothing. */
+static double least_turn(const Tuner *t, const TuneTask *k)
+{
+    const TaskKind kind = k->task->key.kind;
+    const double pairs = least_pairs_of(kind);
+    return kind <= TaskAttention
+             ? 0.005 * t->options->budget
+             : 3 * t->builder.each[1] + 2 * pairs * schedule_time(t, false);
+}
+
+/* Parts of the time. In the first pass those of whole models have what they
+ * need at least, as far as that leaves enough to the others. Returns their
+ * sum.                                                                       */
+static double divide_time(const Tuner *t, TuneTask *const *turn, int n,
+                          double *own, int pass)
+{
+    const double seconds = search_end(t) - t->env->now();
+    double sum = 0, kept = 0, whole = 0;
+    for (int i = 0; i < n; i++)
+        sum += own[i] = worth(turn[i]);
+    for (int i = 0; i < n; i++) {
+        const double need = least_turn(t, turn[i]);
+        if (pass == 0 && turn[i]->task->key.kind > TaskAttention
+            && seconds * own[i] / sum < need) {
+            own[i] = whole + need < most_whole * seconds ? need * sum / seconds
+                                                         : 0;
+            whole += own[i] > 0 ? need : 0;
+        }
+        kept += own[i];
+    }
+    return kept;
+}
+
+/* ---- turns ---- */
+static void choose(Tuner *t, const TuneTask *task)
+{
+    const Choice one = { task->task->key,
+                         task->candidate.at[task->incumbent].tiling };
+    int i = 0;
+    while (i < t->choice.n && !task_same(&t->choice.at[i].key, &one.key))
+        i++;
+    if (i == t->choice.n)
+        vec_push(t->arena, &t->choice, one);
+    else
+        t->choice.at[i] = one;
+    t->changed = true;
+}
+
+static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
+{
+    const bool finished = task->finished;
+    const int incumbent = task->incumbent;
+    tuner_shows(t, task);
+    search_task(t, task, until);
+    const bool other = task->incumbent != incumbent;
+    if (task->finished && (other || !finished) && !why->code)
+        keep(t, task, why); /* the first failure is said */
+    if (other)
+        choose(t, task);
+    tuner_tick(t);
+}
+
+/* Each open task has a turn; what one leaves goes to the next. False: there is
+ * none, or no time.                                                          */
+static bool run_pass(Tuner *t, int pass, Fault *why)
+{
+    const size_t all = (size_t)t->report.task.n + 1;
+    TuneTask **turn = arena_alloc(t->arena, all * sizeof *turn);
+    double *own = arena_alloc(t->arena, all * sizeof *own);
+    const int n = choose_open(t, pass, turn);
+    double left = divide_time(t, turn, n, own, pass);
+    bool any = false;
+    for (int i = 0; i < n && !interrupted(); i++) {
+        const double now = t->env->now(), time = search_end(t) - now;
+        const double part = own[i] > 0 ? own[i] / left : 1;
+        left -= own[i];
+        if (t->options->exhaustive)
+            run_task(t, turn[i], now + 1e6, why);
+        else if (time < least_turn(t, turn[i]))
+            continue;
+        else
+            run_task(t, turn[i],
+                     now + fmax(time * part, least_turn(t, turn[i])), why);
+        any = true;
+    }
+    return any;
+}
+
+bool schedule_run(Tuner *t, Fault *why)
+{
+    bool any = false;
+    for (int i = 0; i < t->report.task.n; i++) {
+        TuneTask *k = &t->report.task.at[i];
+        if (k->reused || k->search || !reuse(t, k))
+            continue;
+        if (k->incumbent > 0)
+            choose(t, k);
+        tuner_shows(t, k);
+    }
+    for (;; t->pass++) {
+        const bool more = run_pass(t, t->pass, why);
+        any |= more;
+        if (!more && t->pass > 0)
+            return any;
+    }
+}

@@ -1,0 +1,553 @@
+/* tune_search.c: the best tiling of one task.
+ *
+ * The default and the candidates that the model ranks first are timed together,
+ * interleaved; half of them, by the median of their ratios to the default of
+ * the same repetition, goes on to the next rung, of twice as many repetitions
+ * [successive halving: Jamieson and Talwalkar, 2016], until one is left. Then
+ * its neighbours, one knob away, as long as one of them is faster. At the end
+ * the best, the new incumbent, stands against the default in fresh pairs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/tuner.h"
+
+/* Of a task alone, of a whole model. */
+static const int first_repetitions[] = { 12, 5 }, least_pairs[] = { 24, 16 };
+enum { MostRepetitions = 96, MostPairs = 200 };
+static const double least_gain = 1.01; /* below that nothing changes */
+static const double deciding = 0.25;   /* of its time: for fresh pairs */
+static const double patience = 50;     /* a hang takes so many runs */
+
+static const double prescreening = 0.3; /* of the time that is left */
+static const double compiling = 0.45;   /* of what is left beside deciding */
+enum { LeastTried = 8, LeastWhole = 3 };
+
+struct TaskSearch {
+    Tuner *t;
+    TuneTask *task;
+    CostModel model;
+    Arena *a;
+    bool whole;             /* each candidate is a whole model */
+    Codes code;             /* by candidate; no text: not compiled */
+    VEC(Times) time, ratio; /* by candidate: seconds; default / own */
+    ChildWork work;
+    double begin, until; /* of the time that it has now */
+    double each;         /* seconds of a run, with its part of loading
+                            and checking */
+    int measured;
+    int best;         /* the fastest that runs beside the default; 0:
+                         none does */
+    bool prescreened; /* prescreen() ranked them, or need not */
+    bool failed;      /* the default itself does not run */
+};
+
+static Candidate *candidate_at(const TaskSearch *s, int i)
+{
+    return &s->task->candidate.at[i];
+}
+
+static double now(const TaskSearch *s)
+{
+    return s->t->env->now();
+}
+
+/* Seconds until a part of its time is left. */
+static double time_left(const TaskSearch *s, double part)
+{
+    return s->until - part * (s->until - s->begin) - now(s);
+}
+
+/* ---- candidates ---- */
+static void add_candidate(TaskSearch *s, const Tiling *t)
+{
+    const Candidate c = { .tiling = *t,
+                          .status = StatusRanked,
+                          .predicted = tiling_seconds(&s->model, t),
+                          .seconds = NAN,
+                          .spread = NAN,
+                          .when = NAN,
+                          .gain = NAN };
+    vec_push(s->a, &s->task->candidate, c);
+    vec_push(s->a, &s->code, (Code){ 0 });
+    vec_push(s->a, &s->time, (Times){ 0 });
+    vec_push(s->a, &s->ratio, (Times){ 0 });
+}
+
+/* Its place; added where it is not there. */
+static int candidate_of(TaskSearch *s, const Tiling *t)
+{
+    for (int i = 0; i < s->task->candidate.n; i++)
+        if (tiling_same(&candidate_at(s, i)->tiling, t))
+            return i;
+    add_candidate(s, t);
+    return s->task->candidate.n - 1;
+}
+
+/* What libtcc's code took stands in the place of the model's prediction. */
+static void take_earlier(TaskSearch *s, const TuneTask *from)
+{
+    int n = 0;
+    const double usual = candidate_at(s, 0)->predicted;
+    for (int i = 1; i < s->task->candidate.n; i++)
+        for (int k = 1; k < from->candidate.n; k++) {
+            const Candidate *c = &from->candidate.at[k];
+            if (!(c->gain > 0)
+                || !tiling_same(&c->tiling, &candidate_at(s, i)->tiling))
+                continue;
+            candidate_at(s, i)->predicted = usual / c->gain;
+            candidate_at(s, i)->tried = true;
+            n++;
+        }
+    s->prescreened |= n >= LeastTried || n >= s->task->candidate.n - 1;
+}
+
+static const Record *known(const TaskSearch *s)
+{
+    const Record like = { .host = s->t->report.host,
+                          .key = s->task->task->key };
+    return records_find(&s->t->records, &like);
+}
+
+static void list_candidates(TaskSearch *s)
+{
+    const TuneReport *earlier = s->t->earlier;
+    add_candidate(s, &s->task->task->usual);
+    const Tilings space = tiling_space(s->a, &s->model);
+    for (int i = 0; i < space.n; i++)
+        add_candidate(s, &space.at[i]);
+    for (int i = 0; earlier && i < earlier->task.n; i++)
+        if (task_same(&earlier->task.at[i].task->key, &s->task->task->key))
+            take_earlier(s, &earlier->task.at[i]);
+    s->prescreened |= s->whole || s->t->builder.jit;
+}
+
+/* ---- building ---- */
+static Code text_of(TaskSearch *s, int i)
+{
+    const bool jit = s->t->builder.jit;
+    Task task = *s->task->task;
+    Code m = { 0 };
+    task.tiling = candidate_at(s, i)->tiling;
+    if (!s->whole) {
+        m.text = emit_task(s->a, s->t->engine.plan, &task,
+                           jit ? EmitJit : EmitAot, &m.n);
+        return m;
+    }
+    VEC(Choice) all = { 0 };
+    for (int k = 0; k < s->t->choice.n; k++)
+        if (!task_same(&s->t->choice.at[k].key, &task.key))
+            vec_push(s->a, &all, s->t->choice.at[k]);
+    vec_push(s->a, &all, ((Choice){ task.key, task.tiling }));
+    return model_code(&s->t->engine, all.at, all.n, jit);
+}
+
+/* An earlier one with the same text; -1: none. */
+static int same_code(const TaskSearch *s, int i)
+{
+    const Code *m = &s->code.at[i];
+    for (int k = 0; k < s->code.n; k++)
+        if (k != i && s->code.at[k].text && s->code.at[k].n == m->n
+            && !memcmp(s->code.at[k].text, m->text, m->n))
+            return k;
+    return -1;
+}
+
+static double compile_time(const TaskSearch *s)
+{
+    return fmax(0, time_left(s, deciding)) * compiling;
+}
+
+/* Those of who[] that have no code yet; what is another's code was timed. */
+static int without_code(TaskSearch *s, int *who, int n, BuildJob *b, int *of)
+{
+    int count = 0;
+    for (int k = 0; k < n; k++) {
+        Code *m = &s->code.at[who[k]];
+        if (m->text)
+            continue;
+        *m = text_of(s, who[k]);
+        if (same_code(s, who[k]) >= 0) {
+            Candidate *c = candidate_at(s, who[k]);
+            snprintf(c->why, sizeof c->why, "the same code as another");
+            c->tried = true;
+            *m = (Code){ 0 };
+            who[k] = -1;
+            continue;
+        }
+        b[count] = (BuildJob){ .code = m,
+                               .whole = s->whole,
+                               .usual = who[k] == 0 };
+        of[count++] = who[k];
+    }
+    return count;
+}
+
+static void take_build(TaskSearch *s, int i, const BuildJob *b)
+{
+    Candidate *c = candidate_at(s, i);
+    if (b->status != BuildDone)
+        *b->code = (Code){ 0 };
+    if (b->status != BuildDone && i == 0)
+        s->failed = true;
+    if (b->status != BuildFailed || interrupted())
+        return;
+    c->status = StatusFailed;
+    c->tried = true;
+    memcpy(c->why, b->why, sizeof c->why);
+}
+
+/* Compiles those of who[] that are not tried yet; keeps those that can run. */
+static int build(TaskSearch *s, int *who, int n)
+{
+    BuildJob *b = arena_alloc(s->a, (size_t)(n + 1) * sizeof *b);
+    int *of = arena_alloc(s->a, (size_t)(n + 1) * sizeof *of), kept = 0;
+    const int count = without_code(s, who, n, b, of);
+    builder_build(&s->t->builder, s->a, b, count,
+                  s->t->options->exhaustive ? INFINITY
+                                            : now(s) + compile_time(s),
+                  s->t->last);
+    for (int i = 0; i < count; i++)
+        take_build(s, of[i], &b[i]);
+    for (int k = 0; k < n; k++)
+        if (who[k] >= 0 && s->code.at[who[k]].text
+            && (candidate_at(s, who[k])->status == StatusRanked
+                || candidate_at(s, who[k])->status == StatusTimed))
+            who[kept++] = who[k];
+    return kept;
+}
+
+/* ---- candidates ---- */
+static bool untried(const TaskSearch *s, int i)
+{
+    return i > 0 && candidate_at(s, i)->status == StatusRanked
+        && !s->code.at[i].text && !*candidate_at(s, i)->why;
+}
+
+static int count_untried(const TaskSearch *s)
+{
+    int n = 0;
+    for (int i = 1; i < s->task->candidate.n; i++)
+        n += untried(s, i);
+    return n;
+}
+
+/* Were so many tried that the best of them is worth a record? */
+static bool is_covered(const TaskSearch *s)
+{
+    int tried = 0;
+    const int all = s->task->candidate.n - 1;
+    const int least = s->whole ? LeastWhole : LeastTried;
+    for (int i = 1; i <= all; i++)
+        tried += candidate_at(s, i)->tried;
+    return tried >= least || tried >= all;
+}
+
+/* How many can be compiled in the time that there is for it. */
+static int room(const TaskSearch *s)
+{
+    if (s->t->options->exhaustive)
+        return 1 << 20;
+    const double n = compile_time(s) / s->t->builder.each[s->whole];
+    const int least = is_covered(s) ? 1 : 3; /* ranked by runs: the first */
+    return n < least ? least : n > 256 ? 256 : (int)n;
+}
+
+/* The untried that should be fastest, after `n` that are chosen already. */
+static int add_ranked(TaskSearch *s, int *who, int n, int most)
+{
+    const int begin = n;
+    for (int i = 1; i < s->task->candidate.n; i++) {
+        bool chosen = !untried(s, i);
+        for (int k = 0; k < begin; k++)
+            chosen |= who[k] == i;
+        if (chosen)
+            continue;
+        int k = n < most ? n++ : n;
+        for (; k > begin
+               && candidate_at(s, who[k - 1])->predicted
+                      > candidate_at(s, i)->predicted;
+             k--)
+            if (k < most)
+                who[k] = who[k - 1];
+        if (k < most)
+            who[k] = i;
+    }
+    return n;
+}
+
+/* What an earlier run found, or was best for another shape here. */
+static int add_nearest(TaskSearch *s, int *who, int n)
+{
+    const Tuner *t = s->t;
+    const Record *own = known(s),
+                 *r = own ? own
+                          : records_nearest(&t->records, &t->report.host,
+                                            &s->task->task->key);
+    if (!r || !tiling_valid(&r->tiling, r->key.kind)
+        || (On(r->key.kind) & OnProducts
+            && !tiling_fits(&t->engine.target, &r->tiling)))
+        return n;
+    const int i = candidate_of(s, &r->tiling);
+    if (i > 0 && untried(s, i))
+        who[n++] = i;
+    return n;
+}
+
+static int choose_next(TaskSearch *s, int *who, int n)
+{
+    const bool first = candidate_at(s, 0)->samples == 0;
+    if (!s->prescreened && s->task->candidate.n > 1 + room(s))
+        prescreen(s->t, s->task, &s->model,
+                  now(s) + prescreening * time_left(s, 0));
+    s->prescreened = true;
+    const int most = n + room(s);
+    if (first)
+        n = add_nearest(s, who, n);
+    return build(s, who, add_ranked(s, who, n, most));
+}
+
+static int choose_neighbours(TaskSearch *s, int *who, int n, int centre)
+{
+    const Tilings near = tiling_neighbours(s->a, &s->model,
+                                           &candidate_at(s, centre)->tiling);
+    const int most = n + 1 + room(s);
+    for (int i = 0; i < near.n && n < most; i++) {
+        const int k = candidate_of(s, &near.at[i]);
+        if (untried(s, k))
+            who[n++] = k;
+    }
+    return build(s, who, n);
+}
+
+/* ---- timing ---- */
+static void take_verdict(TaskSearch *s, int i, const Verdict *v)
+{
+    Candidate *c = candidate_at(s, i);
+    if (v->status == StatusTimed && c->samples == 0)
+        c->when = now(s) - s->t->begin;
+    c->status = v->status;
+    c->tried = true;
+    memcpy(c->why, v->why, sizeof c->why);
+}
+
+static void take_times(TaskSearch *s, int i)
+{
+    const Times *x = &s->time.at[i];
+    const Interval median = median_interval(x->at, x->n);
+    Candidate *c = candidate_at(s, i);
+    c->samples = x->n;
+    c->seconds = median.middle;
+    c->spread = (median.high - median.low) / 2 / median.middle;
+    c->gain = median_of(s->ratio.at[i].at, s->ratio.at[i].n);
+}
+
+/* Times who[0], the default, and the others until then. Returns whole
+ * repetitions.                                                               */
+static int measure(TaskSearch *s, const int *who, int n, int repetitions,
+                   double until)
+{
+    const double hang = s->whole ? 20 : 2; /* first calls are long */
+    Measurement m = { .which = who,
+                      .n = n,
+                      .repetitions = repetitions,
+                      .hang = fmax(hang, patience * s->each),
+                      .until = until,
+                      .order = (uint64_t)++s->measured };
+    const double begin = now(s);
+    s->t->env->measure(s->a, &s->work, &m);
+    if (m.done > 0) /* with its part of loading and checking */
+        s->each = (now(s) - begin) / (m.done * n);
+    if (m.done > 0 && s->whole)
+        s->t->run = s->each;
+    for (int i = 0; i < n && !interrupted(); i++)
+        take_verdict(s, who[i], &m.verdict[i]);
+    s->failed |= !interrupted() && m.verdict[0].status != StatusTimed;
+    for (int k = 0; k < m.done; k++)
+        for (int i = 0; i < n; i++) {
+            const double *x = m.sample + (int64_t)k * n;
+            if (m.verdict[i].status != StatusTimed || x[i] <= 0)
+                continue;
+            vec_push(s->a, &s->time.at[who[i]], x[i]);
+            vec_push(s->a, &s->ratio.at[who[i]], x[0] / x[i]);
+        }
+    for (int i = 0; i < n && m.done > 0; i++)
+        if (m.verdict[i].status == StatusTimed)
+            take_times(s, who[i]);
+    return m.done;
+}
+
+static double ratio_of(const TaskSearch *s, int i)
+{
+    return i == 0 ? 1 : candidate_at(s, i)->gain;
+}
+
+/* who[1 ..] that still run, the fastest first; returns how many with who[0]. */
+static int sort_alive(const TaskSearch *s, int *who, int n)
+{
+    int kept = 1;
+    for (int i = 1; i < n; i++) {
+        if (candidate_at(s, who[i])->status != StatusTimed
+            || !s->ratio.at[who[i]].n)
+            continue;
+        const int one = who[i];
+        int k = kept++;
+        for (; k > 1 && ratio_of(s, who[k - 1]) < ratio_of(s, one); k--)
+            who[k] = who[k - 1];
+        who[k] = one;
+    }
+    return kept;
+}
+
+/* The fastest of who[1 ..]; 0: none of them runs. */
+static int halve(TaskSearch *s, int *who, int n)
+{
+    int repetitions = first_repetitions[s->whole];
+    for (int rung = 1; n > 1 && !s->failed && !interrupted(); rung++) {
+        for (int i = 0; i < n; i++)
+            candidate_at(s, who[i])->rung = rung;
+        const double left = fmin(time_left(s, deciding),
+                                 time_left(s, 0)
+                                     - 2 * least_pairs[s->whole] * s->each);
+        const int done = measure(s, who, n, repetitions, now(s) + left);
+        n = sort_alive(s, who, n);
+        s->task->lead = n > 1 && ratio_of(s, who[1]) > 1 ? who[1] : 0;
+        if (n <= 2 || done < repetitions) /* one is left, or the time over */
+            break;
+        n = 1 + n / 2;
+        repetitions = repetitions * 2 < MostRepetitions ? repetitions * 2
+                                                        : MostRepetitions;
+    }
+    return n > 1 && !s->failed ? who[1] : 0;
+}
+
+/* The fastest of the candidates that come next, and of `best`, the fastest
+ * before; 0: none runs beside the default.                                   */
+static int search(TaskSearch *s, int best)
+{
+    const int near = 2 * Knobs + 4;
+    for (int k = 0; k < 9 && !s->failed && !interrupted()
+                    && (k == 0 || time_left(s, deciding) > 0);
+         k++) {
+        const int all = s->task->candidate.n + near, before = best;
+        int *who = arena_alloc(s->a, (size_t)all * sizeof *who), n = 1;
+        const int centre = best > 0 && ratio_of(s, best) > 1 ? best : 0;
+        who[0] = 0;
+        if (best > 0)
+            who[n++] = best;
+        const int begin = n;
+        n = k == 0 ? choose_next(s, who, n)
+                   : choose_neighbours(s, who, n, centre);
+        if (n > begin && !s->failed)
+            best = halve(s, who, n);
+        if (k > 0 && best == before)
+            break;
+    }
+    return best;
+}
+
+/* ---- deciding ---- */
+
+/* A candidate against the default: in pairs that had no part in choosing it, so
+ * that the test's level holds. False: too few for that.                      */
+static bool decide(TaskSearch *s, int candidate)
+{
+    TuneTask *task = s->task;
+    Times *ratio = &s->ratio.at[candidate];
+    const int who[] = { 0, candidate }, before = ratio->n;
+    const int least = least_pairs[s->whole];
+    double log_ratio[MostPairs];
+    const double fit = time_left(s, 0) / (2 * s->each);
+    int most = fit < (double)MostPairs ? (int)fit : MostPairs;
+    if (most < least || ratio_of(s, candidate) < 1)
+        most = least;
+    /* what it took to come so far is worth the time that the least take */
+    measure(s, who, 2, most,
+            fmin(fmax(s->until, s->t->last), now(s) + 4 * most * s->each));
+    const double *fresh = ratio->at + before;
+    const int pairs = ratio->n - before;
+    for (int i = 0; i < pairs; i++)
+        log_ratio[i] = log(fresh[i]);
+    if (pairs < least || interrupted() || s->failed)
+        return false;
+    const Interval gain = median_interval(fresh, pairs);
+    const double p = signed_rank(log_ratio, pairs);
+    const bool faster = candidate_at(s, candidate)->status == StatusTimed
+                     && p <= TUNE_ALPHA && gain.middle >= least_gain
+                     && gain.low > 1;
+    if (task->finished && !(faster && gain.middle > task->gain.middle))
+        return true; /* what was found before is better */
+    task->incumbent = faster ? candidate : 0;
+    task->gain = faster ? gain : (Interval){ 1, 1, 1 };
+    task->p_value = p;
+    task->pairs = pairs;
+    return true;
+}
+
+static ChildWork work_of(TaskSearch *s)
+{
+    Tuner *t = s->t;
+    const Dtype dtype = s->task->task->key.dtype;
+    ChildWork w = s->whole
+                    ? model_run_work(model_run_new(&t->report, t->setup,
+                                                   &t->works, false, &s->code))
+                    : task_run_work(task_run_new(s->a, &s->model,
+                                                 &t->weights[dtype], s->task,
+                                                 &s->code));
+    w.task = s->task;
+    w.tick = tuner_tick;
+    w.ticks = t;
+    return w;
+}
+
+static TaskSearch *begin_search(Tuner *t, TuneTask *task)
+{
+    TaskSearch *s = arena_alloc(t->arena, sizeof *s);
+    *s = (TaskSearch){ .t = t,
+                       .task = task,
+                       .a = t->arena,
+                       .whole = task->task->key.kind > TaskAttention,
+                       .model = cost_model(t, task->task) };
+    list_candidates(s);
+    s->work = work_of(s);
+    return s;
+}
+
+int least_pairs_of(TaskKind kind)
+{
+    return least_pairs[kind > TaskAttention];
+}
+
+/* Would another turn find nothing else? `untried`: candidates that were, before
+ * this one. Where none is left and none runs, no time decides it.            */
+static bool is_spent(const TaskSearch *s, int untried)
+{
+    const int left = count_untried(s);
+    if (left == 0)
+        return s->task->finished || s->best == 0;
+    return s->task->finished && left == untried;
+}
+
+void search_task(Tuner *t, TuneTask *task, double until)
+{
+    if (!task->search)
+        task->search = begin_search(t, task);
+    TaskSearch *s = task->search;
+    s->begin = now(s);
+    s->until = until;
+    s->failed = false;
+    if (candidate_at(s, s->best)->status > StatusTimed)
+        s->best = 0;
+    const int untried = count_untried(s), before = s->best;
+    s->best = search(s, before);
+    const bool ran = candidate_at(s, 0)->samples > 0 && !s->failed;
+    const bool again = task->finished && s->best == before;
+    if (ran && s->best > 0 && !again && decide(s, s->best))
+        task->finished |= task->incumbent > 0 || is_covered(s);
+    else if (ran && s->best == 0 && is_covered(s))
+        task->finished = true; /* none of them runs */
+    task->lead = task->incumbent;
+    task->spent = s->failed ? candidate_at(s, 0)->status > StatusTimed
+                            : is_spent(s, untried);
+}

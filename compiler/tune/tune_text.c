@@ -1,0 +1,132 @@
+/* tune_text.c: words and numbers that all forms of a tuning's report share. */
+#include "base/strings.h"
+#include "tune/tune_report.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const status_word[Statuses] = {
+    [StatusRanked] = "ranked", [StatusTimed] = "timed",
+    [StatusFailed] = "failed", [StatusCrashed] = "crashed",
+    [StatusHung] = "hung",     [StatusWrong] = "wrong",
+    [StatusNaN] = "nan",
+};
+
+/* As --backend has it; libtcc is "jit" there. */
+const char *backend_word(const TuneReport *r)
+{
+    const char *name = r->engine->options.backend;
+    return r->jit ? "libtcc" : name && *name ? name : "clang";
+}
+
+const char *task_text(Arena *a, const TaskKey *k)
+{
+    return plain_text(a, arena_printf(a, "%s %s %s%s%s", task_word[k->kind],
+                                      k->shape, dtype_word[k->dtype],
+                                      *k->epilogue ? " " : "", k->epilogue));
+}
+
+char *gain_text(Arena *a, double ratio)
+{
+    if (!isfinite(ratio) || ratio <= 0)
+        return arena_strdup(a, "-");
+    if (ratio >= 2)
+        return arena_printf(a, ratio < 100 ? "%.2fx" : "%.2gx", ratio);
+    return arena_printf(a, "%+.1f %%", 100 * (ratio - 1));
+}
+
+const Candidate *task_usual(const TuneTask *t)
+{
+    return t->candidate.n > 0 ? &t->candidate.at[0] : NULL;
+}
+
+const Candidate *task_best(const TuneTask *t)
+{
+    return t->incumbent >= 0 && t->incumbent < t->candidate.n
+             ? &t->candidate.at[t->incumbent]
+             : NULL;
+}
+
+const Candidate *task_stands(const TuneTask *t)
+{
+    return t->taken_back ? task_usual(t) : task_best(t);
+}
+
+bool task_differs(const TuneTask *t)
+{
+    return t->incumbent > 0 && !t->taken_back;
+}
+
+double task_gain(const TuneTask *t)
+{
+    const Candidate *usual = task_usual(t), *best = task_best(t);
+    if (t->gain.middle > 0)
+        return t->gain.middle;
+    return usual && best && best->seconds > 0 ? usual->seconds / best->seconds
+                                              : NAN;
+}
+
+int task_count(const TuneTask *t, bool is(const Candidate *c))
+{
+    int n = 0;
+    for (int i = 0; i < t->candidate.n; i++)
+        n += is(&t->candidate.at[i]);
+    return n;
+}
+
+bool was_timed(const Candidate *c)
+{
+    return c->status == StatusTimed && c->seconds > 0 && isfinite(c->seconds);
+}
+
+bool was_removed(const Candidate *c)
+{
+    return c->status > StatusTimed;
+}
+
+const char *task_state(const TuneTask *t)
+{
+    if (t->reused)
+        return "as recorded";
+    if (!t->finished && !(t->share > 0))
+        return "no calls";
+    if (!t->finished)
+        return task_count(t, was_timed) + task_count(t, was_removed) > 0
+                 ? "not finished"
+                 : "not tried";
+    return t->taken_back     ? "taken back"
+         : t->incumbent == 0 ? "the default stays"
+                             : NULL;
+}
+
+/* ---- the machine ---- */
+const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
+
+void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
+{
+    Arena *a = arena_new();
+    char size[LevelMemory][32];
+    const char *read = "";
+    put_wrapped(out, 0, 4,
+                arena_printf(a, "%s, %s, %d thread%s, %s",
+                             plain_text(a, h->cpu), plain_text(a, h->isa),
+                             h->threads, plural(h->threads),
+                             plain_text(a, h->compiler)));
+    for (int i = 0; r && i < Levels; i++)
+        if (r->read[i] > 0)
+            read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
+                                1e-9 * r->read[i]);
+    const char *caches = arena_printf(a, "L1 %s, L2 %s, L3 %s",
+                                      size_text(size[0], m->cache[LevelL1]),
+                                      size_text(size[1], m->cache[LevelL2]),
+                                      size_text(size[2], m->cache[LevelL3]));
+    if (r)
+        caches = arena_printf(a, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
+                              r->threads > 1 ? "the threads together: " : "",
+                              1e-9 * r->fma, *read ? read + 1 : " -");
+    put_wrapped(out, 0, 4, caches);
+    arena_free(a);
+}

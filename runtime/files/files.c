@@ -1,0 +1,260 @@
+/* files.c: reads and maps whole files.
+ *
+ * A name on a command line may lead to a folder, a FIFO or a device: only
+ * regular files are read, and the open never waits for one that is not.     */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/rt.h"
+
+static bool cannot(Fault *why, const char *path, const char *what)
+{
+    int code = errno == ENOMEM || errno == EMFILE || errno == ENFILE
+                 ? ExitResource
+                 : ExitIO;
+    return fault(why, code, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+/* ---- pages that vanished ---- */
+enum { MaxMapped = 64 };
+
+/* The files that are mapped, of all threads; NULL: a free place. Static, since
+ * the handler of SIGBUS, which names the one that was cut, gets no argument. */
+static _Atomic(const File *) mapped_files[MaxMapped];
+
+static bool watch(const File *f)
+{
+    for (int i = 0; i < MaxMapped; i++) {
+        const File *none = NULL;
+        if (atomic_compare_exchange_strong(&mapped_files[i], &none, f))
+            return true;
+    }
+    return false;
+}
+
+static void unwatch(const File *f)
+{
+    for (int i = 0; i < MaxMapped; i++)
+        if (atomic_load(&mapped_files[i]) == f)
+            atomic_store(&mapped_files[i], NULL);
+}
+
+static void say(const char *text)
+{
+    /* nothing is left to do when stderr is closed */
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;
+}
+
+/* Only what is safe in a handler: the table, write and _exit. A bus error
+ * outside of our files is somebody else's: the default action takes it.     */
+static void on_bus_error(int sig, siginfo_t *info, void *context)
+{
+    (void)context;
+    const unsigned char *at = info->si_addr;
+    for (int i = 0; i < MaxMapped; i++) {
+        const File *f = atomic_load(&mapped_files[i]);
+        if (f && at >= f->at && at < f->at + f->size) {
+            say("attnc: error: ");
+            say(f->path);
+            say(": the file was cut while it was in use\n");
+            _exit(ExitIO);
+        }
+    }
+    signal(sig, SIG_DFL);
+}
+
+static void catch_bus_errors(void)
+{
+    struct sigaction act = { .sa_sigaction = on_bus_error,
+                             .sa_flags = SA_SIGINFO };
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGBUS, &act, NULL);
+}
+
+/* ---- files ---- */
+static const unsigned char nothing[1]; /* an empty file, mapped */
+
+/* Who is told of files that are read; of a process. NULL: nobody. */
+static void (*told)(const char *path);
+
+void files_tell(void (*f)(const char *path))
+{
+    told = f;
+}
+
+static int64_t nanoseconds(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static FileIdentity identity_of(const struct stat *st)
+{
+    return (FileIdentity){ (uint64_t)st->st_dev, (uint64_t)st->st_ino,
+                           nanoseconds(st->st_mtim), nanoseconds(st->st_ctim) };
+}
+
+/* Its path, size and identity go to *f. */
+static int open_regular(File *f, const char *path, FileUse use, Fault *why)
+{
+    if (told)
+        told(path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        cannot(why, path, "open");
+        return -1;
+    }
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        cannot(why, path, "open");
+    else if (S_ISDIR(st.st_mode))
+        fault(why, ExitIO, "%s: is a folder, not a file", path);
+    else if (!S_ISREG(st.st_mode))
+        fault(why, ExitIO, "%s: is not a regular file", path);
+    else if (guard_read(&st, path, use, why)) {
+        *f = (File){ .path = path,
+                     .at = nothing,
+                     .size = (size_t)st.st_size,
+                     .identity = identity_of(&st) };
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+/* Reads up to `size` bytes: fewer when the file is cut meanwhile; -1: errno. */
+static ssize_t read_whole(int fd, unsigned char *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = read(fd, to + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+bool file_is_itself(const char *path, const unsigned char *at, size_t n,
+                    Fault *why)
+{
+    static const char pointer[] = "version https://git-lfs";
+
+    if (n < sizeof pointer || memcmp(at, pointer, sizeof pointer - 1) != 0)
+        return true;
+    return fault(why, ExitInput,
+                 "%s: is a pointer of Git LFS, the file itself is not here: "
+                 "run `git lfs pull` in its folder",
+                 path);
+}
+
+bool file_read_for(FileUse use, File *f, const char *path, size_t limit,
+                   Fault *why)
+{
+    int fd = open_regular(f, path, use, why);
+    if (fd < 0)
+        return false;
+    const size_t size = f->size;
+    if (size > limit) {
+        close(fd);
+        return fault(why, ExitInput,
+                     "%s: has %zu bytes, at most %zu are "
+                     "allowed",
+                     path, size, limit);
+    }
+    unsigned char *at = malloc(size + 1);
+    ssize_t n = at ? read_whole(fd, at, size) : -1;
+    if (n < 0)
+        cannot(why, path, "read");
+    close(fd);
+    if (n < 0) {
+        free(at);
+        return false;
+    }
+    at[n] = '\0';
+    f->at = at;
+    f->size = (size_t)n;
+    if (file_is_itself(path, f->at, f->size, why))
+        return true;
+    file_close(f);
+    return false;
+}
+
+bool file_read(File *f, const char *path, size_t limit, Fault *why)
+{
+    return file_read_for(UseInput, f, path, limit, why);
+}
+
+bool file_map_for(FileUse use, File *f, const char *path, Fault *why)
+{
+    int fd = open_regular(f, path, use, why);
+    if (fd < 0)
+        return false;
+    const size_t size = f->size;
+    if (size == 0) { /* nothing that mmap would take */
+        close(fd);
+        return true;
+    }
+    void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    bool done = at != MAP_FAILED || cannot(why, path, "map");
+    close(fd);
+    if (!done)
+        return false;
+    f->at = at;
+    f->mapped = true;
+    if (!watch(f)) {
+        munmap(at, size);
+        return fault(why, ExitResource, "%s: more than %d files are mapped",
+                     path, MaxMapped);
+    }
+    catch_bus_errors();
+    if (file_is_itself(path, f->at, f->size, why))
+        return true;
+    file_close(f);
+    return false;
+}
+
+bool file_map(File *f, const char *path, Fault *why)
+{
+    return file_map_for(UseInput, f, path, why);
+}
+
+void file_close(File *f)
+{
+    if (f->mapped) {
+        unwatch(f);
+        munmap((void *)f->at, f->size);
+    } else if (f->at != nothing) {
+        free((void *)f->at);
+    }
+    *f = (File){ 0 };
+}
+
+bool file_unchanged(const File *f)
+{
+    struct stat st;
+    if (stat(f->path, &st) != 0)
+        return true; /* what is mapped is there still */
+    const FileIdentity now = identity_of(&st);
+    if (now.device != f->identity.device || now.inode != f->identity.inode)
+        return true;
+    return now.modified == f->identity.modified
+        && (size_t)st.st_size == f->size;
+}
+
+size_t file_mark(const File *f)
+{
+    return f->size >= 3 && !memcmp(f->at, "\xef\xbb\xbf", 3) ? 3 : 0;
+}

@@ -1,0 +1,390 @@
+/* handle.c: a model that is open: its weights are mapped, all of its memory is
+ * one block, but for the ids of a text. Calls are checked here, errors kept in
+ * words.
+ *
+ * Pasted into emitted files, as are handle_file.c in front of it, and behind it
+ * handle_generate.c, or handle_rows.c where the model generates nothing.    */
+#include "runtime/core.h"
+#include "handle_system.h"
+
+#include <string.h>
+
+enum {
+    HANDLE_PIECE = 4096, /* bytes of a token's text, and those held back */
+    HANDLE_TOKEN = 16,   /* of a text, for each token of the longest */
+    HANDLE_THREADS = 256
+};
+
+struct attn_handle {
+    const struct attn_model *model;
+    void *memory;               /* the block that it lies in */
+    int failed;                 /* it could not be opened: `why` stays */
+    char why[ATTN_PACKED_TEXT]; /* what the last call did wrong, or "" */
+    struct handle_file file;
+    void *bound;
+#if ATTN_HAS_TEXT
+    const void *source, *target; /* vocabularies, or NULL */
+#endif
+    const struct attn_parallel *parallel; /* NULL: one thread */
+    struct attn_parallel threads;         /* as many as are asked for */
+    void *pool;                           /* of them, or NULL */
+    int64_t input, output;                /* the longest: tokens or rows */
+    int64_t beam, text; /* the widest search; bytes of the longest text */
+    void *tokens;       /* a block of its own: the vocabularies tell its size */
+    int64_t most;       /* ids of a text */
+    int32_t *ids, *target_ids; /* of an encoder, target_ids are types */
+    float *scores;             /* of a target's tokens */
+#if ATTN_HAS_TEXT
+    void *words; /* memory of the tokenizer */
+    char *piece; /* [HANDLE_PIECE] a token's text */
+#endif
+    void *work; /* memory of a call */
+    int64_t work_bytes;
+};
+
+/* Memory of the longest call of each kind, by the handle's sizes. */
+static int64_t handle_work(const struct attn_handle *h);
+/* The sizes that the options leave out. 0, or an error. */
+static int handle_sizes(struct attn_handle *h,
+                        const struct attn_open_options *o);
+
+/* ---- errors ---- */
+
+/* Keeps the words; returns the error. */
+static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
+                       ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(h->why, sizeof h->why, fmt, ap);
+    va_end(ap);
+    return (int)error;
+}
+
+/* The same for an error that a function of the core returned. */
+static int handle_refuse(struct attn_handle *h, int64_t error)
+{
+    return handle_fail(h, error, "%s", attn_error_text(error));
+}
+
+/* Begins a call: returns 0, or an error. */
+static int handle_begin(const struct attn_model *m, struct attn_handle *h)
+{
+    if (!h)
+        return ATTN_ERROR_NULL;
+    if (h->failed)
+        return ATTN_ERROR_OPEN;
+    h->why[0] = '\0';
+    if (h->model == m)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_OPEN,
+                       "this is a function of %s, %s is open", m->name,
+                       h->model->name);
+}
+
+static int handle_longer(struct attn_handle *h, const char *what, int64_t n,
+                         int64_t most)
+{
+    return handle_fail(h, ATTN_ERROR_LENGTH,
+                       "%s: %lld, at most %lld are taken: the model's max_len, "
+                       "or max_input, max_output of the options at open",
+                       what, (long long)n, (long long)most);
+}
+
+ATTN_API const char *attn_error(const struct attn_handle *h)
+{
+    return h ? h->why : "out of memory";
+}
+
+/* ---- memory ---- */
+
+static int64_t handle_text(const struct attn_handle *h)
+{
+    return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
+}
+
+/* All parts on the thread that calls. */
+static void handle_run(void *pool, int64_t parts,
+                       void (*part)(void *arg, int64_t part, int64_t parts),
+                       void *arg)
+{
+    (void)pool;
+    for (int64_t i = 0; i < parts; i++)
+        part(arg, i, parts);
+}
+
+/* 0, or an error: an option that is out of its range. */
+static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
+                             const struct attn_open_options *o)
+{
+    static const struct attn_open_options none = { 0 };
+    const struct attn_open_options *to = o ? o : &none;
+
+    h->model = m;
+    h->why[0] = '\0';
+    h->parallel = to->parallel;
+    if (to->threads < 0 || to->threads > HANDLE_THREADS)
+        return handle_fail(h, ATTN_ERROR_OPTION, "threads: 0 to %d are taken",
+                           HANDLE_THREADS);
+    if (!h->parallel && to->threads > 1) { /* memory is for so many parts */
+        h->threads.parts = to->threads;
+        h->threads.run = handle_run;
+        h->parallel = &h->threads;
+    }
+    if (attn_check_parallel(to->parallel) != 0)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "parallel: parts below 0, or no function");
+    const int wrong = handle_sizes(h, to);
+    if (wrong)
+        return wrong;
+    h->text = to->max_text > 0 ? to->max_text : handle_text(h);
+    if (to->max_text < 0 || h->text > ATTN_MOST)
+        return handle_fail(h, ATTN_ERROR_OPTION, "max_text: 0 to %d are taken",
+                           ATTN_MOST);
+    return 0;
+}
+
+/* A size that the options give, or, where they give 0, `other`. */
+static int handle_size(struct attn_handle *h, const char *name, int64_t given,
+                       int64_t most, int64_t *size)
+{
+    *size = given > 0 ? given : most;
+    if (given >= 0 && given <= most)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_OPTION, "%s: 0 to %lld are taken", name,
+                       (long long)most);
+}
+
+static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
+{
+    h->bound = attn_take(at, h->model->bound_bytes, 1);
+#if ATTN_HAS_TEXT
+    h->piece = attn_take(at, HANDLE_PIECE, 1);
+#endif
+    h->work_bytes = handle_work(h);
+    h->work = attn_take(at, h->work_bytes, 1);
+}
+
+ATTN_API int64_t attn_memory(const struct attn_model *m,
+                             const struct attn_open_options *o)
+{
+    struct attn_memory at = { NULL, 0 };
+    struct attn_handle h;
+    int wrong;
+
+    memset(&h, 0, sizeof h);
+    wrong = handle_take_sizes(&h, m, o);
+    if (wrong)
+        return wrong;
+    attn_take(&at, 1, sizeof h);
+    handle_lay_out(&h, &at);
+    return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
+}
+
+/* ---- open ---- */
+
+/* Weights and vocabularies: 0, or an error. */
+static int handle_weights(struct attn_handle *h, const char *path,
+                          int64_t unchecked)
+{
+    const struct attn_model *m = h->model;
+    const char *wrong = handle_map(&h->file, path);
+    const char *name = path ? path : m->name;
+
+    if (!wrong && !h->file.at && m->weights_bytes > 0)
+        wrong = "no weights are inside of this file: open() takes the path of "
+                "a weights file";
+    if (!wrong && unchecked)
+        wrong = attn_bind_lazily(m, h->bound, h->file.at, h->file.bytes);
+    else if (!wrong)
+        wrong = attn_bind(m, h->bound, h->file.at, h->file.bytes);
+    if (wrong)
+        return handle_fail(h, ATTN_ERROR_OPEN, "%s: %s", name, wrong);
+#if ATTN_HAS_TEXT
+    h->source = attn_vocab(m, h->file.at, 0);
+    h->target = attn_vocab(m, h->file.at, 1);
+#endif
+    return 0;
+}
+
+/* Bytes of the tokenizers' memory for the longest text, or an error; the most
+ * ids of one goes to h->most.                                               */
+static int64_t handle_words(struct attn_handle *h)
+{
+    const void *const vocab[2] = { h->source, h->target };
+    int64_t words = 0;
+
+    h->most = h->text;
+    for (int i = 0; i < 2; i++) {
+        if (!vocab[i])
+            continue;
+        const int64_t bytes = attn_vocab_encode_bytes(vocab[i], h->text);
+        const int64_t most = attn_vocab_most_ids(vocab[i], h->text);
+        if (bytes < 0 || most < 0)
+            return attn_min(bytes, most);
+        words = attn_max(words, bytes);
+        h->most = attn_max(h->most, most);
+        h->most = attn_max(h->most,
+                           attn_vocab_most_pair_ids(vocab[i], h->text));
+    }
+    return words;
+}
+
+/* Memory of a text's tokens. 0, or an error. */
+static int handle_open_tokens(struct attn_handle *h)
+{
+    struct attn_memory at;
+
+#if ATTN_HAS_TEXT
+    const int64_t words = handle_words(h);
+    if (words < 0)
+        return handle_fail(h, words,
+                           "max_text: so long a text takes more "
+                           "memory than can be told");
+#else
+    h->most = attn_max(h->input, h->output);
+#endif
+    attn_memory_open(&at, NULL);
+    for (int laid = 0; laid < 2; laid++) {
+        h->ids = attn_take(&at, h->most + 1, sizeof *h->ids);
+        h->target_ids = attn_take(&at, h->most + 1, sizeof *h->target_ids);
+        h->scores = attn_take(&at, h->most + 1, sizeof *h->scores);
+#if ATTN_HAS_TEXT
+        h->words = attn_take(&at, words, 1);
+#endif
+        if (laid == 1)
+            break;
+        h->tokens = malloc((size_t)attn_memory_bytes(&at));
+        if (!h->tokens)
+            return handle_fail(h, ATTN_ERROR_OPEN,
+                               "out of memory for the tokens of a text");
+        attn_memory_open(&at, h->tokens);
+    }
+    return 0;
+}
+
+static int handle_threads(struct attn_handle *h, int64_t threads)
+{
+    if (h->parallel != &h->threads)
+        return 0;
+#if defined ATTNC_MAIN || defined ATTNC_THREADS
+    h->pool = attn_pool_open(threads);
+    if (!h->pool)
+        return handle_fail(h, ATTN_ERROR_OPEN, "out of memory for %lld threads",
+                           (long long)threads);
+    h->parallel = attn_pool_parallel(h->pool);
+    return 0;
+#else
+    return handle_fail(
+        h, ATTN_ERROR_OPEN,
+        "%lld threads: compile the C file of %s with -DATTNC_THREADS "
+        "-pthread",
+        (long long)threads, h->model->name);
+#endif
+}
+
+ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
+                                       const char *path,
+                                       const struct attn_open_options *o)
+{
+    const int64_t bytes = attn_memory(m, o);
+    const size_t least = sizeof(struct attn_handle) + ATTN_ALIGN;
+    void *memory = malloc(bytes > 0 ? (size_t)bytes : least);
+    struct attn_memory at;
+    struct attn_handle *h;
+
+    if (!memory)
+        return NULL;
+    attn_memory_open(&at, memory);
+    h = attn_take(&at, 1, sizeof *h);
+    memset(h, 0, sizeof *h);
+    h->memory = memory;
+    h->failed = handle_take_sizes(h, m, o);
+    if (!h->failed && bytes < 0)
+        h->failed = handle_refuse(h, bytes);
+    if (h->failed)
+        return h;
+    handle_lay_out(h, &at);
+    h->failed = handle_weights(h, path, o ? o->unchecked : 0);
+    if (!h->failed && h->model->kind != ATTN_ATTENTION)
+        h->failed = handle_open_tokens(h);
+    if (!h->failed)
+        h->failed = handle_threads(h, o ? o->threads : 0);
+    return h;
+}
+
+ATTN_API void attn_close(struct attn_handle *h)
+{
+    if (!h)
+        return;
+#if defined ATTNC_MAIN || defined ATTNC_THREADS
+    attn_pool_close(h->pool);
+#endif
+    handle_unmap(&h->file);
+    free(h->tokens);
+    free(h->memory);
+}
+
+/* ---- text ---- */
+
+/* Bytes of a text, which are -1 up to its NUL. 0, or an error. */
+static int handle_text_size(struct attn_handle *h, const void *vocab,
+                            const char *text, int64_t *bytes)
+{
+    if (!vocab)
+        return handle_fail(h, ATTN_ERROR_OPEN,
+                           "the weights have no vocabulary: give token ids");
+    if (!text)
+        return handle_fail(h, ATTN_ERROR_NULL, "the text is NULL");
+    if (*bytes == -1)
+        *bytes = (int64_t)strlen(text);
+    return *bytes < 0 ? handle_refuse(h, ATTN_ERROR_COUNT) : 0;
+}
+
+static int handle_text_fits(struct attn_handle *h, int64_t bytes)
+{
+    if (bytes <= h->text)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_LENGTH,
+                       "the text has %lld bytes, at most %lld are taken: "
+                       "max_text of the options at open",
+                       (long long)bytes, (long long)h->text);
+}
+
+/* Ids of a text into ids[h->most + 1]: their number, or an error. bytes -1: up
+ * to its NUL. how: ATTN_PLAIN, ..                                           */
+static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
+                             const char *text, int64_t bytes, int64_t how,
+                             int32_t *ids)
+{
+    int64_t bad = 0, n = bytes;
+    int wrong = handle_text_size(h, vocab, text, &n);
+
+    if (!wrong)
+        wrong = handle_text_fits(h, n);
+    if (wrong)
+        return wrong;
+    bytes = n;
+    n = attn_vocab_encode(vocab, text, bytes, how, ids, h->most, h->words,
+                          &bad);
+    if (n < 0)
+        return handle_fail(h, n, "byte %lld: %s", (long long)bad + 1,
+                           attn_error_text(n));
+    return n;
+}
+
+/* A decoder's start token is put in front of its prompt by the search. */
+static int64_t handle_how(const struct attn_handle *h)
+{
+    return h->model->kind == ATTN_DECODER ? ATTN_STARTED : 0;
+}
+
+/* Those of a text to be answered: none where it is empty. */
+static int64_t handle_question(struct attn_handle *h, const char *text,
+                               int64_t bytes)
+{
+    if (text && (bytes == 0 || (bytes == -1 && text[0] == '\0')))
+        return 0;
+    return handle_tokens(h, h->source, text, bytes, handle_how(h), h->ids);
+}

@@ -1,0 +1,128 @@
+/* option_rows.h: the options of `attnc run` and of the program that an emitted
+ * file is, a row each. compiler/cli/options/options.c makes rows of attnc's
+ * table of them, compiler/emit/file/program_options.c the program's table.
+ *
+ *  use       what it is for: bits of ATTN_FOR_LINES .. (settings.h)
+ *  group     the head of the help that it stands under
+ *  kind      Flag; Int, Real: a number from `least` to `most`; Text; List: a
+ *            text each time that it is given; Out: a Text, a file that is
+ *            written
+ *  name, takes     as they are written; takes NULL: nothing
+ *  place, member   where its value goes: Settings, of struct attn_settings; the
+ *            others of a struct of attnc's, or of the program's
+ *  usual     Int, Real: what it is where it is not given
+ *  help      what it does, in one line
+ *
+ * PROGRAM_OPTION: a row of the program alone. Included where one of the two is
+ * defined, which they are no more behind it.                                */
+#ifndef OPTION
+#define OPTION(...)
+#endif
+#ifndef PROGRAM_OPTION
+#define PROGRAM_OPTION(...)
+#endif
+
+#define LINES ATTN_FOR_LINES
+#define PROMPT ATTN_FOR_PROMPT
+#define SCORE ATTN_FOR_SCORE
+#define CHAT ATTN_FOR_CHAT
+#define ENCODE ATTN_FOR_ENCODE
+#define NUMBERS ATTN_FOR_NUMBERS
+#define ALL (LINES | PROMPT | SCORE | CHAT | ENCODE | NUMBERS)
+#define MOST 2147483647.0
+
+/* clang-format off */
+OPTION(LINES | PROMPT | SCORE | ENCODE, Lines, Flag, "--ids", NULL,
+    Lines, ids, 0, 0, 0, "read and write token ids instead of text")
+OPTION(LINES | PROMPT, Lines, Text, "--prefix", "TEXT",
+    Settings, prefix, 0, 0, 0, "first tokens of every answer")
+OPTION(LINES | PROMPT | ENCODE | NUMBERS, Lines, Int, "--max-input", "N",
+    Settings, max_input, 1, MOST, 0, "cut longer inputs to this many tokens")
+OPTION(ENCODE, Lines, Flag, "--pairs", NULL,
+    Encode, pairs, 0, 0, 0, "lines are TEXT tab TEXT: a pair, as a reranker's")
+PROGRAM_OPTION(SCORE, Lines, Flag, "--score", NULL,
+    Program, score, 0, 0, 0, "lines are INPUT tab OUTPUT: how probable is it?")
+
+OPTION(PROMPT, Prompt, Text, "--prompt", "TEXT",
+    Prompt, prompt, 0, 0, 0, "answer this, and print the answer as it comes")
+OPTION(PROMPT | CHAT, Prompt, Int, "-n", "N",
+    Prompt, tokens, 0, MOST, -1, "tokens of that answer, at most")
+OPTION(PROMPT | CHAT, Prompt, List, "--stop", "TEXT",
+    Prompt, stop, 0, 0, 0, "end before this text (--ids: these tokens)")
+OPTION(PROMPT, Prompt, Out, "--save-state", "FILE",
+    Prompt, save_state, 0, 0, 0, "keep the state behind --prompt; - is stdout")
+OPTION(PROMPT, Prompt, Text, "--load-state", "FILE",
+    Prompt, load_state, 0, 0, 0,
+    "go on from there, behind --prompt if it is given")
+OPTION(ALL, Prompt, Flag, "--quiet", NULL,
+    Prompt, quiet, 0, 0, 0, "no notes, nor how fast that answer came")
+
+OPTION(CHAT, Chat, Flag, "--chat", NULL,
+    Chat, chat, 0, 0, 0, "lines are turns of one conversation")
+OPTION(CHAT, Chat, Text, "--system", "TEXT",
+    Chat, system, 0, 0, 0, "what the model is told before the first turn")
+
+OPTION(LINES | PROMPT, Search, Int, "--beam", "N",
+    Settings, beam, 1, 1024, 0, "hypotheses that are followed; 1 is greedy")
+OPTION(LINES, Search, Int, "--nbest", "N",
+    Settings, nbest, 1, 1024, 0, "answers to a line, behind the line's number")
+OPTION(LINES, Search, Flag, "--scores", NULL,
+    Settings, scores, 0, 0, 0, "each answer begins with its score")
+OPTION(LINES | PROMPT, Search, Real, "--alpha", "X",
+    Settings, alpha, 0, 100, -1, "strength of the length penalty")
+OPTION(LINES | PROMPT, Search, Real, "--length-penalty", "X",
+    Settings, alpha, 0, 100, -1, "the same as --alpha")
+OPTION(LINES | PROMPT, Search, Real, "--patience", "X",
+    Settings, patience, 0, 100, 1,
+    "rule recorded: stop at --beam times this many")
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--min-length", "N",
+    Settings, min_length, 0, MOST, 0, "no end before this many tokens")
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--max-output", "N",
+    Settings, max_output, 1, MOST, 0, "at most this many tokens in an answer")
+OPTION(LINES | PROMPT | CHAT, Search, Real, "--repetition-penalty", "X",
+    Settings, repetition_penalty, 0.001, 1000, 0,
+    "divides the logits of tokens that came already")
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--no-repeat-ngram", "N",
+    Settings, no_repeat_ngram, 0, 1000, 0, "no n-gram of this length twice")
+OPTION(LINES | PROMPT | CHAT, Search, List, "--suppress", "TOKENS",
+    Suppress, suppress, 0, 0, 0,
+    "a token, or a sequence of them, that must not come")
+OPTION(LINES | PROMPT | CHAT, Search, Int, "--end-token", "ID",
+    Settings, end_token, 0, MOST, -1, "this token ends an answer")
+
+OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--temperature", "X",
+    Settings, temperature, 0, 1e6, -1,
+    "draw tokens at random; 0: take the best")
+OPTION(LINES | PROMPT | CHAT, Sampling, Int, "--top-k", "N",
+    Settings, top_k, 0, MOST, -1, "of the N best alone")
+OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--top-p", "X",
+    Settings, top_p, 0, 1, -1, "of the best that have this probability")
+OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--min-p", "X",
+    Settings, min_p, 0, 1, -1,
+    "of those at least so probable, beside the best")
+
+OPTION(LINES | PROMPT | CHAT, Model, Int, "--seed", "N",
+    Seed, seed, 0, MOST, 1, "of all that is random")
+OPTION(ALL, Code, Int, "--threads", "N",
+    Threads, threads, 1, ATTN_POOL_MOST, -1,
+    "run on this many; default: one a physical core")
+PROGRAM_OPTION(ALL, Code, Flag, "--no-check", NULL,
+    Program, unchecked, 0, 0, 0, "do not hold the weights to their hash")
+PROGRAM_OPTION(ALL, General, Flag, "--help", NULL,
+    Program, help, 0, 0, 0, "this text")
+PROGRAM_OPTION(ALL, General, Flag, "--version", NULL,
+    Program, version, 0, 0, 0, "which model this is, and by which attnc")
+PROGRAM_OPTION(ALL, General, Flag, "-V", NULL,
+    Program, version, 0, 0, 0, "the same as --version")
+/* clang-format on */
+
+#undef LINES
+#undef PROMPT
+#undef SCORE
+#undef CHAT
+#undef ENCODE
+#undef NUMBERS
+#undef ALL
+#undef MOST
+#undef OPTION
+#undef PROGRAM_OPTION

@@ -1,0 +1,62 @@
+/* search_settings.c: the search as options change it. */
+#include "runtime/core.h"
+#include "search_settings.h"
+
+/* Where one of the others is given, tokens are drawn: as the model says, 1. */
+ATTN_API double attn_settings_temperature(const struct attn_settings *s)
+{
+    if (s->temperature >= 0.0)
+        return s->temperature;
+    return s->top_k > 0 || s->top_p > 0.0 || s->min_p > 0.0;
+}
+
+/* The answers that are wanted widen the default alone: a beam that --beam or
+ * the spec states decides what is found, and is kept.                       */
+static int64_t settings_beam(const struct attn_settings *s, int stated,
+                             int64_t beam)
+{
+    if (s->beam > 0)
+        return s->beam;
+    if (attn_settings_temperature(s) > 0.0)
+        return 1;
+    return stated ? beam : attn_max(beam, s->nbest);
+}
+
+ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
+                                  int64_t seed, struct attn_search_options *o)
+{
+    o->beam = settings_beam(s, stated, o->beam);
+    o->results = attn_max(s->nbest, 1);
+    if (s->alpha >= 0.0)
+        o->alpha = (float)s->alpha;
+    if (s->max_output > 0) {
+        o->max_output = s->max_output;
+        o->max_output_plus = -1;
+    }
+    if (s->end_token >= 0) {
+        o->end = (int32_t)s->end_token;
+        o->ends_count = 0;
+    }
+    o->max_input = s->max_input;
+    o->patience = (float)s->patience;
+    o->want_scores = s->scores;
+    o->process.min_length = s->min_length;
+    o->process.repetition_penalty = (float)s->repetition_penalty;
+    o->process.no_repeat_ngram = s->no_repeat_ngram;
+    o->sampling.temperature = (float)attn_settings_temperature(s);
+    o->sampling.top_k = attn_max(s->top_k, 0);
+    o->sampling.top_p = s->top_p > 0.0 ? (float)s->top_p : 0.0f;
+    o->sampling.min_p = s->min_p > 0.0 ? (float)s->min_p : 0.0f;
+    o->sampling.seed = seed;
+}
+
+ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
+{
+    if (use == ATTN_FOR_PROMPT && s->beam > 1)
+        return "--beam is for lines of stdin, not for --prompt";
+    if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0
+        && (s->beam > 1 || s->nbest > 1))
+        return "tokens that are drawn make one answer: leave out --beam and "
+               "--nbest, or --temperature and --top-k, --top-p, --min-p";
+    return NULL;
+}

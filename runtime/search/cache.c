@@ -1,0 +1,349 @@
+/* cache.c: pages of keys and values, shared between sequences by counting.
+ *
+ * refs[page] is the number of slots whose table names the page. A page with
+ * one reader may be written; a page with more is full, or open and copied
+ * before a write (copy on write, so the last of its readers just keeps it).
+ * Distinct pages are never more than table entries in use: slots * width pages
+ * are always enough, and fewer where a window gives them back.
+ *
+ * All groups of a cache have the same slots of the same lengths.            */
+#include "runtime/core.h"
+
+#include <string.h>
+
+/* Rows that are read at once: so few that pages of windows are given back soon,
+ * so many that products have enough of them.                                */
+enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
+
+static int64_t cache_pages_of(int64_t length)
+{
+    return (length + ATTN_PAGE - 1) / ATTN_PAGE;
+}
+
+ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
+                                  int64_t length)
+{
+    if (is->window == 0)
+        return 0;
+    return attn_max(length - is->window, 0) / ATTN_PAGE;
+}
+
+/* The pages that a slot may have at once. */
+static int64_t cache_slot_pages(const struct attn_cache_layout *is,
+                                const struct attn_cache_size *size)
+{
+    int64_t all = cache_pages_of(size->length);
+    if (is->window == 0 || size->rows == 0)
+        return all;
+    if (is->window > size->length || size->rows > size->length)
+        return all;
+    /* so many positions, and their first may be the last of its page */
+    return attn_min(all, cache_pages_of(is->window + size->rows - 1) + 1);
+}
+
+static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
+                          const struct attn_cache_size *size,
+                          struct attn_memory *memory)
+{
+    const int64_t word = sizeof(int32_t);
+    memset(c, 0, sizeof *c);
+    c->slots = size->slots;
+    c->width = cache_pages_of(size->length);
+    c->length = attn_take(memory, c->slots, word);
+    for (int64_t i = 0; i < m->caches; i++) {
+        struct attn_cache_group *g = &c->group[c->groups];
+        if (m->cache[i].of != size->which)
+            continue;
+        g->is = m->cache[i];
+        g->which = i;
+        g->table = attn_take(memory, c->slots * c->width, word);
+        g->first = attn_take(memory, c->slots, word);
+        g->pages = c->slots * cache_slot_pages(&g->is, size) + size->spare;
+        g->refs = attn_take(memory, g->pages, word);
+        g->free_list = attn_take(memory, g->pages, word);
+        g->pool = attn_take(memory, g->pages,
+                            g->is.page_floats * (int64_t)sizeof(float));
+        c->groups++;
+    }
+}
+
+ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
+                                  const struct attn_cache_size *size)
+{
+    struct attn_memory memory;
+    struct attn_cache c;
+    if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
+        || size->length > INT32_MAX || size->spare > INT32_MAX
+        || size->spare < -INT32_MAX || size->rows < 0)
+        return -1;
+    if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
+        return -1; /* a table names 2^31 - 1 */
+    attn_memory_open(&memory, NULL);
+    cache_lay_out(&c, m, size, &memory);
+    return attn_memory_bytes(&memory);
+}
+
+ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
+                              const struct attn_cache_size *size, void *at)
+{
+    struct attn_memory memory;
+    attn_memory_open(&memory, at);
+    cache_lay_out(c, m, size, &memory);
+    memset(c->length, 0, (size_t)c->slots * sizeof(int32_t));
+    for (int64_t i = 0; i < c->groups; i++) {
+        struct attn_cache_group *g = &c->group[i];
+        memset(g->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
+        memset(g->first, 0, (size_t)c->slots * sizeof(int32_t));
+        memset(g->refs, 0, (size_t)g->pages * sizeof(int32_t));
+        for (int64_t q = 0; q < g->pages; q++) /* page 0 is taken first */
+            g->free_list[q] = (int32_t)(g->pages - 1 - q);
+        g->free_count = g->pages;
+    }
+}
+
+ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
+                              const struct attn_cache_size *size,
+                              struct attn_memory *at)
+{
+    int64_t bytes = attn_cache_bytes(m, size);
+    void *memory = attn_take(at, bytes, 1);
+    if (memory)
+        attn_cache_init(c, m, size, memory);
+}
+
+/* Returns the floats that both states of a page take. */
+static int64_t cache_states_floats(const struct attn_cache_group *g)
+{
+    return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
+}
+
+/* Where the states after a page's last rows lie. */
+static float *cache_states(const struct attn_cache_group *g, int64_t page)
+{
+    return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
+}
+
+ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
+                                 int64_t row)
+{
+    const struct attn_cache_group *g = &c->group[0];
+    const int64_t page = g->table[slot * c->width + row / ATTN_PAGE];
+    return cache_states(g, page) + row % 2 * g->is.states;
+}
+
+ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
+                              struct attn_batch *b)
+{
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct attn_cache_group *g = &c->group[i];
+        b->pool[g->which] = g->pool;
+        b->pages[g->which] = g->table + first * c->width;
+        b->table[g->which] = c->width;
+    }
+}
+
+ATTN_API int64_t attn_cache_rows(const struct attn_model *m)
+{
+    int64_t rows = CACHE_MOST_ROWS;
+#if ATTN_HAS_FIXED
+    if (m->fixed_target > 0)
+        return m->fixed_target;
+#endif
+    for (int64_t i = 0; i < m->caches; i++)
+        if (m->cache[i].window > 0)
+            rows = attn_min(rows, m->cache[i].window / 4);
+    return attn_max(rows / ATTN_PAGE * ATTN_PAGE, CACHE_LEAST_ROWS);
+}
+
+static int32_t cache_take_page(struct attn_cache_group *g)
+{
+    g->free_count--;
+    int32_t page = g->free_list[g->free_count];
+    g->refs[page] = 1;
+    memset(cache_states(g, page), 0,
+           (size_t)cache_states_floats(g) * sizeof(float));
+    return page;
+}
+
+static void cache_drop_page(struct attn_cache_group *g, int32_t page)
+{
+    g->refs[page]--;
+    if (g->refs[page] == 0) {
+        g->free_list[g->free_count] = page;
+        g->free_count++;
+    }
+}
+
+/* The first `used` positions: whole panels of 16 keys, rows of values. */
+static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
+                            int32_t from, int64_t used)
+{
+    int64_t panel = g->is.d_k * ATTN_PANEL;
+    int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
+    float *out = g->pool + to * g->is.page_floats;
+    const float *in = g->pool + from * g->is.page_floats;
+
+    memcpy(cache_states(g, to), cache_states(g, from),
+           (size_t)cache_states_floats(g) * sizeof(float));
+    for (int64_t b = 0; b < g->is.blocks; b++) {
+        memcpy(out, in, (size_t)keys * sizeof(float));
+        out += ATTN_PAGE / ATTN_PANEL * panel;
+        in += ATTN_PAGE / ATTN_PANEL * panel;
+        for (int64_t v = 0; v < g->is.v_panels; v++) {
+            memcpy(out, in, (size_t)used * ATTN_PANEL * sizeof(float));
+            out += ATTN_PAGE * ATTN_PANEL;
+            in += ATTN_PAGE * ATTN_PANEL;
+        }
+    }
+}
+
+struct cache_growth { /* of a slot in one group */
+    int32_t *table;
+    int64_t first;      /* page that is still read; those before it go */
+    int64_t have, want; /* pages: before, after */
+    int64_t used;       /* rows of the last page; 0: it is full */
+    int copies;         /* that page has other readers */
+};
+
+static void cache_plan_growth(struct cache_growth *w,
+                              const struct attn_cache *c,
+                              const struct attn_cache_group *g, int64_t slot,
+                              int64_t rows)
+{
+    int64_t length = c->length[slot];
+    w->table = g->table + slot * c->width;
+    w->first = attn_max(g->first[slot], attn_cache_first(&g->is, length));
+    w->have = cache_pages_of(length);
+    w->want = cache_pages_of(length + rows);
+    w->used = length % ATTN_PAGE;
+    w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
+}
+
+/* Are there pages for it, with those that are given back? */
+static int cache_has_room(const struct cache_growth *w,
+                          const struct attn_cache_group *g, int64_t slot)
+{
+    int64_t free = g->free_count;
+    for (int64_t q = g->first[slot]; q < w->first; q++)
+        if (g->refs[w->table[q]] == 1)
+            free++;
+    return w->want - w->have + w->copies <= free;
+}
+
+static void cache_grow_group(const struct cache_growth *w,
+                             struct attn_cache_group *g, int64_t slot)
+{
+    for (int64_t q = g->first[slot]; q < w->first; q++)
+        cache_drop_page(g, w->table[q]);
+    g->first[slot] = (int32_t)w->first;
+    if (w->copies) {
+        int32_t shared = w->table[w->have - 1];
+        int32_t own = cache_take_page(g);
+        cache_copy_page(g, own, shared, w->used);
+        cache_drop_page(g, shared);
+        w->table[w->have - 1] = own;
+    }
+    for (int64_t q = w->have; q < w->want; q++)
+        w->table[q] = cache_take_page(g);
+}
+
+ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
+{
+    struct cache_growth w;
+    if (cache_pages_of(c->length[slot] + rows) > c->width)
+        return -1;
+    for (int64_t i = 0; i < c->groups; i++) {
+        cache_plan_growth(&w, c, &c->group[i], slot, rows);
+        if (!cache_has_room(&w, &c->group[i], slot))
+            return -1;
+    }
+    for (int64_t i = 0; i < c->groups; i++) {
+        cache_plan_growth(&w, c, &c->group[i], slot, rows);
+        cache_grow_group(&w, &c->group[i], slot);
+    }
+    c->length[slot] += (int32_t)rows;
+    return 0;
+}
+
+ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot, int64_t length)
+{
+    int64_t n = cache_pages_of(c->length[slot]), keep = cache_pages_of(length);
+    for (int64_t i = 0; i < c->groups; i++) {
+        struct attn_cache_group *g = &c->group[i];
+        for (int64_t q = attn_max(g->first[slot], keep); q < n; q++)
+            cache_drop_page(g, g->table[slot * c->width + q]);
+        if (length == 0)
+            g->first[slot] = 0;
+    }
+    c->length[slot] = (int32_t)length;
+}
+
+ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
+{
+    attn_cache_cut(c, slot, 0);
+}
+
+/* The pages of a slot, read once more, go to `table`. */
+static void cache_read_again(const struct attn_cache *c,
+                             struct attn_cache_group *g, int64_t slot,
+                             int32_t *table)
+{
+    int64_t n = cache_pages_of(c->length[slot]);
+    for (int64_t q = g->first[slot]; q < n; q++) {
+        table[q] = g->table[slot * c->width + q];
+        g->refs[table[q]]++;
+    }
+}
+
+ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
+{
+    if (from == to)
+        return;
+    attn_cache_release(c, to);
+    for (int64_t i = 0; i < c->groups; i++) {
+        struct attn_cache_group *g = &c->group[i];
+        cache_read_again(c, g, from, g->table + to * c->width);
+        g->first[to] = g->first[from];
+    }
+    c->length[to] = c->length[from];
+}
+
+/* Reorders the slots of one group; `length` has their new lengths. */
+static void cache_reorder_group(struct attn_cache *c,
+                                struct attn_cache_group *g,
+                                const int32_t *parent, int64_t n,
+                                const int32_t *length, int32_t *scratch)
+{
+    int32_t *first = scratch + n * c->width;
+    for (int64_t i = 0; i < n; i++) { /* the new readers first, */
+        first[i] = g->first[parent[i]];
+        cache_read_again(c, g, parent[i], scratch + i * c->width);
+    }
+    for (int64_t i = 0; i < c->slots; i++) { /* so none is freed here */
+        int64_t pages = cache_pages_of(c->length[i]);
+        for (int64_t q = g->first[i]; q < pages; q++)
+            cache_drop_page(g, g->table[i * c->width + q]);
+        g->first[i] = 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t pages = cache_pages_of(length[i]);
+        for (int64_t q = first[i]; q < pages; q++)
+            g->table[i * c->width + q] = scratch[i * c->width + q];
+        g->first[i] = first[i];
+    }
+}
+
+ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
+                                 int64_t n, int32_t *scratch)
+{
+    int32_t *length = scratch + n * (c->width + 1);
+    for (int64_t i = 0; i < n; i++)
+        length[i] = c->length[parent[i]];
+    for (int64_t i = 0; i < c->groups; i++)
+        cache_reorder_group(c, &c->group[i], parent, n, length, scratch);
+    for (int64_t i = 0; i < c->slots; i++) {
+        c->length[i] = 0;
+        if (i < n)
+            c->length[i] = length[i];
+    }
+}

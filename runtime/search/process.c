@@ -1,0 +1,190 @@
+/* process.c: a table of functions that change a row of logits before the
+ * search looks at it. -INFINITY forbids a token. A new one is one row.      */
+#include "runtime/core.h"
+
+#include <math.h>
+#include <string.h>
+
+struct process_row { /* one row of logits, and what led to it */
+    const struct attn_search_options *search;
+    const struct attn_process *options;
+    float *logits;
+    int64_t vocab;
+    const int32_t *tokens; /* [n] so far */
+    int64_t n;
+};
+
+ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
+{
+    for (int64_t i = 0; i < o->ends_count; i++)
+        if (o->ends[i] == token)
+            return 1;
+    return token == o->end;
+}
+
+static void process_forbid(const struct process_row *r, int32_t token)
+{
+    if (token >= 0 && token < r->vocab)
+        r->logits[token] = -INFINITY;
+}
+
+static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (tokens[i] == token)
+            return 1;
+    return 0;
+}
+
+/* Each token of the output is made less likely, once. */
+static void process_repetition(const struct process_row *r)
+{
+    float penalty = r->options->repetition_penalty;
+    if (penalty == 0.0f || penalty == 1.0f)
+        return;
+    for (int64_t i = 0; i < r->n; i++) {
+        int32_t token = r->tokens[i];
+        if (token < 0 || token >= r->vocab || process_seen(r->tokens, i, token))
+            continue;
+        float *x = &r->logits[token];
+        if (*x >= 0.0f)
+            *x = *x / penalty;
+        else
+            *x = *x * penalty;
+    }
+}
+
+static void process_min_length(const struct process_row *r)
+{
+    const struct attn_search_options *o = r->search;
+    if (r->n >= r->options->min_length)
+        return;
+    process_forbid(r, o->end);
+    for (int64_t i = 0; i < o->ends_count; i++)
+        process_forbid(r, o->ends[i]);
+}
+
+static int process_same(const int32_t *a, const int32_t *b, int64_t n)
+{
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+/* A token that would repeat the last size - 1 tokens and what followed them. */
+static void process_ngram(const struct process_row *r)
+{
+    int64_t size = r->options->no_repeat_ngram;
+    if (size < 1 || r->n < size)
+        return;
+    const int32_t *last = r->tokens + r->n - (size - 1);
+    for (int64_t i = 0; i + size <= r->n; i++)
+        if (process_same(r->tokens + i, last, size - 1))
+            process_forbid(r, r->tokens[i + size - 1]);
+}
+
+/* A sequence is suppressed at its last token, after those before it. */
+static void process_suppress(const struct process_row *r)
+{
+    const int32_t *at = r->options->suppress;
+    int64_t left = r->options->suppress_size;
+    while (left > 0) {
+        int64_t length = at[0];
+        if (length < 1 || length >= left)
+            return;
+        int64_t before = length - 1;
+        if (r->n >= before
+            && process_same(at + 1, r->tokens + r->n - before, before))
+            process_forbid(r, at[length]);
+        at += 1 + length;
+        left -= 1 + length;
+    }
+}
+
+static void process_first(const struct process_row *r)
+{
+    if (r->n != r->search->prefix_n)
+        return;
+    for (int64_t i = 0; i < r->options->suppress_first_count; i++)
+        process_forbid(r, r->options->suppress_first[i]);
+}
+
+/* Penalties first: they need the logits that others would forbid. */
+static void (*const process_table[])(const struct process_row *) = {
+    process_repetition, process_min_length, process_ngram,
+    process_suppress,   process_first,
+};
+
+/* Sequences of tokens, each with its length in front. */
+static int process_check_suppress(const struct attn_process *p, int64_t vocab)
+{
+    const int32_t *at = p->suppress;
+    int64_t left = p->suppress_size;
+    if (left < 0)
+        return ATTN_ERROR_COUNT;
+    if (left > 0 && !at)
+        return ATTN_ERROR_NULL;
+    while (left > 0) {
+        int64_t length = at[0];
+        if (length < 1 || length >= left)
+            return ATTN_ERROR_TABLE;
+        int wrong = attn_check_ids(at + 1, length, vocab);
+        if (wrong)
+            return wrong;
+        at += 1 + length;
+        left -= 1 + length;
+    }
+    return 0;
+}
+
+ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
+{
+    float penalty = p->repetition_penalty;
+    if (!(penalty >= 0.0f) || penalty == INFINITY)
+        return ATTN_ERROR_OPTION;
+    if (p->min_length < 0 || p->no_repeat_ngram < 0)
+        return ATTN_ERROR_OPTION;
+    int wrong = process_check_suppress(p, vocab);
+    if (wrong)
+        return wrong;
+    wrong = attn_check_ids(p->suppress_first, p->suppress_first_count, vocab);
+    if (wrong)
+        return wrong;
+    return attn_check_ids(p->forbid, p->forbid_count, vocab);
+}
+
+ATTN_API int attn_logits_finite(const float *logits, int64_t n)
+{
+    const float most = INFINITY;
+    int wrong = 0, some = 0;
+    for (int64_t i = 0; i < n; i++) {
+        wrong |= !(logits[i] < most);
+        some |= logits[i] > -most;
+    }
+    if (wrong)
+        return 0;
+    return some;
+}
+
+ATTN_API void attn_process_logits(const struct attn_search_options *o,
+                                  float *logits, int64_t vocab,
+                                  const int32_t *tokens, int64_t n)
+{
+    struct process_row r;
+    r.search = o;
+    r.options = &o->process;
+    r.logits = logits;
+    r.vocab = vocab;
+    r.tokens = tokens;
+    r.n = n;
+    for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
+        process_table[i](&r);
+}
+
+ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
+                                 float *logits, int64_t vocab)
+{
+    for (int64_t i = 0; i < o->process.forbid_count; i++) {
+        int32_t token = o->process.forbid[i];
+        if (token >= 0 && token < vocab && !attn_ends(o, token))
+            logits[token] = -INFINITY;
+    }
+}

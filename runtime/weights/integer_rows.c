@@ -1,0 +1,343 @@
+/* integer_rows.c: rows of a matrix, which are columns of its block, as
+ * integers.
+ *
+ * Columns stand side by side in lanes, a panel or some, and are read in blocks
+ * that stay in L1, three times: for the largest magnitude; for the squared
+ * error of some steps around it; to make integers by the best of these. Then
+ * the scale is the one of least error for these integers:
+ *
+ *   sum (x - s w)^2 is least for s = sum x w / sum w^2
+ *                                  = step + sum (x - step w) w / sum w^2
+ *
+ * All sums go over 64 numbers in float, then in double, in the order of k: so
+ * the bytes are the same wherever and however they are made.                */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "integer_rows.h"
+
+enum {
+    Wide = 64,      /* columns that are read at once of a transposed matrix */
+    Block = 4096,   /* numbers: 16 KiB */
+    Kept = 1 << 16, /* numbers: they stay in L2 */
+    MostSteps = 5
+};
+
+/* A step is the largest magnitude divided by one of these; the first is taken
+ * where none is better. Above 127 the largest numbers are cut.              */
+static const struct {
+    int count;
+    float divisor[MostSteps];
+} steps_of[Dtypes] = {
+    [DtypeInt8] = { 5, { 127, 126, 128, 130, 133 } },
+    [DtypeInt4] = { 1, { 127 } },
+    [DtypeInt4g64] = { 1, { 127 } },
+};
+
+typedef struct {
+    Elements *e;
+    int64_t row, rows;    /* of the item, from lane `first` on */
+    int64_t first, width; /* lanes: whole panels */
+    int pass;
+    bool keeps;          /* all of x is kept, and read once */
+    float x[Kept];       /* [k][width], of all k or of a block of them */
+    float largest[Wide]; /* from here on by lane */
+    float factor[Wide];  /* 2^-exponent, which makes it less than 1 */
+    int exponent[Wide];
+    Step step[Wide / ATTN_PANEL];
+} Columns;
+
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool by_columns(const Elements *e)
+{
+    return e->t && e->item->from.transposed;
+}
+
+/* ---- reading ---- */
+
+/* Numbers k .. k + n - 1 of all columns; the lanes of no column are 0. */
+static void read_block(Columns *c, int64_t k, int64_t n, float *x)
+{
+    float rows[Block];
+    if (by_columns(c->e)) {
+        memset(x, 0, (size_t)(n * c->width) * sizeof *x);
+        for (int64_t i = 0; i < n; i++)
+            elements_column(c->e, k + i, c->row, c->rows,
+                            x + i * c->width + c->first);
+        return;
+    }
+    const int64_t columns = Block / ATTN_PANEL;
+    if (c->rows < ATTN_PANEL)
+        memset(rows, 0, sizeof rows);
+    elements_read(c->e, c->row, c->rows, k, n, rows + c->first * columns,
+                  columns);
+    c->e->loops->transpose(rows, columns, n, x);
+}
+
+/* Each column times its factor, which is exact. */
+static void multiply(const Columns *c, int64_t n, float *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t lane = 0; lane < c->width; lane++)
+            x[i * c->width + lane] *= c->factor[lane];
+}
+
+static void look_for_largest(Columns *c, int64_t n, const float *x)
+{
+    for (int64_t lane = 0; lane < c->width; lane += ATTN_PANEL)
+        c->e->loops->largest(x + lane, c->width, n, c->largest + lane);
+}
+
+/* The block at k, as the first pass has it, or as the later ones do. */
+static const float *block_at(Columns *c, int64_t k, int64_t n)
+{
+    float *x = c->keeps ? c->x + k * c->width : c->x;
+    if (c->pass == 0 || !c->keeps)
+        read_block(c, k, n, x);
+    if (c->pass == 0)
+        look_for_largest(c, n, x);
+    else if (c->pass == 1 || !c->keeps)
+        multiply(c, n, x);
+    return x;
+}
+
+/* A group of numbers k .. k + n - 1 of the panel at a lane. */
+typedef struct {
+    const float *x;
+    int64_t lane, k, n;
+} Group;
+
+typedef void Use(Columns *c, const Group *g, void *with);
+
+/* All of n numbers; of none one group. */
+static void use_groups(Columns *c, int64_t k, int64_t n, const float *x,
+                       Use *use, void *with)
+{
+    for (int64_t lane = 0; lane < c->width; lane += ATTN_PANEL)
+        for (int64_t i = 0; i == 0 || i < n; i += ATTN_GROUP) {
+            const Group g = { x + i * c->width + lane, lane, k + i,
+                              min(n - i, ATTN_GROUP) };
+            use(c, &g, with);
+        }
+}
+
+/* All groups, in the order of k. */
+static void pass(Columns *c, Use *use, void *with)
+{
+    const int64_t all = c->e->item->k;
+    const int64_t block = Block / c->width / ATTN_GROUP * ATTN_GROUP;
+    for (int64_t k = 0; k < all; k += block) {
+        const int64_t n = min(all - k, block);
+        const float *x = block_at(c, k, n);
+        if (use)
+            use_groups(c, k, n, x, use, with);
+    }
+    c->pass++;
+}
+
+/* ---- steps ---- */
+
+/* What is infinite, or NaN, has no step. */
+static void find_largest(Columns *c)
+{
+    memset(c->largest, 0, sizeof c->largest);
+    pass(c, NULL, NULL);
+    for (int64_t lane = 0; lane < c->width; lane++) {
+        if (c->largest[lane] > FLT_MAX)
+            c->largest[lane] = 0;
+        frexpf(c->largest[lane], &c->exponent[lane]);
+        if (c->exponent[lane] < -127) /* 2^127 is the largest that there is */
+            c->exponent[lane] = -127;
+        c->factor[lane] = ldexpf(1, -c->exponent[lane]);
+        c->largest[lane] *= c->factor[lane];
+    }
+}
+
+static void set_step(const Columns *c, int64_t lane, float divisor, Step *steps)
+{
+    const float largest = c->largest[lane];
+    Step *s = &steps[lane / ATTN_PANEL];
+    s->step[lane % ATTN_PANEL] = largest / divisor;
+    s->per_step[lane % ATTN_PANEL] = largest > 0 ? divisor / largest : 0;
+}
+
+typedef struct {
+    double error, along, squares;
+} Sums;
+
+static void add_sums(Sums *to, const LaneSums *s)
+{
+    for (int i = 0; i < ATTN_PANEL; i++) {
+        to[i].error += (double)s->error[i];
+        to[i].along += (double)s->along[i];
+        to[i].squares += (double)s->squares[i];
+    }
+}
+
+typedef struct { /* the steps that may be chosen */
+    Step step[MostSteps][Wide / ATTN_PANEL];
+    Sums sums[MostSteps][Wide];
+} Choice;
+
+static void try_steps(Columns *c, const Group *g, void *choice)
+{
+    Choice *all = choice;
+    LaneSums sums;
+    for (int i = 0; i < steps_of[c->e->item->dtype].count; i++) {
+        c->e->loops->int8_sums(g->x, c->width, g->n,
+                               &all->step[i][g->lane / ATTN_PANEL], &sums);
+        add_sums(&all->sums[i][g->lane], &sums);
+    }
+}
+
+/* What is left with the best scale for the integers. */
+static double error_of(const Sums *s)
+{
+    return s->squares > 0 ? s->error - s->along * s->along / s->squares : 0;
+}
+
+static void choose_steps(Columns *c)
+{
+    const int count = steps_of[c->e->item->dtype].count;
+    const float *divisor = steps_of[c->e->item->dtype].divisor;
+    Choice all;
+    memset(&all, 0, sizeof all);
+    for (int i = 0; i < count; i++)
+        for (int64_t lane = 0; lane < c->width; lane++)
+            set_step(c, lane, divisor[i], all.step[i]);
+    if (count > 1)
+        pass(c, try_steps, &all);
+    for (int64_t lane = 0; lane < c->width; lane++) {
+        int best = 0;
+        for (int i = 1; i < count; i++)
+            if (error_of(&all.sums[i][lane]) < error_of(&all.sums[best][lane]))
+                best = i;
+        set_step(c, lane, divisor[best], c->step);
+    }
+}
+
+/* ---- integers ---- */
+typedef struct {
+    const Taker *taker;
+    Sums sums[Wide];
+    int32_t total[Wide];
+} Maker;
+
+static LaneRange lanes_of(const Columns *c, int64_t lane)
+{
+    const int64_t first = lane > 0 ? 0 : c->first;
+    return (LaneRange){ c->row + lane + first - c->first, first,
+                        min(c->first + c->rows - lane, ATTN_PANEL) };
+}
+
+static void make_group(Columns *c, const Group *g, void *maker)
+{
+    _Alignas(64) unsigned char lines[ATTN_GROUP * ATTN_PANEL];
+    const Loops *l = c->e->loops;
+    const LaneRange lanes = lanes_of(c, g->lane);
+    const Step *step = &c->step[g->lane / ATTN_PANEL];
+    const int shared = (int)dtype_shared(c->e->item->dtype);
+    Maker *m = maker;
+    LaneSums sums;
+    if (shared)
+        l->int4(g->x, c->width, g->n, step, shared, lines, &sums);
+    else
+        l->int8(g->x, c->width, g->n, step, lines, &sums);
+    add_sums(&m->sums[g->lane], &sums);
+    for (int i = 0; i < ATTN_PANEL; i++)
+        m->total[g->lane + i] += sums.total[i];
+    m->taker->lines(m->taker->to, &lanes, g->k, lines);
+}
+
+/* Behind all numbers: zeros, up to what is stored. */
+static void make_rest(Columns *c, Maker *m)
+{
+    const int64_t k = c->e->item->k;
+    int64_t at = (k + ATTN_GROUP - 1) / ATTN_GROUP * ATTN_GROUP;
+    for (; at < dtype_stored(c->e->item->dtype, k); at += ATTN_GROUP)
+        use_groups(c, at, 0, c->x, make_group, m);
+}
+
+static void make_scales(const Columns *c, const Maker *m, int64_t lane)
+{
+    const LaneRange lanes = lanes_of(c, lane);
+    float scale[ATTN_PANEL];
+    for (int i = 0; i < ATTN_PANEL; i++) {
+        const Sums *s = &m->sums[lane + i];
+        double x = (double)c->step[lane / ATTN_PANEL].step[i];
+        x = s->squares > 0 ? x + s->along / s->squares : 0;
+        scale[i] = (float)ldexp(x, c->exponent[lane + i]);
+    }
+    m->taker->scales(m->taker->to, &lanes, scale, m->total + lane);
+}
+
+/* What is in whole panels of at most Wide lanes. */
+static void make_columns(Elements *e, int64_t row, int64_t rows,
+                         const Taker *taker)
+{
+    Columns c;
+    Maker m = { .taker = taker };
+    c.e = e;
+    c.row = row;
+    c.rows = rows;
+    c.first = (e->item->first + row) % ATTN_PANEL;
+    c.width = (c.first + rows + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
+    c.keeps = c.width * e->item->k <= Kept;
+    c.pass = 0;
+    find_largest(&c);
+    choose_steps(&c);
+    pass(&c, make_group, &m);
+    make_rest(&c, &m);
+    for (int64_t lane = 0; lane < c.width; lane += ATTN_PANEL)
+        make_scales(&c, &m, lane);
+}
+
+void integers_make(Elements *e, int64_t row, int64_t rows, const Taker *taker)
+{
+    const int64_t end = row + rows;
+    const int64_t wide = by_columns(e) ? Wide : ATTN_PANEL;
+    for (int64_t n; row < end; row += n) {
+        n = min(end - row, wide - (e->item->first + row) % ATTN_PANEL);
+        make_columns(e, row, n, taker);
+    }
+}
+
+/* ---- reading ---- */
+GroupBytes group_bytes(Dtype d)
+{
+    const int64_t shared = dtype_shared(d), numbers = ATTN_GROUP * ATTN_PANEL;
+    return shared ? (GroupBytes){ numbers / 2, 2 * numbers / shared }
+                  : (GroupBytes){ numbers, 0 };
+}
+
+/* Nibbles, then steps and offsets of each `shared`. */
+static void int4_integers(const unsigned char *lines, int64_t shared,
+                          int64_t lane, int8_t out[ATTN_GROUP])
+{
+    for (int64_t k = 0; k < ATTN_GROUP; k++) {
+        const int64_t at = k / 8 * 64 + lane * 4 + k % 4;
+        const unsigned char *end = lines + ATTN_GROUP / 2 * ATTN_PANEL
+                                 + k / shared * 2 * ATTN_PANEL + lane;
+        const int q = lines[at] >> (k / 4 % 2 * 4) & 15;
+        const int offset = end[ATTN_PANEL] < 128 ? end[ATTN_PANEL]
+                                                 : end[ATTN_PANEL] - 256;
+        out[k] = (int8_t)((q - 8) * end[0] + offset);
+    }
+}
+
+void lane_integers(Dtype d, const unsigned char *lines, int64_t lane,
+                   int8_t out[ATTN_GROUP])
+{
+    const int64_t shared = dtype_shared(d);
+    if (shared) {
+        int4_integers(lines, shared, lane, out);
+        return;
+    }
+    for (int64_t k = 0; k < ATTN_GROUP; k++)
+        memcpy(&out[k], lines + k / 4 * 64 + lane * 4 + k % 4, 1);
+}

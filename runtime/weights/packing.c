@@ -1,0 +1,322 @@
+/* packing.c: packs tensors into the layouts that the kernels read (rt.h), at
+ * about the rate of memory: by blocks that stay in L1, on all threads.
+ *
+ * What is done in one piece is rows of one tensor, whole panels of them. What
+ * is stored as it is packed is copied; a matrix goes into panels by tiles; one
+ * that the file has transposed goes there by runs of ATTN_PANEL numbers.    */
+#include <stdlib.h>
+#include <string.h>
+
+#include "integer_rows.h"
+
+enum {
+    Columns = 256,       /* of a block of ATTN_PANEL rows: 16 KiB */
+    Wide = 256,          /* rows that are read at once of a transposed matrix */
+    PieceSize = 1 << 17, /* elements of a piece, about */
+    Parts = 64           /* for each thread: so many take what is left */
+};
+
+static int64_t min_columns(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t round_up(int64_t n)
+{
+    return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
+}
+
+/* ---- a block ---- */
+typedef struct { /* where the rows of a tensor go */
+    Elements from;
+    void *block; /* floats, bf16, or panels of integers */
+} Way;
+
+static void scale(const Way *w, float *x, int64_t n)
+{
+    if (w->from.item->scaled)
+        w->from.loops->scale(x, n, w->from.item->scale);
+}
+
+/* n numbers, one behind the other, to index `to` of the block. */
+static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
+{
+    if (w->from.item->dtype == DtypeBf16)
+        w->from.loops->bf16(x, n, (uint16_t *)w->block + to);
+    else
+        memcpy((float *)w->block + to, x, (size_t)n * sizeof *x);
+}
+
+/* The same, ATTN_PANEL from one to the next. */
+static void put_column(const Way *w, const float *x, int64_t n, int64_t to)
+{
+    for (int64_t i = 0; i < n; i++)
+        put_run(w, x + i, 1, to + i * ATTN_PANEL);
+}
+
+/* Index in the block of column 0 of row `row`, in panels. */
+static int64_t panel_start(const PackItem *item, int64_t row)
+{
+    const int64_t at = item->first + row;
+    return at / ATTN_PANEL * ATTN_PANEL * item->k + at % ATTN_PANEL;
+}
+
+/* Rows of one panel, all of them or some. */
+static void pack_panel(Way *w, int64_t row, int64_t rows)
+{
+    const PackItem *item = w->from.item;
+    float x[ATTN_PANEL * Columns], panel[ATTN_PANEL * Columns];
+    for (int64_t k = 0; k < item->k; k += Columns) {
+        const int64_t n = min_columns(item->k - k, Columns);
+        const int64_t to = panel_start(item, row) + k * ATTN_PANEL;
+        elements_read(&w->from, row, rows, k, n, x, Columns);
+        for (int64_t r = 0; r < rows; r++)
+            scale(w, x + r * Columns, n);
+        if (rows < ATTN_PANEL) {
+            for (int64_t r = 0; r < rows; r++)
+                put_column(w, x + r * Columns, n, to + r);
+        } else if (item->dtype == DtypeBf16) {
+            w->from.loops->transpose(x, Columns, n, panel);
+            put_run(w, panel, n * ATTN_PANEL, to);
+        } else {
+            w->from.loops->transpose(x, Columns, n, (float *)w->block + to);
+        }
+    }
+}
+
+/* Rows up to the end of the panel of `row`. */
+static int64_t rows_of_panel(const PackItem *item, int64_t row, int64_t end)
+{
+    return min_columns(end - row,
+                       ATTN_PANEL - (item->first + row) % ATTN_PANEL);
+}
+
+static void pack_panels(Way *w, int64_t row, int64_t end)
+{
+    for (int64_t rows; row < end; row += rows) {
+        rows = rows_of_panel(w->from.item, row, end);
+        pack_panel(w, row, rows);
+    }
+}
+
+/* The numbers of a column, in the order of the file. */
+static void pack_transposed(Way *w, int64_t row, int64_t end)
+{
+    const PackItem *item = w->from.item;
+    float x[Wide];
+    for (int64_t n; row < end; row += n) {
+        n = min_columns(end - row, Wide);
+        for (int64_t k = 0; k < item->k; k++) {
+            elements_column(&w->from, k, row, n, x);
+            scale(w, x, n);
+            for (int64_t r = 0, rows; r < n; r += rows) {
+                rows = rows_of_panel(item, row + r, row + n);
+                put_run(w, x + r, rows,
+                        panel_start(item, row + r) + k * ATTN_PANEL);
+            }
+        }
+    }
+}
+
+/* PackRows, PackVector */
+static void pack_rows(Way *w, int64_t row, int64_t end)
+{
+    const PackItem *item = w->from.item;
+    const int64_t stride = item->layout == PackRows ? round_up(item->k) : 1;
+    float x[ATTN_PANEL * Columns];
+    for (int64_t rows; row < end; row += rows) {
+        rows = min_columns(end - row, ATTN_PANEL);
+        for (int64_t k = 0; k < item->k; k += Columns) {
+            const int64_t n = min_columns(item->k - k, Columns);
+            elements_read(&w->from, row, rows, k, n, x, Columns);
+            for (int64_t r = 0; r < rows; r++) {
+                scale(w, x + r * Columns, n);
+                put_run(w, x + r * Columns, n,
+                        (item->first + row + r) * stride + k);
+            }
+        }
+    }
+}
+
+/* Biases by bucket become biases by distance, a row for each head. */
+static void pack_distances(Way *w)
+{
+    const PackItem *item = w->from.item;
+    float *block = w->block;
+    const int64_t most = item->length - 1, stride = round_up(2 * most + 1);
+    for (int64_t d = -most; d <= most; d++) {
+        int64_t bucket = relative_bucket(d, item->rows, item->max_distance,
+                                         item->bidirectional);
+        for (int64_t head = 0; head < item->k; head++)
+            elements_read(&w->from, bucket, 1, head, 1,
+                          block + head * stride + d + most, 1);
+    }
+}
+
+/* ---- integers ---- */
+
+/* Some lanes of a line are an item's; those of others may be written to by
+ * another thread.                                                           */
+static void put_lanes(unsigned char *to, const void *from,
+                      const LaneRange *lanes, int64_t bytes, int64_t each)
+{
+    const unsigned char *at = from;
+    const int64_t first = lanes->first_lane * each;
+    const size_t n = (size_t)((lanes->end - lanes->first_lane) * each);
+    for (int64_t i = first; i < bytes; i += ATTN_PANEL * each)
+        memcpy(to + i, at + i, n);
+}
+
+static unsigned char *panel_of(const Way *w, const LaneRange *lanes)
+{
+    const PackItem *item = w->from.item;
+    const int64_t column = item->first + lanes->column - lanes->first_lane;
+    return (unsigned char *)w->block
+         + column * dtype_column_bytes(item->dtype, item->k);
+}
+
+/* Lines of a column's 4 bytes; behind those of all that is packed together
+ * those of a byte: int4's steps, offsets.                                   */
+static void put_lines(void *way, const LaneRange *lanes, int64_t k,
+                      const unsigned char *from)
+{
+    const Way *w = way;
+    const Dtype dtype = w->from.item->dtype;
+    const GroupBytes bytes = group_bytes(dtype);
+    const int64_t all = dtype_stored(dtype, 1), in = k % all / ATTN_GROUP;
+    unsigned char *to = panel_of(w, lanes)
+                      + k / all * all / ATTN_GROUP * (bytes.fours + bytes.ones);
+    put_lanes(to + in * bytes.fours, from, lanes, bytes.fours, 4);
+    put_lanes(to + all / ATTN_GROUP * bytes.fours + in * bytes.ones,
+              from + bytes.fours, lanes, bytes.ones, 1);
+}
+
+static void put_scales(void *way, const LaneRange *lanes, const float *scale,
+                       const int32_t *total)
+{
+    const Way *w = way;
+    const PackItem *item = w->from.item;
+    float scales[ATTN_PANEL];
+    int32_t sums[ATTN_PANEL];
+    unsigned char *to = panel_of(w, lanes)
+                      + ATTN_PANEL
+                            * (dtype_column_bytes(item->dtype, item->k)
+                               - dtype_column_bytes(item->dtype, 0));
+    for (int i = 0; i < ATTN_PANEL; i++) {
+        scales[i] = item->scaled ? scale[i] * item->scale : scale[i];
+        sums[i] = -128 * total[i];
+    }
+    put_lanes(to, scales, lanes, sizeof scales, sizeof *scales);
+    put_lanes(to + sizeof scales, sums, lanes, sizeof sums, sizeof *sums);
+}
+
+static void pack_integers(Way *w, int64_t row, int64_t end)
+{
+    const Taker taker = { w, put_lines, put_scales };
+    integers_make(&w->from, row, end - row, &taker);
+}
+
+/* ---- pieces ---- */
+typedef struct {
+    const PackList *list;
+    const WeightSource *from;
+    void *packed;
+    int64_t *first; /* [list->count + 1] pieces of the items before */
+} Work;
+
+/* Rows of a piece: whole panels, but for the first and the last. */
+static int64_t piece_rows(const PackItem *item)
+{
+    const int64_t least = item->from.transposed ? Wide : ATTN_PANEL;
+    const int64_t rows = round_up(PieceSize / (item->k > 0 ? item->k : 1));
+    return rows < least ? least : rows;
+}
+
+static int64_t pieces_of(const PackItem *item)
+{
+    const int64_t rows = piece_rows(item);
+    if (item->layout == PackDistance)
+        return 1;
+    return (item->first % ATTN_PANEL + item->rows + rows - 1) / rows;
+}
+
+static void pack_piece(const Work *w, int64_t i, int64_t piece)
+{
+    const PackItem *item = &w->list->item[i];
+    const int64_t rows = piece_rows(item), skip = item->first % ATTN_PANEL;
+    const int64_t row = piece > 0 ? piece * rows - skip : 0;
+    const int64_t end = min_columns((piece + 1) * rows - skip, item->rows);
+    const WeightSource *s = w->from;
+    Way way = { elements_of(item, s->file, s->seed),
+                (char *)w->packed + item->at };
+    if (item->layout == PackDistance)
+        pack_distances(&way);
+    else if (item->layout != PackPanels)
+        pack_rows(&way, row, end);
+    else if (dtype_is_integer(item->dtype))
+        pack_integers(&way, row, end);
+    else if (way.from.t && item->from.transposed)
+        pack_transposed(&way, row, end);
+    else
+        pack_panels(&way, row, end);
+    if (s->bad && way.from.bad)
+        __atomic_store_n(&s->bad[way.from.t - safetensors_at(s->file, 0)], true,
+                         __ATOMIC_RELAXED);
+}
+
+/* The item that has this piece. */
+static int64_t item_of(const Work *w, int64_t piece)
+{
+    int64_t low = 0, high = w->list->count;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (w->first[middle] <= piece)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void pack_part(void *work, int64_t part, int64_t parts)
+{
+    const Work *w = work;
+    const int64_t all = w->first[w->list->count];
+    int64_t piece = all * part / parts, end = all * (part + 1) / parts;
+    int64_t i = item_of(w, piece);
+    for (; piece < end; piece++) {
+        while (w->first[i + 1] <= piece)
+            i++;
+        pack_piece(w, i, piece - w->first[i]);
+    }
+}
+
+static int64_t count_pieces(Work *w)
+{
+    const PackList *p = w->list;
+    for (int64_t i = 0; i < p->count; i++)
+        w->first[i + 1] = w->first[i] + pieces_of(&p->item[i]);
+    return w->first[p->count];
+}
+
+static void pack_alone(const Work *w)
+{
+    for (int64_t i = 0; i < w->list->count; i++)
+        for (int64_t k = 0; k < pieces_of(&w->list->item[i]); k++)
+            pack_piece(w, i, k);
+}
+
+void weights_pack(const PackList *p, const WeightSource *from, void *packed)
+{
+    const struct attn_parallel *with = from->parallel;
+    Work w = { p, from, packed, NULL };
+    if (with)
+        w.first = calloc((size_t)p->count + 1, sizeof *w.first);
+    if (w.first)
+        with->run(with->pool,
+                  min_columns(count_pieces(&w), Parts * with->parts), pack_part,
+                  &w);
+    else
+        pack_alone(&w);
+    free(w.first);
+}

@@ -1,0 +1,384 @@
+/* weight_loops.c: the loops over all numbers of the weights. Each is written
+ * once, as plain C that compilers make vectors of, and compiled for several
+ * machines.
+ *
+ * Tensors may begin at any byte, and files are little-endian.               */
+#include <math.h>
+#include <string.h>
+
+#include "integer_loops.h"
+
+/* ---- numbers ---- */
+EACH uint16_t bits_16(const unsigned char *at)
+{
+    uint16_t v;
+    memcpy(&v, at, sizeof v);
+    return LITTLE(16, v);
+}
+
+EACH uint32_t bits_32(const unsigned char *at)
+{
+    uint32_t v;
+    memcpy(&v, at, sizeof v);
+    return LITTLE(32, v);
+}
+
+EACH uint64_t bits_64(const unsigned char *at)
+{
+    uint64_t v;
+    memcpy(&v, at, sizeof v);
+    return LITTLE(64, v);
+}
+
+EACH float float_of(uint32_t v)
+{
+    float f;
+    memcpy(&f, &v, sizeof f);
+    return f;
+}
+
+EACH uint32_t bits_of(float f)
+{
+    uint32_t v;
+    memcpy(&v, &f, sizeof v);
+    return v;
+}
+
+EACH double double_of(uint64_t v)
+{
+    double d;
+    memcpy(&d, &v, sizeof d);
+    return d;
+}
+
+/* The same number with the wider exponent; a NaN keeps its payload. */
+EACH float half_of(uint32_t h)
+{
+    const uint32_t sign = (h & 0x8000) << 16, rest = h & 0x7fff;
+    const uint32_t normal = (rest << 13) + ((127 - 15) << 23);
+    const uint32_t infinite = 0x7f800000 | (rest & 0x3ff) << 13; /* or NaN */
+    const uint32_t least = bits_of((float)(int32_t)rest * 0x1p-24f);
+    const uint32_t large = rest >= 0x7c00 ? infinite : normal;
+    return float_of(sign | (rest < 0x0400 ? least : large));
+}
+
+EACH uint16_t nearest_bf16(float x)
+{
+    const uint32_t v = bits_of(x);
+    const uint32_t nearest = v + 0x7fff + (v >> 16 & 1);
+    /* what tells a NaN from infinity may be below */
+    const uint32_t nan = v & 0x7f0000 ? v : v | 0x400000;
+    return (uint16_t)(((v & 0x7fffffff) > 0x7f800000 ? nan : nearest) >> 16);
+}
+
+/* Blocks of 32 elements: the scale, then the elements in 8 bits; or in 4, above
+ * 8, element i and i + 16 in one byte. The products are exact.               */
+enum { Block = 32, BytesQ8 = 34, BytesQ4 = 18 };
+
+EACH float element_q8(const unsigned char *block, int64_t i)
+{
+    return half_of(bits_16(block)) * (signed char)block[2 + i];
+}
+
+EACH float element_q4(const unsigned char *block, int64_t i)
+{
+    const unsigned both = block[2 + i % (Block / 2)];
+    const int four = (int)(i < Block / 2 ? both & 15 : both >> 4);
+    return half_of(bits_16(block)) * (float)(four - 8);
+}
+
+EACH void block_q8(const unsigned char *block, float *out)
+{
+    const float scale = half_of(bits_16(block));
+    for (int i = 0; i < Block; i++)
+        out[i] = scale * (signed char)block[2 + i];
+}
+
+EACH void block_q4(const unsigned char *block, float *out)
+{
+    const float scale = half_of(bits_16(block));
+    for (int i = 0; i < Block / 2; i++) {
+        out[i] = scale * (float)((block[2 + i] & 15) - 8);
+        out[Block / 2 + i] = scale * (float)((block[2 + i] >> 4) - 8);
+    }
+}
+
+EACH void floats_of_blocks(StType type, const unsigned char *at, int64_t first,
+                           int64_t n, float *out)
+{
+    const bool q8 = type == StQ8;
+    const int64_t bytes = q8 ? BytesQ8 : BytesQ4;
+    for (int64_t i = first, end = first + n; i < end;) {
+        const unsigned char *block = at + i / Block * bytes;
+        if (i % Block == 0 && end - i >= Block) {
+            (q8 ? block_q8 : block_q4)(block, out);
+            i += Block;
+            out += Block;
+            continue;
+        }
+        *out++ = (q8 ? element_q8 : element_q4)(block, i % Block);
+        i++;
+    }
+}
+
+EACH void floats_any(StType type, const unsigned char *at, int64_t first,
+                     int64_t n, float *out)
+{
+    switch (type) {
+    case StF32:
+        for (at += 4 * first; n > 0; n--, at += 4)
+            *out++ = float_of(bits_32(at));
+        break;
+    case StF16:
+        at += 2 * first;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = half_of(bits_16(at + 2 * i));
+        break;
+    case StBF16:
+        at += 2 * first;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = float_of((uint32_t)bits_16(at + 2 * i) << 16);
+        break;
+    case StF64:
+        at += 8 * first;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)double_of(bits_64(at + 8 * i));
+        break;
+    case StI32:
+        at += 4 * first;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)(int32_t)bits_32(at + 4 * i);
+        break;
+    case StI64:
+        at += 8 * first;
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)(int64_t)bits_64(at + 8 * i);
+        break;
+    case StQ8:
+    case StQ4: floats_of_blocks(type, at, first, n, out); break;
+    case StOther: /* refused by weights_check */
+        for (int64_t i = 0; i < n; i++)
+            out[i] = NAN;
+        break;
+    }
+}
+
+/* ---- floats ---- */
+EACH int64_t not_finite_any(const float *x, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += (bits_of(x[i]) & 0x7f800000) == 0x7f800000;
+    return count;
+}
+
+EACH void change_any(float *x, int64_t n, float scale, float add)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = fmaf(x[i], scale, add);
+}
+
+EACH void scale_any(float *x, int64_t n, float scale)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= scale;
+}
+
+EACH void bf16_any(const float *x, int64_t n, uint16_t *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = nearest_bf16(x[i]);
+}
+
+/* 8 rows of 8: pairs, then fours, then the halves of a vector. */
+#if defined __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define EIGHTS 8
+#endif
+#endif
+#if defined EIGHTS
+typedef float Eight __attribute__((vector_size(32)));
+#define LOW(a, b)   __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define HIGH(a, b)  __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LOWS(a, b)  __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define HIGHS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define FIRST(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define LAST(a, b)  __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+
+EACH void transpose_eight(const float *x, int64_t stride, float *out)
+{
+    Eight r[8], s[8], t[8];
+    for (int i = 0; i < 8; i++)
+        memcpy(&r[i], x + i * stride, sizeof *r);
+    for (int i = 0; i < 8; i += 2) {
+        s[i] = LOW(r[i], r[i + 1]);
+        s[i + 1] = HIGH(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        t[i] = LOWS(s[i], s[i + 2]);
+        t[i + 1] = HIGHS(s[i], s[i + 2]);
+        t[i + 2] = LOWS(s[i + 1], s[i + 3]);
+        t[i + 3] = HIGHS(s[i + 1], s[i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        r[i] = FIRST(t[i], t[i + 4]);
+        r[i + 4] = LAST(t[i], t[i + 4]);
+    }
+    for (int i = 0; i < 8; i++)
+        memcpy(out + (int64_t)i * ATTN_PANEL, &r[i], sizeof *r);
+}
+#endif
+
+EACH void transpose_any(const float *x, int64_t stride, int64_t n, float *out)
+{
+    int64_t k = 0;
+#if defined EIGHTS
+    for (; k + EIGHTS <= n; k += EIGHTS)
+        for (int r = 0; r < ATTN_PANEL; r += EIGHTS)
+            transpose_eight(x + r * stride + k, stride,
+                            out + k * ATTN_PANEL + r);
+#endif
+    for (; k < n; k++)
+        for (int r = 0; r < ATTN_PANEL; r++)
+            out[k * ATTN_PANEL + r] = x[r * stride + k];
+}
+
+/* ---- deviates ---- */
+EACH uint64_t splitmix64(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* Mean 0, variance 1: a uniform integer below n has variance (n^2 - 1) / 12.
+ * Four of 16 bits are added, two at a time.                                 */
+EACH double deviate(uint64_t v, double deviation_of_sum)
+{
+    const uint64_t both = 0x0000ffff0000ffff;
+    const uint64_t two = (v & both) + (v >> 16 & both);
+    const int sum = (int)((uint32_t)two + (uint32_t)(two >> 32));
+    return (sum - 2 * 65535) / deviation_of_sum;
+}
+
+EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
+                       float mean, float *out)
+{
+    const double of_sum = sqrt((65536.0 * 65536.0 - 1) / 3);
+    key += (uint64_t)first * 0x9e3779b97f4a7c15u;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t v = splitmix64(key + (uint64_t)i * 0x9e3779b97f4a7c15u);
+        out[i] = mean + (float)(deviation * deviate(v, of_sum));
+    }
+}
+
+/* ---- machines ---- */
+#define LOOPS(name, target)                                                   \
+    target static void name##_floats(StType type, const unsigned char *at,    \
+                                     int64_t first, int64_t n, float *out)    \
+    {                                                                         \
+        floats_any(type, at, first, n, out);                                  \
+    }                                                                         \
+    target static int64_t name##_not_finite(const float *x, int64_t n)        \
+    {                                                                         \
+        return not_finite_any(x, n);                                          \
+    }                                                                         \
+    target static void name##_change(float *x, int64_t n, float s, float a)   \
+    {                                                                         \
+        change_any(x, n, s, a);                                               \
+    }                                                                         \
+    target static void name##_scale(float *x, int64_t n, float s)             \
+    {                                                                         \
+        scale_any(x, n, s);                                                   \
+    }                                                                         \
+    target static void name##_bf16(const float *x, int64_t n, uint16_t *out)  \
+    {                                                                         \
+        bf16_any(x, n, out);                                                  \
+    }                                                                         \
+    target static void name##_transpose(const float *x, int64_t stride,       \
+                                        int64_t n, float *out)                \
+    {                                                                         \
+        transpose_any(x, stride, n, out);                                     \
+    }                                                                         \
+    target static void name##_deviates(uint64_t key, int64_t first,           \
+                                       int64_t n, double deviation,           \
+                                       float mean, float *out)                \
+    {                                                                         \
+        deviates_any(key, first, n, deviation, mean, out);                    \
+    }                                                                         \
+    target static void name##_largest(const float *x, int64_t stride,         \
+                                      int64_t n, float *largest)              \
+    {                                                                         \
+        largest_any(x, stride, n, largest);                                   \
+    }                                                                         \
+    target static void name##_int8_sums(const float *x, int64_t stride,       \
+                                        int64_t n, const Step *s,             \
+                                        LaneSums *sums)                       \
+    {                                                                         \
+        int8_sums_any(x, stride, n, s, sums);                                 \
+    }                                                                         \
+    target static void name##_int8(const float *x, int64_t stride, int64_t n, \
+                                   const Step *s, unsigned char *lines,       \
+                                   LaneSums *sums)                            \
+    {                                                                         \
+        int8_any(x, stride, n, s, lines, sums);                               \
+    }                                                                         \
+    target static void name##_int4(const float *x, int64_t stride, int64_t n, \
+                                   const Step *s, int shared,                 \
+                                   unsigned char *lines, LaneSums *sums)      \
+    {                                                                         \
+        int4_any(x, stride, n, s, shared, lines, sums);                       \
+    }                                                                         \
+    static const Loops name = { .floats = name##_floats,                      \
+                                .not_finite = name##_not_finite,              \
+                                .change = name##_change,                      \
+                                .scale = name##_scale,                        \
+                                .bf16 = name##_bf16,                          \
+                                .transpose = name##_transpose,                \
+                                .deviates = name##_deviates,                  \
+                                .largest = name##_largest,                    \
+                                .int8_sums = name##_int8_sums,                \
+                                .int8 = name##_int8,                          \
+                                .int4 = name##_int4 }
+
+LOOPS(plain, );
+
+#if defined __x86_64__
+#define AVX2   __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx2,fma,avx512f,avx512dq,avx512vl")))
+LOOPS(avx2, AVX2);
+LOOPS(avx512, AVX512);
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f")
+        && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+const Loops *loops_of(int vectors)
+{
+    switch (vectors) {
+    case 0: return &plain;
+#if defined __x86_64__
+    case 1: return has_avx2() ? &avx2 : NULL;
+    case 2: return has_avx512() ? &avx512 : NULL;
+#endif
+    default: return NULL;
+    }
+}
+
+const Loops *loops(void)
+{
+    int widest = 0;
+    while (loops_of(widest + 1))
+        widest++;
+    return loops_of(widest);
+}

@@ -1,0 +1,594 @@
+/* weights_check.c: does a file of weights fit the model? Every tensor that is
+ * missing, mis-shaped or of a wrong type is listed, and every one that nothing
+ * reads; what is the same of many layers is one line.                       */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/rt.h"
+
+/* ---- report ---- */
+static void append_name(Report *r, const char *text)
+{
+    size_t n = strlen(text);
+    if (r->n + n + 1 > r->cap) {
+        size_t cap = 2 * (r->n + n + 1);
+        char *more = realloc(r->text, cap);
+        if (!more) {
+            r->cut = true;
+            return;
+        }
+        r->text = more;
+        r->cap = cap;
+    }
+    memcpy(r->text + r->n, text, n + 1);
+    r->n += n;
+}
+
+void report_free(Report *r)
+{
+    free(r->text);
+    *r = (Report){ 0 };
+}
+
+static void report_line(Report *r, const char *level, const char *text)
+{
+    append_name(r, level);
+    append_name(r, text);
+    append_name(r, "\n");
+}
+
+/* ---- findings ---- */
+enum { LongName = 200, Hints = 20, ShownLines = 20, LookBack = 256 };
+
+typedef enum { FoundError, FoundWarning, FoundNote, FoundLevels } Level;
+
+typedef struct { /* one of a tensor, or the same of the tensors of layers */
+    Level level;
+    char name[LongName], rest[LongName], hint[LongName]; /* with {i} */
+    long first, last, layers; /* of layers; 0: it has none */
+} Finding;
+
+typedef struct {
+    Finding *at;
+    size_t n, cap;
+    bool cut;
+} Findings;
+
+/* Where the first segment of a name that is a number begins, its digits in *n;
+ * -1: none is.                                                              */
+static int layer_at(const char *name, int *n)
+{
+    for (int i = 0; name[i]; i += name[i] == '.') {
+        const int segment = (int)strcspn(name + i, ".");
+        const int digits = (int)strspn(name + i, "0123456789");
+        if (segment > 0 && segment == digits && digits < 9) {
+            *n = digits;
+            return i;
+        }
+        i += segment;
+    }
+    return -1;
+}
+
+/* The name with {i} in the place of that layer; false: it has another. */
+static bool without_layer(char out[LongName], const char *name, long layer)
+{
+    int n = 0, at = layer_at(name, &n);
+    const bool has = at >= 0 && strtol(name + at, NULL, 10) == layer;
+
+    if (has)
+        snprintf(out, LongName, "%.*s{i}%s", at, name, name + at + n);
+    else
+        snprintf(out, LongName, "%s", name);
+    return has;
+}
+
+static Finding *same_finding(const Findings *f, const Finding *x)
+{
+    const size_t stop = f->n > LookBack ? f->n - LookBack : 0;
+
+    for (size_t i = f->n; x->layers && i > stop; i--) {
+        Finding *y = &f->at[i - 1];
+        if (y->level == x->level && y->layers && !strcmp(y->name, x->name)
+            && !strcmp(y->rest, x->rest) && !strcmp(y->hint, x->hint))
+            return y;
+    }
+    return NULL;
+}
+
+static void add_finding(Findings *f, const Finding *x)
+{
+    Finding *same = same_finding(f, x);
+
+    if (same) {
+        same->last = x->last;
+        same->layers++;
+        return;
+    }
+    if (f->n == f->cap) {
+        const size_t cap = 2 * f->cap + 16;
+        Finding *more = realloc(f->at, cap * sizeof *more);
+        if (!more) {
+            f->cut = true;
+            return;
+        }
+        f->at = more;
+        f->cap = cap;
+    }
+    f->at[f->n++] = *x;
+}
+
+/* Of the tensor `name`; `hint`, another tensor's name that the text ends in, or
+ * NULL. The text comes behind the name.                                     */
+static void found(Findings *f, Level level, const char *name, const char *hint,
+                  const char *fmt, ...)
+{
+    Finding x = { .level = level };
+    int digits = 0;
+    const int at = layer_at(name, &digits);
+    const long layer = at < 0 ? -1 : strtol(name + at, NULL, 10);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(x.rest, sizeof x.rest, fmt, ap);
+    va_end(ap);
+    x.layers = without_layer(x.name, name, layer);
+    x.first = x.last = layer;
+    if (hint)
+        without_layer(x.hint, hint, layer);
+    add_finding(f, &x);
+}
+
+/* A name as it is, where only one layer is meant. */
+static void name_of(const Finding *x, const char *with_i, char out[LongName])
+{
+    const char *hole = strstr(with_i, "{i}");
+
+    if (x->layers == 1 && hole)
+        snprintf(out, LongName, "%.*s%ld%s", (int)(hole - with_i), with_i,
+                 x->first, hole + 3);
+    else
+        snprintf(out, LongName, "%s", with_i);
+}
+
+static void say_finding(Report *r, const char *path, const Finding *x)
+{
+    static const char *const levels[] = { "error: ", "warning: ", "note: " };
+    char name[LongName], hint[LongName], layers[80] = "", text[512];
+    Fault safe;
+
+    name_of(x, x->name, name);
+    name_of(x, x->hint, hint);
+    if (x->layers > 1)
+        snprintf(layers, sizeof layers,
+                 x->last - x->first + 1 == x->layers
+                     ? " (i: %ld to %ld)"
+                     : " (i: %ld to %ld, %ld of them)",
+                 x->first, x->last, x->layers);
+    snprintf(text, sizeof text, "%.120s: tensor '%.80s'%s%.150s", path, name,
+             layers, x->rest);
+    if (*hint)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "; the nearest name there is '%.80s'", hint);
+    fault(&safe, 0, "%s", text);
+    report_line(r, levels[x->level], safe.text);
+}
+
+/* Of each level the first lines; how many more there are. */
+static void say_findings(Report *r, const char *path, const Findings *f)
+{
+    static const char *const words[] = { "errors", "warnings", "notes" };
+    int said[FoundLevels] = { 0 };
+    long more[FoundLevels] = { 0 }; /* tensors */
+
+    for (size_t i = 0; i < f->n; i++) {
+        const Finding *x = &f->at[i];
+        if (said[x->level]++ < ShownLines)
+            say_finding(r, path, x);
+        else
+            more[x->level] += x->layers ? x->layers : 1;
+    }
+    for (int level = 0; level < FoundLevels; level++) {
+        char text[80];
+        if (more[level] == 0)
+            continue;
+        snprintf(text, sizeof text, "and %ld more %s of this file", more[level],
+                 words[level]);
+        report_line(r, "note: ", text);
+    }
+}
+
+/* ---- nearest names ---- */
+static int least_of(int a, int b, int c)
+{
+    int m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Levenshtein's distance; both names at most LongName long. */
+static int distance(const char *a, const char *b)
+{
+    int row[LongName + 1];
+    int n = (int)strlen(b);
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int corner = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int up = row[j];
+            row[j] = least_of(up + 1, row[j - 1] + 1,
+                              corner + (a[i - 1] != b[j - 1]));
+            corner = up;
+        }
+    }
+    return row[n];
+}
+
+/* What the model does with a tensor of the file. */
+typedef struct {
+    int64_t elements;     /* that it takes */
+    int64_t packed;       /* of these, each as it is */
+    const char *integers; /* the format that it becomes, where it has no NaN */
+    bool checked, misfit, longer; /* reported once, for all that share it */
+} Use;
+
+/* The unused tensor whose name is nearest, NULL when none is near. */
+static const char *nearest_unused(const Safetensors *file, const Use *use,
+                                  const char *name)
+{
+    const char *best = NULL;
+    int n = (int)strlen(name), limit = n / 2 + 1;
+    if (n > LongName)
+        return NULL;
+    for (int i = 0; i < safetensors_count(file); i++) {
+        const char *other = safetensors_at(file, i)->name;
+        size_t m = strlen(other);
+        if (use[i].elements || m > LongName || abs((int)m - n) >= limit)
+            continue;
+        int d = distance(name, other);
+        if (d < limit) {
+            limit = d;
+            best = other;
+        }
+    }
+    return best;
+}
+
+/* ---- checks ---- */
+static const char *shape_text(char *text, size_t size, int rank,
+                              const int64_t *dim)
+{
+    size_t n = (size_t)snprintf(text, size, "[");
+    for (int i = 0; i < rank; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "",
+                              (long long)dim[i]);
+    snprintf(text + n, size - n, "]");
+    return text;
+}
+
+/* The shape that the file's tensor must have, or each slice of it; its rank. */
+static int slice_shape(const PackItem *item, int64_t dim[2])
+{
+    const FileTensor *f = &item->from;
+    int64_t size[2] = { item->rows, item->k };
+    if (f->groups)
+        size[f->by_columns] = f->total;
+    dim[0] = size[f->transposed];
+    dim[1] = size[!f->transposed];
+    if (item->layout != PackVector)
+        return 2;
+    dim[0] = size[1];
+    return 1;
+}
+
+static int file_shape(const PackItem *item, int64_t dim[3])
+{
+    const bool slices = item->from.slices > 0;
+    dim[0] = item->from.slices;
+    return slices + slice_shape(item, dim + slices);
+}
+
+/* Tables whose first rows are taken where the file has more. */
+static bool may_be_longer(const PackItem *item)
+{
+    static const char *const names[] = {
+        "source.weight",           "target.weight", "source_positions.weight",
+        "target_positions.weight", "logits.weight", "logits.bias",
+    };
+    const bool whole = !item->from.groups && !item->from.transposed;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (whole && item->name && !strcmp(item->name, names[i]))
+            return true;
+    return false;
+}
+
+/* The rows of the tensor as a matrix of so many columns, or as a vector:
+ * without the 1s that some tools put before a shape, its last dimensions as
+ * one. -1: it is none.                                                      */
+static int64_t rows_of(const Tensor *t, int rank, int64_t columns)
+{
+    int at = 0;
+    int64_t rest = 1;
+
+    while (t->rank - at > rank && t->dim[at] == 1)
+        at++;
+    if (t->rank - at < rank || (rank == 1 && t->rank - at > 1))
+        return -1;
+    for (int i = at + 1; i < t->rank; i++)
+        rest *= t->dim[i];
+    return rank == 1 || rest == columns ? t->dim[at] : -1;
+}
+
+/* dim[0] where all dimensions are those, else -1. */
+static int64_t rows_of_slices(const Tensor *t, int rank, const int64_t *dim)
+{
+    bool same = t->rank == rank;
+    for (int i = 0; same && i < rank; i++)
+        same = t->dim[i] == dim[i];
+    return same ? dim[0] : -1;
+}
+
+typedef struct {
+    const PackList *list;
+    const Safetensors *file;
+    Use *use; /* by tensor of the file */
+    Findings found;
+    int errors;
+    bool shapes; /* no value is looked at, nothing is said of what is unused */
+    bool allow_nan;
+    const bool *bad; /* of the report */
+} Check;
+
+static void check_shape(Check *c, const PackItem *item, const Tensor *t,
+                        Use *use)
+{
+    char want[64], have[256];
+    int64_t dim[3];
+    int rank = file_shape(item, dim);
+    const int64_t rows = rank == 3 || item->from.slices
+                           ? rows_of_slices(t, rank, dim)
+                           : rows_of(t, rank, dim[1]);
+    bool turned = t->rank == 2 && rank == 2 && t->dim[0] == dim[1]
+               && t->dim[1] == dim[0];
+    if (use->misfit || use->longer || rows == dim[0])
+        return;
+    if (rows > dim[0] && may_be_longer(item)) {
+        use->longer = true;
+        found(&c->found, FoundNote, t->name, NULL,
+              ": has %lld rows, the first %lld are taken", (long long)rows,
+              (long long)dim[0]);
+        return;
+    }
+    use->misfit = true;
+    c->errors++;
+    found(&c->found, FoundError, t->name, NULL,
+          ": has shape %s, %s is needed%s",
+          shape_text(have, sizeof have, t->rank, t->dim),
+          shape_text(want, sizeof want, rank, dim),
+          turned ? "; see transpose in the spec's names" : "");
+}
+
+/* "[3, 17]" */
+static const char *place_text(char *text, size_t size, const Tensor *t,
+                              int64_t i)
+{
+    int64_t index[8];
+    for (int d = t->rank - 1; d >= 0; d--) {
+        index[d] = i % t->dim[d];
+        i /= t->dim[d];
+    }
+    return shape_text(text, size, t->rank, index);
+}
+
+typedef struct {
+    int64_t n, first; /* first: -1 if n is 0 */
+} Places;
+
+static Places find_values(const Tensor *t, bool wanted(float x))
+{
+    Places p = { .first = -1 };
+    for (int64_t i = 0; i < t->elements; i++) {
+        float x;
+        tensor_floats(t, i, 1, &x);
+        if (!wanted(x))
+            continue;
+        p.first = p.n++ ? p.first : i;
+    }
+    return p;
+}
+
+static bool is_nan(float x)
+{
+    return isnan(x);
+}
+
+static bool not_finite(float x)
+{
+    return !isfinite(x);
+}
+
+/* Reports a tensor that has n values, 1 or more, that are not finite. */
+static void report_not_finite(Check *c, const Tensor *t, const Use *use,
+                              long long n)
+{
+    const long long all = t->elements;
+    char place[256];
+    Places p = { 0 };
+    if (use->integers)
+        p = find_values(t, not_finite);
+    else if (!c->allow_nan)
+        p = find_values(t, is_nan);
+    if (p.n == 0) {
+        found(&c->found, FoundWarning, t->name, NULL,
+              ": %lld of %lld values are NaN or infinite", n, all);
+        return;
+    }
+    c->errors++;
+    place_text(place, sizeof place, t, p.first);
+    if (use->integers)
+        found(&c->found, FoundError, t->name, NULL,
+              ": %lld of %lld values are NaN or infinite, the first at %s; %s "
+              "has no such numbers",
+              n, all, place, use->integers);
+    else
+        found(&c->found, FoundError, t->name, NULL,
+              ": %lld of %lld values are NaN, the first at %s; --allow-nan "
+              "permits them",
+              (long long)p.n, all, place);
+}
+
+static void check_values(Check *c, const Tensor *t, Use *use)
+{
+    if (use->checked)
+        return;
+    use->checked = true;
+    if (t->type == StI32 || t->type == StI64 || t->type == StOther) {
+        c->errors++;
+        found(&c->found, FoundError, t->name, NULL,
+              ": has dtype %s; F32, F16, BF16 or F64 is needed", t->type_name);
+    }
+    const bool known = c->bad && use->packed == t->elements
+                    && !c->bad[t - safetensors_at(c->file, 0)];
+    const long long n = c->shapes || known ? 0 : tensor_not_finite(t);
+    if (n)
+        report_not_finite(c, t, use, n);
+}
+
+static void report_missing(Check *c, const PackItem *item)
+{
+    const char *name = item->from.name;
+    char want[64];
+    int64_t dim[3];
+    int rank = file_shape(item, dim);
+    shape_text(want, sizeof want, rank, dim);
+    const char *hint = c->errors++ < Hints
+                         ? nearest_unused(c->file, c->use, name)
+                         : NULL;
+    found(&c->found, FoundError, name, hint, " %s is missing", want);
+}
+
+static bool from_file(const PackItem *item)
+{
+    return !item->table && !item->alias && item->from.name;
+}
+
+static int by_tensor(const void *a, const void *b)
+{
+    const PackItem *x = *(const PackItem *const *)a;
+    const PackItem *y = *(const PackItem *const *)b;
+    int order = strcmp(x->from.name, y->from.name);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* By item: does one before it need the same tensor of the file? NULL: out of
+ * memory.                                                                   */
+static bool *find_told(const PackList *p)
+{
+    size_t n = 0, count = (size_t)p->count + 1;
+    const PackItem **item = calloc(count, sizeof *item);
+    bool *told = calloc(count, sizeof *told);
+    for (int64_t i = 0; item && i < p->count; i++)
+        if (from_file(&p->item[i]))
+            item[n++] = &p->item[i];
+    if (n)
+        qsort(item, n, sizeof *item, by_tensor);
+    for (size_t i = 1; told && i < n; i++)
+        told[item[i] - p->item] = !strcmp(item[i]->from.name,
+                                          item[i - 1]->from.name);
+    if (!item) {
+        free(told);
+        told = NULL;
+    }
+    free(item);
+    return told;
+}
+
+static void check_items(Check *c, const bool *told)
+{
+    for (int64_t i = 0; i < c->list->count; i++) {
+        const PackItem *item = &c->list->item[i];
+        if (!from_file(item))
+            continue;
+        const Tensor *t = safetensors_find(c->file, item->from.name);
+        if (t) {
+            Use *u = &c->use[t - safetensors_at(c->file, 0)];
+            check_shape(c, item, t, u);
+            check_values(c, t, u);
+        } else if (!told[i]) {
+            report_missing(c, item);
+        }
+    }
+}
+
+static void check_unused(Check *c, const Report *r)
+{
+    char have[256];
+    for (int i = 0; i < safetensors_count(c->file); i++) {
+        const Tensor *t = safetensors_at(c->file, i);
+        const Use *use = &c->use[i];
+        shape_text(have, sizeof have, t->rank, t->dim);
+        if (!use->elements && r->known && r->known(r->by, t->name))
+            continue;
+        if (!use->elements)
+            found(&c->found, FoundWarning, t->name, NULL, " %s is not used",
+                  have);
+        else if (use->elements < t->elements && !use->misfit && !use->longer)
+            found(&c->found, FoundWarning, t->name, NULL,
+                  " %s: only %lld of its %lld elements are used", have,
+                  (long long)use->elements, (long long)t->elements);
+    }
+}
+
+static void count_uses(Check *c)
+{
+    for (int64_t i = 0; i < c->list->count; i++) {
+        const PackItem *item = &c->list->item[i];
+        const Tensor *t = !item->table && item->from.name
+                            ? safetensors_find(c->file, item->from.name)
+                            : NULL;
+        if (!t)
+            continue;
+        Use *use = &c->use[t - safetensors_at(c->file, 0)];
+        if (dtype_is_integer(item->dtype))
+            use->integers = dtype_word[item->dtype];
+        if (item->alias)
+            continue;
+        use->elements += item->rows * item->k;
+        if (item->layout != PackDistance) /* which leaves buckets out */
+            use->packed += item->rows * item->k;
+    }
+}
+
+bool weights_check(const PackList *p, const Safetensors *file, Report *r)
+{
+    if (!file)
+        return true; /* seeded weights fit by construction */
+    Check c = { .list = p,
+                .file = file,
+                .shapes = r->shapes,
+                .allow_nan = r->allow_nan,
+                .bad = r->bad };
+    c.use = calloc((size_t)safetensors_count(file) + 1, sizeof *c.use);
+    bool *told = find_told(p);
+    if (c.use && told) {
+        count_uses(&c);
+        check_items(&c, told);
+        if (!r->shapes)
+            check_unused(&c, r);
+        say_findings(r, safetensors_path(file), &c.found);
+    }
+    for (size_t i = 0; i < c.found.n; i++)
+        if (c.found.at[i].level == FoundWarning)
+            r->warnings += c.found.at[i].layers ? (int)c.found.at[i].layers : 1;
+    r->errors += c.errors;
+    r->cut = r->cut || !c.use || !told || c.found.cut;
+    free(c.use);
+    free(told);
+    free(c.found.at);
+    return c.errors == 0 && !r->cut;
+}
