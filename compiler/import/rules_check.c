@@ -136,13 +136,32 @@ static void check_sections(Check *c, const Yaml *top)
     }
 }
 
+/* Reports the items of a section, a list or a map, that are no texts. */
+static void check_texts(Check *c, const Yaml *in, const char *section)
+{
+    const Yaml *y = in ? yaml_get(in, section) : NULL;
+    for (int i = 0; y && y->kind != YamlScalar && i < y->items.n; i++)
+        if (y->items.at[i]->kind != YamlScalar) {
+            error_at(y->items.at[i]->pos, "an item of %s is a text", section);
+            c->errors++;
+        }
+}
+
 static int check_file(Arena *a, const Rules *r, const Yaml *common)
 {
     static const char *const valued[] = { "spec",   "names",    "unused",
                                           "refuse", "comments", "files",
                                           "noted",  "gguf",     "layer" };
+    static const char *const texts[] = { "model_type", "use", "ignored",
+                                         "renamed" };
+    static const char *const gguf_texts[] = { "architecture", "ignored",
+                                              "names" };
     Check c = { .arena = a };
     check_sections(&c, r->top);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_texts(&c, r->top, texts[i]);
+    for (size_t i = 0; i < sizeof gguf_texts / sizeof *gguf_texts; i++)
+        check_texts(&c, yaml_get(r->top, "gguf"), gguf_texts[i]);
     const Yaml *top = rules_whole(a, r, common);
     if (!top)
         return c.errors + 1;

@@ -81,6 +81,9 @@ static const struct {
       "error: common.yaml has no such part" },
     { "config:", "config: []\nignored:", "error: config is a map" },
     { "model_type: [llama]", "model_type: llama", "model_type is a list" },
+    { "ignored: [", "ignored: [b: c, ", "error: an item of ignored is a text" },
+    { "\n  architecture: [llama]", "\n  architecture: [llama, [a]]",
+      "error: an item of architecture is a text" },
     { "title: Llama 1 to 3.3", "title: [a]", "error: title is a text" },
     { "hidden_size: int = 4096", "hidden_size: whole = 4096",
       "own.yaml:8:16: error: a key is an int, number, bool, text, list or map, "
