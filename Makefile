@@ -158,7 +158,7 @@ $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
 # Objects that count the edges of their code, before those of the library.
 COUNTED := $(MODEL:%.c=$(B)/count/%.o) \
            $(patsubst %,$(B)/count/%.o,compiler/engine/engine compiler/oracle/oracle \
-             compiler/oracle/interp runtime/weights runtime/packing)
+             compiler/oracle/interp runtime/weights/weights runtime/weights/packing)
 $(B)/count/%.o: %.c
 	$(call say,CC $< (counted))
 	@mkdir -p $(@D)

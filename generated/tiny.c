@@ -9028,7 +9028,7 @@ static __attribute__((noinline)) int program_main(int argc,
                                                   char **argv);
 
 /* settings.h: how a search is set by words: by the options of attnc and of the
- * program, whose rows (options.h) are of these members. */
+ * program, whose rows (option_rows.h) are of these members. */
 #ifndef ATTN_SETTINGS_1
 #define ATTN_SETTINGS_1
 
@@ -9391,12 +9391,12 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
  *   a row of numbers, where it reads these; an empty line ends a block of
  *   them. Kind attention: three blocks (queries, keys, values) are one
  *   question.
- * Its options are rows of runtime/options.h, a table behind this; they, its
- * messages and exit codes are those of attnc run and attnc score. Pasted behind
- * the table are program_words.c, which reads the options, program_file.c,
- * program_lines.c and what answers: program_generate.c, program_score.c and
- * program_state.c and program_stream.c, or program_rows.c where the model
- * generates nothing.
+ * Its options are rows of runtime/options/option_rows.h, a table behind this;
+ * they, its messages and exit codes are those of attnc run and attnc score.
+ * Pasted behind the table are program_words.c, which reads the options,
+ * program_file.c, program_lines.c and what answers: program_generate.c,
+ * program_score.c and program_state.c and program_stream.c, or program_rows.c
+ * where the model generates nothing.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory, 6 another processor, 70 a bug.                           */
