@@ -44,12 +44,18 @@ const char *free_name(Gen *g, const char *base)
 const char *shared_name(Gen *g, const SharedKey *key, const char *base,
                         bool *made)
 {
+    const int n = g->shared.n, first = index_add(g->a, &g->bases, base, n);
+    SharedFunction f = { *key, NULL, -1 };
     *made = true;
-    for (int i = 0; i < g->shared.n; i++)
+    for (int i = first < n ? first : -1; i >= 0; i = g->shared.at[i].next)
         if (key_same(&g->shared.at[i].key, key))
             return g->shared.at[i].name;
     *made = false;
-    const SharedFunction f = { *key, free_name(g, base) };
+    f.name = free_name(g, base);
+    if (first < n) {
+        f.next = g->shared.at[first].next;
+        g->shared.at[first].next = n;
+    }
     vec_push(g->a, &g->shared, f);
     return f.name;
 }

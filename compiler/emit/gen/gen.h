@@ -21,12 +21,12 @@ typedef struct {
 typedef struct {
     const char *base;           /* name that it asked for */
     const char *name;           /* the same, or numbered */
-    uint64_t hash;              /* of its body */
     const char *comment, *body; /* behind its first brace */
     const char *type; /* "struct step", "struct steps"; NULL: a function */
     bool whole;       /* a function that is never divided: it has no parts */
     Entry entry;
     Uses uses;
+    int next; /* the next function with the same body; -1: none */
 } Function;
 
 typedef struct { /* the layers of one stack (weight_structs.c) */
@@ -80,6 +80,7 @@ typedef struct {
 typedef struct {
     SharedKey key;
     const char *name;
+    int next; /* the next function with the same base name; -1: none */
 } SharedFunction;
 
 typedef struct Gen Gen;
@@ -103,11 +104,12 @@ struct Gen {
     Emit *count_prototypes;
     VEC(SharedFunction) shared;
     VEC(Function) functions; /* those of steps */
-    Index names;             /* of functions: place in `taken` */
-    VEC(int) taken;          /* how many have asked for that name */
-    int *function_of;        /* by region: its step, or list of steps */
-    int *step_of;            /* by place in the plan's order: its function */
-    const Task *only;        /* the one that is printed; NULL: all */
+    Index bases, bodies; /* the first of `shared`, of `functions` with one */
+    Index names;         /* of functions: place in `taken` */
+    VEC(int) taken;      /* how many have asked for that name */
+    int *function_of;    /* by region: its step, or list of steps */
+    int *step_of;        /* by place in the plan's order: its function */
+    const Task *only;    /* the one that is printed; NULL: all */
     Layers layers[Stacks];
     bool plain; /* the file of plain_file.c */
     /* The lines of a block's members in a struct of weights. */

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 /* ---- the clock, where attnc bench asks for one ---- */
 
 /* Its address in this process, which is the only one that runs this text. */
@@ -127,9 +125,8 @@ static void step_comment(Gen *g, Emit *e, int first, int count)
 
 static bool function_same(const Function *a, const Function *b)
 {
-    return a->hash == b->hash && a->whole == b->whole
-        && !strcmp(a->base, b->base) && !strcmp(a->comment, b->comment)
-        && !strcmp(a->body, b->body);
+    return a->whole == b->whole && !strcmp(a->base, b->base)
+        && !strcmp(a->comment, b->comment) && !strcmp(a->body, b->body);
 }
 
 /* Its index; one that is there already is not made again. */
@@ -137,11 +134,16 @@ static int function_at(Gen *g, Function f, const Emit *body)
 {
     size_t n;
     f.body = emit_text(body, &n);
-    f.hash = XXH3_64bits(f.body, n);
-    for (int i = 0; i < g->functions.n; i++)
+    const int first = index_find(&g->bodies, f.body);
+    for (int i = first; i >= 0; i = g->functions.at[i].next)
         if (function_same(&g->functions.at[i], &f))
             return i;
     f.body = arena_strndup(g->a, f.body, n);
+    f.next = first < 0 ? -1 : g->functions.at[first].next;
+    if (first < 0)
+        index_add(g->a, &g->bodies, f.body, g->functions.n);
+    else
+        g->functions.at[first].next = g->functions.n;
     f.comment = arena_strdup(g->a, f.comment);
     f.base = arena_strdup(g->a, f.base);
     f.name = free_name(g, f.base);
