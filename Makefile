@@ -189,11 +189,18 @@ $(F)/main.o: compiler/main.c
 
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
 	@B=$(B) sh tests/run.sh
-# What a spec means, what attnc says of it, each op and each field by numbers;
-# not what C compilers, threads, tunings and whole models make of it.
-FAST := spec graph passes plan oracle records runtime worked torch
-test-fast: $(B)/attnc $(foreach f,$(FAST),$(filter $(B)/tests/$(f)/%,$(TESTS))) ## those to run after each change
-	@B=$(B) sh tests/run.sh $(FAST:%=tests/%/) 'cli/*.cmd' lint_test
+# What finds most faults in a minute: names for tests/run.sh, whole folders or
+# tests; ! leaves out what takes longer than two seconds. Not here: C compilers,
+# threads, tunings, whole models.
+FAST := base/ tokenizer/ machine/machine_test spec/ graph/ passes/pass_test plan/ !tiling_test \
+        emit/emit_test exports_test emit/fragments/ emit/tile_test kernels_test activations_test \
+        heads_test quantize_rows_test softmax_test spawn_test tier_test records/ \
+        !records_cmd_test !records_faults_test engine/names_test one_tensor_test oracle/ torch/ \
+        import/ !check_test !families_test limits_test roofline_test compare/ tune_stats_test \
+        tune_report_test speeds_test draw_sweep_test runtime/ !packed_test !state_test \
+        !runtime/quantize_test options_test cli/draw_test run_input_test cli/*.cmd !compile_ !compare_usage !sweep_usage
+test-fast: $(B)/attnc ## the tests to run after each change
+	@B=$(B) sh tests/run.sh $(FAST:%='%')
 test-full: $(B)/attnc $(TESTS) ## all tests, all of their cases: takes hours
 	@B=$(B) ATTNC_FULL=1 LIMIT=20000 sh tests/run.sh
 SANITIZED := B=build/asan OPT=-O1 CFLAGS='-g -fno-sanitize-recover=all \

@@ -3,6 +3,7 @@
 #
 #   tests/run.sh [--rewrite] [NAME ...]    all, or those whose path has a NAME:
 #                                          spec/ search_test 'cli/run_*.cmd'
+#                                          !NAME leaves some out: spec/ !yaml
 #
 # Before that make builds attnc and the test programs that will run, with the
 # compiler and flags that $B/flags records: the Makefile writes that file when
@@ -223,11 +224,16 @@ export cores rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A" ATTNC_BACKE
 [ "$1" = --rewrite ] && rewrite=--rewrite && shift
 [ -z "$rewrite" ] || export ATTNC_REWRITE=1
 
-wanted() {
+# The last of the names that fits counts.
+wanted() { # PATH NAME ...
     [ $# -eq 1 ] && return 0
-    path=$1; shift
-    for name; do case $path in *$name*) return 0 ;; esac; done
-    return 1
+    path=$1 found=1; shift
+    for name; do
+        case $path in *${name#!}*)
+            case $name in !*) found=1 ;; *) found=0 ;; esac
+        esac
+    done
+    return $found
 }
 
 # A program that has files of its own to rewrite asks for ATTNC_REWRITE.
