@@ -187,8 +187,9 @@ $(F)/main.o: compiler/main.c
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -Dmain=attnc_main -Wno-missing-prototypes -MMD -MP -c -o $@ $<
 
+# ONLY='spec/ !yaml': these alone, as tests/run.sh takes them
 test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu)
-	@B=$(B) sh tests/run.sh
+	@B=$(B) sh tests/run.sh $(ONLY:%='%')
 # What finds most faults in a minute: names for tests/run.sh, whole folders or
 # tests; ! leaves out what takes longer than two seconds. Not here: C compilers,
 # threads, tunings, whole models.
@@ -196,11 +197,14 @@ FAST := base/ tokenizer/ machine/machine_test spec/ graph/ passes/pass_test plan
         emit/emit_test exports_test emit/fragments/ emit/tile_test kernels_test activations_test \
         heads_test quantize_rows_test softmax_test spawn_test tier_test records/ \
         !records_cmd_test !records_faults_test engine/names_test one_tensor_test oracle/ torch/ \
-        import/ !check_test !families_test limits_test roofline_test compare/ tune_stats_test \
+        import/ !check_test !families_test limits_test roofline_test diff/ draw/ tune_stats_test \
         tune_report_test speeds_test draw_sweep_test runtime/ !packed_test !state_test \
-        !runtime/quantize_test options_test cli/draw_test run_input_test cli/*.cmd !compile_ !compare_usage !sweep_usage
+        !runtime/quantize_test options_test run_input_test cli/*.cmd !compile_ !compare_usage !sweep_usage
 test-fast: $(B)/attnc ## the tests to run after each change
 	@B=$(B) sh tests/run.sh $(FAST:%='%')
+# ONLY=emit: files or tests whose path has this word; ALL=1: all fast tests for each
+mutants: build/attnc ## plant faults in a copy, build/mutants: do the tests find them?
+	@CC='$(CC)' FAST='$(FAST)' ONLY='$(ONLY)' ALL='$(ALL)' sh tests/mutants.sh
 test-full: $(B)/attnc $(TESTS) ## all tests, all of their cases: takes hours
 	@B=$(B) ATTNC_FULL=1 LIMIT=20000 sh tests/run.sh
 SANITIZED := B=build/asan OPT=-O1 CFLAGS='-g -fno-sanitize-recover=all \
@@ -245,6 +249,7 @@ check-bare: ## make demo, README's first lines and make test on a bare Debian
 nightly: ## long fuzzing, all random specs, the second implementation, a bare Debian: takes hours
 	$(MAKE) fuzz
 	$(MAKE) fuzz-faults
+	$(MAKE) check-asan
 	$(MAKE) check-reference N=2000
 	$(MAKE) check-bare
 	$(MAKE) test-full
@@ -379,7 +384,7 @@ help: ## this list
 # A header that is gone: what included it is made again.
 %.h: ;
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d)
-.PHONY: all install uninstall man test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare nightly \
+.PHONY: all install uninstall man mutants test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare nightly \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
         families-golden check-imports check-gru check-reference check-reference-torch check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \

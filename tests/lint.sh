@@ -47,6 +47,9 @@ $(awk '/^model_type: *\[/ { on = 1 } on { print } /\]/ { on = 0 }' \
           if (word[i] in name)
               print FILENAME ":" FNR ": names a family, " word[i] }
   ' - $(sh tests/files.sh | grep -E '^(compiler|runtime)/.*\.[ch]$'))"
+# mutants whose line has changed
+bad="$bad
+$(sh tests/mutants.sh check)"
 # what is tested by no rule of the Makefile
 bad="$bad
 $(ls tests/*.[ch] 2> /dev/null | sed 's/$/: lies in no folder of tests/')"
