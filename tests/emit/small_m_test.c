@@ -2,6 +2,7 @@
  * together by those for many, give the same bits: by the JIT and by a compiler
  * at every width, for odd sizes and all that may follow a product; and all of
  * these give the same. */
+/* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
 
