@@ -56,8 +56,8 @@ static const char *strings_of(const Object *o, const Elf64_Shdr *s)
 }
 
 /* As it may be read: libtcc aligns nothing in the file. */
-static const void *copy_name(Arena *a, const Object *o, uint64_t at,
-                             size_t bytes)
+static const void *copy_bytes(Arena *a, const Object *o, uint64_t at,
+                              size_t bytes)
 {
     return memcpy(arena_alloc(a, bytes), o->at + at, bytes);
 }
@@ -67,9 +67,9 @@ static bool open_object(Object *o, Arena *a, const File *f)
     *o = (Object){ .at = (const char *)f->at };
     if (f->size < sizeof *o->head || memcmp(o->at, ELFMAG, SELFMAG) != 0)
         return false;
-    o->head = copy_name(a, o, 0, sizeof *o->head);
-    o->section = copy_name(a, o, o->head->e_shoff,
-                           o->head->e_shnum * sizeof *o->section);
+    o->head = copy_bytes(a, o, 0, sizeof *o->head);
+    o->section = copy_bytes(a, o, o->head->e_shoff,
+                            o->head->e_shnum * sizeof *o->section);
     const char *names = o->at + o->section[o->head->e_shstrndx].sh_offset;
     for (int i = 0; i < o->head->e_shnum; i++) {
         const Elf64_Shdr *s = &o->section[i];
@@ -91,8 +91,8 @@ static int by_place(const void *a, const void *b)
 
 static void read_functions(JitNames *j, Arena *a, const Object *o)
 {
-    const Elf64_Sym *s = copy_name(a, o, o->symbols->sh_offset,
-                                   o->symbols->sh_size);
+    const Elf64_Sym *s = copy_bytes(a, o, o->symbols->sh_offset,
+                                    o->symbols->sh_size);
     const size_t n = o->symbols->sh_size / sizeof *s;
     for (size_t i = 0; i < n; i++)
         if (ELF64_ST_TYPE(s[i].st_info) == STT_FUNC
@@ -122,7 +122,7 @@ static void read_lines(JitNames *j, Arena *a, const Object *o)
 {
     if (!o->stabs)
         return;
-    const Stab *s = copy_name(a, o, o->stabs->sh_offset, o->stabs->sh_size);
+    const Stab *s = copy_bytes(a, o, o->stabs->sh_offset, o->stabs->sh_size);
     const size_t n = o->stabs->sh_size / sizeof *s;
     int function = -1;
     for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* strings.h: text that may come from anywhere, made safe for a terminal, XML
  * and JSON; and seconds as people write them. */
-#ifndef ATTNC_TEXT_H
-#define ATTNC_TEXT_H
+#ifndef ATTNC_STRINGS_H
+#define ATTNC_STRINGS_H
 
 #include "base/base.h"
 

@@ -4,8 +4,8 @@
  * seal: what it is, for people, and hashes of both; one rename puts all in
  * place, and what was cut or changed counts as absent. What was used longest
  * ago is removed where the files together are more than the limit. */
-#ifndef ATTNC_CACHE_H
-#define ATTNC_CACHE_H
+#ifndef ATTNC_USER_CACHE_H
+#define ATTNC_USER_CACHE_H
 
 #include "base/base.h"
 

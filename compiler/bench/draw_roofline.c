@@ -129,7 +129,7 @@ static void widen(double range[2], double value)
     range[1] = fmax(range[1], log10(value));
 }
 
-static void measure_labels(Roofline *d)
+static void measure_plot(Roofline *d)
 {
     const Rates *r = &d->r->rates;
     size_t widest = 24;
@@ -503,7 +503,7 @@ char *draw_roofline(const BenchReport *r, size_t *size)
         add_workload(&d, i);
         add_kernels(&d, i, &number);
     }
-    measure_labels(&d);
+    measure_plot(&d);
     put_picture_head(&d);
     put_grid(&d);
     put_roofs(&d);

@@ -7,8 +7,8 @@
  * In:  Engines with a plan.
  * Out: Facts, a list that needs no engine any more; a Difference of two.
  * Public beside it: loss.h.                                                 */
-#ifndef ATTNC_COMPARE_H
-#define ATTNC_COMPARE_H
+#ifndef ATTNC_DIFF_H
+#define ATTNC_DIFF_H
 
 #include "engine/engine.h"
 

@@ -98,7 +98,7 @@ static bool begins(const char *a, size_t n, const char *b)
     return strncmp(a, b, n) == 0 && (b[n] == '\0' || b[n] == '.');
 }
 
-static bool same_shape(const Matrices *m, const Dtype *dtype, int i, size_t n)
+static bool same_dtypes(const Matrices *m, const Dtype *dtype, int i, size_t n)
 {
     for (int k = 0; k < m->at.n; k++)
         if (dtype[k] != dtype[i] && begins(m->at.at[i].key, n, m->at.at[k].key))
@@ -112,7 +112,7 @@ static size_t beginning(const Matrices *m, const Dtype *dtype, int i)
 {
     const char *key = m->at.at[i].key;
     size_t n = strcspn(key, ".");
-    while (key[n] && !same_shape(m, dtype, i, n))
+    while (key[n] && !same_dtypes(m, dtype, i, n))
         n += 1 + strcspn(key + n + 1, ".");
     return n;
 }

@@ -21,7 +21,7 @@ static const double text_room = 9, /* a box's edge to its text */
     label_room = 9,         /* of a shape: beside its line */
     least_width = 84;       /* of a box */
 
-static const Node *place_at(const Picture *p, int node)
+static const Node *picture_node(const Picture *p, int node)
 {
     return &p->g->nodes.at[node];
 }
@@ -160,8 +160,9 @@ static void even_widths(Picture *p)
             Box *a = &p->box.at[i];
             const Box *b = &p->box.at[k];
             if (a->column == b->column && a->rank == b->rank
-                && place_at(p, a->node)->op == place_at(p, b->node)->op
-                && place_at(p, a->node)->stack == place_at(p, b->node)->stack)
+                && picture_node(p, a->node)->op == picture_node(p, b->node)->op
+                && picture_node(p, a->node)->stack
+                       == picture_node(p, b->node)->stack)
                 a->w = fmax(a->w, b->w);
         }
 }
@@ -337,7 +338,7 @@ static int side_of(const Picture *p, const Net *n)
         return from->x < 0 ? -1 : 1;
     for (int k = 0; k < n->sink.n; k++) {
         const Box *to = &p->box.at[n->sink.at[k].box];
-        const int first = place_at(p, to->node)->in[0];
+        const int first = picture_node(p, to->node)->in[0];
         if (to->rank > from->rank + 1)
             return first >= 0 && p->like[first] == n->value ? -1 : 1;
     }

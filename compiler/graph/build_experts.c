@@ -31,8 +31,8 @@ static int put_experts(Build *b, int64_t rows, int64_t columns,
 }
 
 /* x W^T (+ b) of each row's own expert. */
-static int divide_by_experts(Build *b, int x, int64_t out, const char *word,
-                             int routes)
+static int multiply_by_experts(Build *b, int x, int64_t out, const char *word,
+                               int routes)
 {
     Node n = { .op = OpLinear, .in = { x, -1, -1, -1, routes }, .nin = 5 };
     n.has_bias = b->s->bias_ffn;
@@ -103,16 +103,16 @@ static int network(Build *b, int x, int routes)
 {
     const Spec *s = b->s;
     const char *act = act_text[s->activation].plain;
-    int y = divide_by_experts(b, x, b->side->d_ff, "w1", routes);
+    int y = multiply_by_experts(b, x, b->side->d_ff, "w1", routes);
     y = put_activation(b, y, s->activation, build_join(b, "experts.", act));
     if (s->gated) {
-        int z = divide_by_experts(b, x, b->side->d_ff, "w3", routes);
+        int z = multiply_by_experts(b, x, b->side->d_ff, "w3", routes);
         const Activation other = act_text[s->activation].other;
         z = put_activation(b, z, other,
                            build_join(b, "experts.", act_text[other].plain));
         y = put_binary(b, OpMul, y, z, "experts.gated");
     }
-    return divide_by_experts(b, y, s->d_model, "w2", routes);
+    return multiply_by_experts(b, y, s->d_model, "w2", routes);
 }
 
 /* Experts that all rows go through: one network, as wide as all of them. */

@@ -37,8 +37,8 @@ static int project_rope(Build *b, int x, int64_t heads, bool bias,
 }
 
 /* Columns of a head's own, and those behind them. */
-static int place_latent(Build *b, int own, int rope, int64_t heads, int part,
-                        const char *word)
+static int join_rope(Build *b, int own, int rope, int64_t heads, int part,
+                     const char *word)
 {
     if (rope < 0)
         return own;
@@ -63,7 +63,7 @@ Heads build_latent(Build *b, int x)
     /* a bias of it would add the same to all scores of a query */
     y.k = project_latent(b, c, own, false, "k");
     y.v = project_latent(b, c, h * b->side->d_v, s->bias_v, "v");
-    y.q = place_latent(b, y.q, q_rope, h, PartQuery, "q");
-    y.k = place_latent(b, y.k, k_rope, 1, PartKey, "k");
+    y.q = join_rope(b, y.q, q_rope, h, PartQuery, "q");
+    y.k = join_rope(b, y.k, k_rope, 1, PartKey, "k");
     return y;
 }

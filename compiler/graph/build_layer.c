@@ -52,7 +52,7 @@ static int split(Build *b, int x, Projection which)
 }
 
 /* Queries or keys of self-attention: their norms, then each head's position. */
-static int place_heads(Build *b, int x, Projection which)
+static int prepare_heads(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
     int64_t heads = heads_of(b, which);
@@ -203,8 +203,8 @@ static Heads make_rows(Build *b, const int x[3])
     y.q = project(b, x[0], Wq);
     y.k = project(b, x[1], Wk);
     y.v = project(b, x[2], Wv);
-    y.q = place_heads(b, y.q, Wq);
-    y.k = place_heads(b, y.k, Wk);
+    y.q = prepare_heads(b, y.q, Wq);
+    y.k = prepare_heads(b, y.k, Wk);
     return y;
 }
 

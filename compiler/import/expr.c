@@ -18,22 +18,6 @@ static Datum wrong_kind(Scope *s, const Expr *e, const Expr *at, const Datum *v,
                       wanted, kind_text(s->arena, v->kind));
 }
 
-/* ---- numbers ---- */
-static Datum whole(int64_t x)
-{
-    return (Datum){ .kind = ValueInt, .whole = x };
-}
-
-static Datum real(double x)
-{
-    return (Datum){ .kind = ValueNumber, .number = x };
-}
-
-static Datum truth(bool x)
-{
-    return (Datum){ .kind = ValueBool, .truth = x };
-}
-
 /* Two whole numbers, whose quotient is one. */
 static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
 {
@@ -46,7 +30,7 @@ static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
     if (too_large)
         return expr_error(s, e->pos, "%lld %s %lld is no number here",
                           (long long)x, e->text, (long long)y);
-    return whole(*e->text == '%' ? x % y : *e->text == '/' ? x / y : z);
+    return value_whole(*e->text == '%' ? x % y : *e->text == '/' ? x / y : z);
 }
 
 static Datum divide(Scope *s, const Expr *e, const Datum *x, const Datum *y)
@@ -56,7 +40,7 @@ static Datum divide(Scope *s, const Expr *e, const Datum *x, const Datum *y)
     if (x->kind == ValueInt && y->kind == ValueInt
         && (y->whole == -1 || x->whole % y->whole == 0))
         return compute_whole(s, e, x->whole, y->whole);
-    return real(value_number(x) / value_number(y));
+    return value_real(value_number(x) / value_number(y));
 }
 
 static Datum joined(Scope *s, const Datum *x, const Datum *y)
@@ -87,14 +71,14 @@ static Datum compute(Scope *s, const Expr *e, const Datum *x, const Datum *y)
     if (*e->text == '/')
         return divide(s, e, x, y);
     if (*e->text == '^')
-        return real(pow(value_number(x), value_number(y)));
+        return value_real(pow(value_number(x), value_number(y)));
     if (x->kind == ValueInt && y->kind == ValueInt)
         return compute_whole(s, e, x->whole, y->whole);
     const double p = value_number(x), q = value_number(y);
-    return real(*e->text == '+'   ? p + q
-                : *e->text == '-' ? p - q
-                : *e->text == '*' ? p * q
-                                  : fmod(p, q));
+    return value_real(*e->text == '+'   ? p + q
+                      : *e->text == '-' ? p - q
+                      : *e->text == '*' ? p * q
+                                        : fmod(p, q));
 }
 
 static Datum compare(Scope *s, const Expr *e, const Datum *x, const Datum *y)
@@ -102,16 +86,16 @@ static Datum compare(Scope *s, const Expr *e, const Datum *x, const Datum *y)
     const int numbers = ValueInt | ValueNumber;
     const bool equal = value_same(x, y);
     if (!strcmp(e->text, "=="))
-        return truth(equal);
+        return value_truth(equal);
     if (!strcmp(e->text, "!="))
-        return truth(!equal);
+        return value_truth(!equal);
     if (!(x->kind & numbers))
         return wrong_kind(s, e, e->in.at[0], x, "a number");
     if (!(y->kind & numbers))
         return wrong_kind(s, e, e->in.at[1], y, "a number");
     const double p = value_number(x), q = value_number(y);
-    return truth((*e->text == '<' ? p < q : p > q)
-                 || (e->text[1] == '=' && equal));
+    return value_truth((*e->text == '<' ? p < q : p > q)
+                       || (e->text[1] == '=' && equal));
 }
 
 static Datum is_in(Scope *s, const Expr *e, const Datum *x, const Datum *list)
@@ -120,8 +104,8 @@ static Datum is_in(Scope *s, const Expr *e, const Datum *x, const Datum *list)
         return wrong_kind(s, e, e->in.at[1], list, "a list");
     for (int i = 0; i < list->many.n; i++)
         if (value_same(x, &list->many.at[i]))
-            return truth(true);
-    return truth(false);
+            return value_truth(true);
+    return value_truth(false);
 }
 
 static Datum binary(Scope *s, const Expr *e)
@@ -129,7 +113,7 @@ static Datum binary(Scope *s, const Expr *e)
     const bool is_or = !strcmp(e->text, "or");
     if (is_or || !strcmp(e->text, "and")) {
         const bool first = expr_truth(s, e->in.at[0]);
-        return truth(first == is_or ? first : expr_truth(s, e->in.at[1]));
+        return value_truth(first == is_or ? first : expr_truth(s, e->in.at[1]));
     }
     const Datum x = expr_value(s, e->in.at[0]);
     if (*e->text == '?')
@@ -147,12 +131,12 @@ static Datum binary(Scope *s, const Expr *e)
 static Datum unary(Scope *s, const Expr *e)
 {
     if (*e->text == 'n')
-        return truth(!expr_truth(s, e->in.at[0]));
+        return value_truth(!expr_truth(s, e->in.at[0]));
     const Datum x = expr_value(s, e->in.at[0]);
     if (x.kind == ValueInt)
         return compute_whole(s, e, 0, x.whole);
     if (x.kind == ValueNumber)
-        return real(-x.number);
+        return value_real(-x.number);
     return wrong_kind(s, e, e->in.at[0], &x, "a number");
 }
 

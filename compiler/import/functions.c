@@ -18,25 +18,10 @@ static Datum none(void)
     return (Datum){ .kind = ValueNone };
 }
 
-static Datum truth_argument(bool x)
-{
-    return (Datum){ .kind = ValueBool, .truth = x };
-}
-
-static Datum whole_argument(int64_t x)
-{
-    return (Datum){ .kind = ValueInt, .whole = x };
-}
-
-static Datum real_argument(double x)
-{
-    return (Datum){ .kind = ValueNumber, .number = x };
-}
-
 /* ---- numbers ---- */
 static Datum square_root(Call *c)
 {
-    return real_argument(sqrt(value_number(&c->v[0])));
+    return value_real(sqrt(value_number(&c->v[0])));
 }
 
 /* An error where no int64_t has the value of x, an integer or what is cut to
@@ -44,7 +29,7 @@ static Datum square_root(Call *c)
 static Datum whole_of(Call *c, double x)
 {
     if (x >= -0x1p63 && x < 0x1p63)
-        return whole_argument((int64_t)x);
+        return value_whole((int64_t)x);
     const Pos pos = c->v[0].pos.src ? c->v[0].pos : c->e->in.at[0]->pos;
     return expr_error(c->s, pos, "%s() gives integers of 64 bits, found %g",
                       c->e->text, value_number(&c->v[0]));
@@ -62,7 +47,7 @@ static Datum floored(Call *c)
 
 static Datum natural_log(Call *c)
 {
-    return real_argument(log(value_number(&c->v[0])));
+    return value_real(log(value_number(&c->v[0])));
 }
 
 static Datum smallest(Call *c)
@@ -101,8 +86,8 @@ static Datum has_tensor(Call *c)
                                                     : 0;
     for (int i = 0; i < n; i++)
         if (glob_fits(c->v[0].text, safetensors_at(file, i)->name))
-            return truth_argument(true);
-    return truth_argument(tensor_of(c) != NULL);
+            return value_truth(true);
+    return value_truth(tensor_of(c) != NULL);
 }
 
 static Datum dim(Call *c)
@@ -117,13 +102,13 @@ static Datum dim(Call *c)
     if (axis < 0 || axis >= t->rank)
         return expr_error(c->s, c->e->pos, "tensor '%s' has %d dimensions",
                           quote(t->name), t->rank);
-    return whole_argument(t->dim[axis]);
+    return value_whole(t->dim[axis]);
 }
 
 static Datum rank(Call *c)
 {
     const Tensor *t = tensor_of(c);
-    return t ? whole_argument(t->rank) : none();
+    return t ? value_whole(t->rank) : none();
 }
 
 /* The elements of a small tensor, as of factors, with the digits of a float. */
@@ -146,7 +131,7 @@ static Datum numbers(Call *c)
         do
             text = arena_printf(c->s->arena, "%.*g", digits, (double)x);
         while (strtof(text, NULL) != x && digits++ < 9);
-        at[i] = real_argument(strtod(text, NULL));
+        at[i] = value_real(strtod(text, NULL));
     }
     to.many.at = at;
     to.many.n = (int)t->elements;
@@ -192,20 +177,20 @@ static Datum prefix(Call *c)
 /* ---- files, keys, lists ---- */
 static Datum has_file(Call *c)
 {
-    return truth_argument(c->s->has_file(c->s, c->v[0].text));
+    return value_truth(c->s->has_file(c->s, c->v[0].text));
 }
 
 static Datum has_key(Call *c)
 {
-    return truth_argument(c->s->has_key(c->s, c->v[0].text));
+    return value_truth(c->s->has_key(c->s, c->v[0].text));
 }
 
 static Datum length(Call *c)
 {
     const Datum *v = &c->v[0];
-    return v->kind == ValueText ? whole_argument((int64_t)strlen(v->text))
-         : v->kind & (ValueList | ValueMap) ? whole_argument(v->many.n)
-                                            : whole_argument(0);
+    return v->kind == ValueText ? value_whole((int64_t)strlen(v->text))
+         : v->kind & (ValueList | ValueMap) ? value_whole(v->many.n)
+                                            : value_whole(0);
 }
 
 static Datum first(Call *c)
@@ -240,18 +225,18 @@ static int64_t matches(const Call *c)
 
 static Datum count(Call *c)
 {
-    return whole_argument(matches(c));
+    return value_whole(matches(c));
 }
 
 static Datum any(Call *c)
 {
-    return truth_argument(matches(c) > 0);
+    return value_truth(matches(c) > 0);
 }
 
 static Datum all(Call *c)
 {
-    return truth_argument(c->v[0].kind == ValueList
-                          && matches(c) == c->v[0].many.n);
+    return value_truth(c->v[0].kind == ValueList
+                       && matches(c) == c->v[0].many.n);
 }
 
 static Datum find(Call *c)
@@ -266,7 +251,7 @@ static Datum find(Call *c)
 
 static Datum starts(Call *c)
 {
-    return truth_argument(
+    return value_truth(
         c->v[0].kind == ValueText
         && !strncmp(c->v[0].text, c->v[1].text, strlen(c->v[1].text)));
 }
@@ -275,8 +260,7 @@ static Datum ends(Call *c)
 {
     const size_t n = c->v[0].kind == ValueText ? strlen(c->v[0].text) : 0;
     const size_t m = strlen(c->v[1].text);
-    return truth_argument(n >= m
-                          && !strcmp(c->v[0].text + n - m, c->v[1].text));
+    return value_truth(n >= m && !strcmp(c->v[0].text + n - m, c->v[1].text));
 }
 
 /* ---- table ---- */

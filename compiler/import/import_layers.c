@@ -55,18 +55,6 @@ static bool all_maps(const Rows *r)
     return true;
 }
 
-static void take_layer(Yaml *map, const char *key)
-{
-    int to = 0;
-    for (int i = 0; i < map->keys.n; i++) {
-        if (!strcmp(map->keys.at[i]->text, key))
-            continue;
-        map->keys.at[to] = map->keys.at[i];
-        map->items.at[to++] = map->items.at[i];
-    }
-    map->keys.n = map->items.n = to;
-}
-
 /* A map that `spec` has already takes the keys of `value`; else it wins, in the
  * place of what was there.                                                  */
 static void lay(Arena *a, Yaml *spec, const char *key, Yaml *value)
@@ -99,7 +87,7 @@ static void share(const Rows *r, Yaml *spec)
             share(&in, common);
         } else if (common) {
             for (int k = 0; k < r->n; k++)
-                take_layer(r->row[k], key);
+                map_take(r->row[k], key);
         }
         if (common && (common->kind != YamlMap || common->keys.n))
             lay(r->a, spec, key, common);

@@ -132,7 +132,7 @@ static bool alpha_of(const Adapter *l, const char *module, double *to,
 
 /* ---- tensors ---- */
 
-static bool ends_in(const char *text, const char *tail, size_t *stem)
+static bool stem_before(const char *text, const char *tail, size_t *stem)
 {
     const size_t n = strlen(text), m = strlen(tail);
     *stem = n > m ? n - m : 0;
@@ -254,9 +254,9 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
 {
     size_t stem;
     for (int p = 0; p < Pairs; p++) {
-        if (ends_in(t->name, pairs[p].b, &stem))
+        if (stem_before(t->name, pairs[p].b, &stem))
             return true; /* taken with its A */
-        if (!ends_in(t->name, pairs[p].a, &stem))
+        if (!stem_before(t->name, pairs[p].a, &stem))
             continue;
         const char *b = arena_printf(m->arena, "%.*s%s", (int)stem, t->name,
                                      pairs[p].b);

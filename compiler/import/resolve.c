@@ -25,6 +25,19 @@ void map_set(Arena *a, Yaml *map, const char *key, Yaml *value)
     vec_push(a, &map->items, value);
 }
 
+Yaml *map_take(Yaml *map, const char *key)
+{
+    Yaml *item = yaml_get(map, key);
+    int to = 0;
+    for (int i = 0; i < map->keys.n; i++)
+        if (map->items.at[i] != item) {
+            map->keys.at[to] = map->keys.at[i];
+            map->items.at[to++] = map->items.at[i];
+        }
+    map->keys.n = map->items.n = to;
+    return item;
+}
+
 /* NULL: none. */
 static Yaml *tree_of(Import *m, const Datum *v)
 {

@@ -118,7 +118,7 @@ static const Yaml *rule_list(Arena *a, const Yaml *y)
     return list;
 }
 
-static const Yaml *joined_path(Arena *a, const Yaml *below, const Yaml *above)
+static const Yaml *joined_lists(Arena *a, const Yaml *below, const Yaml *above)
 {
     Yaml *list = arena_alloc(a, sizeof *list);
     *list = (Yaml){ .kind = YamlList, .pos = above->pos };
@@ -165,7 +165,7 @@ static const Yaml *laid(Arena *a, const Yaml *below, const Yaml *above,
     if (!above || below->kind == YamlScalar)
         return above ? above : below;
     if (below->kind != YamlMap || above->kind != YamlMap)
-        return joined_path(a, below, above);
+        return joined_lists(a, below, above);
     return laid_maps(a, below, above, order_of_above);
 }
 

@@ -222,16 +222,6 @@ static uint64_t hash_of(const SpecTree *t)
     return s ? s->hash : 0;
 }
 
-static void take_out(Yaml *map, int i)
-{
-    for (; i + 1 < map->keys.n; i++) {
-        map->keys.at[i] = map->keys.at[i + 1];
-        map->items.at[i] = map->items.at[i + 1];
-    }
-    map->keys.n--;
-    map->items.n--;
-}
-
 static void put_back(Yaml *map, int i, Yaml *key, Yaml *value)
 {
     for (int k = map->keys.n++; k > i; k--) {
@@ -261,7 +251,7 @@ static void shorten(SpecTree *t, Yaml *map, uint64_t hash, bool top)
         if (top
             && (!strcmp(key->text, "kind") || !strcmp(key->text, "d_model")))
             continue;
-        take_out(map, i);
+        map_take(map, key->text);
         if (hash_of(t) == hash)
             continue;
         put_back(map, i, key, value);

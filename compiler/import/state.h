@@ -86,6 +86,8 @@ Yaml *resolve_tree(Import *m, const Yaml *rule);
 Yaml *scalar_new(Arena *a, const char *text, bool quoted);
 Yaml *map_new(Arena *a);
 void map_set(Arena *a, Yaml *map, const char *key, Yaml *value);
+/* Takes a key out of a map and returns its item; NULL: the map has none. */
+Yaml *map_take(Yaml *map, const char *key);
 
 /* chat_template.c: adds `chat` to a decoder's spec, where the folder has a
  * template that is known; false after an error. */

@@ -6,6 +6,21 @@
 #include "base/strings.h"
 #include "import/value.h"
 
+Datum value_whole(int64_t x)
+{
+    return (Datum){ .kind = ValueInt, .whole = x };
+}
+
+Datum value_real(double x)
+{
+    return (Datum){ .kind = ValueNumber, .number = x };
+}
+
+Datum value_truth(bool x)
+{
+    return (Datum){ .kind = ValueBool, .truth = x };
+}
+
 static Datum many_of_json(Arena *a, const json_t *j, Pos pos)
 {
     const size_t n = json_is_array(j) ? json_array_size(j)

@@ -33,6 +33,10 @@ struct Datum {
     };
 };
 
+/* Each returns a value of its kind. */
+Datum value_whole(int64_t x);
+Datum value_real(double x);
+Datum value_truth(bool x);
 Datum value_of_json(Arena *a, const json_t *j, Pos pos);
 /* A literal: a plain scalar may be a number, a truth, none. */
 Datum value_of_yaml(Arena *a, const Yaml *y);

@@ -65,28 +65,10 @@ static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
     return scalar_new(m->a, slash ? slash + 1 : path, false);
 }
 
-/* The item at a key of a map, which leaves the map; NULL: none. */
-static Yaml *take_vocabulary(Yaml *map, const char *key)
-{
-    for (int i = 0; i < map->keys.n; i++) {
-        if (strcmp(map->keys.at[i]->text, key) != 0)
-            continue;
-        Yaml *item = map->items.at[i];
-        for (int k = i + 1; k < map->keys.n; k++) {
-            map->keys.at[k - 1] = map->keys.at[k];
-            map->items.at[k - 1] = map->items.at[k];
-        }
-        map->keys.n--;
-        map->items.n--;
-        return item;
-    }
-    return NULL;
-}
-
 static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
                      Yaml *file)
 {
-    Yaml *map = take_vocabulary(vocab, side);
+    Yaml *map = map_take(vocab, side);
     if (!map || map->kind != YamlMap)
         map = map_new(m->a);
     if (size && !yaml_get(map, "size"))
@@ -99,10 +81,10 @@ static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
 static void set_sides(Import *m, Yaml *vocab, Yaml *source, Yaml *target)
 {
     const Yaml *first = yaml_get(vocab, "source");
-    Yaml *size = take_vocabulary(vocab, "size");
+    Yaml *size = map_take(vocab, "size");
     if (!size && first && first->kind == YamlMap)
         size = yaml_get(first, "size");
-    take_vocabulary(vocab, "shared");
+    map_take(vocab, "shared");
     set_side(m, vocab, "source", size, source);
     set_side(m, vocab, "target", size, target);
 }

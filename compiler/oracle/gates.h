@@ -1,8 +1,8 @@
 /* gates.h: what counts as the same number. The gates are fixed, in units of
  * the rounding of f32, and are never loosened to let something pass. A NaN
  * passes none of them.                                                      */
-#ifndef ATTNC_COMPARE_H
-#define ATTNC_COMPARE_H
+#ifndef ATTNC_GATES_H
+#define ATTNC_GATES_H
 
 #include "oracle/oracle.h"
 

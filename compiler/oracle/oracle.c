@@ -3,7 +3,7 @@
 
 #include "oracle/trial.h"
 
-static const double *widen(Arena *a, const float *x, int64_t n)
+const double *oracle_widen(Arena *a, const float *x, int64_t n)
 {
     double *d = arena_alloc(a, (size_t)n * sizeof *d);
     for (int64_t i = 0; i < n; i++)
@@ -35,7 +35,7 @@ static const double *load(Weights *w, const PackItem *item)
     if (w->f32)
         plain.dtype = DtypeF32;
     weights_tensor(&plain, w->engine->file, w->engine->options.seed, f);
-    const double *x = widen(w->arena, f, size);
+    const double *x = oracle_widen(w->arena, f, size);
     arena_free(a);
     return x;
 }
@@ -137,9 +137,11 @@ void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
     in->types[entry_of[first]] = one->types;
     bool attention = s->kind == KindAttention;
     for (int i = 0; attention && i < 3; i++)
-        in->rows[i] = widen(a, one->rows[i], (i > 0 ? t : n) * s->d_model);
+        in->rows[i] = oracle_widen(a, one->rows[i],
+                                   (i > 0 ? t : n) * s->d_model);
     if (!attention && one->rows[0])
-        in->rows[0] = widen(a, one->rows[0], (first ? t : n) * s->input_width);
+        in->rows[0] = oracle_widen(a, one->rows[0],
+                                   (first ? t : n) * s->input_width);
 }
 
 const double *oracle_result(Interp *in)

@@ -38,4 +38,7 @@ void interp_run(Interp *in, Entry entry); /* evaluates all its nodes */
 void interp_node(Interp *in, int node);
 int64_t interp_size(const Interp *in, int node); /* elements of its value */
 
+/* Returns n floats as doubles, in the arena. */
+const double *oracle_widen(Arena *a, const float *x, int64_t n);
+
 #endif

@@ -8,14 +8,6 @@
 
 /* ---- by op ---- */
 
-static const double *widen_outputs(Arena *a, const float *x, int64_t n)
-{
-    double *d = arena_alloc(a, (size_t)n * sizeof *d);
-    for (int64_t i = 0; i < n; i++)
-        d[i] = (double)x[i];
-    return d;
-}
-
 /* The sequence evaluated without masks and activations, which make zeros: a
  * value for each node.                                                      */
 static const double **bare_values(Arena *a, Weights *w, const Sample *x,
@@ -99,8 +91,8 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
         double *got = arena_alloc(a, (size_t)size * sizeof *got);
         if (n->op == OpOutput)
             check_node(&o, i,
-                       widen_outputs(a, result_of(g->spec, x, sequence, out),
-                                     size));
+                       oracle_widen(a, result_of(g->spec, x, sequence, out),
+                                    size));
         else if (op_info[n->op].op_class != ClassView
                  && trial_value(t, i, sequence, got))
             check_node(&o, i, got);

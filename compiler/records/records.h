@@ -34,8 +34,7 @@ typedef struct {
 typedef struct {
     VEC(Record) at;
     int passed_over; /* lines that are none of these */
-    /* Those of them that are undamaged, such as lines of another version: they
-     * stay in the file. */
+    /* Undamaged lines of another version, which stay in the file. */
     VEC(const char *) foreign;
 } Records;
 

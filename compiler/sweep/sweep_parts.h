@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 /* ---- axis.c ---- */
-/* What a sweep varies: a field of the spec, or an option. */
+/* An axis of a sweep varies a field of the spec, or an option. */
 typedef enum {
     AxisField,
     AxisLengths,

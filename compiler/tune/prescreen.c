@@ -34,7 +34,7 @@ typedef struct {
     Arena *a;
 } Prescreen;
 
-static void candidate_text(Prescreen *h, int i)
+static void make_text(Prescreen *h, int i)
 {
     Task task = *h->task->task;
     Code *m = &h->code.at[i];
@@ -75,7 +75,7 @@ static bool run_batch(Prescreen *h, const int *who, int n, double until,
                       .until = until,
                       .order = order };
     for (int i = 0; i < n; i++)
-        candidate_text(h, who[i]);
+        make_text(h, who[i]);
     child_measure(h->a, &h->work, &m);
     if (interrupted() || m.done == 0)
         return false;

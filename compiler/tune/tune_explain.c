@@ -44,7 +44,7 @@ static const char *bytes_text(const Why *w, double n)
 }
 
 /* Of the rate at which a level is read; NAN: not measured. */
-static double rate_text(const Why *w, Level from)
+static double level_rate(const Why *w, Level from)
 {
     return w->r && w->r->read[from] > 0 ? w->r->read[from] : NAN;
 }
@@ -63,7 +63,7 @@ static int32_t or_else(int32_t knob, int64_t otherwise)
 /* Does the arithmetic hide that reading? Each byte is used for `flops`. */
 static void say_bound(Why *w, const char *what, Level from, double flops)
 {
-    const double need = w->r ? w->r->fma / rate_text(w, from) : NAN;
+    const double need = w->r ? w->r->fma / level_rate(w, from) : NAN;
     if (!isfinite(need))
         return;
     say_reason(w,
@@ -206,14 +206,14 @@ static void why_small_m(Why *w)
             most * ATTN_PANEL * streams / w->target.width, w->target.registers);
     else if (w->by.small_m == 1)
         say_reason(w, "any number of rows is fastest as tiles");
-    if (isfinite(rate_text(w, in)) && w->r->fma > 0)
+    if (isfinite(level_rate(w, in)) && w->r->fma > 0)
         say_reason(
             w,
             "%s of weights come from %s in %s, which the sums of %.2g rows "
             "take too",
             bytes_text(w, bytes), level_name[in],
-            seconds_text(w->a, bytes / rate_text(w, in)),
-            w->size * w->r->fma / rate_text(w, in) / 2);
+            seconds_text(w->a, bytes / level_rate(w, in)),
+            w->size * w->r->fma / level_rate(w, in) / 2);
     if (w->by.streams > 0)
         say_reason(w, "they are read in %d stream%s", streams,
                    streams == 1 ? "" : "s");

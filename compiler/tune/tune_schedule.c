@@ -162,7 +162,7 @@ static int choose_open(const Tuner *t, int pass, TuneTask **turn)
 
 /* Seconds of a run of the workloads, as measured, or else at about twice their
  * limits; `all`: also of those that are made of others.                      */
-static double schedule_time(const Tuner *t, bool all)
+static double time_of_run(const Tuner *t, bool all)
 {
     double run = 0;
     if (t->run > 0)
@@ -181,7 +181,7 @@ double end_to_end_time(const Tuner *t)
 {
     const double budget = t->options->budget;
     const double all = 2 * t->builder.each[1]
-                     + 2 * EndPairs * schedule_time(t, true);
+                     + 2 * EndPairs * time_of_run(t, true);
     return fmin(fmax(all, 0.05 * budget), 0.5 * budget);
 }
 
@@ -199,7 +199,7 @@ static double least_turn(const Tuner *t, const TuneTask *k)
     const double pairs = least_pairs_of(kind);
     return kind <= TaskAttention
              ? 0.005 * t->options->budget
-             : 3 * t->builder.each[1] + 2 * pairs * schedule_time(t, false);
+             : 3 * t->builder.each[1] + 2 * pairs * time_of_run(t, false);
 }
 
 /* Parts of the time. In the first pass those of whole models have what they

@@ -48,11 +48,6 @@ typedef struct {
     Step step[Wide / ATTN_PANEL];
 } Columns;
 
-static int64_t min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool by_columns(const Elements *e)
 {
     return e->t && e->item->from.transposed;
@@ -121,7 +116,7 @@ static void use_groups(Columns *c, int64_t k, int64_t n, const float *x,
     for (int64_t lane = 0; lane < c->width; lane += ATTN_PANEL)
         for (int64_t i = 0; i == 0 || i < n; i += ATTN_GROUP) {
             const Group g = { x + i * c->width + lane, lane, k + i,
-                              min(n - i, ATTN_GROUP) };
+                              attn_min(n - i, ATTN_GROUP) };
             use(c, &g, with);
         }
 }
@@ -132,7 +127,7 @@ static void pass(Columns *c, Use *use, void *with)
     const int64_t all = c->e->item->k;
     const int64_t block = Block / c->width / ATTN_GROUP * ATTN_GROUP;
     for (int64_t k = 0; k < all; k += block) {
-        const int64_t n = min(all - k, block);
+        const int64_t n = attn_min(all - k, block);
         const float *x = block_at(c, k, n);
         if (use)
             use_groups(c, k, n, x, use, with);
@@ -232,7 +227,7 @@ static LaneRange lanes_of(const Columns *c, int64_t lane)
 {
     const int64_t first = lane > 0 ? 0 : c->first;
     return (LaneRange){ c->row + lane + first - c->first, first,
-                        min(c->first + c->rows - lane, ATTN_PANEL) };
+                        attn_min(c->first + c->rows - lane, ATTN_PANEL) };
 }
 
 static void make_group(Columns *c, const Group *g, void *maker)
@@ -302,7 +297,7 @@ void integers_make(Elements *e, int64_t row, int64_t rows, const Taker *taker)
     const int64_t end = row + rows;
     const int64_t wide = by_columns(e) ? Wide : ATTN_PANEL;
     for (int64_t n; row < end; row += n) {
-        n = min(end - row, wide - (e->item->first + row) % ATTN_PANEL);
+        n = attn_min(end - row, wide - (e->item->first + row) % ATTN_PANEL);
         make_columns(e, row, n, taker);
     }
 }

@@ -1,7 +1,7 @@
 /* integer_rows.h: matrices as integers with a scale for each column
  * (formats.h). */
-#ifndef ATTNC_INTEGERS_H
-#define ATTNC_INTEGERS_H
+#ifndef ATTNC_INTEGER_ROWS_H
+#define ATTNC_INTEGER_ROWS_H
 
 #include "weights.h"
 

@@ -16,11 +16,6 @@ enum {
     Parts = 64           /* for each thread: so many take what is left */
 };
 
-static int64_t min_columns(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t round_up(int64_t n)
 {
     return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
@@ -67,7 +62,7 @@ static void pack_panel(Way *w, int64_t row, int64_t rows)
     const PackItem *item = w->from.item;
     float x[ATTN_PANEL * Columns], panel[ATTN_PANEL * Columns];
     for (int64_t k = 0; k < item->k; k += Columns) {
-        const int64_t n = min_columns(item->k - k, Columns);
+        const int64_t n = attn_min(item->k - k, Columns);
         const int64_t to = panel_start(item, row) + k * ATTN_PANEL;
         elements_read(&w->from, row, rows, k, n, x, Columns);
         for (int64_t r = 0; r < rows; r++)
@@ -87,8 +82,7 @@ static void pack_panel(Way *w, int64_t row, int64_t rows)
 /* Rows up to the end of the panel of `row`. */
 static int64_t rows_of_panel(const PackItem *item, int64_t row, int64_t end)
 {
-    return min_columns(end - row,
-                       ATTN_PANEL - (item->first + row) % ATTN_PANEL);
+    return attn_min(end - row, ATTN_PANEL - (item->first + row) % ATTN_PANEL);
 }
 
 static void pack_panels(Way *w, int64_t row, int64_t end)
@@ -105,7 +99,7 @@ static void pack_transposed(Way *w, int64_t row, int64_t end)
     const PackItem *item = w->from.item;
     float x[Wide];
     for (int64_t n; row < end; row += n) {
-        n = min_columns(end - row, Wide);
+        n = attn_min(end - row, Wide);
         for (int64_t k = 0; k < item->k; k++) {
             elements_column(&w->from, k, row, n, x);
             scale(w, x, n);
@@ -125,9 +119,9 @@ static void pack_rows(Way *w, int64_t row, int64_t end)
     const int64_t stride = item->layout == PackRows ? round_up(item->k) : 1;
     float x[ATTN_PANEL * Columns];
     for (int64_t rows; row < end; row += rows) {
-        rows = min_columns(end - row, ATTN_PANEL);
+        rows = attn_min(end - row, ATTN_PANEL);
         for (int64_t k = 0; k < item->k; k += Columns) {
-            const int64_t n = min_columns(item->k - k, Columns);
+            const int64_t n = attn_min(item->k - k, Columns);
             elements_read(&w->from, row, rows, k, n, x, Columns);
             for (int64_t r = 0; r < rows; r++) {
                 scale(w, x + r * Columns, n);
@@ -245,7 +239,7 @@ static void pack_piece(const Work *w, int64_t i, int64_t piece)
     const PackItem *item = &w->list->item[i];
     const int64_t rows = piece_rows(item), skip = item->first % ATTN_PANEL;
     const int64_t row = piece > 0 ? piece * rows - skip : 0;
-    const int64_t end = min_columns((piece + 1) * rows - skip, item->rows);
+    const int64_t end = attn_min((piece + 1) * rows - skip, item->rows);
     const WeightSource *s = w->from;
     Way way = { elements_of(item, s->file, s->seed),
                 (char *)w->packed + item->at };
@@ -313,9 +307,8 @@ void weights_pack(const PackList *p, const WeightSource *from, void *packed)
     if (with)
         w.first = calloc((size_t)p->count + 1, sizeof *w.first);
     if (w.first)
-        with->run(with->pool,
-                  min_columns(count_pieces(&w), Parts * with->parts), pack_part,
-                  &w);
+        with->run(with->pool, attn_min(count_pieces(&w), Parts * with->parts),
+                  pack_part, &w);
     else
         pack_alone(&w);
     free(w.first);

@@ -1,7 +1,7 @@
 /* weight_loops.h: what goes over every number of the weights, in the vectors of
  * the machine that it runs on. Results are the same on all, bit by bit. */
-#ifndef ATTNC_LOOPS_H
-#define ATTNC_LOOPS_H
+#ifndef ATTNC_WEIGHT_LOOPS_H
+#define ATTNC_WEIGHT_LOOPS_H
 
 #include "runtime/rt.h"
 

@@ -54,11 +54,10 @@ static int print_list(const void *options)
     return ExitDone;
 }
 
-static void refuse_existing(Arena *a, const char *word, const NewSpec *specs,
-                            int n) __attribute__((noreturn));
+static void refuse_word(Arena *a, const char *word, const NewSpec *specs, int n)
+    __attribute__((noreturn));
 
-static void refuse_existing(Arena *a, const char *word, const NewSpec *specs,
-                            int n)
+static void refuse_word(Arena *a, const char *word, const NewSpec *specs, int n)
 {
     const char *words[MostSpecs], *all = "";
     for (int i = 0; i < n; i++) {
@@ -83,7 +82,7 @@ static int print_spec(const NewCommand *o)
     while (i < n && o->model && strcmp(specs[i].word, o->model) != 0)
         i++;
     if (!o->model || i == n)
-        refuse_existing(a, o->model, specs, n);
+        refuse_word(a, o->model, specs, n);
     const char *text = marked_spec(a, specs[i].text, specs[i].n);
     if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
         code = report_fault(&why);

@@ -178,7 +178,7 @@ static _Noreturn void no_child(void)
 }
 
 /* The signals that end attnc end the child as they do any run. */
-static void settle_screen(const Watched *w, pid_t parent)
+static void follow_parent(const Watched *w, pid_t parent)
 {
     sigset_t none;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -207,7 +207,7 @@ WatchChild watch_start(const Watched *w, const Facts *before)
         no_child();
     if (c.pid == 0) {
         close(ends[0]);
-        settle_screen(w, parent);
+        follow_parent(w, parent);
         run_child(w, before, ends[1], c.left);
     }
     close(ends[1]);

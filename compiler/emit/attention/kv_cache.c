@@ -377,7 +377,7 @@ static void begin_heads_loop(Gen *g, Emit *e, bool apart)
         "    const int64_t row = b->$start[s];\n");
 }
 
-static void put_store_head(Gen *g, Emit *e, int node, bool shared)
+static void put_attention_head(Gen *g, Emit *e, int node, bool shared)
 {
     const Node *n = node_at(g->p, node);
     const Value *y = &g->p->value[node], *q = &g->p->value[n->in[0]];
@@ -422,7 +422,7 @@ void emit_attention(Gen *g, Emit *e, int node)
         put(e, "continue;\n"
                "}\n");
     if (!together || !g->whole)
-        put_store_head(g, e, node, shared);
+        put_attention_head(g, e, node, shared);
     put(e, "}\n");
 }
 

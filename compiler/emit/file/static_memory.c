@@ -90,7 +90,7 @@ static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
              "For one stream of so many tokens: $stream_bytes().");
 }
 
-static void length_names(Gen *g, Emit *e)
+static void let_call_names(Gen *g, Emit *e)
 {
     static const char *const calls[] = { "bind",         "search",
                                          "search_bytes", "stream_bytes",
@@ -112,7 +112,7 @@ void emit_static_sizes(Gen *g, Emit *e)
     const int mark = emit_mark(e);
     if (!g->o->freestanding)
         return;
-    length_names(g, e);
+    let_call_names(g, e);
     put(e,
         "/* Memory for one call on one thread, of lengths up to these, where "
         "a\n"

@@ -1,4 +1,4 @@
-/* c_names.c: what emitted C calls the plan's values, weights, rows and sizes.
+/* c_names.c: names in emitted C of the plan's values, weights, rows and sizes.
  */
 #include "emit/gen/c_names.h"
 

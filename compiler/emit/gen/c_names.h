@@ -1,7 +1,7 @@
-/* c_names.h: what emitted C calls the plan's values, weights, rows and sizes.
+/* c_names.h: names in emitted C of the plan's values, weights, rows and sizes.
  */
-#ifndef ATTNC_EMIT_NAMES_H
-#define ATTNC_EMIT_NAMES_H
+#ifndef ATTNC_C_NAMES_H
+#define ATTNC_C_NAMES_H
 
 #include "emit/gen/gen.h"
 

@@ -8,7 +8,8 @@
 #include "emit/emit.h"
 #include "emit/tile/needs.h"
 
-/* What a step's body reads of its call: texts say so where they are made. */
+/* Members of the call that the body of a step reads. Whoever emits a text that
+ * reads one sets its flag. */
 typedef struct {
     bool row;     /* `i`, of the batch: the part's first */
     bool weights; /* `w`, of its layer */

@@ -1,8 +1,8 @@
 /* layer_loops.h: layers of which parts repeat, as loops in loops: what an entry
  * calls for each of them, where their weights are. So the text is as long as
  * their pattern, whatever their number.                                     */
-#ifndef ATTNC_EMIT_LOOPS_H
-#define ATTNC_EMIT_LOOPS_H
+#ifndef ATTNC_LAYER_LOOPS_H
+#define ATTNC_LAYER_LOOPS_H
 
 #include "emit/gen/gen.h"
 

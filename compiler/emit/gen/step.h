@@ -1,6 +1,6 @@
 /* step.h: the bodies of the model's steps, by kind. */
-#ifndef ATTNC_EMIT_STEPS_H
-#define ATTNC_EMIT_STEPS_H
+#ifndef ATTNC_STEP_H
+#define ATTNC_STEP_H
 
 #include "emit/gen/gen.h"
 

@@ -29,7 +29,7 @@ typedef struct {
 /* Those for a target. What has _ACT in its name is there once for each
  * activation. */
 Pieces pieces_of(Arena *a, const Target *t);
-/* Those of plain_file.c. */
+/* Returns the pieces that `attnc compile --plain` takes. */
 Pieces plain_pieces(Arena *a);
 /* Its text from behind `static` to the body. */
 const char *piece_prototype(const Piece *p, size_t *n);

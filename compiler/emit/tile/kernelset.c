@@ -152,7 +152,7 @@ static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
 }
 
 /* The table that kernels/products.c reads. */
-static void emit_all_tiles(Arena *a, Emit *e, const Target *t)
+static void emit_tile_table(Arena *a, Emit *e, const Target *t)
 {
     put(e, "static tile *const tiles[17][2][16][4] = {\n");
     for (int kind = 0; kind < PrebuiltKinds; kind++)
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
     Emit *e = emit_new(a);
     use_all(k, &t);
     emit_kernels(k, e);
-    emit_all_tiles(a, e, &t);
+    emit_tile_table(a, e, &t);
     if (t.width == ATTN_PANEL)
         emit_waiting_tiles(a, e, &t);
     emit_table(a, k, e, argv[1]);

@@ -1,7 +1,7 @@
 /* needs.h: asking for kernels: tiles of products, and pieces of the files in
  * kernels/. */
-#ifndef ATTNC_EMIT_KERNELS_H
-#define ATTNC_EMIT_KERNELS_H
+#ifndef ATTNC_NEEDS_H
+#define ATTNC_NEEDS_H
 
 #include "emit/text/writer.h"
 #include "machine/target.h"

@@ -97,7 +97,7 @@ static const char *const splits[] = { "characters", "spaces", NULL };
 static const char *const arithmetics[] = { "f32", "int8", "int15", NULL };
 
 /* ---- defaults that follow from others ---- */
-static int64_t shared_row(const Spec *s, Side side)
+static int64_t head_share(const Spec *s, Side side)
 {
     int64_t h = s->side[side].h;
     return h ? s->d_model / h : 0;
@@ -115,23 +115,23 @@ static void decoder_h_kv(Spec *s)
 
 static void encoder_d_k(Spec *s)
 {
-    s->side[SideEncoder].d_k = shared_row(s, SideEncoder);
+    s->side[SideEncoder].d_k = head_share(s, SideEncoder);
 }
 
 static void decoder_d_k(Spec *s)
 {
-    s->side[SideDecoder].d_k = shared_row(s, SideDecoder);
+    s->side[SideDecoder].d_k = head_share(s, SideDecoder);
 }
 
 /* Not d_k: the paper's Table 3, rows B, varies d_k alone. */
 static void encoder_d_v(Spec *s)
 {
-    s->side[SideEncoder].d_v = shared_row(s, SideEncoder);
+    s->side[SideEncoder].d_v = head_share(s, SideEncoder);
 }
 
 static void decoder_d_v(Spec *s)
 {
-    s->side[SideDecoder].d_v = shared_row(s, SideDecoder);
+    s->side[SideDecoder].d_v = head_share(s, SideDecoder);
 }
 
 /* The zero that stands there says it: spec.c counts the lines of a file, the

@@ -181,6 +181,8 @@ typedef struct {
     int expert_digits;
 } NameMatch;
 bool names_match(const char *pattern, const char *name, NameMatch *m);
+/* Returns whether the first n bytes are digits, n > 0: the index of a layer. */
+bool names_digits(const char *s, size_t n);
 /* What a row may say; each is asked for by itself. */
 typedef enum {
     SaysTensor, /* or fill */

@@ -52,7 +52,7 @@ static size_t segment(const char *s)
     return strcspn(s, ".");
 }
 
-static bool all_digits(const char *s, size_t n)
+bool names_digits(const char *s, size_t n)
 {
     return n > 0 && strspn(s, "0123456789") >= n;
 }
@@ -63,7 +63,7 @@ static bool fits(const char *pattern, const char *name)
     size_t p = segment(pattern), n = segment(name);
 
     if (p == 3 && (!strncmp(pattern, "{i}", 3) || !strncmp(pattern, "{e}", 3)))
-        return all_digits(name, n) || (n == 3 && !strncmp(name, pattern, 3));
+        return names_digits(name, n) || (n == 3 && !strncmp(name, pattern, 3));
     if (p == 3 && !strncmp(pattern, "{s}", 3))
         return n == 7
             && (!strncmp(name, "encoder", 7) || !strncmp(name, "decoder", 7));
@@ -189,7 +189,7 @@ static void any_number(const char *name, char *text, size_t size, bool layers,
 
     while (*name && n + segment(name) + 4 < size) {
         const size_t bytes = segment(name);
-        const bool number = all_digits(name, bytes);
+        const bool number = names_digits(name, bytes);
         const bool any = number && (numbers ? experts : layers);
         n += (size_t)snprintf(text + n, size - n, "%.*s", any ? 3 : (int)bytes,
                               !any      ? name

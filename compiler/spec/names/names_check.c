@@ -33,11 +33,6 @@ static void mark_rows(const Spec *s, const char *weight, bool *says)
     }
 }
 
-static bool index_digits(const char *s, size_t n)
-{
-    return n > 0 && strspn(s, "0123456789") >= n;
-}
-
 /* The beginning of a weight's name, as long as `row`, and with its {i}. NULL:
  * one has a layer where the other has none.                                 */
 static const char *row_beginning(Arena *a, const char *row, const char *weight)
@@ -48,7 +43,7 @@ static const char *row_beginning(Arena *a, const char *row, const char *weight)
     for (; *row && *weight; dot = ".") {
         size_t r = strcspn(row, "."), w = strcspn(weight, ".");
         bool hole = r == 3 && *row == '{';
-        if (index_digits(weight, w) != (hole || index_digits(row, r)))
+        if (names_digits(weight, w) != (hole || names_digits(row, r)))
             return NULL;
         name = arena_printf(a, "%s%s%.*s", name, dot, hole ? 3 : (int)w,
                             hole ? row : weight);

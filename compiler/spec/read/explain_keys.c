@@ -95,7 +95,7 @@ static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
 }
 
 /* One value for both sides is not that of either. */
-static bool given_value(const Explain *e, const char *key, const Source *of)
+static bool is_given(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
     const char *dot = strrchr(key, '.');
@@ -192,7 +192,7 @@ static bool off(const Explain *e, const char *key)
 static bool put(Explain *e, const KeyValue *k, const char *key,
                 const Yaml *value)
 {
-    if (off(e, key) || given_value(e, key, k->key->pos.src))
+    if (off(e, key) || is_given(e, key, k->key->pos.src))
         return false;
     if (value->kind == YamlScalar)
         vec_push(e->arena, &e->lines,
@@ -209,7 +209,7 @@ static bool put_line(Explain *e, const KeyValue *k, const char *line)
     const size_t n = strcspn(line, ":");
     const char *key = arena_strndup(e->arena, line, n);
 
-    if (off(e, key) || given_value(e, key, k->key->pos.src))
+    if (off(e, key) || is_given(e, key, k->key->pos.src))
         return false;
     vec_push(e->arena, &e->lines, arena_strdup(e->arena, line));
     vec_push(e->arena, &e->u->meant,
@@ -421,7 +421,7 @@ static void explain_family(Explain *e, const KeyValue *k)
         put_family(e, k);
     else if (kind)
         put(e, k, "kind", hint_value(e->arena, kind, k->value->pos));
-    if (e->lines.n || given_value(e, "kind", k->key->pos.src)) {
+    if (e->lines.n || is_given(e, "kind", k->key->pos.src)) {
         finish(e, k, "kind");
         return;
     }

@@ -61,10 +61,9 @@ const char *hint_word(const char *field, const char *value);
 /* A note for a value that several words may stand for; NULL: there is none. */
 const char *hint_choice(const char *field, const char *value);
 
-/* explain_keys.c: keys that no field has, each reported with what to write.
- * What they say is taken as if it stood there, so that all errors come in one
- * run.
- */
+/* explain_keys.c: keys that no field has, each reported with what to write. The
+ * rest of the file is checked as if the proposed key stood there, so that one
+ * run reports all errors. */
 typedef struct {
     const char *path; /* of keys */
     const Yaml *key, *value;
