@@ -384,9 +384,10 @@ static void test_golden(void **state)
 static void test_longest_source(void **state)
 {
     (void)state;
-    static const char *const ways[] = {
-        "$M $W", "${ATTNC:-build/attnc} run "
-                 "tests/torch/class_front_both.yaml --ids"
+    const char *const ways[] = {
+        "$M $W",
+        arena_printf(a, "%s run tests/torch/class_front_both.yaml --ids",
+                     attnc())
     };
     const char *rows = "";
     Spawned s;

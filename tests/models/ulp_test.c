@@ -169,6 +169,8 @@ static bool make_model(const Case *c, Made *m, const char *layers)
     captured_stderr(c->a);
     if (good)
         read_definitions(m, emit_model(c->a, m->e.plan, &emit, &n));
+    else
+        engine_close(&m->e);
     return good;
 }
 
