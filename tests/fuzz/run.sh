@@ -18,7 +18,7 @@ compiler/import/judge.c compiler/import/import_layers.c compiler/import/metadata
 compiler/import/rules.c compiler/import/rules_check.c compiler/import/spec_text.c compiler/import/tensors.c compiler/import/value.c \
 compiler/import/vocabulary.c compiler/tokenizer/tokenizer_gguf.c
 vocab    500000  98304  runtime/text/vocab.c runtime/text/vocab_check.c \
-$(ls compiler/tokenizer/*.c | grep -v gguf) runtime/text/merges.c runtime/text/tokens.c runtime/text/text.c \
+$(ls compiler/tokenizer/*.c | grep -v gguf | tr "\n" " ") runtime/text/merges.c runtime/text/tokens.c runtime/text/text.c \
 runtime/text/added.c runtime/text/aligned.c runtime/text/charmap.c runtime/text/encoding.c \
 runtime/text/normal.c runtime/text/ranks.c runtime/text/replace.c runtime/text/sentencepiece.c \
 runtime/text/split.c runtime/text/steps.c runtime/text/trie.c runtime/text/unigram.c \
