@@ -12,8 +12,8 @@ ifneq (,$(INSTALL))
 MISSING := $(shell sh tests/install.sh $(filter test,$(INSTALL)))
 endif
 
-# One goal takes all cores, where no -j says how many.
-ifeq ($(filter -j% --job%,$(MAKEFLAGS)) $(words $(MAKECMDGOALS)), 1)
+# One goal takes all cores, if no -j says how many.
+ifeq (,$(filter -j% --job%,$(MAKEFLAGS))$(filter-out 0 1,$(words $(MAKECMDGOALS)))$(filter-out 0,$(MAKELEVEL)))
 MAKEFLAGS += -j$(or $(shell nproc 2> /dev/null),1)
 endif
 
