@@ -56,10 +56,11 @@ void buffer_printf(Buffer *b, const char *fmt, ...)
 
 /* ---- index.c ---- */
 typedef struct {
-    const char *name;
+    const char *name; /* or the bytes of another key */
+    size_t bytes;
     int number;
 } IndexEntry;
-typedef struct {            /* numbers by name */
+typedef struct {            /* numbers by name, or by key */
     VEC(IndexEntry) list;   /* in order of their coming */
     struct IndexSlot *slot; /* a hash table, open addressing */
     int slots;
@@ -69,6 +70,10 @@ int index_find(const Index *x, const char *name); /* -1: absent */
 /* The number of a name: what it was given first, now where it is new. The name
  * must outlive the index.                                                   */
 int index_add(Arena *a, Index *x, const char *name, int number);
+/* The same by the bytes of a key: numbers without padding. */
+int index_find_key(const Index *x, const void *key, size_t bytes);
+int index_add_key(Arena *a, Index *x, const void *key, size_t bytes,
+                  int number);
 void index_reserve(Arena *a, Index *x, int n); /* of a new one: for n names */
 
 /* ---- color.c ---- */

@@ -11,31 +11,38 @@ struct IndexSlot {
     int at; /* place in the list, from 1; 0: free */
 };
 
-static uint32_t hash_of(const char *name)
+static uint32_t hash_of(const void *key, size_t bytes)
 {
-    return (uint32_t)XXH3_64bits(name, strlen(name));
+    return (uint32_t)XXH3_64bits(key, bytes);
 }
 
-/* The slot of a name, or the free one where it belongs. */
-static struct IndexSlot *slot_of(const Index *x, const char *name,
+/* The slot of a key, or the free one where it belongs. */
+static struct IndexSlot *slot_of(const Index *x, const void *key, size_t bytes,
                                  uint32_t hash)
 {
     const uint32_t mask = (uint32_t)x->slots - 1;
     uint32_t i = hash & mask;
 
-    while (x->slot[i].at
-           && (x->slot[i].hash != hash
-               || strcmp(x->list.at[x->slot[i].at - 1].name, name)))
-        i = (i + 1) & mask;
+    for (; x->slot[i].at; i = (i + 1) & mask) {
+        const IndexEntry *e = &x->list.at[x->slot[i].at - 1];
+        if (x->slot[i].hash == hash && e->bytes == bytes
+            && !memcmp(e->name, key, bytes))
+            break;
+    }
     return &x->slot[i];
+}
+
+int index_find_key(const Index *x, const void *key, size_t bytes)
+{
+    if (!x->slots)
+        return -1;
+    const struct IndexSlot *s = slot_of(x, key, bytes, hash_of(key, bytes));
+    return s->at ? x->list.at[s->at - 1].number : -1;
 }
 
 int index_find(const Index *x, const char *name)
 {
-    if (!x->slots)
-        return -1;
-    const struct IndexSlot *s = slot_of(x, name, hash_of(name));
-    return s->at ? x->list.at[s->at - 1].number : -1;
+    return index_find_key(x, name, strlen(name));
 }
 
 /* At least three of four slots are free, so that a name that is absent is told
@@ -67,16 +74,21 @@ void index_reserve(Arena *a, Index *x, int n)
     x->list.at = arena_alloc(a, (size_t)n * sizeof *x->list.at);
 }
 
-int index_add(Arena *a, Index *x, const char *name, int number)
+int index_add_key(Arena *a, Index *x, const void *key, size_t bytes, int number)
 {
-    const uint32_t hash = hash_of(name);
+    const uint32_t hash = hash_of(key, bytes);
 
     make_room(a, x);
-    struct IndexSlot *s = slot_of(x, name, hash);
+    struct IndexSlot *s = slot_of(x, key, bytes, hash);
     if (!s->at) {
-        const IndexEntry entry = { name, number };
+        const IndexEntry entry = { key, bytes, number };
         vec_push(a, &x->list, entry);
         *s = (struct IndexSlot){ hash, x->list.n };
     }
     return x->list.at[s->at - 1].number;
+}
+
+int index_add(Arena *a, Index *x, const char *name, int number)
+{
+    return index_add_key(a, x, name, strlen(name), number);
 }

@@ -10,22 +10,11 @@
 
 #include <xxhash.h>
 
-/* "encoder.5"; what is in no layer is the model's, whatever its stack. */
-typedef struct {
-    char text[32];
-} LayerName;
-
-static LayerName layer_name(Stack stack, int layer)
-{
-    LayerName name;
-    snprintf(name.text, sizeof name.text, "%s.%d",
-             stack_name[layer < 0 ? StackNone : stack], layer);
-    return name;
-}
-
+/* What is in no layer is the model's, whatever its stack. */
 static LayerBlocks *find_layer(const Plan *p, Stack stack, int layer)
 {
-    const int i = index_find(&p->layer_names, layer_name(stack, layer).text);
+    const int key[] = { layer < 0 ? StackNone : (int)stack, layer };
+    const int i = index_find_key(&p->layers, key, sizeof key);
     return i < 0 ? NULL : &p->layer.at[i];
 }
 
@@ -134,26 +123,28 @@ static void list_block(Plan *p, Block *b, int i)
         l->last = i;
         return;
     }
-    const LayerName name = layer_name(b->stack, b->layer);
-    index_add(p->arena_, &p->layer_names, arena_strdup(p->arena_, name.text),
-              p->layer.n);
+    int *key = arena_alloc(p->arena_, 2 * sizeof *key);
+    key[0] = b->layer < 0 ? StackNone : (int)b->stack;
+    key[1] = b->layer;
+    index_add_key(p->arena_, &p->layers, key, 2 * sizeof *key, p->layer.n);
     vec_push(p->arena_, &p->layer, ((LayerBlocks){ b->stack, b->layer, i, i }));
 }
 
-/* The weights of a Const expression, as they are packed, to a text. True where
- * layers share one of them.                                                 */
-static bool weights_text(Plan *p, int node, double scale, Buffer *text)
+/* The weights of a Const expression, as they are packed, to a key: names, each
+ * with its scale. True where layers share one of them. */
+static bool add_weights(Plan *p, int node, double scale, Buffer *key)
 {
     const Node *n = node_at(p, node);
     bool shared = false;
     if (n->op == OpScale)
-        return weights_text(p, n->in[0], scale * n->scale, text);
+        return add_weights(p, n->in[0], scale * n->scale, key);
     for (int k = 0; k < n->nin; k++)
-        shared |= weights_text(p, n->in[k], scale, text);
+        shared |= add_weights(p, n->in[k], scale, key);
     for (int64_t e = 0; n->op == OpWeight && (e == 0 || e < n->parts); e++) {
         const char *ours = weight_part(p->arena_, n, e);
         const char *name = spec_packed_name(p->arena_, p->g->spec, ours);
-        buffer_printf(text, " %s %.17g", name, scale);
+        buffer_add(key, name, strlen(name) + 1);
+        buffer_add(key, (const char *)&scale, sizeof scale);
         shared |= name != ours;
     }
     return shared;
@@ -162,11 +153,12 @@ static bool weights_text(Plan *p, int node, double scale, Buffer *text)
 /* The first block of the weights of `b`, which may be the next one, itself. */
 static int first_of_same(Plan *p, const Block *b)
 {
-    Buffer text = { .arena = p->arena_ };
-    buffer_printf(&text, "%d", (int)b->layout);
-    if (b->root < 0 || !weights_text(p, b->root, 1, &text))
+    Buffer key = { .arena = p->arena_ };
+    buffer_add(&key, (const char *)&b->layout, sizeof b->layout);
+    if (b->root < 0 || !add_weights(p, b->root, 1, &key))
         return p->block.n;
-    return index_add(p->arena_, &p->block_weights, text.at, p->block.n);
+    return index_add_key(p->arena_, &p->block_weights, key.at, (size_t)key.n,
+                         p->block.n);
 }
 
 static void push_block(Plan *p, Block b)

@@ -235,7 +235,7 @@ struct Plan {
     Index block_weights; /* of those whose weights layers share: the first */
     int *root_blocks;    /* by root + PlanRoots: the first; -1: none */
     VEC(LayerBlocks) layer;
-    Index layer_names;       /* of them: "encoder.5" */
+    Index layers;            /* of them, by stack and number */
     AffineSize arena[3];     /* floats, by Entry */
     int64_t scratch;         /* floats of a part for attention tiles */
     bool divided[3];         /* by Entry: is any of its regions? */

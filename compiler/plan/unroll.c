@@ -3,6 +3,8 @@
  * instructions has it all.                                                  */
 #include "plan/plan_parts.h"
 
+#include <string.h>
+
 /* Bytes of code that clang -O2 makes for vectors of 16 floats. */
 enum {
     SumBytes = 38,         /* a vector of sums of a tile: FMA, load, store */
@@ -38,6 +40,21 @@ static int64_t step_bytes(const Plan *p, int node)
     }
 }
 
+/* The first step that has this one's function: that of its name in another
+ * layer, if both have the same tasks and make rows of the same width. */
+static int first_step(const Plan *p, Index *steps, int step)
+{
+    const int node = p->order.at[step];
+    const char *name = step_name(p, node);
+    const int64_t width = node_at(p, node)->type.dim[1].c;
+    Buffer key = { .arena = p->arena_ };
+    buffer_add(&key, name, strlen(name) + 1);
+    buffer_add(&key, (const char *)&width, sizeof width);
+    for (int kind = 0; kind < TaskKinds; kind++)
+        buffer_add(&key, (const char *)&p->task_of[kind][node], sizeof(int));
+    return index_add_key(p->arena_, steps, key.at, (size_t)key.n, step);
+}
+
 PlanCode plan_code(const Plan *p, Entry entry)
 {
     PlanCode c = { .room = p->target.code };
@@ -52,12 +69,9 @@ PlanCode plan_code(const Plan *p, Entry entry)
         c.layers += next;
         if (c.layers > 1 && r->layer >= 0)
             c.more += CallBytes * (r->count + 2 * next);
-        for (int k = r->first; k < r->first + r->count; k++) {
-            const int node = p->order.at[k];
-            /* layers that are alike have one name */
-            if (index_add(p->arena_, &steps, step_name(p, node), k) == k)
-                c.bytes += step_bytes(p, node);
-        }
+        for (int k = r->first; k < r->first + r->count; k++)
+            if (first_step(p, &steps, k) == k)
+                c.bytes += step_bytes(p, p->order.at[k]);
     }
     c.fits = c.bytes + c.more <= c.room;
     c.written = p->g->spec->fix.unroll && c.layers > 1 && c.fits;

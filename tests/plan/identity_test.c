@@ -146,12 +146,34 @@ static void test_records(void **state)
     }
 }
 
+static int64_t code_bytes(const char *first, const char *second)
+{
+    Arena *a = arena_new();
+    Engine e;
+    plan_of(&e, a, first, second, (Choices){ 0 });
+    const int64_t bytes = plan_code(e.plan, EntryDecode).bytes;
+    engine_close(&e);
+    arena_free(a);
+    return bytes;
+}
+
+/* Steps of one name are counted twice if their tasks differ. */
+static void test_code(void **state)
+{
+    (void)state;
+    const int64_t alike = code_bytes("{softcap: 30}", "{softcap: 30}");
+    assert_int_equal(code_bytes("{softcap: 29}", "{softcap: 29}"), alike);
+    assert_true(code_bytes("{softcap: 30}", "{softcap: 29}") > alike);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names, scratch_make,
                                         scratch_remove),
         cmocka_unit_test_setup_teardown(test_one_ulp, scratch_make,
+                                        scratch_remove),
+        cmocka_unit_test_setup_teardown(test_code, scratch_make,
                                         scratch_remove),
         cmocka_unit_test_setup_teardown(test_records, scratch_make,
                                         scratch_remove),

@@ -23,6 +23,7 @@ const char *layer_type(Gen *g, Stack stack, int layer);
  * and its place there. */
 const char *layer_array(Gen *g, Stack stack, int layer);
 int layer_place(const Gen *g, Stack stack, int layer);
+int layer_like(const Gen *g, Stack stack, int layer); /* the first there */
 
 /* ---- region.c ---- */
 void make_functions(Gen *g); /* fills functions and function_of */

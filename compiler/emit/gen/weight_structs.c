@@ -109,6 +109,11 @@ const char *layer_array(Gen *g, Stack stack, int layer)
     return layer < g->layers[stack].n ? of_layers(g, stack, layer, "") : "";
 }
 
+int layer_like(const Gen *g, Stack stack, int layer)
+{
+    return layer < g->layers[stack].n ? g->layers[stack].like[layer] : -1;
+}
+
 int layer_place(const Gen *g, Stack stack, int layer)
 {
     return layer < g->layers[stack].n ? g->layers[stack].place[layer] : 0;
@@ -237,18 +242,20 @@ static void bind_layer(Gen *g, Emit *e, const void *of, int item,
     bind_fields(g, e, stack, layer, first_number(g, stack, layer));
 }
 
-/* What is the same in layers that one loop binds: fields, how far apart. */
-static const char *bind_key(Gen *g, Stack stack, int layer)
+/* The first layer that the loop of this one binds: with the same fields, as far
+ * apart. */
+static int first_bound(Gen *g, Index *layers, Stack stack, int layer)
 {
-    Buffer key = { .arena = g->a };
     const int64_t from = first_number(g, stack, layer);
-    buffer_printf(&key, "%s", layer_array(g, stack, layer));
+    VEC(int64_t) key = { 0 };
+    vec_push(g->a, &key, layer_like(g, stack, layer));
     for (int i = first_block(g, stack, layer); i >= 0;) {
         const Block *b = &g->p->block.at[i];
-        buffer_printf(&key, " %lld", (long long)(b->at / 4 - from));
+        vec_push(g->a, &key, b->at / 4 - from);
         i = b->of_layer;
     }
-    return key.at;
+    return index_add_key(g->a, layers, key.at, (size_t)key.n * sizeof *key.at,
+                         layer);
 }
 
 static void bind_stack(Gen *g, Emit *e, const Layers *s)
@@ -260,7 +267,7 @@ static void bind_stack(Gen *g, Emit *e, const Layers *s)
             continue;
         const LoopItem item = {
             .stack = s->stack,
-            .like = index_add(g->a, &like, bind_key(g, s->stack, l), l),
+            .like = first_bound(g, &like, s->stack, l),
             .number = { [NumberFrom] = first_number(g, s->stack, l),
                         [NumberPlace] = s->place[l] },
         };

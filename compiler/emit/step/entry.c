@@ -328,20 +328,21 @@ static const Node *kept_in(const Plan *p, int from, int to, int of)
     return x;
 }
 
-/* What is the same in layers that are alike: their steps, which name caches,
- * and what array their weights are in. */
-static const char *call_key(Gen *g, int from, int to)
+/* The first layer that is like the one of these regions: in its steps, which
+ * name caches, and in the array that its weights are in. */
+static int first_alike(Gen *g, Index *layers, int from, int to)
 {
     const Region *r = &g->p->region.at[from];
-    Buffer key = { .arena = g->a };
-    buffer_printf(&key, "%s", layer_array(g, r->stack, r->layer));
+    VEC(int) key = { 0 };
+    vec_push(g->a, &key, layer_like(g, r->stack, r->layer));
     for (int i = from; i < to; i++) {
         const Region *of = &g->p->region.at[i];
-        buffer_printf(&key, " %d", g->function_of[i]);
+        vec_push(g->a, &key, g->function_of[i]);
         for (int k = 1; k < of->count && of->whole; k++)
-            buffer_printf(&key, " %d", g->step_of[of->first + k]);
+            vec_push(g->a, &key, g->step_of[of->first + k]);
     }
-    return key.at;
+    return index_add_key(g->a, layers, key.at, (size_t)key.n * sizeof *key.at,
+                         from);
 }
 
 /* "c.self = b->pool[0] + l * 4096;" */
@@ -405,9 +406,7 @@ static int put_layers(Gen *g, Emit *e, int from)
         const int to = group_end(g, from);
         const LoopItem item = {
             .stack = r[from].stack,
-            .like = written
-                      ? from
-                      : index_add(g->a, &like, call_key(g, from, to), from),
+            .like = written ? from : first_alike(g, &like, from, to),
             .number = { [NumberLayer] = r[from].layer,
                         [NumberWeights] = layer_place(g, r[from].stack,
                                                       r[from].layer),

@@ -148,6 +148,7 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *value);
 void field_absent(const Field *f, Spec *s); /* the value of no value */
 void field_default(Arena *a, const Field *f, Spec *s);
 char *field_text(Arena *a, const Field *f, const Spec *s); /* its value */
+bool field_same(Arena *a, const Field *f, const Spec *x, const Spec *y);
 
 /* field_mask.c. Is it a mask, or a map of the masks of both sides? */
 bool is_mask(const Yaml *value);

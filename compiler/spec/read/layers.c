@@ -228,13 +228,11 @@ static const char *row_text(const Pattern *p, const Spec *row)
     buffer_printf(&b, "{");
     for (int i = 0; i < n_fields; i++) {
         const Field *f = &fields[i];
-        if (!(f->kinds & 1u << row->kind) || !is_told(f, p->side)
-            || !field_has_meaning(a, row, f->key))
-            continue;
-        const char *text = field_text(a, f, row);
-        if (!strcmp(text, field_text(a, f, p->spec)))
-            continue;
-        buffer_printf(&b, "%s%s: %s", b.n > 1 ? ", " : "", f->key, text);
+        if (f->kinds & 1u << row->kind && is_told(f, p->side)
+            && field_has_meaning(a, row, f->key)
+            && !field_same(a, f, row, p->spec))
+            buffer_printf(&b, "%s%s: %s", b.n > 1 ? ", " : "", f->key,
+                          field_text(a, f, row));
     }
     buffer_printf(&b, "}");
     return b.at;

@@ -258,7 +258,7 @@ static bool differs(Arena *a, const Spec *s, int row)
         memset((char *)&usual + f->at, 0, sizeof(int64_t));
     field_absent(f, &usual);
     field_default(a, f, &usual);
-    return strcmp(field_text(a, f, &usual), field_text(a, f, s)) != 0;
+    return !field_same(a, f, &usual, s);
 }
 
 /* The row whose key the value stands at. */

@@ -327,3 +327,15 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
     }
     }
 }
+
+bool field_same(Arena *a, const Field *f, const Spec *x, const Spec *y)
+{
+    static const size_t bytes[FieldSpread + 1] = {
+        [FieldInt] = sizeof(int64_t), [FieldReal] = sizeof(double),
+        [FieldBool] = sizeof(bool),   [FieldEnum] = sizeof(int),
+        [FieldFlags] = sizeof(int),
+    };
+    const size_t n = bytes[f->type];
+    return n ? !memcmp((const char *)x + f->at, (const char *)y + f->at, n)
+             : !strcmp(field_text(a, f, x), field_text(a, f, y));
+}
