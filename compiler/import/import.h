@@ -53,4 +53,16 @@ typedef enum { FamiliesText, FamiliesJson, FamiliesMarkdown } FamiliesFormat;
 /* An exit code. */
 int import_families(FILE *out, FamiliesFormat format);
 
+/* check_python.c: attnc import --check=PYTHON. */
+typedef struct {
+    const char *python, *folder; /* argv[0]; the checkpoint */
+    const char *spec, *merged;   /* NULL: weights are the folder's */
+    bool allow_nan;
+} PythonCheck;
+/* The Python of this name, to be started; ends with ExitBackend where there is
+ * none.                                                                      */
+const char *python_find(Arena *a, const char *name);
+/* Compares three inputs; ExitNegative after a message where they differ. */
+int python_check(const PythonCheck *c);
+
 #endif

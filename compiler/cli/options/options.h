@@ -352,16 +352,4 @@ int run_prompt(const RunCommand *o);
 int run_chat(const RunCommand *o);
 int run_rows(const RunCommand *o, const Engine *e); /* which is open */
 
-/* check_python.c: attnc import --check=PYTHON. */
-typedef struct {
-    const char *python, *folder; /* argv[0]; the checkpoint */
-    const char *spec, *merged;   /* NULL: weights are the folder's */
-    bool allow_nan;
-} PythonCheck;
-/* The Python of this name, to be started; ends with ExitBackend where there is
- * none.                                                                      */
-const char *python_find(Arena *a, const char *name);
-/* Compares three inputs; ExitNegative after a message where they differ. */
-int python_check(const PythonCheck *c);
-
 #endif

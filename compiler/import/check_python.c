@@ -10,8 +10,8 @@
 
 #include "base/progress.h"
 #include "base/strings.h"
-#include "cli/options/options.h"
 #include "emit/text/embedded.h"
+#include "import/import.h"
 #include "oracle/trial.h"
 
 enum { Inputs = 3, Hour = 3600 };
@@ -89,7 +89,7 @@ static const Sample *sample_of(Arena *a, const Spec *s, int i)
 }
 
 /* What the spec computes. */
-static int compute(Check *k)
+static int compute_spec(Check *k)
 {
     static const char *const kinds[] = {
         [KindEncoder] = "encoder",
@@ -335,7 +335,7 @@ int python_check(const PythonCheck *c)
     Arena *a = arena_new();
     Check k = { .c = c, .arena = a };
     Fault why;
-    int code = compute(&k);
+    int code = compute_spec(&k);
     if (!code && !temp_open(&k.temp, NULL)) {
         fault(&why, ExitIO, "%s: cannot make a folder: %s", temp_root(),
               strerror(errno));
