@@ -9,6 +9,7 @@
 #ifndef ATTNC_BASE_H
 #define ATTNC_BASE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,8 @@ char *arena_strdup(Arena *a, const char *s);
 char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_printf(Arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 char *arena_grouped(Arena *a, int64_t n); /* "1,234,567" */
 size_t arena_bytes(const Arena *a);       /* handed out so far */
 
@@ -164,8 +167,8 @@ const char *nearest(const char *word, const char *const *names, int n);
 /* `attnc: error: ...`; returns the fault's exit code. */
 int report_fault(const Fault *why);
 
-/* Ends an output by `text`, which is freed; an exit code, said where it is not
+/* Ends an output by `text`; returns an exit code, after a message if it is not
  * ExitDone.                                                                  */
-int commit_text(Output *file, char *text, size_t n);
+int commit_text(Output *file, const char *text);
 
 #endif

@@ -1,7 +1,6 @@
 /* report.c: a fault, and an output that ends, as exit codes with a message. */
 #include "base/base.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int report_fault(const Fault *why)
@@ -10,11 +9,10 @@ int report_fault(const Fault *why)
     return why->code;
 }
 
-int commit_text(Output *file, char *text, size_t n)
+int commit_text(Output *file, const char *text)
 {
     Fault why;
-    const bool done = output_write(file, text, n, &why)
+    const bool done = output_write(file, text, strlen(text), &why)
                    && output_commit(file, &why);
-    free(text);
     return done ? ExitDone : report_fault(&why);
 }

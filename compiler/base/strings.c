@@ -27,44 +27,12 @@ const char *attention_label(Arena *a, const char *token, int64_t n)
     return text;
 }
 
-/* Columns of a terminal that a character takes: 2 from the Chinese ones on. */
-static int columns_of(const char *s)
-{
-    return (unsigned char)*s < 0xe3 ? 1 : 2;
-}
-
-/* XML; a space is a visible one. out NULL: nothing. */
-static void put_character(FILE *out, const char *s, int64_t n)
-{
-    if (!out)
-        return;
-    if (*s == ' ')
-        fputs("\xe2\x90\xa3", out);
-    else if (strchr("&<>\"", *s))
-        fprintf(out, "&#%d;", *s);
-    else
-        fwrite(s, 1, (size_t)n, out);
-}
-
-void svg_plain(FILE *out, const char *s)
-{
-    for (; *s; s++)
-        if (strchr("&<>\"", *s))
-            fprintf(out, "&#%d;", *s);
-        else
-            fputc(*s, out);
-}
-
-int svg_text(FILE *out, const char *s, int most)
+int text_columns(const char *s)
 {
     int columns = 0;
     for (int64_t n; *s; s += n) {
         n = attn_character(s, (int64_t)strlen(s));
-        if ((columns += columns_of(s)) > most) {
-            put_character(out, "\xe2\x80\xa6", 3);
-            return most + 1;
-        }
-        put_character(out, s, n);
+        columns += (unsigned char)*s < 0xe3 ? 1 : 2; /* 2 from the Chinese on */
     }
     return columns;
 }

@@ -10,11 +10,8 @@
 const char *attention_label(Arena *a, const char *token, int64_t n);
 /* The same of a whole text. */
 const char *plain_text(Arena *a, const char *text);
-/* Such text in SVG, at most so many columns, then dots. Returns the columns.
- * out NULL: writes nothing.                                                 */
-int svg_text(FILE *out, const char *s, int most);
-/* UTF-8 without control characters, spaces as they are. */
-void svg_plain(FILE *out, const char *s);
+/* Returns the columns of a terminal that a text takes. */
+int text_columns(const char *s);
 /* Text as a JSON string, in quotes: bytes that are not UTF-8 are U+FFFD. n -1:
  * up to its end.                                                            */
 void json_quote(Buffer *b, const char *s, int64_t n);

@@ -93,13 +93,6 @@ static void make_rows(BenchReport *r, const Works *works,
     }
 }
 
-static int write_svg(const BenchReport *r, Output *file)
-{
-    size_t n;
-    char *text = draw_roofline(r, &n);
-    return commit_text(file, text, n);
-}
-
 static double most_seconds(double seconds)
 {
     return fmin(1.0, seconds); /* for the machine as a whole */
@@ -164,7 +157,7 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out)
     measure(&r, s);
     progress_end();
     bench_print(&r, out);
-    return o->svg ? write_svg(&r, file) : ExitDone;
+    return o->svg ? commit_text(file, draw_roofline(&r)) : ExitDone;
 }
 
 int bench_machine(const BenchOptions *o, FILE *out)

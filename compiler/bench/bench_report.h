@@ -85,8 +85,7 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out);
 /* ---- bench_csv.c, bench_json.c, draw_roofline.c ---- */
 void bench_csv(const BenchReport *r, FILE *out);
 void bench_json(const BenchReport *r, FILE *out);
-/* SVG, allocated; its length in *size. */
-char *draw_roofline(const BenchReport *r, size_t *size);
+const char *draw_roofline(const BenchReport *r);
 
 /* ---- rates.c ---- */
 

@@ -96,15 +96,10 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-static int columns_of(const char *s)
-{
-    return svg_text(NULL, s, 1 << 20);
-}
-
 /* Bytes that make so many columns: UTF-8 has more of them. */
 static int padded(const char *s, int columns)
 {
-    return (int)strlen(s) + most(0, columns - columns_of(s));
+    return (int)strlen(s) + most(0, columns - text_columns(s));
 }
 
 static void head(Printer *p)
@@ -135,7 +130,7 @@ static void put_long(Printer *p, const Row *r)
 
 static bool is_long(const Row *r)
 {
-    return columns_of(r->a) > MostColumn || columns_of(r->b) > MostColumn;
+    return text_columns(r->a) > MostColumn || text_columns(r->b) > MostColumn;
 }
 
 static void put_row(Printer *p, const Row *r, const int *width)
@@ -151,16 +146,16 @@ static void put_row(Printer *p, const Row *r, const int *width)
 
 static void put_rows(Printer *p, const char *title, const Rows *rows)
 {
-    int width[3] = { columns_of(title),
-                     p->style->a ? columns_of(p->style->a) : 0,
-                     columns_of(p->style->b) };
+    int width[3] = { text_columns(title),
+                     p->style->a ? text_columns(p->style->a) : 0,
+                     text_columns(p->style->b) };
     if (rows->n == 0)
         return;
     for (int i = 0; i < rows->n; i++) {
         const Row *r = &rows->at[i];
-        width[0] = is_long(r) ? width[0] : most(width[0], columns_of(r->key));
-        width[1] = is_long(r) ? width[1] : most(width[1], columns_of(r->a));
-        width[2] = is_long(r) ? width[2] : most(width[2], columns_of(r->b));
+        width[0] = is_long(r) ? width[0] : most(width[0], text_columns(r->key));
+        width[1] = is_long(r) ? width[1] : most(width[1], text_columns(r->a));
+        width[2] = is_long(r) ? width[2] : most(width[2], text_columns(r->b));
     }
     put_head(p, title, width);
     for (int i = 0; i < rows->n; i++)

@@ -2,7 +2,8 @@
  * of `attnc plan --format=svg` share.
  *
  *   arena_picture.c  steps, of layers alike the first one's, and when each
- * value is there draw_arena.c     the SVG */
+ *                    value is there
+ *   draw_arena.c     the SVG                                                */
 #ifndef ATTNC_ARENA_PICTURE_H
 #define ATTNC_ARENA_PICTURE_H
 
@@ -39,6 +40,6 @@ typedef struct {
 /* For as many rows as `attnc plan` tells costs for, on one thread; a decoder
  * behind an encoder: for a step of the search.                              */
 ArenaPicture arena_picture(Arena *a, const Plan *p, Entry entry);
-char *draw_arena(Arena *a, const Plan *p);
+const char *draw_arena(Arena *a, const Plan *p);
 
 #endif

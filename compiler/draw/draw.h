@@ -1,9 +1,9 @@
 /* draw.h: pictures as SVG: a graph, an arena, attention weights, which can also
- * be printed as JSON. svg.h has the marks that all of them are made of.
+ * be printed as JSON. svg.h and plot.h have what all pictures are made of.
  *
  * In:  a graph, a plan, or the weights of attention on given tokens.
  * Out: a document as text.
- * Public beside it: svg.h, graph_picture.h, arena_picture.h.                */
+ * Public beside it: svg.h, plot.h, graph_picture.h, arena_picture.h. */
 #ifndef ATTNC_DRAW_H
 #define ATTNC_DRAW_H
 
@@ -34,8 +34,8 @@ typedef struct {
 int attention_heads(const AttentionPicture *p, const AttentionMap *m);
 /* SVG: for each map a matrix for each head, queries down, keys to the right;
  * with a chosen query one matrix for each map, a row for each head.         */
-char *draw_attention(const AttentionPicture *p, size_t *size); /* malloc'd */
+const char *draw_attention(Arena *a, const AttentionPicture *p);
 /* The same numbers as JSON. attention_json.c */
-char *attention_json(const AttentionPicture *p, size_t *size); /* malloc'd */
+const char *attention_json(Arena *a, const AttentionPicture *p);
 
 #endif

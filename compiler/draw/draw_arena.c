@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "draw/arena_picture.h"
-#include "draw/svg_page.h"
+#include "draw/plot.h"
 
 /* pixels */
 static const double head = 62, axis_room = 56, step_width = 44,
@@ -14,18 +14,14 @@ static const double head = 62, axis_room = 56, step_width = 44,
 typedef struct {
     Buffer *out;
     const ArenaPicture *d;
-    double left, top, width; /* of the plot */
+    Plot plot;
 } Panel;
 
-static const char light[] =
-    ".peak{fill:#c04f00;fill-opacity:.12}.total{stroke:#c04f00;"
-    "stroke-width:1.5;fill:none}\n"
-    ".scratch{fill:url(#hatch);stroke:#8b929e}.line{stroke:#8b929e}\n";
-static const char dark[] = ".peak{fill:#f0a030;fill-opacity:.16}"
-                           ".total{stroke:#f0a030}\n";
+static const char sheet[] = ".peak{fill:#c04f00|#f0a030;fill-opacity:.14}\n"
+                            ".scratch{fill:url(#hatch);stroke:#8b929e}\n";
 static const char hatch[] =
     "<defs><pattern id=\"hatch\" width=\"5\" height=\"5\" "
-    "patternUnits=\"userSpaceOnUse\"><path class=\"line\" d=\"M0 5L5 0\" "
+    "patternUnits=\"userSpaceOnUse\"><path class=\"edge\" d=\"M0 5L5 0\" "
     "stroke-width=\".8\"/></pattern></defs>\n";
 
 /* "1.23 MB" */
@@ -38,53 +34,26 @@ static const char *bytes_text(Arena *a, int64_t bytes)
                    : arena_printf(a, "%.*f MB", x < 1e7 ? 2 : x < 1e8, x / 1e6);
 }
 
-static double across(const Panel *p, double step)
+/* The area of steps and bytes. */
+static Area area_of(const Panel *p, double from, double to, int64_t at,
+                    int64_t bytes)
 {
-    return p->left + step * step_width;
+    const Point a = plot_point(&p->plot, from, (double)(at + bytes));
+    const Point b = plot_point(&p->plot, to, (double)at);
+    return (Area){ a.x, a.y, b.x - a.x, b.y - a.y };
 }
 
-static double height_of(const Panel *p, double bytes)
-{
-    return p->d->bytes ? bytes / (double)p->d->bytes * plot_height : 0;
-}
-
-static double down(const Panel *p, double bytes)
-{
-    return p->top + plot_height - height_of(p, bytes);
-}
-
-/* ---- axes ---- */
-static double tick_of(double most)
-{
-    const double raw = most / 5, ten = pow(10, floor(log10(raw)));
-    return ten * (raw > 5 * ten ? 10 : raw > 2 * ten ? 5 : raw > ten ? 2 : 1);
-}
-
-static void put_axis(const Panel *p)
-{
-    const double most = (double)p->d->bytes;
-    for (double y = 0, by = most > 0 ? tick_of(most) : 1; y <= most; y += by)
-        buffer_printf(p->out,
-                      "<path class=\"grid\" d=\"M%.1f %.1fh%.1f\"/>\n"
-                      "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" "
-                      "font-size=\"%g\" text-anchor=\"end\">%s</text>\n",
-                      p->left, down(p, y), p->width, p->left - 5,
-                      down(p, y) + 3, soft_text,
-                      bytes_text(p->d->arena, (int64_t)y));
-}
-
+/* ---- sides ---- */
 static void put_steps(const Panel *p)
 {
     for (int i = 0; i < p->d->step.n; i++) {
-        const double x = across(p, i + 0.5) + 3;
-        const double y = p->top + plot_height + 10;
+        const Point at = plot_point(&p->plot, i + 0.5, 0);
         buffer_printf(p->out,
-                      "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" "
-                      "font-size=\"%g\" text-anchor=\"end\" "
-                      "transform=\"rotate(-60 %.1f %.1f)\">",
-                      x, y, soft_text, x, y);
-        svg_add(p->out, value_label(p->d->p, p->d->step.at[i]));
-        buffer_printf(p->out, "</text>\n");
+                      "<g transform=\"translate(%.1f %.1f)rotate(-60)\">\n",
+                      at.x + 3, at.y + 10);
+        svg_text(p->out, "soft small end", 0, 0, "%s",
+                 value_label(p->d->p, p->d->step.at[i]));
+        buffer_printf(p->out, "</g>\n");
     }
 }
 
@@ -92,65 +61,51 @@ static void put_layers(const Panel *p)
 {
     for (int i = 0; i < p->d->layers.n; i++) {
         const ArenaLayers *l = &p->d->layers.at[i];
-        const double x = across(p, l->step[0]);
-        buffer_printf(p->out,
-                      "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" "
-                      "width=\"%.1f\" height=\"%.1f\" rx=\"5\"/>\n"
-                      "<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"b\">"
-                      "\xc3\x97 %d</tspan><tspan class=\"soft\" "
-                      "font-size=\"%g\" dx=\"5\">%s</tspan></text>\n",
-                      x, p->top - 18,
-                      (l->step[1] - l->step[0] + 1) * step_width,
-                      plot_height + 18, x + 5, p->top - 6, l->count, soft_text,
-                      stack_name[l->stack]);
+        Area at = area_of(p, l->step[0], l->step[1] + 1, 0, p->d->bytes);
+        at.y -= 18;
+        at.h += 18;
+        svg_rect(p->out, "frame", at, 5);
+        svg_words(p->out, "", at.x + 5, at.y + 12,
+                  arena_printf(p->d->arena, "\xc3\x97 %d", l->count),
+                  stack_name[l->stack]);
     }
 }
 
 /* ---- values ---- */
-static void put_name(const Panel *p, const char *name, double x, double y,
-                     double w, double h)
+static void put_area(const Panel *p, const char *rules, Area at,
+                     const char *tip, const char *name)
 {
-    if (h < label_height || svg_width(name, soft_text, false) > w - 4)
-        return;
-    buffer_printf(p->out,
-                  "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%g\" "
-                  "text-anchor=\"middle\">",
-                  x + w / 2, y + h / 2 + 3, soft_text);
-    svg_add(p->out, name);
-    buffer_printf(p->out, "</text>\n");
+    buffer_printf(p->out, "<g>");
+    svg_tip(p->out, "%s", tip);
+    svg_rect(p->out, rules, at, 0);
+    if (at.h >= label_height && svg_width(name, soft_text, false) <= at.w - 4)
+        svg_text(p->out, "small mid", at.x + at.w / 2, at.y + at.h / 2 + 3,
+                 "%s", name);
+    buffer_printf(p->out, "</g>\n");
 }
 
 static void put_value(const Panel *p, const ArenaValue *v)
 {
-    const Plan *plan = p->d->p;
-    const Node *n = node_at(plan, v->node);
-    const double x = across(p, v->from), w = across(p, v->to) - x;
-    const double h = height_of(p, (double)v->bytes);
-    const double y = down(p, (double)(v->at + v->bytes));
-    buffer_printf(p->out, "<g><title>");
-    svg_add(p->out, n->name);
-    buffer_printf(p->out,
-                  ": %s at %lld</title><rect class=\"box %s\" x=\"%.1f\" "
-                  "y=\"%.1f\" width=\"%.1f\" height=\"%.2f\"/>",
-                  bytes_text(p->d->arena, v->bytes), (long long)v->at,
-                  class_rule(op_info[n->op].op_class), x, y, w, h);
-    put_name(p, plan->value[v->node].name, x, y, w, h);
-    buffer_printf(p->out, "</g>\n");
+    const Node *n = node_at(p->d->p, v->node);
+    Arena *a = p->d->arena;
+    put_area(p, arena_printf(a, "box %s", class_rule(op_info[n->op].op_class)),
+             area_of(p, v->from, v->to, v->at, v->bytes),
+             arena_printf(a, "%s: %s at %lld", n->name, bytes_text(a, v->bytes),
+                          (long long)v->at),
+             p->d->p->value[v->node].name);
 }
 
 /* Memory of attention's tiles, in the steps that need it. */
 static void put_scratch(const Panel *p)
 {
     const ArenaPicture *d = p->d;
-    const double h = height_of(p, (double)d->scratch);
     for (int i = 0; i < d->step.n && d->scratch; i++)
         if (node_at(d->p, d->step.at[i])->op == OpAttention)
-            buffer_printf(p->out,
-                          "<g><title>scratch of attention: %s</title><rect "
-                          "class=\"scratch\" x=\"%.1f\" y=\"%.1f\" "
-                          "width=\"%g\" height=\"%.2f\"/></g>\n",
-                          bytes_text(d->arena, d->scratch), across(p, i),
-                          p->top, step_width, h);
+            put_area(p, "scratch",
+                     area_of(p, i, i + 1, d->bytes - d->scratch, d->scratch),
+                     arena_printf(d->arena, "scratch of attention: %s",
+                                  bytes_text(d->arena, d->scratch)),
+                     "");
 }
 
 /* ---- panel ---- */
@@ -166,41 +121,15 @@ static const char *rows_text(const ArenaPicture *d)
 static void put_title(const Panel *p)
 {
     const ArenaPicture *d = p->d;
+    Arena *a = d->arena;
     const double part = d->bytes ? (double)d->apart / (double)d->bytes : 1;
-    buffer_printf(p->out,
-                  "<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"b\">%s%s"
-                  "</tspan><tspan class=\"soft\" font-size=\"%g\" dx=\"8\">"
-                  "at most %s in use at once; %s if each value had its own, "
-                  "%.3g times as much</tspan></text>\n",
-                  page_edge, p->top - 28, rows_text(d),
-                  bytes_text(d->arena, d->bytes), soft_text,
-                  bytes_text(d->arena, d->most), bytes_text(d->arena, d->apart),
-                  part);
-}
-
-static void put_peak(const Panel *p)
-{
-    const double x = across(p, p->d->peak);
-    buffer_printf(p->out,
-                  "<rect class=\"peak\" x=\"%.1f\" y=\"%.1f\" width=\"%g\" "
-                  "height=\"%g\"><title>most in use at once: %s</title>"
-                  "</rect>\n",
-                  x, p->top, step_width, plot_height,
-                  bytes_text(p->d->arena, p->d->most));
-}
-
-static void put_entry_panel(const Panel *p)
-{
-    put_title(p);
-    put_layers(p);
-    put_axis(p);
-    put_peak(p);
-    for (int i = 0; i < p->d->value.n; i++)
-        put_value(p, &p->d->value.at[i]);
-    put_scratch(p);
-    buffer_printf(p->out, "<path class=\"total\" d=\"M%.1f %.1fh%.1f\"/>\n",
-                  p->left, p->top, p->width);
-    put_steps(p);
+    svg_words(p->out, "", page_edge, p->plot.at.y - 28,
+              arena_printf(a, "%s%s", rows_text(d), bytes_text(a, d->bytes)),
+              arena_printf(a,
+                           "at most %s in use at once; %s if each value had "
+                           "its own, %.3g times as much",
+                           bytes_text(a, d->most), bytes_text(a, d->apart),
+                           part));
 }
 
 /* The names of its steps are as high as they are long, nearly. */
@@ -211,6 +140,38 @@ static double entry_height(const ArenaPicture *d)
         longest = fmax(longest, svg_width(value_label(d->p, d->step.at[i]),
                                           soft_text, false));
     return above_plot + plot_height + 0.87 * longest + panel_gap;
+}
+
+/* Returns y of the panel's end. */
+static double put_entry_panel(Buffer *out, const ArenaPicture *d, double top)
+{
+    Scale x = { .to = d->step.n }, y = scale_new(UnitBytes);
+    scale_widen(&y, 0);
+    scale_widen(&y, (double)d->bytes);
+    scale_end(&y, true);
+    y.from = 0;
+    y.to = d->bytes ? (double)d->bytes : 1;
+    Panel p = { out, d,
+                plot_new(out,
+                         (Area){ page_edge + axis_room, top + above_plot,
+                                 d->step.n * step_width, plot_height },
+                         x, y) };
+    const Point ends[] = { plot_point(&p.plot, 0, y.to),
+                           plot_point(&p.plot, x.to, y.to) };
+    put_title(&p);
+    put_layers(&p);
+    plot_grid_y(&p.plot, 5, true);
+    plot_sides(&p.plot, NULL, y.word);
+    put_area(&p, "peak", area_of(&p, d->peak, d->peak + 1, 0, d->bytes),
+             arena_printf(d->arena, "most in use at once: %s",
+                          bytes_text(d->arena, d->most)),
+             "");
+    for (int i = 0; i < d->value.n; i++)
+        put_value(&p, &d->value.at[i]);
+    put_scratch(&p);
+    svg_line(out, "front", ends, 2, "");
+    put_steps(&p);
+    return top + entry_height(d);
 }
 
 /* ---- legend ---- */
@@ -244,12 +205,12 @@ static double put_value_legend(Buffer *out, const ArenaPicture *d, int n,
                    "attention's tiles");
     legend_add(&l, "<rect class=\"peak\" y=\"-9\" width=\"12\" height=\"10\"/>",
                "most in use at once");
-    legend_add(&l, "<path class=\"total\" d=\"M0 -4h12\"/>",
+    legend_add(&l, "<path class=\"front\" d=\"M0 -4h12\"/>",
                "what the caller gives");
     return l.y;
 }
 
-char *draw_arena(Arena *a, const Plan *p)
+const char *draw_arena(Arena *a, const Plan *p)
 {
     Buffer out = { .arena = a }, nothing = { .arena = a };
     ArenaPicture d[2];
@@ -263,8 +224,8 @@ char *draw_arena(Arena *a, const Plan *p)
                       .what = "the arena",
                       .text = "memory of the values of a call: place, and the "
                               "steps in which it is in use",
-                      .light = light,
-                      .dark = dark };
+                      .sheet = arena_printf(a, "%s%s%s", class_sheet,
+                                            plot_sheet, sheet) };
     page.width = ceil(fmax(fmax(narrowest, page_width(&page)),
                            2 * page_edge + axis_room + steps * step_width));
     double foot = head;
@@ -274,13 +235,9 @@ char *draw_arena(Arena *a, const Plan *p)
                        + page_edge);
     page_begin(&out, &page);
     buffer_printf(&out, "%s", hatch);
-    double top = head + above_plot;
-    for (int i = 0; i < n; i++) {
-        put_entry_panel(&(Panel){ &out, &d[i], page_edge + axis_room, top,
-                                  d[i].step.n * step_width });
-        top += entry_height(&d[i]);
-    }
+    double top = head;
+    for (int i = 0; i < n; i++)
+        top = put_entry_panel(&out, &d[i], top);
     put_value_legend(&out, d, n, page.width, foot);
-    buffer_printf(&out, "</svg>\n");
-    return out.at;
+    return page_end(&out);
 }

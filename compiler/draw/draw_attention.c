@@ -3,20 +3,18 @@
  * so that weak ones are seen. What a softmax never saw is hatched. Tokens are
  * written once, and used by every matrix. The ground and the text follow the
  * reader's light or dark; matrices are on white.                             */
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/strings.h"
 #include "draw/draw.h"
+#include "draw/plot.h"
 
 /* pixels */
 enum {
-    Edge = 16,
+    Edge = 18,
     Gap = 24,
     Line = 18,
-    Header = 96,
+    Header = 112,
     Apart = 22, /* blocks */
     Widest = 1600,
     Bar = 260,
@@ -26,16 +24,12 @@ enum {
     MostTips = 1 << 13
 };
 
-static const char style[] =
-    "<style>\n"
-    ".ground,.paper{fill:#fff}text{fill:#222}.soft{fill:#666}\n"
-    ".title{font-weight:bold}.in text{fill:#222}.in .on{fill:#fff}\n"
-    "@media(prefers-color-scheme:dark){\n"
-    ".ground{fill:#16181c}text{fill:#e6e6e6}.soft{fill:#a0a0a0}}\n"
-    "</style>\n";
+static const char sheet[] =
+    ".paper{fill:#fff}.in text{fill:#222}.in .on{fill:#fff}\n"
+    ".frame{fill:none;stroke:#888}\n";
 
 typedef struct {
-    FILE *out;
+    Buffer *out;
     const AttentionPicture *p;
     int cell, font;  /* pixels */
     int step;        /* every step-th token is labelled */
@@ -129,15 +123,23 @@ static int map_height(const Drawing *d, const AttentionMap *m)
 
 /* ---- labels ---- */
 
+/* Returns a token with its spaces shown. */
+static const char *shown_token(Arena *a, const char *token)
+{
+    Buffer b = { .arena = a };
+    for (const char *s = token; *s; s++)
+        buffer_add(&b, *s == ' ' ? "\xe2\x90\xa3" : s, *s == ' ' ? 3 : 1);
+    return b.n ? b.at : "";
+}
+
 /* Where not all are labelled, each label begins with the token's number and a
  * space that stays invisible.                                               */
-static int put_token_label(const Drawing *d, FILE *out, int side, int i)
+static const char *token_label(const Drawing *d, int side, int i)
 {
-    char number[16] = "";
-    if (d->step > 1)
-        snprintf(number, sizeof number, "%d:\xc2\xa0", i);
-    return svg_text(out, number, LongestLabel)
-         + svg_text(out, d->p->label[side][i], LongestLabel);
+    Arena *a = d->out->arena;
+    const char *text = label_cut(a, shown_token(a, d->p->label[side][i]),
+                                 LongestLabel);
+    return d->step > 1 ? arena_printf(a, "%d:\xc2\xa0%s", i, text) : text;
 }
 
 static double baseline(const Drawing *d, int row)
@@ -148,32 +150,25 @@ static double baseline(const Drawing *d, int row)
 /* The tokens of one side, one below the other, for all axes. */
 static void put_tokens(const Drawing *d, int side)
 {
-    fprintf(d->out, "<g id=\"%s\">\n", d->p->side[side]);
-    for (int i = 0; i < d->p->n[side]; i += d->step) {
-        fprintf(d->out, "<text y=\"%g\">", baseline(d, i));
-        put_token_label(d, d->out, side, i);
-        fputs("</text>\n", d->out);
-    }
-    fputs("</g>\n", d->out);
+    buffer_printf(d->out, "<g id=\"%s\">\n", d->p->side[side]);
+    for (int i = 0; i < d->p->n[side]; i += d->step)
+        svg_text(d->out, "", 0, baseline(d, i), "%s", token_label(d, side, i));
+    buffer_printf(d->out, "</g>\n");
 }
 
 static void put_axes(const Drawing *d, const Panel *x)
 {
-    fprintf(d->out,
-            "<g font-size=\"%d\"><use xlink:href=\"#%s\" "
-            "transform=\"rotate(-90)\" x=\"4\"/>",
-            d->font, d->p->side[x->m->side[1]]);
+    buffer_printf(d->out,
+                  "<g font-size=\"%d\"><use xlink:href=\"#%s\" "
+                  "transform=\"rotate(-90)\" x=\"4\"/>",
+                  d->font, d->p->side[x->m->side[1]]);
     if (!d->rows_margin)
-        fprintf(d->out,
-                "<use xlink:href=\"#%s\" x=\"-4\" "
-                "text-anchor=\"end\"/>",
-                d->p->side[x->m->side[0]]);
+        buffer_printf(d->out,
+                      "<use xlink:href=\"#%s\" x=\"-4\" class=\"end\"/>",
+                      d->p->side[x->m->side[0]]);
     for (int i = 0; d->rows_margin && i < x->rows; i++)
-        fprintf(d->out,
-                "<text x=\"-4\" y=\"%g\" text-anchor=\"end\">head %d"
-                "</text>",
-                baseline(d, i), x->head + i);
-    fputs("</g>\n", d->out);
+        svg_text(d->out, "end", -4, baseline(d, i), "head %d", x->head + i);
+    buffer_printf(d->out, "</g>\n");
 }
 
 /* ---- matrix ---- */
@@ -185,14 +180,14 @@ static int level_of(float w)
 }
 
 /* Of white to dark blue, the gradient of the legend; below 0: masked. */
-static void begin_path(FILE *out, int level)
+static void begin_path(Buffer *out, int level)
 {
     if (level < 0)
-        fputs("<path stroke=\"url(#masked)\" d=\"", out);
+        buffer_printf(out, "<path stroke=\"url(#masked)\" d=\"");
     else
-        fprintf(out, "<path stroke=\"#%02x%02x%02x\" d=\"",
-                255 - level * 247 / Levels, 255 - level * 207 / Levels,
-                255 - level * 148 / Levels);
+        buffer_printf(out, "<path stroke=\"#%02x%02x%02x\" d=\"",
+                      255 - level * 247 / Levels, 255 - level * 207 / Levels,
+                      255 - level * 148 / Levels);
 }
 
 /* The path of all cells of a level, as strokes along rows. */
@@ -209,28 +204,27 @@ static void put_level(const Drawing *d, const Panel *x, int level)
                 continue;
             if (!any)
                 begin_path(d->out, level);
-            fprintf(d->out, "M%d %dh%d", j * d->cell, i * d->cell,
-                    (end - j) * d->cell);
+            buffer_printf(d->out, "M%d %dh%d", j * d->cell, i * d->cell,
+                          (end - j) * d->cell);
             any = true;
         }
     if (any)
-        fputs("\"/>\n", d->out);
+        buffer_printf(d->out, "\"/>\n");
 }
 
 /* A path for each cell, so that it says its weight to who points at it. */
 static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
 {
     const AttentionPicture *p = d->p;
+    Arena *a = d->out->arena;
     int query = p->query >= 0 ? p->query : i;
     begin_path(d->out, level_of(w));
-    fprintf(d->out, "M%d %dh%d\"><title>", j * d->cell, i * d->cell, d->cell);
-    if (p->query >= 0)
-        fprintf(d->out, "head %d: ", x->head + i);
-    fprintf(d->out, "%d ", query);
-    svg_text(d->out, p->label[x->m->side[0]][query], INT32_MAX);
-    fprintf(d->out, " \xe2\x86\x92 %d ", j);
-    svg_text(d->out, p->label[x->m->side[1]][j], INT32_MAX);
-    fprintf(d->out, ": %.6g</title></path>\n", (double)w);
+    buffer_printf(d->out, "M%d %dh%d\">", j * d->cell, i * d->cell, d->cell);
+    svg_tip(d->out, "%s%d %s \xe2\x86\x92 %d %s: %.6g",
+            p->query >= 0 ? arena_printf(a, "head %d: ", x->head + i) : "",
+            query, shown_token(a, p->label[x->m->side[0]][query]), j,
+            shown_token(a, p->label[x->m->side[1]][j]), (double)w);
+    buffer_printf(d->out, "</path>\n");
 }
 
 /* Cells side by side of one shade are one stroke, all of them one path; or, so
@@ -249,42 +243,38 @@ static void put_cells(const Drawing *d, const Panel *x)
 
 static void put_numbers(const Drawing *d, const Panel *x)
 {
-    fputs("<g class=\"in\" font-size=\"9\" text-anchor=\"middle\" "
-          "pointer-events=\"none\">\n",
-          d->out);
+    buffer_printf(d->out, "<g class=\"in\" pointer-events=\"none\">\n");
     for (int i = 0; i < x->rows; i++)
         for (int j = 0; j < x->columns; j++) {
             float w = x->w[(size_t)i * x->stride + (size_t)j];
             if (w >= 0.005f)
-                fprintf(d->out, "<text x=\"%g\" y=\"%g\"%s>%.2f</text>\n",
-                        (j + 0.5) * d->cell, (i + 0.5) * d->cell + 3,
-                        w > 0.3f ? " class=\"on\"" : "", (double)w);
+                svg_text(d->out, w > 0.3f ? "small mid on" : "small mid",
+                         (j + 0.5) * d->cell, (i + 0.5) * d->cell + 3, "%.2f",
+                         (double)w);
         }
-    fputs("</g>\n", d->out);
+    buffer_printf(d->out, "</g>\n");
 }
 
 static void put_panel(const Drawing *d, const Panel *x, int left, int top)
 {
-    int c = d->cell;
-    fprintf(d->out, "<g transform=\"translate(%d %d)\">\n",
-            left + left_of(d, x->m), top + top_of(d, x->m));
+    const Area all = { 0, 0, x->columns * d->cell, x->rows * d->cell };
+    buffer_printf(d->out, "<g transform=\"translate(%d %d)\">\n",
+                  left + left_of(d, x->m), top + top_of(d, x->m));
     if (!d->rows_margin)
-        fprintf(d->out, "<text y=\"%d\" class=\"title\">head %d</text>\n",
-                -4 - d->margin[x->m->side[1]], x->head);
+        svg_text(d->out, "b", 0, -4 - d->margin[x->m->side[1]], "head %d",
+                 x->head);
     put_axes(d, x);
-    fprintf(d->out,
-            "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n"
-            "<g transform=\"translate(0 %g)\" stroke-width=\"%d\" "
-            "shape-rendering=\"crispEdges\">\n",
-            x->columns * c, x->rows * c, 0.5 * c, c);
+    svg_rect(d->out, "paper", all, 0);
+    buffer_printf(d->out,
+                  "<g transform=\"translate(0 %g)\" stroke-width=\"%d\" "
+                  "shape-rendering=\"crispEdges\">\n",
+                  0.5 * d->cell, d->cell);
     put_cells(d, x);
-    fputs("</g>\n", d->out);
-    if (c >= 24)
+    buffer_printf(d->out, "</g>\n");
+    if (d->cell >= 24)
         put_numbers(d, x);
-    fprintf(d->out,
-            "<rect width=\"%d\" height=\"%d\" fill=\"none\" "
-            "stroke=\"#888\"/>\n</g>\n",
-            x->columns * c, x->rows * c);
+    svg_rect(d->out, "frame", all, 0);
+    buffer_printf(d->out, "</g>\n");
 }
 
 /* ---- picture ---- */
@@ -292,17 +282,15 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
 {
     const AttentionPicture *p = d->p;
     int in_line = panels_in_line(d, m);
-    fprintf(d->out,
-            "<text x=\"%d\" y=\"%d\"><tspan font-size=\"14\" "
-            "font-weight=\"bold\">%s</tspan><tspan class=\"soft\" "
-            "dx=\"14\">",
-            Edge, top + 12, m->title);
-    if (p->query < 0)
-        fprintf(d->out, "rows: %s", p->side[m->side[0]]);
-    else
-        svg_text(d->out, p->label[m->side[0]][p->query], LongestLabel);
-    fprintf(d->out, "%s, columns: %s</tspan></text>\n",
-            p->query < 0 ? "" : " as the query", p->side[m->side[1]]);
+    const char *rows =
+        p->query < 0
+            ? arena_printf(d->out->arena, "rows: %s", p->side[m->side[0]])
+            : arena_printf(d->out->arena, "%s as the query",
+                           shown_token(d->out->arena,
+                                       p->label[m->side[0]][p->query]));
+    svg_words(d->out, "", Edge, top + 12, m->title,
+              arena_printf(d->out->arena, "%s, columns: %s", rows,
+                           p->side[m->side[1]]));
     for (int i = 0; i < panels_of(d->p, m); i++) {
         Panel x = panel_of(d->p, m, i);
         put_panel(d, &x, Edge + i % in_line * panel_width(d, &x),
@@ -314,47 +302,30 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
 static void put_weight_legend(const Drawing *d)
 {
     static const double marks[] = { 0, 0.01, 0.1, 0.25, 0.5, 0.75, 1 };
-    fprintf(d->out,
-            "<defs><linearGradient id=\"weight\"><stop offset=\"0\" "
-            "stop-color=\"#fff\"/><stop offset=\"1\" stop-color=\"#08306b\"/>"
-            "</linearGradient>\n<pattern id=\"masked\" width=\"4\" "
-            "height=\"4\" patternUnits=\"userSpaceOnUse\"><path d=\"M0 4L4 0\""
-            " stroke=\"#bbb\" stroke-width=\".7\"/></pattern></defs>\n"
-            "<rect x=\"%d\" y=\"48\" width=\"%d\" height=\"12\" "
-            "fill=\"url(#weight)\" stroke=\"#888\"/>\n",
-            Edge, Bar);
+    const int right = Edge + Bar + 16;
+    buffer_printf(
+        d->out,
+        "<defs><linearGradient id=\"weight\"><stop offset=\"0\" "
+        "stop-color=\"#fff\"/><stop offset=\"1\" stop-color=\"#08306b\"/>"
+        "</linearGradient>\n<pattern id=\"masked\" width=\"4\" "
+        "height=\"4\" patternUnits=\"userSpaceOnUse\"><path d=\"M0 4L4 0\""
+        " stroke=\"#bbb\" stroke-width=\".7\"/></pattern></defs>\n"
+        "<rect x=\"%d\" y=\"58\" width=\"%d\" height=\"12\" "
+        "fill=\"url(#weight)\" stroke=\"#888\"/>\n",
+        Edge, Bar);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        fprintf(d->out,
-                "<text x=\"%.1f\" y=\"73\" font-size=\"10\" "
-                "text-anchor=\"middle\">%g</text>\n",
-                (double)Edge + (double)Bar * sqrt(marks[i]), marks[i]);
-    fprintf(d->out,
-            "<text x=\"%d\" y=\"58\">shade: square root of the weight"
-            "</text>\n",
-            Edge + Bar + 16);
-    if (d->masked)
-        fprintf(d->out,
-                "<rect class=\"paper\" x=\"%d\" y=\"66\" width=\"24\" "
-                "height=\"12\"/><path stroke=\"url(#masked)\" "
-                "stroke-width=\"12\" d=\"M%d 72h24\"/><text x=\"%d\" "
-                "y=\"76\">masked</text>\n",
-                Edge + Bar + 16, Edge + Bar + 16, Edge + Bar + 46);
-}
-
-static void put_header(const Drawing *d)
-{
-    const AttentionPicture *p = d->p;
-    fprintf(d->out,
-            "<text x=\"%d\" y=\"20\" font-size=\"15\" "
-            "font-weight=\"bold\">%s: attention weights",
-            Edge, p->model);
-    if (p->query >= 0)
-        fprintf(d->out, " of query %d", p->query);
-    fprintf(d->out,
-            "</text>\n<text x=\"%d\" y=\"38\">a row for each %s, a "
-            "column for each key; a row sums to 1</text>\n",
-            Edge, p->query >= 0 ? "head" : "query");
-    put_weight_legend(d);
+        svg_text(d->out, "tick mid",
+                 (double)Edge + (double)Bar * sqrt(marks[i]), 83, "%g",
+                 marks[i]);
+    svg_text(d->out, "", right, 68, "shade: square root of the weight");
+    if (!d->masked)
+        return;
+    buffer_printf(d->out,
+                  "<rect class=\"paper\" x=\"%d\" y=\"76\" width=\"24\" "
+                  "height=\"12\"/><path stroke=\"url(#masked)\" "
+                  "stroke-width=\"12\" d=\"M%d 82h24\"/>",
+                  right, right);
+    svg_text(d->out, "", right + 30, 86, "masked");
 }
 
 /* ---- sizes ---- */
@@ -391,20 +362,18 @@ static void measure_cells(Drawing *d)
     d->step = d->cell < 8 ? (9 + d->cell) / d->cell : 1;
 }
 
-/* 0.62 of its height is what a monospaced letter takes. */
 static void measure_labels(Drawing *d)
 {
     const AttentionPicture *p = d->p;
     for (int side = 0; side < 2; side++) {
-        int widest = 1;
-        for (int i = 0; i < p->n[side]; i += d->step) {
-            int columns = put_token_label(d, NULL, side, i);
-            widest = columns > widest ? columns : widest;
-        }
-        d->margin[side] = widest * d->font * 62 / 100 + 8;
+        double widest = 0;
+        for (int i = 0; i < p->n[side]; i += d->step)
+            widest = fmax(widest,
+                          svg_width(token_label(d, side, i), d->font, false));
+        d->margin[side] = (int)widest + 8;
     }
     if (p->query >= 0)
-        d->rows_margin = 8 * d->font * 62 / 100 + 8;
+        d->rows_margin = (int)svg_width("head 000", d->font, false) + 8;
 }
 
 static void measure_panels(Drawing *d)
@@ -422,31 +391,34 @@ static void measure_panels(Drawing *d)
     }
 }
 
-char *draw_attention(const AttentionPicture *p, size_t *size)
+const char *draw_attention(Arena *a, const AttentionPicture *p)
 {
-    char *text = NULL;
-    Drawing d = { .p = p, .out = open_memstream(&text, size) };
-    if (!d.out)
-        fail(ExitResource, "out of memory for a picture");
+    Buffer out = { .arena = a };
+    Drawing d = { .p = p, .out = &out };
     measure_panels(&d);
-    fprintf(d.out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-            "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"%d\" "
-            "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\" "
-            "font-size=\"12\" role=\"img\">\n%s<rect class=\"ground\" "
-            "width=\"100%%\" height=\"100%%\"/>\n",
-            d.width, d.height, d.width, d.height, style);
-    put_header(&d);
-    fputs("<defs>\n", d.out);
+    page_begin(&out,
+               &(PageHead){ .name = p->model,
+                            .what = "attention weights",
+                            .text = arena_printf(
+                                a,
+                                "attention weights%s: a row "
+                                "for each %s, a column for "
+                                "each key; a row sums to 1",
+                                p->query < 0
+                                    ? ""
+                                    : arena_printf(a, " of query %d", p->query),
+                                p->query < 0 ? "query" : "head"),
+                            .sheet = sheet,
+                            .width = d.width,
+                            .height = d.height });
+    put_weight_legend(&d);
+    buffer_printf(&out, "<defs>\n");
     for (int side = 0; side < 2; side++)
         put_tokens(&d, side);
-    fputs("</defs>\n", d.out);
+    buffer_printf(&out, "</defs>\n");
     for (int i = 0, top = Header; i < p->maps; i++) {
         put_map(&d, &p->map[i], top);
         top += map_height(&d, &p->map[i]);
     }
-    fputs("</svg>\n", d.out);
-    if (fclose(d.out) != 0)
-        fail(ExitResource, "out of memory for a picture");
-    return text;
+    return page_end(&out);
 }

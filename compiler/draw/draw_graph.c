@@ -26,39 +26,18 @@ static const struct {
 };
 enum { Letters = sizeof letters / sizeof *letters };
 
-static const char light[] =
-    ".band{fill:#fff;stroke:#d9dde3}\n"
-    ".way{fill:none;stroke:#4a505b;stroke-width:1.2}\n"
-    ".tip{fill:#4a505b}.cached{stroke:#9069c2;stroke-dasharray:4 3}\n"
-    ".weight{fill:#b8860b}\n";
-static const char dark[] =
-    ".band{fill:#16181c;stroke:#343941}\n"
-    ".way{stroke:#b4bac4}.tip{fill:#b4bac4}.cached{stroke:#b596dd}\n"
-    ".weight{fill:#e0b040}\n";
+static const char sheet[] =
+    ".band{fill:#fff|#16181c;stroke:#d9dde3|#343941}\n"
+    ".way{fill:none;stroke:#4a505b|#b4bac4;stroke-width:1.2}\n"
+    ".tip{fill:#4a505b|#b4bac4}.weight{fill:#b8860b|#e0b040}\n"
+    ".cached{stroke:#9069c2|#b596dd;stroke-dasharray:4 3}\n"
+    ".times{font-size:13px}\n";
 
 /* ---- text ---- */
 static void put_label(Page *d, const Area *a, const char *text)
 {
     if (*text)
-        page_text(d->out, a->x, a->y + a->h - 1, "soft", soft_text, text);
-}
-
-static void put_line(Page *d, double middle, double y, const BoxLine *l)
-{
-    buffer_printf(d->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-                  middle, y);
-    if (*l->bold) {
-        buffer_printf(d->out, "<tspan class=\"b\">");
-        svg_add(d->out, l->bold);
-        buffer_printf(d->out, "</tspan>");
-    }
-    if (*l->soft) {
-        buffer_printf(d->out, "<tspan class=\"soft\" font-size=\"%g\"%s>",
-                      soft_text, *l->bold ? " dx=\"5\"" : "");
-        svg_add(d->out, l->soft);
-        buffer_printf(d->out, "</tspan>");
-    }
-    buffer_printf(d->out, "</text>\n");
+        svg_text(d->out, "soft small", a->x, a->y + a->h - 1, "%s", text);
 }
 
 /* ---- boxes ---- */
@@ -93,17 +72,15 @@ static void put_box(Page *d, const Box *b)
     const OpInfo *op = &op_info[node_of(d, b)->op];
     const bool end = op->op_class == ClassSource || op->op_class == ClassSink;
     const double middle = b->area.x + (b->area.w - b->weights * mark_room) / 2;
-    buffer_printf(d->out, "<g><title>%s: ", op->name);
-    svg_add(d->out, op->formula);
-    buffer_printf(d->out, " \xe2\x80\x94 ");
-    svg_add(d->out, print_node(d->p->arena, d->p->g, b->node));
-    buffer_printf(d->out,
-                  "</title>\n<rect class=\"box %s\" x=\"%.1f\" y=\"%.1f\" "
-                  "width=\"%.1f\" height=\"%.1f\" rx=\"%d\"/>\n",
-                  class_rule(op->op_class), b->area.x, b->area.y, b->area.w,
-                  b->area.h, end ? 10 : 3);
+    buffer_printf(d->out, "<g>");
+    svg_tip(d->out, "%s: %s \xe2\x80\x94 %s", op->name, op->formula,
+            print_node(d->p->arena, d->p->g, b->node));
+    svg_rect(d->out,
+             arena_printf(d->p->arena, "box %s", class_rule(op->op_class)),
+             b->area, end ? 10 : 3);
     for (int i = 0; i < b->lines; i++)
-        put_line(d, middle, b->area.y + baseline + i * line_step, &b->line[i]);
+        svg_words(d->out, "mid", middle, b->area.y + baseline + i * line_step,
+                  b->line[i].bold, b->line[i].soft);
     put_marks(d, b);
     buffer_printf(d->out, "</g>\n");
 }
@@ -153,22 +130,14 @@ static void put_net(Page *d, const Net *n)
 }
 
 /* ---- bands, frames ---- */
-static void put_area(Page *d, const char *kind, const Area *a, int round)
-{
-    buffer_printf(d->out,
-                  "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                  "height=\"%.1f\" rx=\"%d\"/>\n",
-                  kind, a->x, a->y, a->w, a->h, round);
-}
-
 static void put_frames(Page *d)
 {
     const Picture *p = d->p;
     for (int i = 0; i < p->run.n; i++)
-        put_area(d, "frame", &p->run.at[i].area, 8);
+        svg_rect(d->out, "frame", p->run.at[i].area, 8);
     for (int i = 0; i < p->segment.n; i++)
         if (p->segment.at[i].banded)
-            put_area(d, "band", &p->segment.at[i].area, 5);
+            svg_rect(d->out, "band", p->segment.at[i].area, 5);
 }
 
 static void put_names(Page *d)
@@ -180,12 +149,8 @@ static void put_names(Page *d)
                       segment_name(&p->segment.at[i]));
     for (int i = 0; i < p->run.n; i++) {
         const Run *r = &p->run.at[i];
-        buffer_printf(d->out,
-                      "<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"b\" "
-                      "font-size=\"%g\">%s</tspan><tspan class=\"soft\" "
-                      "font-size=\"%g\" dx=\"6\">%s</tspan></text>\n",
-                      r->label.x, r->label.y + r->label.h - 2, box_text + 2,
-                      r->times, soft_text, r->name);
+        svg_words(d->out, "times", r->label.x, r->label.y + r->label.h - 2,
+                  r->times, r->name);
     }
 }
 
@@ -287,8 +252,7 @@ static void measure_page(Page *d, const char *stage)
         .name = p->g->spec->name,
         .what = arena_printf(a, "the graph, %s", stage),
         .text = arena_printf(a, "%s: %s", model_text(p), stage),
-        .light = light,
-        .dark = dark,
+        .sheet = arena_printf(a, "%s%s", class_sheet, sheet),
     };
     d->head.width = fmax(narrowest, page_width(&d->head));
     d->head.width = ceil(fmax(d->head.width, p->width + 2 * page_edge));
@@ -308,7 +272,7 @@ Picture *picture_of(Arena *a, const Graph *g)
     return p;
 }
 
-char *draw_graph(Arena *a, const Graph *g, const char *stage)
+const char *draw_graph(Arena *a, const Graph *g, const char *stage)
 {
     const Picture *p = picture_of(a, g);
     Buffer out = { .arena = a };
@@ -324,6 +288,5 @@ char *draw_graph(Arena *a, const Graph *g, const char *stage)
     put_names(&d);
     buffer_printf(&out, "</g>\n");
     put_legend(&d, &out, head + p->height + above_legend);
-    buffer_printf(&out, "</svg>\n");
-    return out.at;
+    return page_end(&out);
 }

@@ -14,16 +14,9 @@
 #ifndef ATTNC_GRAPH_PICTURE_H
 #define ATTNC_GRAPH_PICTURE_H
 
-#include "draw/svg_page.h"
+#include "draw/svg.h"
 
 enum { MostLines = 4, MostColumns = 2 };
-
-typedef struct {
-    double x, y, w, h;
-} Area;
-typedef struct {
-    double x, y;
-} Point;
 
 typedef struct { /* in one line: the op, then what it is called */
     const char *bold, *soft;
@@ -140,6 +133,6 @@ void picture_lines(Picture *p);
 /* Boxes and lines with their places. */
 Picture *picture_of(Arena *a, const Graph *g);
 /* `stage`: "as built". */
-char *draw_graph(Arena *a, const Graph *g, const char *stage);
+const char *draw_graph(Arena *a, const Graph *g, const char *stage);
 
 #endif

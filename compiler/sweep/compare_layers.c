@@ -120,7 +120,7 @@ const char *compare_name(const Sweep *s, const Row *r)
 /* Is it a number of each length, or one that is told of the longest? */
 static bool each_length(const SweepColumn *c)
 {
-    return c->needs == NeedsTimes && c->kind == ColumnSeconds;
+    return c->needs == NeedsTimes && c->kind == UnitSeconds;
 }
 
 /* Lines of one call: --format=csv has its interval too. */

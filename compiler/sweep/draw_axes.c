@@ -56,9 +56,9 @@ double measure_get(const Measure *m, const Row *r)
                       : m->c->get(r, m->c->which);
 }
 
-ColumnKind measure_kind(const Measure *m)
+UnitKind measure_kind(const Measure *m)
 {
-    return m->axis < 0 && m->c ? m->c->kind : ColumnWord;
+    return m->axis < 0 && m->c ? m->c->kind : UnitWord;
 }
 
 static Measure of_column(const SweepColumn *c)

@@ -6,60 +6,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw/svg.h"
 #include "base/strings.h"
 #include "sweep/sweep_draw.h"
 
-/* pixels */
 enum {
-    Edge = 18,
-    Top = 66,  /* of titles */
-    Left = 64, /* of a plot: its ticks */
-    Below = 46,
-    Foot = 22,
-    OneWidth = 700, /* the only plot */
-    OneHeight = 420,
-    PanelWidth = 230, /* one of several */
-    PanelHeight = 160,
-    PanelHead = 18,
-    Apart = 18,
     MostLabels = 200, /* marks with names: of more the front alone */
     MostName = 44     /* letters of a name beside a mark */
 };
+/* pixels */
+static const Area only = { 0, 0, 700, 420 }, one_of_many = { 0, 0, 230, 160 };
+static const double top = 66, plot_left = 64 /* ticks */, below = 46, foot = 22,
+                    panel_head = 18, apart = 18;
 
 typedef struct {
     const Row *row;
     double x, y, low, high; /* low, high: of y; NAN: not known */
-    double at_x, at_y;      /* pixels in its plot */
+    Point at;               /* pixels in its plot */
     int panel;
     bool front;
     int leader; /* the first mark at this place; itself */
-} Point;
+} Dot;
 
 typedef struct {
     const Sweep *s;
     Arena *arena;
     Buffer out;
     View view;
-    Scale x, y;
-    VEC(Point) points; /* in the order of x in their panel, from scatter() */
+    Plot plot;       /* the one that is drawn; its scales are those of all */
+    VEC(Dot) points; /* in the order of x in their panel, from scatter() */
     VEC(const Row *) head; /* a row of each panel */
-    int width, height;     /* of a plot */
     int across;            /* panels */
     int left_out, unnamed;
 } Picture;
 
-/* Colours that the colour-blind tell apart too [Okabe and Ito 2008]. */
-static const char light[] =
-    ".dot{fill:#0072b2}.line{stroke:#0072b2;stroke-width:2;fill:none}\n"
-    ".band{fill:#0072b2;fill-opacity:.18}.thin{stroke:#0072b2;fill:none}\n"
-    ".best{fill:#c04f00}.front{stroke:#c04f00;stroke-width:1.5;fill:none}\n"
-    ".lead{stroke:#999;stroke-width:.7;fill:none}.b{font-weight:600}\n"
-    "text.best{fill:#c04f00}\n";
-static const char dark[] =
-    ".dot{fill:#56b4e9}.line{stroke:#56b4e9}.thin{stroke:#56b4e9}\n"
-    ".band{fill:#56b4e9}.best{fill:#f0a030}.front{stroke:#f0a030}\n"
-    ".lead{stroke:#777}text.best{fill:#f0a030}\n";
+static const char sheet[] = ".band{fill:#0072b2|#56b4e9;fill-opacity:.18}"
+                            ".thin{stroke:#0072b2|#56b4e9;fill:none}\n";
 
 /* ---- points ---- */
 static int panel_of(Picture *d, const Row *r)
@@ -79,7 +60,7 @@ static double end_of(const SweepColumn *c, const Row *r)
 
 static int by_place(const void *a, const void *b)
 {
-    const Point *x = a, *y = b;
+    const Dot *x = a, *y = b;
     if (x->panel != y->panel)
         return x->panel - y->panel;
     if (x->x < y->x || x->x > y->x)
@@ -90,13 +71,11 @@ static int by_place(const void *a, const void *b)
 static void find_points(Picture *d)
 {
     const Measure *mx = &d->view.x, *my = &d->view.y;
-    d->x = scale_new(measure_kind(mx));
-    d->y = scale_new(measure_kind(my));
+    d->plot.x = scale_new(measure_kind(mx));
+    d->plot.y = scale_new(measure_kind(my));
     for (int i = 0; i < d->s->rows.n; i++) {
         const Row *r = &d->s->rows.at[i];
-        Point p = { .row = r,
-                    .x = measure_get(mx, r),
-                    .y = measure_get(my, r) };
+        Dot p = { .row = r, .x = measure_get(mx, r), .y = measure_get(my, r) };
         if (isnan(p.x) || isnan(p.y)) {
             d->left_out++;
             continue;
@@ -105,17 +84,17 @@ static void find_points(Picture *d)
         p.low = end_of(my->low, r);
         p.high = end_of(my->high, r);
         /* fmin, fmax: not of a NAN */
-        scale_widen(&d->x, fmin(p.x, end_of(mx->low, r)));
-        scale_widen(&d->x, fmax(p.x, end_of(mx->high, r)));
-        scale_widen(&d->y, fmin(p.y, p.low));
-        scale_widen(&d->y, fmax(p.y, p.high));
+        scale_widen(&d->plot.x, fmin(p.x, end_of(mx->low, r)));
+        scale_widen(&d->plot.x, fmax(p.x, end_of(mx->high, r)));
+        scale_widen(&d->plot.y, fmin(p.y, p.low));
+        scale_widen(&d->plot.y, fmax(p.y, p.high));
         vec_push(d->arena, &d->points, p);
     }
     if (d->points.n == 0)
         return;
     qsort(d->points.at, (size_t)d->points.n, sizeof *d->points.at, by_place);
-    scale_end(&d->x, false);
-    scale_end(&d->y, true);
+    scale_end(&d->plot.x, false);
+    scale_end(&d->plot.y, true);
 }
 
 /* The front in the columns that are drawn. */
@@ -139,13 +118,12 @@ static void find_front(Picture *d)
 static void place_points(Picture *d)
 {
     for (int i = 0; i < d->points.n; i++) {
-        Point *p = &d->points.at[i];
-        p->at_x = d->width * scale_part(&d->x, p->x);
-        p->at_y = d->height * (1 - scale_part(&d->y, p->y));
+        Dot *p = &d->points.at[i];
+        p->at = plot_point(&d->plot, p->x, p->y);
         p->leader = i;
         for (int k = 0; k < i && !d->view.lines && p->leader == i; k++)
-            if (hypot(d->points.at[k].at_x - p->at_x,
-                      d->points.at[k].at_y - p->at_y)
+            if (hypot(d->points.at[k].at.x - p->at.x,
+                      d->points.at[k].at.y - p->at.y)
                 < 1)
                 p->leader = d->points.at[k].leader;
     }
@@ -183,22 +161,19 @@ static const char *names_at(const Picture *d, int i)
     return left ? arena_printf(d->arena, "%s and %d more", names, left) : names;
 }
 
-static void put_tip(Picture *d, const Point *p)
+static const char *tip_text(Picture *d, const Dot *p)
 {
     Arena *a = d->arena;
+    const Scale *x = &d->plot.x, *y = &d->plot.y;
     const char *tip = arena_printf(a, "%s: %s %s %s, %s %s %s",
-                                   row_name(d->s, d->arena, p->row),
-                                   d->view.x.name,
-                                   scale_text(a, &d->x, p->x, 5), d->x.word,
-                                   d->view.y.name,
-                                   scale_text(a, &d->y, p->y, 5), d->y.word);
-    if (!isnan(p->low))
-        tip = arena_printf(a, "%s (%s to %s)", tip,
-                           scale_text(a, &d->y, p->low, 4),
-                           scale_text(a, &d->y, p->high, 4));
-    buffer_printf(&d->out, "<title>");
-    svg_add(&d->out, tip);
-    buffer_printf(&d->out, "</title>");
+                                   row_name(d->s, a, p->row), d->view.x.name,
+                                   scale_text(a, x, p->x, 5), x->word,
+                                   d->view.y.name, scale_text(a, y, p->y, 5),
+                                   y->word);
+    return isnan(p->low) ? tip
+                         : arena_printf(a, "%s (%s to %s)", tip,
+                                        scale_text(a, y, p->low, 4),
+                                        scale_text(a, y, p->high, 4));
 }
 
 /* ---- grid ---- */
@@ -208,54 +183,20 @@ static int find_ticks(const Picture *d, double tick[MostTicks])
 {
     int n = 0;
     if (!d->view.lines)
-        return scale_ticks(&d->x, 9, tick);
+        return scale_ticks(&d->plot.x, 9, tick);
     for (int i = 0; i < d->points.n; i++) {
-        bool known = false;
-        for (int k = 0; k < n; k++)
-            known |= fabs(tick[k] - d->points.at[i].x) <= 0;
-        if (!known && n == MostTicks)
-            return scale_ticks(&d->x, 7, tick);
-        if (!known)
-            tick[n++] = d->points.at[i].x;
+        const double x = d->points.at[i].x;
+        int at = n;
+        while (at > 0 && tick[at - 1] >= x)
+            at--;
+        if (at < n && tick[at] <= x)
+            continue;
+        if (n == MostTicks)
+            return scale_ticks(&d->plot.x, 7, tick);
+        memmove(&tick[at + 1], &tick[at], (size_t)(n++ - at) * sizeof *tick);
+        tick[at] = x;
     }
     return n;
-}
-
-static void put_ticks_x(Picture *d, bool texts)
-{
-    double tick[MostTicks];
-    Labels l = { .arena = d->arena };
-    const int n = find_ticks(d, tick);
-    for (int i = 0; i < n; i++) {
-        const double x = d->width * scale_part(&d->x, tick[i]);
-        const char *text = scale_text(d->arena, &d->x, tick[i], 4);
-        const double half = svg_width(text, LabelSize, false) / 2 + 2;
-        bool room = texts;
-        buffer_printf(&d->out, "<path class=\"grid\" d=\"M%.1f 0v%d\"/>\n", x,
-                      d->height);
-        for (int k = 0; k < l.taken.n; k++)
-            room &= x + half < l.taken.at[k].x
-                 || x - half > l.taken.at[k].x + l.taken.at[k].w;
-        if (!room)
-            continue;
-        vec_push(d->arena, &l.taken, ((Box){ x - half, 0, 2 * half, 1 }));
-        svg_put(&d->out, " class=\"soft\" text-anchor=\"middle\"", x,
-                d->height + 14, text);
-    }
-}
-
-static void put_ticks_y(Picture *d, bool texts)
-{
-    double tick[MostTicks];
-    const int n = scale_ticks(&d->y, d->height > PanelHeight ? 9 : 4, tick);
-    for (int i = 0; i < n; i++) {
-        const double y = d->height * (1 - scale_part(&d->y, tick[i]));
-        buffer_printf(&d->out, "<path class=\"grid\" d=\"M0 %.1fh%d\"/>\n", y,
-                      d->width);
-        if (texts)
-            svg_put(&d->out, " class=\"soft\" text-anchor=\"end\"", -6, y + 3.5,
-                    scale_text(d->arena, &d->y, tick[i], 4));
-    }
 }
 
 /* ---- lines ---- */
@@ -270,93 +211,75 @@ static int panel_end(const Picture *d, int from)
     return end;
 }
 
-static double down(const Picture *d, double y)
+static void put_bar(Picture *d, double x0, double y0, double x1, double y1)
 {
-    return d->height * (1 - scale_part(&d->y, y));
+    const Point ends[] = { plot_point(&d->plot, x0, y0),
+                           plot_point(&d->plot, x1, y1) };
+    labels_take_line(&d->plot.labels, ends[0], ends[1]);
+    svg_line(&d->out, "thin", ends, 2, "");
 }
 
-static void put_bar(Picture *d, Labels *l, double x0, double y0, double x1,
-                    double y1)
-{
-    labels_take_line(l, x0, y0, x1, y1);
-    buffer_printf(&d->out,
-                  "<path class=\"thin\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x0, y0,
-                  x1, y1);
-}
-
-static void put_bars(Picture *d, Labels *l, const Point *p)
+static void put_bars(Picture *d, const Dot *p)
 {
     const double low = end_of(d->view.x.low, p->row);
-    const double high = end_of(d->view.x.high, p->row);
     if (!isnan(p->low))
-        put_bar(d, l, p->at_x, down(d, p->low), p->at_x, down(d, p->high));
+        put_bar(d, p->x, p->low, p->x, p->high);
     if (!isnan(low))
-        put_bar(d, l, d->width * scale_part(&d->x, low), p->at_y,
-                d->width * scale_part(&d->x, high), p->at_y);
+        put_bar(d, low, p->y, end_of(d->view.x.high, p->row), p->y);
 }
 
 /* The intervals of all of a line's points, or of those that have one. */
-static void put_bands(Picture *d, Labels *l, int from, int end)
+static void put_bands(Picture *d, int from, int end)
 {
-    const Point *p = d->points.at;
-    bool all = end - from > 1;
-    for (int i = from; i < end; i++)
+    const Dot *p = &d->points.at[from];
+    const int n = end - from;
+    Point *edge = arena_alloc(d->arena, (2 * (size_t)n + 1) * sizeof *edge);
+    bool all = n > 1;
+    for (int i = 0; i < n; i++)
         all = all && !isnan(p[i].low);
-    for (int i = from; i < end && !all; i++)
-        put_bars(d, l, &p[i]);
-    if (!all)
-        return;
-    buffer_printf(&d->out, "<path class=\"band\" d=\"");
-    for (int i = from; i < end; i++)
-        buffer_printf(&d->out, "%s%.1f %.1f", i > from ? "L" : "M", p[i].at_x,
-                      down(d, p[i].low));
-    for (int i = end - 1; i >= from; i--)
-        buffer_printf(&d->out, "L%.1f %.1f", p[i].at_x, down(d, p[i].high));
-    buffer_printf(&d->out, "z\"/>\n");
+    for (int i = 0; i < n && !all; i++)
+        put_bars(d, &p[i]);
+    for (int i = 0; i < n && all; i++) {
+        edge[i] = plot_point(&d->plot, p[i].x, p[i].low);
+        edge[2 * n - 1 - i] = plot_point(&d->plot, p[i].x, p[i].high);
+    }
+    if (all)
+        svg_line(&d->out, "band", edge, 2 * n, "z");
 }
 
-static void draw_front_line(Picture *d, Labels *l, int from, int end)
+static void draw_front_line(Picture *d, int from, int end)
 {
-    const Point *p = d->points.at;
-    buffer_printf(&d->out, "<path class=\"line\" d=\"");
+    const Dot *p = d->points.at;
+    VEC(Point) at = { 0 };
     for (int i = from; i < end; i++) {
-        buffer_printf(&d->out, "%s%.1f %.1f", i > from ? "L" : "M", p[i].at_x,
-                      p[i].at_y);
+        vec_push(d->arena, &at, p[i].at);
         if (i > from)
-            labels_take_line(l, p[i - 1].at_x, p[i - 1].at_y, p[i].at_x,
-                             p[i].at_y);
+            labels_take_line(&d->plot.labels, p[i - 1].at, p[i].at);
     }
-    buffer_printf(&d->out, "\"/>\n");
+    svg_line(&d->out, "line", at.at, at.n, "");
 }
 
 /* Steps: what lies on their bad side is no better in both. */
-static void draw_front(Picture *d, Labels *l)
+static void draw_front(Picture *d)
 {
     const int better = d->view.lines ? 0 : d->view.x.c->better;
-    const Point *last = NULL;
-    int n = 0;
-    for (int i = 0; i < d->points.n; i++)
-        n += d->points.at[i].front && d->points.at[i].leader == i;
-    if (n < 2)
-        return;
-    buffer_printf(&d->out, "<path class=\"front\" d=\"");
+    VEC(Point) at = { 0 };
     for (int i = 0; i < d->points.n; i++) {
-        const Point *p = &d->points.at[i];
+        const Dot *p = &d->points.at[i];
         if (!p->front || p->leader != i)
             continue;
-        if (!last) {
-            buffer_printf(&d->out, "M%.1f %.1f", p->at_x, p->at_y);
-        } else {
-            const double x = better < 0 ? p->at_x : last->at_x;
-            const double y = better < 0 ? last->at_y : p->at_y;
-            buffer_printf(&d->out, better < 0 ? "H%.1fV%.1f" : "V%.1fH%.1f",
-                          better < 0 ? x : y, better < 0 ? p->at_y : p->at_x);
-            labels_take_line(l, last->at_x, last->at_y, x, y);
-            labels_take_line(l, x, y, p->at_x, p->at_y);
+        if (at.n > 0) {
+            const Point last = at.at[at.n - 1];
+            vec_push(d->arena, &at,
+                     (better < 0 ? (Point){ p->at.x, last.y }
+                                 : (Point){ last.x, p->at.y }));
         }
-        last = p;
+        vec_push(d->arena, &at, p->at);
     }
-    buffer_printf(&d->out, "\"><title>the Pareto front</title></path>\n");
+    for (int i = 1; i < at.n; i++)
+        labels_take_line(&d->plot.labels, at.at[i - 1], at.at[i]);
+    if (at.n > 1)
+        svg_line(&d->out, "front", at.at, at.n, "");
 }
 
 /* ---- marks ---- */
@@ -364,60 +287,28 @@ static void put_marks(Picture *d, int from, int end)
 {
     for (int front = 0; front <= 1; front++)
         for (int i = from; i < end; i++) {
-            const Point *p = &d->points.at[i];
+            const Dot *p = &d->points.at[i];
             if (p->front != front)
                 continue;
-            buffer_printf(&d->out,
-                          front ? "<path class=\"best\" d=\"M%.1f %.1f"
-                                  "l5.5 5.5l-5.5 5.5l-5.5 -5.5z\">"
-                                : "<path class=\"dot\" d=\"M%.1f %.1f"
-                                  "a3.5 3.5 0 1 1 -.1 0z\">",
-                          p->at_x, p->at_y - (front ? 5.5 : 3.5));
-            put_tip(d, p);
-            buffer_printf(&d->out, "</path>\n");
+            svg_mark(&d->out, front ? "best" : "dot",
+                     front ? MarkDiamond : MarkDot, 1, p->at, tip_text(d, p));
         }
 }
 
-/* False: there is no room. */
-static bool put_label(Picture *d, Labels *l, const Point *p, const char *text)
-{
-    LabelPlace at;
-    if (!labels_place(l, p->at_x, p->at_y, text, !d->view.lines, &at))
-        return false;
-    if (at.lead)
-        buffer_printf(&d->out,
-                      "<path class=\"lead\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n",
-                      p->at_x, p->at_y, at.lead_x, at.lead_y);
-    const double left = at.box.x + at.box.w / 2; /* fonts are narrower */
-    const char *anchor = " text-anchor=\"middle\"";
-    double x = left;
-    if (at.box.x >= p->at_x) {
-        x = at.box.x;
-        anchor = "";
-    } else if (at.box.x + at.box.w <= p->at_x) {
-        x = at.box.x + at.box.w;
-        anchor = " text-anchor=\"end\"";
-    }
-    svg_put(&d->out,
-            arena_printf(d->arena, " class=\"%s\"%s",
-                         p->front ? "best" : "soft", anchor),
-            x, at.box.y + (double)LabelSize - 1, text);
-    return true;
-}
-
 /* Those of the front first. */
-static void put_labels(Picture *d, Labels *l, int from, int end)
+static void put_labels(Picture *d, int from, int end)
 {
     for (int front = 1; front >= 0; front--)
         for (int i = from; i < end; i++) {
-            const Point *p = &d->points.at[i];
+            const Dot *p = &d->points.at[i];
             if (p->front != front || p->leader != i)
                 continue;
             if ((!front && end - from > MostLabels)
-                || !put_label(d, l, p,
-                              d->view.lines
-                                  ? scale_text(d->arena, &d->y, p->y, 3)
-                                  : names_at(d, i)))
+                || !plot_label(&d->plot, front ? "best" : "soft", p->at,
+                               d->view.lines
+                                   ? scale_text(d->arena, &d->plot.y, p->y, 3)
+                                   : names_at(d, i),
+                               d->view.lines ? LeadNone : LeadFree))
                 d->unnamed++;
         }
 }
@@ -425,56 +316,50 @@ static void put_labels(Picture *d, Labels *l, int from, int end)
 /* ---- plots ---- */
 static void put_sides(Picture *d, int panel)
 {
-    const bool below = panel + d->across >= d->head.n;
+    const bool last = panel + d->across >= d->head.n;
     const bool first = panel % d->across == 0;
-    buffer_printf(&d->out, "<g font-size=\"%d\">\n", LabelSize);
-    put_ticks_x(d, below);
-    put_ticks_y(d, first);
-    buffer_printf(&d->out,
-                  "<rect class=\"edge\" width=\"%d\" height=\"%d\"/>\n</g>\n",
-                  d->width, d->height);
-    if (below)
-        svg_put(&d->out, " text-anchor=\"middle\"", d->width / 2.0,
-                d->height + 32, side_text(d, &d->view.x, &d->x));
+    double tick[MostTicks];
+    plot_grid_x(&d->plot, tick, find_ticks(d, tick), last);
+    plot_grid_y(&d->plot, d->head.n == 1 ? 9 : 4, first);
+    plot_edge(&d->plot);
+    if (last)
+        plot_sides(&d->plot, side_text(d, &d->view.x, &d->plot.x), NULL);
     if (d->head.n > 1)
-        svg_put(&d->out, " class=\"b\"", 0, -6,
-                label_cut(d->arena,
-                          panel_name(d->s, d->arena, d->view.x.axis,
-                                     d->head.at[panel]),
-                          PanelWidth / 7));
+        svg_text(&d->out, "b", 0, -6, "%s",
+                 label_cut(d->arena,
+                           panel_name(d->s, d->arena, d->view.x.axis,
+                                      d->head.at[panel]),
+                           34));
 }
 
 static void put_plot(Picture *d, int from, int end)
 {
     const int panel = d->points.at[from].panel;
-    const int x = Edge + Left + panel % d->across * (d->width + Apart);
-    const int head = d->head.n > 1 ? PanelHead : 0;
-    const int y = Top + head + panel / d->across * (d->height + head + Apart);
-    Labels l = { .arena = d->arena,
-                 .inside = { 1, 1, d->width - 2, d->height - 2 } };
-    buffer_printf(&d->out, "<g transform=\"translate(%d %d)\">\n", x, y);
+    const Area *at = &d->plot.at;
+    const double head = d->head.n > 1 ? panel_head : 0;
+    d->plot = plot_new(&d->out, *at, d->plot.x, d->plot.y);
+    buffer_printf(&d->out, "<g transform=\"translate(%g %g)\">\n",
+                  page_edge + plot_left + panel % d->across * (at->w + apart),
+                  top + head + panel / d->across * (at->h + head + apart));
     put_sides(d, panel);
-    put_bands(d, &l, d->view.lines ? from : end, end);
+    put_bands(d, d->view.lines ? from : end, end);
     for (int i = from; i < end; i++)
-        labels_take(&l, d->points.at[i].at_x, d->points.at[i].at_y, 5);
+        labels_take(&d->plot.labels, d->points.at[i].at, 5);
     if (d->view.lines)
-        draw_front_line(d, &l, from, end);
+        draw_front_line(d, from, end);
     else
-        draw_front(d, &l);
+        draw_front(d);
     for (int i = from; i < end && !d->view.lines; i++)
-        put_bands(d, &l, i, i + 1);
+        put_bands(d, i, i + 1);
     put_marks(d, from, end);
-    buffer_printf(&d->out, "<g font-size=\"%d\">\n", LabelSize);
-    put_labels(d, &l, from, end);
-    buffer_printf(&d->out, "</g>\n</g>\n");
+    put_labels(d, from, end);
+    buffer_printf(&d->out, "</g>\n");
 }
 
 /* ---- the whole ---- */
 static void measure(Picture *d)
 {
-    const bool one = d->head.n == 1;
-    d->width = one ? OneWidth : PanelWidth;
-    d->height = one ? OneHeight : PanelHeight;
+    d->plot.at = d->head.n == 1 ? only : one_of_many;
     d->across = d->head.n <= 3 ? d->head.n : d->head.n == 4 ? 2 : 3;
     if (d->head.n > 12)
         d->across = 4;
@@ -537,62 +422,42 @@ static const char *foot_of(const Picture *d)
     return text;
 }
 
-static void draw_sweep_head(Picture *d, int width, int height)
-{
-    svg_begin(&d->out, width, height, 11);
-    svg_add(&d->out, title_of(d));
-    buffer_printf(&d->out,
-                  "</title>\n<style>\n%s%s"
-                  "@media(prefers-color-scheme:dark){\n%s%s}\n</style>\n"
-                  "<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n",
-                  svg_light, light, svg_dark, dark);
-    svg_put(&d->out, " class=\"b\" font-size=\"16\"", Edge, 28, title_of(d));
-    svg_put(&d->out, " class=\"soft\"", Edge, 45, subtitle_of(d));
-    svg_put(&d->out,
-            arena_printf(d->arena,
-                         " text-anchor=\"middle\" transform=\"rotate(-90 %d "
-                         "%d)\"",
-                         Edge + 10, (Top + height - Below - Foot) / 2),
-            Edge + 10, (Top + height - Below - Foot) / 2.0,
-            side_text(d, &d->view.y, &d->y));
-}
-
 static void put_all(Picture *d)
 {
-    const int head = d->head.n > 1 ? PanelHead : 0;
+    const double head = d->head.n > 1 ? panel_head : 0;
     const int down = (d->head.n + d->across - 1) / d->across;
-    const int plots = Edge + Left + d->across * (d->width + Apart);
-    const double texts = fmax(svg_width(title_of(d), 16, true),
-                              svg_width(subtitle_of(d), 11, false));
-    const int width = (int)fmax(plots, 2 * Edge + texts);
-    const int height = Top + down * (d->height + head + Apart) - Apart + Below
-                     + Foot;
-    draw_sweep_head(d, width, height);
+    PageHead page = { .name = title_of(d),
+                      .what = "a sweep",
+                      .text = subtitle_of(d),
+                      .sheet = arena_printf(d->arena, "%s%s", plot_sheet,
+                                            sheet) };
+    page.width = floor(
+        fmax(page_width(&page),
+             page_edge + plot_left + d->across * (d->plot.at.w + apart)));
+    page.height = top + down * (d->plot.at.h + head + apart) - apart + below
+                + foot;
+    page_begin(&d->out, &page);
+    svg_side(&d->out, page_edge + 10, (top + page.height - below - foot) / 2,
+             side_text(d, &d->view.y, &d->plot.y));
     for (int i = 0, end; i < d->points.n; i = end) {
         end = panel_end(d, i);
         put_plot(d, i, end);
     }
-    svg_put(&d->out, " class=\"soft\"", Edge, height - 10, foot_of(d));
-    buffer_printf(&d->out, "</svg>\n");
+    svg_text(&d->out, "soft", page_edge, page.height - 10, "%s", foot_of(d));
 }
 
-char *draw_sweep(const Sweep *s, size_t *size)
+const char *draw_sweep(const Sweep *s)
 {
-    Picture d = { .s = s, .arena = arena_new(), .view = view_choose(s) };
-    char *text = NULL;
-    d.out.arena = d.arena;
+    Picture d = { .s = s,
+                  .arena = s->arena,
+                  .out = { .arena = s->arena },
+                  .view = view_choose(s) };
     find_points(&d);
-    if (d.points.n > 0) {
-        find_front(&d);
-        measure(&d);
-        place_points(&d);
-        put_all(&d);
-        *size = (size_t)d.out.n;
-        text = malloc(*size + 1);
-        if (!text)
-            fail(ExitResource, "out of memory for a picture");
-        memcpy(text, d.out.at, *size + 1);
-    }
-    arena_free(d.arena);
-    return text;
+    if (d.points.n == 0)
+        return NULL;
+    find_front(&d);
+    measure(&d);
+    place_points(&d);
+    put_all(&d);
+    return page_end(&d.out);
 }

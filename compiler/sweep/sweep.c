@@ -136,10 +136,9 @@ static void say_left(const Sweep *s)
 
 static int write_svg(const Sweep *s, Output *file)
 {
-    size_t n;
-    char *text = s->options->layers ? draw_compare(s, &n) : draw_sweep(s, &n);
+    const char *text = s->options->layers ? draw_compare(s) : draw_sweep(s);
     if (text)
-        return commit_text(file, text, n);
+        return commit_text(file, text);
     output_cancel(file);
     error_at((Pos){ 0 }, "--svg: there is nothing to draw: no variant has both "
                          "numbers");

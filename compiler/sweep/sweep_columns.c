@@ -113,25 +113,25 @@ enum { WorkMain = WorkKinds };
 
 /* clang-format off */
 #define TIME(name, work, rank)                                                \
-    { name, name "_ms", name " ms", ColumnSeconds, get_time, NULL, work,      \
+    { name, name "_ms", name " ms", UnitSeconds, get_time, NULL, work,      \
       -1, rank, NeedsTimes },                                                 \
-    { name "_low", name "_low_ms", name " low", ColumnSeconds, get_low, NULL, \
+    { name "_low", name "_low_ms", name " low", UnitSeconds, get_low, NULL, \
       work, -1, 20, NeedsTimes },                                             \
-    { name "_high", name "_high_ms", name " high", ColumnSeconds, get_high,   \
+    { name "_high", name "_high_ms", name " high", UnitSeconds, get_high,   \
       NULL, work, -1, 20, NeedsTimes }
 
 #define PREDICTED(name, head, work)                                           \
-    { name, name "_ms", head, ColumnSeconds, get_predicted, NULL, work,       \
+    { name, name "_ms", head, UnitSeconds, get_predicted, NULL, work,       \
       -1, 3, NeedsEstimates }
 
 static const SweepColumn all[] = {
-    { "parameters", "parameters", "parameters", ColumnCount, get_planned,
+    { "parameters", "parameters", "parameters", UnitCount, get_planned,
       NULL, offsetof(Row, parameters), -1, 0, NeedsPlan },
-    { "weights", "weights_bytes", "weights MB", ColumnBytes, get_planned,
+    { "weights", "weights_bytes", "weights MB", UnitBytes, get_planned,
       NULL, offsetof(Row, weights), -1, 6, NeedsPlan },
-    { "memory", "memory_bytes", "memory MB", ColumnBytes, get_planned,
+    { "memory", "memory_bytes", "memory MB", UnitBytes, get_planned,
       NULL, offsetof(Row, memory), -1, 4, NeedsPlan },
-    { "flops", "flops", "MFLOP", ColumnFlops, get_planned,
+    { "flops", "flops", "MFLOP", UnitFlops, get_planned,
       NULL, offsetof(Row, flops), -1, 5, NeedsPlan },
     TIME("encode", WorkEncode, 7),
     TIME("prefill", WorkPrefill, 7),
@@ -143,29 +143,29 @@ static const SweepColumn all[] = {
     PREDICTED("step_predicted", "step ms", WorkStep),
     PREDICTED("search_predicted", "search ms", WorkSearch),
     PREDICTED("predicted", "predicted ms", WorkMain),
-    { "missed", "missed_percent", "missed by %", ColumnPart, get_miss,
+    { "missed", "missed_percent", "missed by %", UnitPart, get_miss,
       NULL, WorkMain, -1, 11, NeedsTimes },
-    { "error", "error_percent", "+- %", ColumnPart, get_error,
+    { "error", "error_percent", "+- %", UnitPart, get_error,
       NULL, WorkMain, -1, 8, NeedsTimes },
-    { "tokens", "tokens_per_s", "tokens/s", ColumnRate, get_tokens,
+    { "tokens", "tokens_per_s", "tokens/s", UnitRate, get_tokens,
       NULL, WorkMain, 1, 2, NeedsTimes },
-    { "limit", "limit_percent", "% of limit", ColumnPart, get_limit,
+    { "limit", "limit_percent", "% of limit", UnitPart, get_limit,
       NULL, WorkMain, 1, 1, NeedsTimes },
-    { "bound", "bound", "bound by", ColumnWord, NULL,
+    { "bound", "bound", "bound by", UnitWord, NULL,
       get_bound, WorkMain, 0, 9, NeedsTimes },
-    { "runs", "runs", "runs", ColumnCount, get_runs,
+    { "runs", "runs", "runs", UnitCount, get_runs,
       NULL, WorkMain, 0, 10, NeedsTimes },
-    { "complexity", "complexity", "complexity", ColumnWord, NULL,
+    { "complexity", "complexity", "complexity", UnitWord, NULL,
       get_complexity, 0, 0, 0, NeedsPlan },
-    { "operations", "operations", "operations", ColumnCount, get_mixing,
+    { "operations", "operations", "operations", UnitCount, get_mixing,
       NULL, offsetof(Mixing, operations), -1, 2, NeedsPlan },
-    { "sequential", "sequential", "sequential", ColumnCount, get_mixing,
+    { "sequential", "sequential", "sequential", UnitCount, get_mixing,
       NULL, offsetof(Mixing, sequential), -1, 0, NeedsPlan },
-    { "path", "path", "path", ColumnCount, get_mixing,
+    { "path", "path", "path", UnitCount, get_mixing,
       NULL, offsetof(Mixing, path), -1, 0, NeedsPlan },
-    { "layer_flops", "layer_flops", "layer MFLOP", ColumnFlops, get_mixing,
+    { "layer_flops", "layer_flops", "layer MFLOP", UnitFlops, get_mixing,
       NULL, offsetof(Mixing, flops), -1, 1, NeedsPlan },
-    { "exponent", "exponent", "time ~ n^", ColumnPower, get_exponent,
+    { "exponent", "exponent", "time ~ n^", UnitPower, get_exponent,
       NULL, WorkMain, -1, 0, NeedsTimes },
 };
 /* clang-format on */
@@ -212,7 +212,7 @@ static SweepColumn field_column(Arena *a, const char *key, Words *fields)
     return (SweepColumn){ .name = key,
                           .json = key,
                           .head = key,
-                          .kind = ColumnWord,
+                          .kind = UnitWord,
                           .word = get_field,
                           .which = at };
 }
@@ -284,13 +284,13 @@ const char *column_text(Arena *a, const SweepColumn *c, const Row *r)
         return c->word(r, c->which);
     const double x = c->get(r, c->which);
     switch (c->kind) {
-    case ColumnCount:   return arena_grouped(a, (int64_t)x);
-    case ColumnFlops:
-    case ColumnBytes:   return short_number(a, 1e-6 * x);
-    case ColumnSeconds: return short_number(a, 1e3 * x);
-    case ColumnRate:    return arena_grouped(a, (int64_t)fmin(x + 0.5, 1e18));
-    case ColumnPower:   return arena_printf(a, "%.2f", x);
-    default:            return arena_printf(a, "%.1f", 100 * x);
+    case UnitCount:   return arena_grouped(a, (int64_t)x);
+    case UnitFlops:
+    case UnitBytes:   return short_number(a, 1e-6 * x);
+    case UnitSeconds: return short_number(a, 1e3 * x);
+    case UnitRate:    return arena_grouped(a, (int64_t)fmin(x + 0.5, 1e18));
+    case UnitPower:   return arena_printf(a, "%.2f", x);
+    default:          return arena_printf(a, "%.1f", 100 * x);
     }
 }
 
@@ -302,10 +302,10 @@ const char *column_exact(Arena *a, const SweepColumn *c, const Row *r)
         return c->word(r, c->which);
     const double x = c->get(r, c->which);
     switch (c->kind) {
-    case ColumnSeconds: return arena_printf(a, "%.6f", 1e3 * x);
-    case ColumnPart:    return arena_printf(a, "%.2f", 100 * x);
-    case ColumnRate:    return arena_printf(a, "%.1f", x);
-    case ColumnPower:   return arena_printf(a, "%.3f", x);
-    default:            return arena_printf(a, "%.0f", x);
+    case UnitSeconds: return arena_printf(a, "%.6f", 1e3 * x);
+    case UnitPart:    return arena_printf(a, "%.2f", 100 * x);
+    case UnitRate:    return arena_printf(a, "%.1f", x);
+    case UnitPower:   return arena_printf(a, "%.3f", x);
+    default:          return arena_printf(a, "%.0f", x);
     }
 }

@@ -3,6 +3,7 @@
 #ifndef ATTNC_SWEEP_PARTS_H
 #define ATTNC_SWEEP_PARTS_H
 
+#include "draw/plot.h"
 #include "sweep/sweep.h"
 
 #include <jansson.h>
@@ -115,26 +116,15 @@ json_t *row_json(const Row *r, int fields);
 bool row_read(Arena *a, Row *r, const json_t *from, int fields);
 
 /* ---- sweep_columns.c ---- */
-typedef enum {
-    ColumnCount, /* a whole number */
-    ColumnFlops,
-    ColumnBytes,
-    ColumnSeconds,
-    ColumnRate,  /* a second */
-    ColumnPart,  /* shown as percent */
-    ColumnPower, /* an exponent */
-    ColumnWord
-} ColumnKind;
-
 typedef enum { NeedsPlan, NeedsEstimates, NeedsTimes } ColumnNeeds;
 
 typedef struct {
     const char *name; /* of --columns; of spec fields their key */
     const char *json; /* with its unit: "step_ms" */
     const char *head; /* of tables */
-    ColumnKind kind;
+    UnitKind kind;
     double (*get)(const Row *r, int which);       /* SI units; NAN: none */
-    const char *(*word)(const Row *r, int which); /* ColumnWord; "": none */
+    const char *(*word)(const Row *r, int which); /* UnitWord; "": none */
     int which;                                    /* their argument */
     int better; /* -1: less is, 1: more is, 0 */
     int rank;   /* as in TableFit; of table_fit() */
@@ -297,7 +287,7 @@ void compare_exponents(Sweep *s);
 const char *compare_name(const Sweep *s, const Row *r);
 const SweepColumn *compare_column(const Sweep *s, const char *name);
 void compare_print(const Sweep *s, FILE *out);
-char *draw_compare(const Sweep *s, size_t *size);
+const char *draw_compare(const Sweep *s);
 
 /* ---- draw_axes.c, draw_sweep.c ---- */
 
@@ -306,8 +296,7 @@ void draw_read(Sweep *s);
 /* Once the rows are planned: ends with ExitUsage after a message where no row
  * can have the numbers that are to be drawn.                                 */
 void draw_check(const Sweep *s);
-/* A picture of `size` bytes as SVG, to be freed; NULL: no row has both numbers.
- */
-char *draw_sweep(const Sweep *s, size_t *size);
+/* Returns a picture as SVG; NULL: no row has both numbers. */
+const char *draw_sweep(const Sweep *s);
 
 #endif

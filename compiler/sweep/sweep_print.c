@@ -80,7 +80,7 @@ static int longer(int width, const char *text)
 
 static bool any_words(const Table *t, const Cell *c)
 {
-    bool words = c->c && c->c->needs == NeedsTimes && c->c->kind == ColumnWord;
+    bool words = c->c && c->c->needs == NeedsTimes && c->c->kind == UnitWord;
     for (int i = 0; i < t->s->rows.n; i++) {
         const Row *r = &t->s->rows.at[i];
         if (!c->c || r->state != RowRefused)

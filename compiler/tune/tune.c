@@ -113,13 +113,6 @@ static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
 }
 
 /* ---- report ---- */
-static int write_svg(const TuneReport *r, Output *file)
-{
-    size_t n;
-    char *text = draw_tune(r, &n);
-    return commit_text(file, text, n);
-}
-
 static int report(const TuneReport *r, FILE *out, Output *svg,
                   const Fault *unkept)
 {
@@ -129,7 +122,7 @@ static int report(const TuneReport *r, FILE *out, Output *svg,
     else
         tune_print(r, out);
     fflush(out);
-    const int code = o->svg ? write_svg(r, svg) : ExitDone;
+    const int code = o->svg ? commit_text(svg, draw_tune(r)) : ExitDone;
     if (!unkept->code)
         return code;
     report_fault(unkept);

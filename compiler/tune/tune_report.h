@@ -132,7 +132,7 @@ void tune_print(const TuneReport *r, FILE *out);
 void tune_json(const TuneReport *r, FILE *out);
 /* The search of each task: candidates over time, best so far, the limit. SVG,
  * allocated.                                                                 */
-char *draw_tune(const TuneReport *r, size_t *size);
+const char *draw_tune(const TuneReport *r);
 /* The sentence, in the arena; usual: the default's tiling; NULL: as the target
  * has it, or NULL: the instruction set.                                      */
 char *explain_record(Arena *a, const Record *r, const Tiling *usual,

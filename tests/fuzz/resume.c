@@ -248,7 +248,6 @@ static int run(void *with)
     FuzzCase *c = with;
     Sweep *s = &c->sweep;
     const SweepOptions o = options_of(c->path);
-    size_t n;
     c->a = arena_new(); /* which goes with the job */
     *s = new_sweep(c->a, &o);
     read_rows(s);
@@ -257,7 +256,7 @@ static int run(void *with)
         report(s, sweep_csv, false);
         report(s, sweep_json, true);
         report(s, sweep_print, false);
-        free(draw_sweep(s, &n));
+        draw_sweep(s);
     }
     write_again(c);
     arena_free(c->a);

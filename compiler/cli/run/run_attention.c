@@ -363,10 +363,9 @@ static int write_maps(AttentionRun *r)
         .query = (int)r->o->query,
     };
     Fault why;
-    size_t size;
-    char *text = (r->json ? attention_json : draw_attention)(&p, &size);
-    bool ok = write_file(r->o->attention, text, size, &why);
-    free(text);
+    const char *text = (r->json ? attention_json : draw_attention)(r->e.arena,
+                                                                   &p);
+    bool ok = write_file(r->o->attention, text, strlen(text), &why);
     return ok ? ExitDone : report_fault(&why);
 }
 

@@ -1,8 +1,8 @@
-/* draw_scale.c: a range of values as a side of a plot: linear or logarithmic,
+/* plot_scale.c: a range of values as a side of a plot: linear or logarithmic,
  * in a unit that makes short numbers.                                        */
 #include <math.h>
 
-#include "sweep/sweep_draw.h"
+#include "draw/plot.h"
 
 static const double most_linear = 20; /* most over least */
 
@@ -14,25 +14,25 @@ typedef struct {
 enum { Units = 4 };
 /* From the largest; the last is that of anything less. */
 static const Unit units[][Units] = {
-    [ColumnCount] = { { 1e9, "billions" },
-                      { 1e6, "millions" },
-                      { 1e3, "thousands" },
-                      { 1, "" } },
-    [ColumnFlops] = { { 1e12, "TFLOP" },
-                      { 1e9, "GFLOP" },
-                      { 1e6, "MFLOP" },
-                      { 1e3, "kFLOP" } },
-    [ColumnBytes] = { { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" }, { 1, "B" } },
-    [ColumnSeconds] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" } },
-    [ColumnRate] = { { 1e6, "millions a second" },
-                     { 1e3, "thousands a second" },
-                     { 1, "a second" } },
-    [ColumnPart] = { { 0.01, "%" } },
-    [ColumnPower] = { { 1, "" } },
-    [ColumnWord] = { { 1, "" } },
+    [UnitCount] = { { 1e9, "billions" },
+                    { 1e6, "millions" },
+                    { 1e3, "thousands" },
+                    { 1, "" } },
+    [UnitFlops] = { { 1e12, "TFLOP" },
+                    { 1e9, "GFLOP" },
+                    { 1e6, "MFLOP" },
+                    { 1e3, "kFLOP" } },
+    [UnitBytes] = { { 1e9, "GB" }, { 1e6, "MB" }, { 1e3, "kB" }, { 1, "B" } },
+    [UnitSeconds] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" } },
+    [UnitRate] = { { 1e6, "millions a second" },
+                   { 1e3, "thousands a second" },
+                   { 1, "a second" } },
+    [UnitPart] = { { 0.01, "%" } },
+    [UnitPower] = { { 1, "" } },
+    [UnitWord] = { { 1, "" } },
 };
 
-Scale scale_new(ColumnKind kind)
+Scale scale_new(UnitKind kind)
 {
     return (Scale){ .kind = kind,
                     .least = INFINITY,
