@@ -72,16 +72,19 @@ plant() {
         at { $0 = substr($0, 1, at - 1) ENVIRON["AFTER"] \
                   substr($0, at + length(ENVIRON["BEFORE"])) }
         { print }' "$path" | write
-    by=
+    by= ran=
     if ! build build/attnc; then
         wrong "$path: the mutant does not compile"
         tail -n 5 $M/log
     elif { [ "$ALL" ] && ! run $FAST; } || ! run "$test"; then
         by=$(sed -n 's/^FAIL \([^ :]*\).*/\1/p' $M/log | head -n 1)
         [ "$by" ] || { wrong "$test: does not build"; tail -n 5 $M/log; }
+        ran=$by
+    else
+        ran=1
     fi
     write < "$path"
-    [ $bad -eq 0 ] || return
+    [ "$ran" ] || return
     if [ -z "$by" ]; then
         echo "NOT FOUND  $path: $after"
     elif is_fast "$by"; then

@@ -157,16 +157,19 @@ static int compilations(void)
     return stat(in_dir("count"), &st) == 0 ? (int)st.st_size / 2 : 0;
 }
 
-static void load(const CcOptions *o)
+static void load_text(const CcOptions *o, const char *text, int number)
 {
     Backend b = { 0 };
     Fault why;
-    const ObjectText t = {
-        { object_text, strlen(object_text) }, "t_model", "numbers", *o
-    };
+    const ObjectText t = { { text, strlen(text) }, "t_model", "numbers", *o };
     assert_true(objcache_load(a, &b, &t, NULL, &why));
-    assert_int_equal(*(const int *)(const void *)b.model, 42);
+    assert_int_equal(*(const int *)(const void *)b.model, number);
     backend_unload(&b);
+}
+
+static void load(const CcOptions *o)
+{
+    load_text(o, object_text, 42);
 }
 
 /* The one object in the cache. */
@@ -210,6 +213,10 @@ static void test_cache(void **state)
     load(&o);
     assert_int_equal(compilations(), 2);
     assert_int_equal(files(in_dir("cache/attnc")), 2);
+    char *other = arena_strdup(a, object_text), *at = strstr(other, "42");
+    *at = '1';
+    load_text(&o, other, 12);
+    assert_int_equal(compilations(), 3);
 }
 
 static void test_cache_touched(void **state)

@@ -89,9 +89,9 @@ static bool is_usual(const void *at, const Option *row)
     }
 }
 
-static void try_option(Arena *a, const Command *c, const Option *row)
+static void try_option(Arena *a, const Command *c, const Option *row,
+                       const char *value)
 {
-    const char *value = value_of(a, row);
     const bool operand = row->name[0] != '-';
     char *words[8];
     int n = 0;
@@ -127,9 +127,25 @@ static void values(void **state)
     (void)state;
     for (int k = 0; k < n_commands; k++)
         for (int i = 0; i < n_options; i++)
-            if (taken(&commands[k], &option_table[i]))
-                try_option(a, &commands[k], &option_table[i]);
+            if (taken(&commands[k], &option_table[i])) {
+                const Option *row = &option_table[i];
+                try_option(a, &commands[k], row, value_of(a, row));
+                if ((row->kind == Int || row->kind == Real)
+                    && row->min != row->usual)
+                    try_option(a, &commands[k], row,
+                               arena_printf(a, "%.17g", row->min));
+            }
     arena_free(a);
+}
+
+static void budgets(void **state)
+{
+    (void)state;
+    assert_int_equal(budget_seconds("90"), 90);
+    assert_true(budget_seconds("1.5s") < 1.6);
+    assert_int_equal(budget_seconds("2m"), 120);
+    assert_int_equal(budget_seconds("1h"), 3600);
+    assert_int_equal(budget_seconds("168h"), 7 * 24 * 3600);
 }
 
 static CommonOptions common_of(const char *command, const char *line)
@@ -217,9 +233,9 @@ static void pages_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places),      cmocka_unit_test(values),
-        cmocka_unit_test(common),      cmocka_unit_test(help),
-        cmocka_unit_test(pages_there),
+        cmocka_unit_test(places),  cmocka_unit_test(values),
+        cmocka_unit_test(common),  cmocka_unit_test(help),
+        cmocka_unit_test(budgets), cmocka_unit_test(pages_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
