@@ -78,7 +78,7 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 
 # Text that goes into emitted files, and specs of `attnc new`, embedded in
 # attnc when it is built.
-EMBEDDED := $(wildcard compiler/emit/kernels/*.c runtime/handle/*.[ch] runtime/program/*.c \
+EMBEDDED := $(wildcard compiler/emit/kernels/*.c runtime/handle/*.[ch] runtime/program/*.[ch] \
               runtime/search/*.[ch] runtime/text/*.c) $(wildcard runtime/weights/packed.[ch]) \
             $(addprefix runtime/base/,batch.c batch.h check.c check.h compiled_model.h cores.c \
               generate.h hash.c math.c memory.c memory.h pool.c pool.h system.h) \

@@ -9023,6 +9023,7 @@ int tiny_score_ids(struct attn_handle *h, const int32_t *source, int64_t n,
 #define bind_file tiny_bind
 #define bind_file_lazily tiny_bind_lazily
 #define spec_states_beam 1
+#define spec_has_chat 0
 
 static __attribute__((noinline)) int program_main(int argc,
                                                   char **argv);
@@ -9385,21 +9386,19 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
     return NULL;
 }
 
-/* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
+/* program.h: the program that an emitted file is under ATTNC_MAIN: lines in on
  * stdin, answers out on stdout. The model says what a line is:
  *   text, where the weights have a vocabulary, else token ids;
  *   a row of numbers, where it reads these; an empty line ends a block of
  *   them. Kind attention: three blocks (queries, keys, values) are one
  *   question.
- * Its options are rows of runtime/options/option_rows.h, a table behind this;
- * they, its messages and exit codes are those of attnc run and attnc score.
- * Pasted behind the table are program_words.c, which reads the options,
- * program_file.c, program_lines.c and what answers: program_generate.c,
- * program_score.c and program_state.c and program_stream.c, or program_rows.c
- * where the model generates nothing.
+ * Its options are rows of runtime/options/option_rows.h. attnc run and attnc
+ * score are this program too, on the model of an engine.
  *
  * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
  * 4 I/O, 5 memory, 6 another processor, 70 a bug.                           */
+#ifndef ATTN_PROGRAM_1
+#define ATTN_PROGRAM_1
 
 enum {
     PROGRAM_PARTS = 32,     /* lines that are answered together, */
@@ -9482,7 +9481,9 @@ struct program_option {
     const char *help;
 };
 
-/* ---- says ---- */
+#endif
+
+/* program_messages.c: what the program says on stderr. */
 
 /* "NAME: error: ..", once the program cannot go on. */
 static void program_fail(struct program *p, int code, const char *fmt, ...)
@@ -9497,6 +9498,27 @@ static void program_fail(struct program *p, int code, const char *fmt, ...)
     p->status = code;
 }
 
+/* "NAME: warning: ..", before it goes on. */
+static void program_warn(struct program *p, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "%s: warning: ", p->name);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+/* Says it of a line, which has no answer. */
+static void program_refuse(struct program *p, int64_t line)
+{
+    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, p->why);
+    p->status = 3;
+}
+
+/* program.c: what all parts of the program use. */
+
 /* Keeps what is wrong with a text; -1. */
 static int64_t program_wrong(struct program *p, const char *fmt, ...)
 {
@@ -9506,13 +9528,6 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     vsnprintf(p->why, sizeof p->why, fmt, ap);
     va_end(ap);
     return -1;
-}
-
-/* Says it of a line, which has no answer. */
-static void program_refuse(struct program *p, int64_t line)
-{
-    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, p->why);
-    p->status = 3;
 }
 
 /* Flushes. After a write that failed earlier errno is another call's: one more
@@ -9534,12 +9549,10 @@ static void program_flush(struct program *p, FILE *to)
 static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 {
     const int64_t more = bytes + bytes / 4 + 1;
-    void *at = NULL;
 
     if (r->at && bytes >= 0 && bytes <= r->bytes)
         return r->at;
-    if (bytes >= 0)
-        at = realloc(r->at, (size_t)more);
+    void *at = bytes < 0 ? NULL : realloc(r->at, (size_t)more);
     if (!at) {
         program_fail(p, 5, "out of memory: give fewer or shorter lines");
         return NULL;
@@ -9549,11 +9562,20 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* The file, whole; where there is none, p->status says so. */
-static const char *program_map(struct program *p, const char *path,
-                               int64_t *bytes);
-/* Checks the weights and vocabularies; binds the weights. */
-static void program_weights(struct program *p);
+/* Frees the memory that grew, but for the model's. */
+static void program_free(struct program *p)
+{
+    free(p->items.at);
+    free(p->types.at);
+    free(p->work.at);
+    free(p->text.at);
+    free(p->found.at);
+    free(p->prefix.at);
+    free(p->suppressed.at);
+    free(p->turn.at);
+    free(p->buffer);
+}
+
 /* Returns the use that the options ask for, one of ATTN_FOR_LINES and so on.
  * Sets p->status, after a message, if they cannot be combined. */
 static int program_use(struct program *p);
@@ -9568,8 +9590,6 @@ static int64_t program_question(struct program *p, const char *line,
 static int64_t program_part(struct program *p, int64_t rows);
 /* Prints the answers to a batch, a line or a block of them for each part. */
 static void program_answer(struct program *p);
-/* All that is asked for. */
-static void program_answers(struct program *p);
 
 #define PROGRAM_ATTNC "0.1.0"
 
@@ -10160,10 +10180,8 @@ static void program_weights(struct program *p)
 
     if (!program_grow(p, &p->bound, p->m->bound_bytes))
         return;
-    if (p->unchecked)
-        wrong = bind_file_lazily(p->bound.at, p->file, p->bytes);
-    else
-        wrong = bind_file(p->bound.at, p->file, p->bytes);
+    wrong = p->unchecked ? bind_file_lazily(p->bound.at, p->file, p->bytes)
+                         : bind_file(p->bound.at, p->file, p->bytes);
     if (wrong) {
         program_fail(p, 3, "%s: %s", p->path ? p->path : p->m->name, wrong);
         return;
@@ -10279,7 +10297,7 @@ static int64_t line_drop(struct program *p)
 }
 
 /* The next line; wait: else one alone that is there without waiting. A byte
- * order mark before the first is passed over.                               */
+ * order mark before the first is passed over. LINE_LONG: p->why says so.    */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
@@ -10302,18 +10320,14 @@ static int program_line(struct program *p, int wait, const char **text,
         if (have > PROGRAM_LINE) {
             *n = line_drop(p);
             p->line++;
+            program_wrong(p, "the line has %lld bytes, at most %d are read",
+                          (long long)*n, PROGRAM_LINE);
             return LINE_LONG;
         }
         if (!wait)
             return LINE_WAIT;
         line_fill(p);
     }
-}
-
-static void line_too_long(struct program *p, int64_t bytes)
-{
-    program_wrong(p, "the line has %lld bytes, at most %d are read",
-                  (long long)bytes, PROGRAM_LINE);
 }
 
 /* ---- parts ---- */
@@ -10392,10 +10406,9 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     if (!items)
         return;
     void *at = items + p->n * 4;
-    if (is_long) {
-        line_too_long(p, bytes);
+    if (is_long)
         n = -1;
-    } else if (blocks && bytes > 0)
+    else if (blocks && bytes > 0)
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
         n = program_question(p, line, bytes, at);
@@ -10600,9 +10613,7 @@ static int program_find(struct program *p, int *asks, int64_t *found,
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++) {
         const int64_t rows = p->start[i + 1] - p->start[i];
-        asks[i] = !p->bad[i];
-        if (asks[i])
-            asks[i] = attn_search_asks(p->m, &search.o, rows);
+        asks[i] = !p->bad[i] && attn_search_asks(p->m, &search.o, rows);
         if (asks[i]) {
             n++;
             start[n] = p->start[i + 1];
@@ -10664,13 +10675,11 @@ static void program_answer(struct program *p)
 
     if (!out || !program_find(p, asks, found, out))
         return;
-    struct attn_hypothesis *h = out;
     for (int64_t i = 0; i < p->parts; i++) {
-        print_answers(p, i, h, asks[i] ? found[k] : 0);
+        print_answers(p, i, out + k * results, asks[i] ? found[k] : 0);
         if (!asks[i])
             continue;
         search.fewer += found[k] >= 0 && found[k] < results;
-        h += results;
         k++;
     }
     search.answered += p->parts;
@@ -10679,11 +10688,11 @@ static void program_answer(struct program *p)
 static void program_finish(struct program *p)
 {
     if (search.fewer > 0 && p->status <= 3)
-        fprintf(stderr,
-                "%s: warning: --nbest %lld: fewer answers to %lld of %lld "
-                "lines: a beam of %lld found no more, a wider --beam may\n",
-                p->name, (long long)search.o.results, (long long)search.fewer,
-                (long long)search.answered, (long long)search.o.beam);
+        program_warn(p,
+                     "--nbest %lld: fewer answers to %lld of %lld lines: a "
+                     "beam of %lld found no more, a wider --beam may",
+                     (long long)search.o.results, (long long)search.fewer,
+                     (long long)search.answered, (long long)search.o.beam);
 }
 
 /* program_score.c: --score. A line is an input, a tab, an output; its answer is
@@ -10806,8 +10815,6 @@ static void program_scores(struct program *p)
         const int state = program_line(p, 1, &text, &n);
         if (state == LINE_END)
             break;
-        if (state == LINE_LONG)
-            line_too_long(p, n);
         if (state == LINE_LONG || !score_line(p, text, n))
             program_refuse(p, p->line);
         putchar('\n');
@@ -11239,10 +11246,12 @@ static void program_stream(struct program *p)
 static void program_chat(struct program *p)
 {
     program_prepare(p);
-    if (p->status == 0)
+    if (p->status == 0 && !spec_has_chat)
         program_fail(p, 3,
                      "--chat: the spec has no `chat`, which says what stands "
                      "around the turns of a conversation");
+    if (p->status == 0)
+        program_fail(p, 3, "--chat: the spec has no vocabulary");
 }
 
 static void program_answers(struct program *p)
@@ -11278,10 +11287,9 @@ static void program_threads(struct program *p)
     }
     p->parallel = attn_pool_parallel(p->pool);
     if (attn_pool_refused(p->pool) && p->threads > 0)
-        fprintf(stderr,
-                "%s: warning: --threads %lld: the system gives %lld (%s)\n",
-                p->name, (long long)threads, (long long)p->parallel->parts,
-                attn_pool_refused(p->pool));
+        program_warn(p, "--threads %lld: the system gives %lld (%s)",
+                     (long long)threads, (long long)p->parallel->parts,
+                     attn_pool_refused(p->pool));
 }
 
 static int program_main(int argc, char **argv)
@@ -11304,17 +11312,9 @@ static int program_main(int argc, char **argv)
     }
     attn_pool_close(p.pool);
     free(p.bound.at);
-    free(p.items.at);
-    free(p.types.at);
-    free(p.work.at);
-    free(p.text.at);
-    free(p.found.at);
-    free(p.prefix.at);
-    free(p.suppressed.at);
-    free(p.turn.at);
     free(p.stop.at);
     free(p.suppress.at);
-    free(p.buffer);
+    program_free(&p);
     return p.status;
 }
 

@@ -9,8 +9,12 @@
 /* What is for models with a vocabulary stands between #if ATTN_HAS_TEXT, #else
  * and #endif: an emitted file has the part that is for its model. */
 #define ATTN_HAS_TEXT 1
-/* So does what is for models with lengths that are constants of their code. */
+/* So does what is for models with lengths that are constants of their code, for
+ * those whose spec says how turns of a conversation are told apart, .. */
 #define ATTN_HAS_FIXED 1
+#define ATTN_HAS_CHAT 1
+/* .. and for attnc itself: no emitted file has that. */
+#define ATTN_IN_ATTNC 1
 
 #include <stddef.h>
 #include <stdint.h>

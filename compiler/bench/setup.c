@@ -113,7 +113,7 @@ static int32_t *starts(Arena *a, const int32_t *rows, int64_t n, int64_t group)
 /* ---- options ---- */
 bool setup_decodes(const Setup *s)
 {
-    return s->spec->kind == KindEncoderDecoder || s->spec->kind == KindDecoder;
+    return spec_generates(s->spec);
 }
 
 bool setup_exact(const Setup *s)

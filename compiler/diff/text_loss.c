@@ -10,7 +10,7 @@ static LossKind kind_of(const Spec *s)
 {
     const bool classes = s->head == HeadClassify || s->head == HeadTokenClassify
                       || s->head == HeadLogits;
-    if (s->kind == KindDecoder || s->kind == KindEncoderDecoder)
+    if (spec_generates(s))
         return LossTokens;
     return classes && result_columns(s) > 1 ? LossLabels : LossRows;
 }

@@ -9,6 +9,7 @@
 #define ATTNC_SPEC_H
 
 #include "base/base.h"
+#include "runtime/base/generate.h"
 #include "runtime/text/chat.h"
 
 typedef enum {
@@ -85,6 +86,7 @@ typedef enum {
     HeadClassify,
     HeadTokenClassify
 } HeadType;
+/* by the numbers of ATTN_RULE_EXACT .., ATTN_PENALTY_NONE .. */
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
@@ -422,12 +424,17 @@ bool same_cache(CacheForm a, CacheForm b);
 bool spec_says(const Spec *s, const char *field);
 /* What positions add to the scores of self-attention. */
 BiasKind spec_score_bias(const Spec *s);
+/* Does the model write answers, token by token? */
+bool spec_generates(const Spec *s);
 /* Does it say how turns of a conversation are told apart? Then spec_chat() is
  * what it says, with "" for texts that are not written.                     */
 bool spec_chats(const Spec *s);
 struct attn_chat spec_chat(const Spec *s);
 /* Ids that an answer never has, unless they end it: start, pad. How many. */
 int spec_unwritten(const Spec *s, int32_t ids[2]);
+/* Returns the search that the spec asks for. Its lists are the spec's, and
+ * `ids`, which becomes the ids that an answer never has.                    */
+struct attn_search_options spec_search(const Spec *s, int32_t ids[2]);
 /* The path to open: relative ones start at the folder of the file in which
  * they were written, those of --set at the current one.                     */
 char *spec_path(Arena *a, Pos written, const char *path);

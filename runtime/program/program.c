@@ -1,121 +1,5 @@
-/* program.c: the program that an emitted file is under ATTNC_MAIN: lines in on
- * stdin, answers out on stdout. The model says what a line is:
- *   text, where the weights have a vocabulary, else token ids;
- *   a row of numbers, where it reads these; an empty line ends a block of
- *   them. Kind attention: three blocks (queries, keys, values) are one
- *   question.
- * Its options are rows of runtime/options/option_rows.h, a table behind this;
- * they, its messages and exit codes are those of attnc run and attnc score.
- * Pasted behind the table are program_words.c, which reads the options,
- * program_file.c, program_lines.c and what answers: program_generate.c,
- * program_score.c and program_state.c and program_stream.c, or program_rows.c
- * where the model generates nothing.
- *
- * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
- * 4 I/O, 5 memory, 6 another processor, 70 a bug.                           */
-#include "runtime/base/system.h"
-
-enum {
-    PROGRAM_PARTS = 32,     /* lines that are answered together, */
-    PROGRAM_ROWS = 8192,    /* or not many more rows than these */
-    PROGRAM_LINE = 1 << 20, /* bytes of a line, at most */
-    PROGRAM_WHY = 512,      /* of a message */
-    PROGRAM_FILES = 2       /* that are mapped: weights, a state */
-};
-
-struct room { /* memory that only grows */
-    void *at;
-    int64_t bytes;
-};
-
-struct program_list {
-    const char **at;
-    int64_t n;
-};
-
-struct program_side { /* of tokens */
-#if ATTN_HAS_TEXT
-    const void *block; /* vocabulary; NULL: ids */
-#endif
-    int64_t size; /* ids are below this */
-};
-
-/* Which tokens of a text a function takes. Ids may stand for the text. */
-enum {
-    TOKENS_LINE,  /* all of it, with what the vocabulary puts around it */
-    TOKENS_PLAIN, /* without that */
-    TOKENS_BEGUN  /* it goes on where another ended */
-};
-
-struct program {
-    const char *name; /* argv[0] */
-    const struct attn_model *m;
-    const char *path; /* of the packed weights */
-    const char *file; /* they, whole */
-    int64_t bytes;
-    const void *packed; /* the weights in it */
-    struct program_side source, target;
-    int status;            /* exit code; above 3 it ends the program */
-    char why[PROGRAM_WHY]; /* what is wrong with a line, or with an option */
-    /* options */
-    int use;        /* one of ATTN_FOR_LINES .. */
-    uint64_t given; /* bits: rows of program_option */
-    struct attn_settings set;
-    struct program_list stop, suppress;
-    const char *prompt, *save_state, *load_state, *system;
-    int64_t tokens, seed, threads;
-    bool ids, pairs, quiet, score, chat, unchecked, help, version;
-    /* lines */
-    char *buffer; /* [PROGRAM_LINE + 1] */
-    int64_t begin, end;
-    int over;     /* nothing comes behind the buffer */
-    int64_t line; /* number of the last line read */
-    /* parts: lines, or blocks of lines; those of a batch */
-    int64_t width; /* items of a row: 1 token, so many numbers */
-    int64_t n;     /* items of this batch so far */
-    int64_t parts; /* that ended */
-    int64_t ended; /* parts of all batches */
-#if ATTN_HAS_FIXED
-    int64_t beam; /* sequences of a part; 0: one */
-#endif
-    int32_t start[PROGRAM_PARTS + 1]; /* first row of each */
-    int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
-    int64_t last[PROGRAM_PARTS];      /* number of its last line */
-    int refused;                      /* the part that is open has a bad line */
-    int64_t beyond; /* its rows behind the longest input: not kept */
-    /* memory, threads */
-    struct room bound, items, work, text, found, prefix, suppressed, turn;
-    struct room types; /* of the ids in items, where these are of pairs */
-    int64_t more;      /* ids of a pair beside those of a text of its bytes */
-    struct attn_pool *pool;
-    const struct attn_parallel *parallel; /* NULL: one thread */
-};
-
-enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
-
-struct program_option {
-    const char *group, *name;
-    const char *takes; /* NULL: nothing */
-    int kind, use;     /* bits of ATTN_FOR_LINES .. */
-    size_t at;         /* its value, in struct program */
-    double least, most, usual;
-    const char *help;
-};
-
-/* ---- says ---- */
-
-/* "NAME: error: ..", once the program cannot go on. */
-static void program_fail(struct program *p, int code, const char *fmt, ...)
-{
-    va_list ap;
-
-    fprintf(stderr, "%s: error: ", p->name);
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-    p->status = code;
-}
+/* program.c: what all parts of the program use. */
+#include "program.h"
 
 /* Keeps what is wrong with a text; -1. */
 static int64_t program_wrong(struct program *p, const char *fmt, ...)
@@ -126,13 +10,6 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     vsnprintf(p->why, sizeof p->why, fmt, ap);
     va_end(ap);
     return -1;
-}
-
-/* Says it of a line, which has no answer. */
-static void program_refuse(struct program *p, int64_t line)
-{
-    fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, p->why);
-    p->status = 3;
 }
 
 /* Flushes. After a write that failed earlier errno is another call's: one more
@@ -154,12 +31,10 @@ static void program_flush(struct program *p, FILE *to)
 static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 {
     const int64_t more = bytes + bytes / 4 + 1;
-    void *at = NULL;
 
     if (r->at && bytes >= 0 && bytes <= r->bytes)
         return r->at;
-    if (bytes >= 0)
-        at = realloc(r->at, (size_t)more);
+    void *at = bytes < 0 ? NULL : realloc(r->at, (size_t)more);
     if (!at) {
         program_fail(p, 5, "out of memory: give fewer or shorter lines");
         return NULL;
@@ -169,11 +44,20 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* The file, whole; where there is none, p->status says so. */
-static const char *program_map(struct program *p, const char *path,
-                               int64_t *bytes);
-/* Checks the weights and vocabularies; binds the weights. */
-static void program_weights(struct program *p);
+/* Frees the memory that grew, but for the model's. */
+static void program_free(struct program *p)
+{
+    free(p->items.at);
+    free(p->types.at);
+    free(p->work.at);
+    free(p->text.at);
+    free(p->found.at);
+    free(p->prefix.at);
+    free(p->suppressed.at);
+    free(p->turn.at);
+    free(p->buffer);
+}
+
 /* Returns the use that the options ask for, one of ATTN_FOR_LINES and so on.
  * Sets p->status, after a message, if they cannot be combined. */
 static int program_use(struct program *p);
@@ -188,5 +72,3 @@ static int64_t program_question(struct program *p, const char *line,
 static int64_t program_part(struct program *p, int64_t rows);
 /* Prints the answers to a batch, a line or a block of them for each part. */
 static void program_answer(struct program *p);
-/* All that is asked for. */
-static void program_answers(struct program *p);

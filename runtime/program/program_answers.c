@@ -4,22 +4,20 @@
 static void program_chat(struct program *p)
 {
     program_prepare(p);
-#if ATTN_HAS_CHAT
-#if ATTN_HAS_TEXT
-    if (p->status == 0 && !p->target.block)
-        program_fail(p, 3, "--chat: the spec has no vocabulary");
-    if (p->status == 0)
-        program_chats(p);
-#else
-    if (p->status == 0)
-        program_fail(p, 3, "--chat: the spec has no vocabulary");
-#endif
-#else
-    if (p->status == 0)
+    if (p->status == 0 && !spec_has_chat)
         program_fail(p, 3,
                      "--chat: the spec has no `chat`, which says what stands "
                      "around the turns of a conversation");
+#if ATTN_HAS_TEXT
+    if (p->status == 0 && p->target.block) {
+#if ATTN_HAS_CHAT
+        program_chats(p);
 #endif
+        return;
+    }
+#endif
+    if (p->status == 0)
+        program_fail(p, 3, "--chat: the spec has no vocabulary");
 }
 
 static void program_answers(struct program *p)

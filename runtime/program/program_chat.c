@@ -1,5 +1,6 @@
 /* program_chat.c: --chat: lines are the turns of a conversation, each answered
  * as it comes. One stream has read all that was said.                       */
+#include "runtime/text/chat.h"
 
 struct program_chat {
     struct attn_stream s;
@@ -141,8 +142,6 @@ static void program_chats(struct program *p)
         const int state = program_line(p, 1, &text, &n);
         if (state == LINE_END)
             break;
-        if (state == LINE_LONG)
-            line_too_long(p, n);
         if (state == LINE_LONG || !chat_read(p, &c, text, n)) {
             if (p->status <= 3)
                 program_refuse(p, p->line);

@@ -98,10 +98,8 @@ static void program_weights(struct program *p)
 
     if (!program_grow(p, &p->bound, p->m->bound_bytes))
         return;
-    if (p->unchecked)
-        wrong = bind_file_lazily(p->bound.at, p->file, p->bytes);
-    else
-        wrong = bind_file(p->bound.at, p->file, p->bytes);
+    wrong = p->unchecked ? bind_file_lazily(p->bound.at, p->file, p->bytes)
+                         : bind_file(p->bound.at, p->file, p->bytes);
     if (wrong) {
         program_fail(p, 3, "%s: %s", p->path ? p->path : p->m->name, wrong);
         return;

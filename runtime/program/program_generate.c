@@ -139,7 +139,7 @@ static void print_text(struct program *p, const int32_t *ids, int64_t n)
         fwrite(p->text.at, 1, (size_t)bytes, stdout);
 }
 
-static void print_tokens(struct program *p, const struct attn_hypothesis *h)
+static void print_answer(struct program *p, const struct attn_hypothesis *h)
 {
     if (is_text(p, &p->target))
         print_text(p, h->tokens, h->n);
@@ -159,9 +159,7 @@ static int program_find(struct program *p, int *asks, int64_t *found,
     start[0] = 0;
     for (int64_t i = 0; i < p->parts; i++) {
         const int64_t rows = p->start[i + 1] - p->start[i];
-        asks[i] = !p->bad[i];
-        if (asks[i])
-            asks[i] = attn_search_asks(p->m, &search.o, rows);
+        asks[i] = !p->bad[i] && attn_search_asks(p->m, &search.o, rows);
         if (asks[i]) {
             n++;
             start[n] = p->start[i + 1];
@@ -190,7 +188,9 @@ static int program_find(struct program *p, int *asks, int64_t *found,
         return 1;
 #if ATTN_HAS_FIXED
     if (wrong == ATTN_ERROR_FIXED) {
-        program_fail(p, 3, "%s", attn_error_text(wrong));
+        program_fail(p, 3,
+                     "line %lld: %s: see fix in the spec, and attnc's --fix",
+                     (long long)p->last[0], attn_error_text(wrong));
         return 0;
     }
 #endif
@@ -206,13 +206,20 @@ static void print_answers(struct program *p, int64_t i,
         program_wrong(p, "%s", attn_error_text(found));
         program_refuse(p, p->last[i]);
     }
+#if ATTN_IN_ATTNC
+    if (p->json) {
+        answers_json(p, i, h, found);
+        putchar('\n');
+        return;
+    }
+#endif
     for (int64_t k = 0; k < found; k++) {
         if (p->set.nbest > 0)
             printf("%lld\t", (long long)p->last[i]);
         if (p->set.scores)
             printf("%.7g\t", (double)h[k].score);
 #if ATTN_HAS_TEXT
-        print_tokens(p, &h[k]);
+        print_answer(p, &h[k]);
 #else
         print_ids(h[k].tokens, h[k].n);
 #endif
@@ -233,24 +240,28 @@ static void program_answer(struct program *p)
 
     if (!out || !program_find(p, asks, found, out))
         return;
-    struct attn_hypothesis *h = out;
     for (int64_t i = 0; i < p->parts; i++) {
-        print_answers(p, i, h, asks[i] ? found[k] : 0);
+        print_answers(p, i, out + k * results, asks[i] ? found[k] : 0);
         if (!asks[i])
             continue;
         search.fewer += found[k] >= 0 && found[k] < results;
-        h += results;
         k++;
     }
     search.answered += p->parts;
+#if ATTN_IN_ATTNC
+    answering_progress(search.answered, false);
+#endif
 }
 
 static void program_finish(struct program *p)
 {
+#if ATTN_IN_ATTNC
+    answering_progress(search.answered, true);
+#endif
     if (search.fewer > 0 && p->status <= 3)
-        fprintf(stderr,
-                "%s: warning: --nbest %lld: fewer answers to %lld of %lld "
-                "lines: a beam of %lld found no more, a wider --beam may\n",
-                p->name, (long long)search.o.results, (long long)search.fewer,
-                (long long)search.answered, (long long)search.o.beam);
+        program_warn(p,
+                     "--nbest %lld: fewer answers to %lld of %lld lines: a "
+                     "beam of %lld found no more, a wider --beam may",
+                     (long long)search.o.results, (long long)search.fewer,
+                     (long long)search.answered, (long long)search.o.beam);
 }

@@ -185,7 +185,7 @@ static int64_t line_drop(struct program *p)
 }
 
 /* The next line; wait: else one alone that is there without waiting. A byte
- * order mark before the first is passed over.                               */
+ * order mark before the first is passed over. LINE_LONG: p->why says so.    */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
@@ -208,18 +208,14 @@ static int program_line(struct program *p, int wait, const char **text,
         if (have > PROGRAM_LINE) {
             *n = line_drop(p);
             p->line++;
+            program_wrong(p, "the line has %lld bytes, at most %d are read",
+                          (long long)*n, PROGRAM_LINE);
             return LINE_LONG;
         }
         if (!wait)
             return LINE_WAIT;
         line_fill(p);
     }
-}
-
-static void line_too_long(struct program *p, int64_t bytes)
-{
-    program_wrong(p, "the line has %lld bytes, at most %d are read",
-                  (long long)bytes, PROGRAM_LINE);
 }
 
 /* ---- parts ---- */
@@ -298,10 +294,9 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     if (!items)
         return;
     void *at = items + p->n * 4;
-    if (is_long) {
-        line_too_long(p, bytes);
+    if (is_long)
         n = -1;
-    } else if (blocks && bytes > 0)
+    else if (blocks && bytes > 0)
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
         n = program_question(p, line, bytes, at);

@@ -15,10 +15,9 @@ static void program_threads(struct program *p)
     }
     p->parallel = attn_pool_parallel(p->pool);
     if (attn_pool_refused(p->pool) && p->threads > 0)
-        fprintf(stderr,
-                "%s: warning: --threads %lld: the system gives %lld (%s)\n",
-                p->name, (long long)threads, (long long)p->parallel->parts,
-                attn_pool_refused(p->pool));
+        program_warn(p, "--threads %lld: the system gives %lld (%s)",
+                     (long long)threads, (long long)p->parallel->parts,
+                     attn_pool_refused(p->pool));
 }
 
 static int program_main(int argc, char **argv)
@@ -41,16 +40,8 @@ static int program_main(int argc, char **argv)
     }
     attn_pool_close(p.pool);
     free(p.bound.at);
-    free(p.items.at);
-    free(p.types.at);
-    free(p.work.at);
-    free(p.text.at);
-    free(p.found.at);
-    free(p.prefix.at);
-    free(p.suppressed.at);
-    free(p.turn.at);
     free(p.stop.at);
     free(p.suppress.at);
-    free(p.buffer);
+    program_free(&p);
     return p.status;
 }

@@ -183,29 +183,33 @@ static void program_rows(struct program *p, struct attn_batch *b)
         program_fail(p, 70, "internal error: %s", attn_error_text(error));
 }
 
+static void print_row_lines(const float *x, int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows * columns; i++)
+        printf("%.9g%c", (double)x[i], (i + 1) % columns > 0 ? ' ' : '\n');
+}
+
 /* The answer to part `part`. Numbers are printed as they are, and it is said
  * where they are not finite.                                                */
-static void print_rows(const struct program *p, int64_t part, const float *x,
+static void print_rows(struct program *p, int64_t part, const float *x,
                        int64_t rows)
 {
     const int64_t columns = p->m->output_columns;
     int64_t wrong = 0;
 
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < columns; j++) {
-            const float y = x[i * columns + j];
-            printf(j > 0 ? " %.9g" : "%.9g", (double)y);
-            wrong += !(y - y == 0.0f);
-        }
-        putchar('\n');
-    }
+    for (int64_t i = 0; i < rows * columns; i++)
+        wrong += !(x[i] - x[i] == 0.0f);
+#if ATTN_IN_ATTNC
+    if (p->json)
+        rows_json(p, part, x, rows);
+    else
+#endif
+        print_row_lines(x, rows, columns);
     putchar('\n');
     if (wrong > 0)
-        fprintf(stderr,
-                "%s: warning: <stdin>:%lld: %lld of %lld numbers are not "
-                "finite\n",
-                p->name, (long long)p->last[part], (long long)wrong,
-                (long long)(rows * columns));
+        program_warn(p, "<stdin>:%lld: %lld of %lld numbers are not finite",
+                     (long long)p->last[part], (long long)wrong,
+                     (long long)(rows * columns));
 }
 
 static void program_answer(struct program *p)
@@ -227,7 +231,7 @@ static void program_answer(struct program *p)
         b.types = p->types.at;
     if (blocks) {
         if (!program_blocks(p)) {
-            putchar('\n');
+            print_rows(p, p->parts - 1, NULL, 0);
             return;
         }
         b.sequences = 1;

@@ -79,6 +79,10 @@ static int score_ids(struct program *p, int32_t *ids, int64_t n,
         return 0;
     for (int64_t i = 0; i < target_n; i++)
         sum += (double)scores[i];
+#if ATTN_IN_ATTNC
+    if (p->json)
+        return score_json(p, sum, target, target_n, scores);
+#endif
     printf("%.7g\t", sum);
     for (int64_t i = 0; i < target_n; i++)
         printf(i > 0 ? " %.7g" : "%.7g", (double)scores[i]);
@@ -118,8 +122,6 @@ static void program_scores(struct program *p)
         const int state = program_line(p, 1, &text, &n);
         if (state == LINE_END)
             break;
-        if (state == LINE_LONG)
-            line_too_long(p, n);
         if (state == LINE_LONG || !score_line(p, text, n))
             program_refuse(p, p->line);
         putchar('\n');

@@ -1,6 +1,7 @@
 /* program_stream.c: answers a text given by --prompt, token by token as it
  * comes; what a decoder goes on with is printed first. The state behind it can
  * be kept, and taken up again by this program or by attnc run.              */
+#include "runtime/options/descriptor.h"
 
 struct program_stream {
     struct attn_stream s;
@@ -139,7 +140,9 @@ static void stream_make(struct program *p, struct program_stream *r,
     r->s.lead = lead;
 #if ATTN_HAS_FIXED
     if (wrong == ATTN_ERROR_FIXED) {
-        program_fail(p, 3, "--prompt: %s", attn_error_text(wrong));
+        program_fail(p, 3,
+                     "--prompt: %s: see fix in the spec, and attnc's --fix",
+                     attn_error_text(wrong));
         return;
     }
 #endif
@@ -240,6 +243,10 @@ static void stream_print_text(struct program *p, struct program_stream *r,
 static void stream_print(struct program *p, struct program_stream *r,
                          int32_t id)
 {
+#if ATTN_IN_ATTNC
+    if (p->json && prompt_json_add(p, id))
+        return;
+#endif
     if (is_text(p, &p->target))
         stream_print_text(p, r, id);
     else
@@ -257,6 +264,10 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     if (p->m->kind == ATTN_DECODER && is_text(p, &p->target))
         for (int64_t i = 0; i < r->n; i++)
             stream_print(p, r, prompt[i]);
+#if ATTN_IN_ATTNC
+    if (p->json)
+        prompt_json_answer(p);
+#endif
     for (int64_t i = 0; i < search.o.prefix_n; i++)
         stream_print(p, r, search.o.prefix[i]);
     r->text.stops = stops;
@@ -302,6 +313,10 @@ static void stream_answer(struct program *p, struct program_stream *r)
     if (is_text(p, &p->target))
         stream_print_text(p, r, -1);
 #endif
+#if ATTN_IN_ATTNC
+    if (p->json)
+        r->to = prompt_json_end(p, r->n, r->text.stopped, token);
+#endif
     fputc('\n', r->to);
     program_flush(p, r->to);
     if (attn_stream_failed(token))
@@ -339,6 +354,10 @@ static void program_stream(struct program *p)
     r.to = stdout;
     if (p->save_state && attn_descriptor(p->save_state) == STDOUT_FILENO)
         r.to = stderr;
+#if ATTN_IN_ATTNC
+    if (p->json)
+        r.to = prompt_json_begin(p, r.to);
+#endif
     if (p->save_state)
         state_may_replace(p);
     if (p->status == 0)

@@ -95,7 +95,7 @@ static bool add_line(Reading *r, const char *text, size_t n, int64_t line,
 static int open_reading(Reading *r, bool ids)
 {
     const Spec *s = r->e->spec;
-    r->generates = s->kind == KindDecoder || s->kind == KindEncoderDecoder;
+    r->generates = spec_generates(s);
     if (s->kind == KindAttention || s->input == InputReal) {
         error_at(spec_pos(s, s->kind == KindAttention ? "kind" : "input.type"),
                  "--text has text or ids: this model reads rows of numbers");

@@ -99,14 +99,12 @@ EngineOptions engine_options(int command, const ModelOptions *model,
 static int run_fits(const Spec *s, const void *command)
 {
     const RunCommand *o = command;
-    const bool generates = s->kind == KindEncoderDecoder
-                        || s->kind == KindDecoder;
     const bool prompt = (o->prompt || o->load_state || o->chat)
                      && !o->attention;
 
     if (o->input || o->output || o->taps.n)
         return ExitDone;
-    if (prompt && !generates) {
+    if (prompt && !spec_generates(s)) {
         error_at(spec_pos(s, "kind"), "this kind of model continues no text");
         note_at((Pos){ 0 },
                 "it answers each line of stdin: echo .. | attnc run %s",
@@ -136,36 +134,6 @@ bool picture_asked(int format, int svg, const char **to)
 }
 
 /* ---- search ---- */
-
-/* The spec's search, and what the options change of it. */
-static struct attn_search_options search_options(const Engine *e,
-                                                 const SearchOptions *o)
-{
-    const Spec *s = e->spec;
-    struct attn_search_options search = {
-        .beam = s->search_beam,
-        .rule = s->search_rule == SearchRecorded ? ATTN_RULE_RECORDED
-                                                 : ATTN_RULE_EXACT,
-        .penalty = s->search_penalty == PenaltyGnmt  ? ATTN_PENALTY_GNMT
-                 : s->search_penalty == PenaltyPower ? ATTN_PENALTY_POWER
-                                                     : ATTN_PENALTY_NONE,
-        .alpha = (float)s->search_alpha,
-        .max_output = s->max_output > 0 ? s->max_output : 0,
-        .max_output_plus = s->max_output_plus,
-        .start = (int32_t)s->token_start,
-        .end = (int32_t)s->token_end,
-        .ends = s->token_ends.n > 0 ? s->token_ends.at + 1 : NULL,
-        .ends_count = s->token_ends.n - (s->token_ends.n > 0),
-        .prefix = s->search_prefix.at,
-        .prefix_n = s->search_prefix.n,
-        .process = { .suppress_first = s->suppress_first.at,
-                     .suppress_first_count = s->suppress_first.n },
-        .parallel = e->parallel,
-    };
-    attn_settings_apply(&o->set, spec_says(s, "search.beam"),
-                        (int64_t)e->options.seed, &search);
-    return search;
-}
 
 const char *generation_option(const RunCommand *o)
 {
@@ -201,10 +169,10 @@ int open_search(Search *to, const Engine *e, const SearchOptions *o,
     int32_t *ids;
     int64_t n = 0;
     int code = ExitDone;
-    *to = (Search){ .o = search_options(e, o) };
-    ids = arena_alloc(a, 2 * sizeof *ids);
-    to->o.process.forbid = ids;
-    to->o.process.forbid_count = spec_unwritten(s, ids);
+    to->o = spec_search(s, to->unwritten);
+    attn_settings_apply(&o->set, spec_says(s, "search.beam"),
+                        (int64_t)e->options.seed, &to->o);
+    to->o.parallel = e->parallel;
     for (int64_t i = 0; i < s->suppress.n; i++)
         vec_push(a, &suppress, s->suppress.at[i]);
     for (int i = 0; !code && i < o->suppress.n; i++) {

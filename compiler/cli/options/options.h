@@ -339,6 +339,7 @@ const char *records_option(const CodeOptions *code);
  * are ids here. ExitUsage after a message.                                  */
 typedef struct {
     struct attn_search_options o;
+    int32_t unwritten[2];
 } Search;
 int open_search(Search *to, const Engine *e, const SearchOptions *o,
                 const Tokens *target);
@@ -348,8 +349,5 @@ const char *generation_option(const RunCommand *o);
 /* run's other forms, each in the file of its name. */
 int run_input(const RunCommand *o);
 int run_attention(const RunCommand *o);
-int run_prompt(const RunCommand *o);
-int run_chat(const RunCommand *o);
-int run_rows(const RunCommand *o, const Engine *e); /* which is open */
 
 #endif

@@ -5,7 +5,7 @@
 
 int given_fits(const Spec *s, bool ids)
 {
-    if (s->kind == KindDecoder || s->kind == KindEncoderDecoder)
+    if (spec_generates(s))
         return need_vocabularies(s, ids, false);
     error_at(spec_pos(s, "kind"), "this kind of model gives no probabilities");
     return ExitInput;

@@ -129,7 +129,6 @@ typedef struct { /* a list of ids that the search has, and its members */
     const int32_t *at;
     int64_t n;
 } IdList;
-enum { IdLists = 5 };
 
 /* On one line, where it fits there. */
 static void put_program_ids(Gen *g, Emit *e, const IdList *list)
@@ -166,41 +165,32 @@ static void put_id_members(Emit *e, const IdList *list)
            "o->$size = $n;\n");
 }
 
-/* Those of the spec, made of `ids` too. */
-static void find_id_lists(const Spec *s, int32_t ids[2], IdList list[IdLists])
-{
-    const int64_t more = s->token_ends.n > 0; /* the first is o->end */
-    const IdList lists[IdLists] = {
-        { "unwritten", "process.forbid", "process.forbid_count", ids,
-          spec_unwritten(s, ids) },
-        { "ends", "ends", "ends_count", more ? s->token_ends.at + 1 : NULL,
-          s->token_ends.n - more },
-        { "prefix", "prefix", "prefix_n", s->search_prefix.at,
-          s->search_prefix.n },
-        { "suppress", "process.suppress", "process.suppress_size",
-          s->suppress.at, s->suppress.n },
-        { "suppress_first", "process.suppress_first",
-          "process.suppress_first_count", s->suppress_first.at,
-          s->suppress_first.n },
-    };
-    memcpy(list, lists, sizeof lists);
-}
-
 static void emit_defaults(Gen *g, Emit *e)
 {
-    const Spec *s = g->p->g->spec;
-    int32_t ids[2] = { 0 };
-    IdList lists[IdLists];
-    int64_t all = 0;
-    find_id_lists(s, ids, lists);
-    let(e, "beam", "%lld", (long long)s->search_beam);
-    let(e, "rule", "%d", s->search_rule);
-    let(e, "penalty", "%d", s->search_penalty);
-    let(e, "alpha", "%s", c_float(g->a, s->search_alpha));
+    int32_t ids[2];
+    const struct attn_search_options o = spec_search(g->p->g->spec, ids);
+    const struct attn_process *p = &o.process;
+    const IdList lists[] = {
+        { "unwritten", "process.forbid", "process.forbid_count", p->forbid,
+          p->forbid_count },
+        { "ends", "ends", "ends_count", o.ends, o.ends_count },
+        { "prefix", "prefix", "prefix_n", o.prefix, o.prefix_n },
+        { "suppress", "process.suppress", "process.suppress_size", p->suppress,
+          p->suppress_size },
+        { "suppress_first", "process.suppress_first",
+          "process.suppress_first_count", p->suppress_first,
+          p->suppress_first_count },
+    };
+    enum { IdLists = sizeof lists / sizeof *lists };
+    int64_t all = 0; /* ids */
+    let(e, "beam", "%lld", (long long)o.beam);
+    let(e, "rule", "%lld", (long long)o.rule);
+    let(e, "penalty", "%lld", (long long)o.penalty);
+    let(e, "alpha", "%s", c_float(g->a, (double)o.alpha));
     let(e, "max", "%lld", (long long)given_output(g));
-    let(e, "plus", "%lld", (long long)s->max_output_plus);
-    let(e, "start", "%lld", (long long)s->token_start);
-    let(e, "end", "%lld", (long long)s->token_end);
+    let(e, "plus", "%lld", (long long)o.max_output_plus);
+    let(e, "start", "%d", o.start);
+    let(e, "end", "%d", o.end);
     put(e, "/* The search that the spec asks for. */\n"
            "void $options(struct attn_search_options *o)\n"
            "{\n");
@@ -209,10 +199,8 @@ static void emit_defaults(Gen *g, Emit *e)
         if (lists[i].n > 0)
             put_program_ids(g, e, &lists[i]);
     }
-    if (all > 0)
-        put(e, "\n");
-    put(e, "if (!o)\n"
-           "    return;\n"
+    put(e, all > 0 ? "\nif (!o)\n" : "if (!o)\n");
+    put(e, "    return;\n"
            "memset(o, 0, sizeof *o);\n"
            "o->beam = $beam;\n"
            "o->results = 1;\n"
@@ -323,11 +311,13 @@ static void put_names(Gen *g, Emit *e)
     let(e, "bind", "%s_bind", g->p->prefix);
     let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
     let(e, "states", "%d", spec_says(g->p->g->spec, "search.beam"));
+    let(e, "chat", "%d", has_chat(g->p));
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define bind_file $bind\n"
            "#define bind_file_lazily $bind_lazily\n");
     if (has_decoder(g->p))
-        put(e, "#define spec_states_beam $states\n");
+        put(e, "#define spec_states_beam $states\n"
+               "#define spec_has_chat $chat\n");
     put(e, "\n");
     if (target_needs(g->a, &g->p->target).n > 0)
         put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
@@ -352,6 +342,8 @@ void emit_main(Gen *g, Emit *e)
         { "chat.h", NULL, talks },
         { "chat.c", NULL, talks },
         { NULL, put_chat, talks },
+        { "program.h", NULL, NULL },
+        { "program_messages.c", NULL, NULL },
         { "program.c", NULL, NULL },
         { NULL, emit_options, NULL },
         { "program_words.c", NULL, NULL },

@@ -147,11 +147,12 @@ static int table_of(const char *at, size_t n)
  * there or not; they themselves never are.                                  */
 static const struct {
     const char *line;
-    bool (*is)(const Plan *p);
+    bool (*is)(const Plan *p); /* NULL: of no model */
 } conditions[] = {
     { "#if ATTN_HAS_TEXT\n", has_vocabulary },
     { "#if ATTN_HAS_CHAT\n", has_chat },
     { "#if ATTN_HAS_FIXED\n", plan_fixed },
+    { "#if ATTN_IN_ATTNC\n", NULL },
 };
 enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
 
@@ -168,7 +169,7 @@ static bool begin_part(Parts *parts, const Plan *p, const char *at, size_t n)
     for (int i = 0; i < Conditions; i++)
         if (is_line(at, n, conditions[i].line)) {
             known = true;
-            wanted = conditions[i].is(p);
+            wanted = conditions[i].is && conditions[i].is(p);
         }
     if (parts->n == MostParts)
         die("too many #ifs in each other");

@@ -60,8 +60,7 @@ static void check_learned(Spec *s, const FieldState *state)
 static void check_batch(Spec *s, const FieldState *state)
 {
     (void)state;
-    if (s->fix.batch < 0
-        || !(s->kind == KindEncoderDecoder || s->kind == KindDecoder))
+    if (s->fix.batch < 0 || !spec_generates(s))
         return;
     if (s->search_beam <= s->fix.batch)
         return;

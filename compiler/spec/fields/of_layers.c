@@ -60,3 +60,8 @@ int64_t spec_of_layers(const Spec *s, Side side, const char *key)
     }
     return first;
 }
+
+bool spec_generates(const Spec *s)
+{
+    return s->kind == KindEncoderDecoder || s->kind == KindDecoder;
+}

@@ -371,3 +371,31 @@ int spec_unwritten(const Spec *s, int32_t ids[2])
         ids[n++] = (int32_t)s->token_pad;
     return n;
 }
+
+struct attn_search_options spec_search(const Spec *s, int32_t ids[2])
+{
+    const int64_t ends = s->token_ends.n; /* the first is token_end */
+
+    return (struct attn_search_options){
+        .beam = s->search_beam,
+        .results = 1,
+        .rule = s->search_rule,
+        .penalty = s->search_penalty,
+        .alpha = (float)s->search_alpha,
+        .max_output = attn_max(s->max_output, 0),
+        .max_output_plus = s->max_output_plus,
+        .patience = 1.0f,
+        .start = (int32_t)s->token_start,
+        .end = (int32_t)s->token_end,
+        .ends = ends > 0 ? s->token_ends.at + 1 : NULL,
+        .ends_count = attn_max(ends - 1, 0),
+        .prefix = s->search_prefix.at,
+        .prefix_n = s->search_prefix.n,
+        .process = { .suppress = s->suppress.at,
+                     .suppress_size = s->suppress.n,
+                     .suppress_first = s->suppress_first.at,
+                     .suppress_first_count = s->suppress_first.n,
+                     .forbid = ids,
+                     .forbid_count = spec_unwritten(s, ids) },
+    };
+}

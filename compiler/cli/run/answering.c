@@ -1,0 +1,112 @@
+/* answering.c: an engine as runtime/program has its model; its messages and
+ * files by attnc's own means.                                               */
+#include "cli/run/answering.h"
+
+/* ---- messages ---- */
+void program_fail(struct program *p, int code, const char *fmt, ...)
+{
+    char text[2 * PROGRAM_WHY];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    error_at((Pos){ 0 }, "%s", text);
+    p->status = code;
+}
+
+void program_warn(struct program *p, const char *fmt, ...)
+{
+    char text[2 * PROGRAM_WHY];
+    va_list ap;
+    (void)p;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    warning_at((Pos){ 0 }, "%s", text);
+}
+
+/* A part's first message is kept for its answer; of the three blocks that are
+ * a question, that of the last bad one.                                     */
+void program_refuse(struct program *p, int64_t line)
+{
+    const int64_t part = p->m->kind == ATTN_ATTENTION ? 0 : p->parts;
+    line_error(line, "%s", p->why);
+    if (part < PROGRAM_PARTS && !(p->refused && p->of->part == p->parts))
+        memcpy(p->of->why[part], p->why, sizeof p->why);
+    p->of->part = p->parts;
+    if (p->use == ATTN_FOR_SCORE && p->json)
+        score_json(p, 0.0, NULL, 0, NULL);
+    p->status = ExitInput;
+}
+
+void answering_progress(int64_t lines, bool end)
+{
+    if (lines == 0 || !isatty(STDERR_FILENO) || isatty(STDOUT_FILENO))
+        return;
+    if (end)
+        fputc('\n', stderr);
+    else
+        fprintf(stderr, "\r%lld lines", (long long)lines);
+}
+
+/* ---- files ---- */
+const char *program_map(struct program *p, const char *path, int64_t *bytes)
+{
+    Fault why;
+    File *f = &p->of->state;
+    *bytes = 0;
+    if (!file_read_for(UseState, f, path, (size_t)1 << 40, &why))
+        program_fail(p, why.code, "%s", why.text);
+    else
+        *bytes = (int64_t)f->size;
+    return (const char *)f->at;
+}
+
+void state_put(struct program *p, const char *state, int64_t bytes)
+{
+    Fault why;
+    if (!write_file_for(UseState, p->save_state, state, (size_t)bytes, &why))
+        program_fail(p, why.code, "%s", why.text);
+}
+
+/* ---- model ---- */
+void answering_begin(struct answering *w, bool ids, bool json)
+{
+    memset(w, 0, sizeof *w);
+    w->p.of = w;
+    w->p.ids = ids;
+    w->p.json = json;
+    w->p.tokens = -1;
+}
+
+int answering_open(struct answering *w, const EngineOptions *o)
+{
+    struct program *p = &w->p;
+    Engine *e = &w->e;
+    const int code = engine_open(e, o);
+    if (code)
+        return code;
+    w->object = (Buffer){ .arena = e->arena };
+    w->chat = spec_chat(e->spec);
+    p->m = e->backend.model;
+    p->packed = e->packed;
+    p->bound.at = e->bound;
+    p->parallel = e->parallel;
+    p->source = (struct program_side){ e->source.block, p->m->source_vocab };
+    p->target = (struct program_side){ e->target_vocab.block,
+                                       p->m->target_vocab };
+    if (p->m->kind == ATTN_DECODER)
+        p->source = p->target;
+    return ExitDone;
+}
+
+int answering_close(struct answering *w, int code)
+{
+    if (w->state.at)
+        file_close(&w->state);
+    if (w->text)
+        fclose(w->text);
+    free(w->at);
+    engine_close(&w->e);
+    return code ? code : w->p.status;
+}

@@ -1,0 +1,74 @@
+/* answering.h: attnc run and attnc score are runtime/program, the program of an
+ * emitted file, on the model of an engine. run_generate.c and run_rows.c
+ * include its sources as the emitter pastes them. Here is what they find in the
+ * place of its options, messages and files, and of what the emitter writes of a
+ * spec.  */
+#ifndef ATTNC_CLI_ANSWERING_H
+#define ATTNC_CLI_ANSWERING_H
+
+#include "runtime/program/program.h"
+
+#include "cli/options/options.h"
+
+struct answering {
+    Engine e;
+    struct program p;
+    struct attn_chat chat;
+    int32_t unwritten[2];
+    File state; /* of --load-state */
+    /* JSON */
+    Buffer object;                        /* that is written */
+    char why[PROGRAM_PARTS][PROGRAM_WHY]; /* what is wrong with a part */
+    int64_t part;                         /* that was refused last */
+    FILE *to;   /* where the answer to --prompt goes */
+    FILE *text; /* and, until it ends, its text */
+    char *at;
+    size_t bytes, begin; /* of all text; where the answer begins in it */
+    VEC(int32_t) ids;    /* of the answer */
+};
+
+/* Asks for lines to be answered, or for what `use` says: ATTN_FOR_SCORE .. */
+void answering_begin(struct answering *w, bool ids, bool json);
+/* Opens the engine. Returns an exit code. */
+int answering_open(struct answering *w, const EngineOptions *o);
+/* Closes it. Returns the exit code of what was answered. */
+int answering_close(struct answering *w, int code);
+
+/* What a model that generates is asked for, and all others. */
+int generate_use(struct program *p); /* program_use() */
+void generate_answers(struct program *p);
+void rows_answers(struct program *p);
+
+/* ---- for the program ---- */
+#define options_of_spec(o) \
+    (*(o) = spec_search(p->of->e.spec, p->of->unwritten))
+#define spec_states_beam spec_says(p->of->e.spec, "search.beam")
+#define spec_has_chat spec_chats(p->of->e.spec)
+#define chat_of_spec (p->of->chat)
+#define state_may_replace(p) ((void)(p)) /* guard.c has looked */
+
+void program_fail(struct program *p, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void program_warn(struct program *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void program_refuse(struct program *p, int64_t line);
+const char *program_map(struct program *p, const char *path, int64_t *bytes);
+void state_put(struct program *p, const char *state, int64_t bytes);
+/* How many lines are answered, where a person waits. */
+void answering_progress(int64_t lines, bool end);
+
+/* run_json.c: answers as JSON, without the end of the line. */
+void answers_json(struct program *p, int64_t part,
+                  const struct attn_hypothesis *h, int64_t found);
+void rows_json(struct program *p, int64_t part, const float *x, int64_t rows);
+int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
+               const float *scores); /* 1; scores NULL: p->why */
+/* The answer to --prompt: the file that its text goes to; a token, false: it
+ * has a text; the first token comes; the end, and where the object went. */
+FILE *prompt_json_begin(struct program *p, FILE *to);
+bool prompt_json_add(struct program *p, int32_t id);
+void prompt_json_answer(struct program *p);
+FILE *prompt_json_end(struct program *p, int64_t prompt, bool stopped,
+                      int64_t token);
+
+#endif
