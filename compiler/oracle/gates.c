@@ -1,14 +1,14 @@
-/* gates.c: comparing what a backend computed with what the oracle says. Each
- * op has one row in the table of gates. Every test is written so that a NaN
- * fails it.                                                                 */
+/* gates.c: compares values computed by a backend with the oracle's. Each op has
+ * one row in the table of gates. Every test is written so that a NaN fails
+ * it. */
 #include "oracle/gates.h"
 
 #include <math.h>
 
 #include "oracle/interp.h"
 
-/* Error over tolerance. Equal values, infinities among them, give 0; what
- * can't be put in numbers gives INFINITY.                                   */
+/* Returns error / tolerance: 0 for equal values, including infinities; INFINITY
+ * if the quotient is NaN. */
 static double error_ratio(double want, double got, double tolerance)
 {
     if (want == got)
@@ -52,13 +52,13 @@ bool compare_passed(const Comparison *c)
 typedef void Gate(const Interp *in, const Node *n, double *out);
 
 typedef struct {
-    double eps;         /* tolerance in roundings of f32 .. */
-    unsigned magnitude; /* .. of the op on the absolute values of these
+    double eps;         /* tolerance in roundings of f32 ... */
+    unsigned magnitude; /* ... of the op applied to the absolute values of these
                            inputs (bits); 0: of the result */
-    bool sum;           /* a sum over in[0]'s columns: with fewer terms than
-                           `eps`, their number is the proven bound */
-    double least;       /* a tolerance that is always granted */
-    Gate *gate;         /* NULL: the above says it all */
+    bool sum;           /* a sum over in[0]'s columns: with fewer than `eps`
+                           terms, their number is the proven bound */
+    double least;       /* absolute tolerance that is always granted */
+    Gate *gate;         /* NULL: the fields above suffice */
 } GateRow;
 
 static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
@@ -66,12 +66,13 @@ static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
-/* Below the normal numbers f32 has no relative precision to ask for. */
+/* Subnormal f32 numbers have no relative precision. */
 #define TINY 0x1p-126
 
-/* The words of the column `gate` of graph/ops.h: no rounding, where values are
- * moved or selected; roundings of the result; those of inputs, by size, one by
- * one or summed; those of what a function below makes.                      */
+/* Macros for the column `gate` of graph/ops.h. EXACT: values are moved or
+ * selected without rounding. ROUNDED, ABOVE: roundings of the result. SIZED,
+ * SUMMED: roundings of the absolute inputs, one by one or summed. BY,
+ * SUMMED_BY: roundings of the size that a function below returns. */
 /* clang-format off */
 #define EXACT               { 0 }
 #define ROUNDED(eps)        { eps, 0, false, TINY, NULL }
@@ -89,8 +90,8 @@ static const GateRow gates[OpCount] = {
 };
 /* clang-format on */
 
-/* `in` with the inputs of `n` that `set` names replaced by their absolute
- * values, kept in `a`.                                                      */
+/* Returns a copy of `in` in which the inputs of `n` named by the bits of `set`
+ * are replaced by their absolute values, allocated in `a`. */
 static Interp absolute(const Interp *in, const Node *n, unsigned set, Arena *a)
 {
     int nodes = in->g->nodes.n;
@@ -112,16 +113,16 @@ static Interp absolute(const Interp *in, const Node *n, unsigned set, Arena *a)
     return out;
 }
 
-typedef struct { /* what is normalised together */
+typedef struct { /* columns normalised together */
     const Node *n;
     const double *x, *more;     /* d columns; a residual, or NULL */
     const double *gamma, *beta; /* beta NULL: none */
     int64_t d;
 } NormRow;
 
-/* A normalised value may be near zero while what was subtracted is not: the
- * roundings are those of |x|, of the mean, and of beta. The columns of one head
- * (HeadNorm), or of the row, are normalised together.                       */
+/* Writes the size of the roundings of a normalised row. A normalised value may
+ * be near zero although the subtracted numbers are not, so the size counts |x|,
+ * the mean, and beta. */
 static void norm_size(const NormRow *row, double *out)
 {
     const double *x = row->x, *more = row->more;
@@ -196,8 +197,8 @@ static void gate_bias(const Interp *in, const Node *n, double *out)
         out[i] = fabs(y[i]) + 2 * fabs(y[i] - x[i]);
 }
 
-/* The larger of the two that turn together, times what the table has as the
- * length of a cosine and its sine.                                          */
+/* Size: the larger element of the rotated pair, times the length of the vector
+ * (cosine, sine), which a scaled table changes. */
 static void gate_rotate(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), table = interp_in(in, n, 1);
@@ -216,8 +217,8 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
 
 /* ---- integers ---- */
 
-/* A number that lies within 4 ulp of the middle of two integers may become
- * either; of the others there is only the rounding of the scale.            */
+/* Size: a number within 4 ulp of the midpoint of two integers may round to
+ * either; all others differ only by the rounding of the scale. */
 static void gate_quantize(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0);
@@ -234,7 +235,8 @@ static void gate_quantize(const Interp *in, const Node *n, double *out)
 
 /* ---- compositions ---- */
 
-/* Sizes of a node's sum, by absolute inputs; with another activation. */
+/* Evaluates the node without its activation, with absolute values of the inputs
+ * in `set`: for a sum, the sum of the sizes of its terms. */
 static const double *magnitude(const Interp *in, const Node *n, unsigned set,
                                Arena *a)
 {
@@ -257,8 +259,9 @@ static bool sums_integers(const Interp *in, const Node *n)
                != ArithmeticF32;
 }
 
-/* Sums of integers are exact, however large their terms are: what is rounded is
- * the sum, and what is added to it; in double each of the terms is.         */
+/* Sums of integers are exact whatever the size of their terms. Only the scaled
+ * sum, the bias and the residual are rounded. The oracle rounds every term, but
+ * in double: hence the factor 0x1p-28. */
 static const double *integer_size(const Interp *in, const Node *n, Arena *a)
 {
     const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
@@ -278,8 +281,8 @@ static const double *integer_size(const Interp *in, const Node *n, Arena *a)
     return out;
 }
 
-/* The sum's own gate, through an activation (none has a slope above 1.2),
- * which has a gate of its own.                                              */
+/* Size: the tolerance of the sum passes through the activation, whose slope is
+ * at most 1.2, and the activation adds its own. */
 static void gate_linear(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -294,10 +297,10 @@ static void gate_linear(const Interp *in, const Node *n, double *out)
     arena_free(a);
 }
 
-/* The size of a score, 8 eps of which its roundings are: of a dot product the
- * sum of its terms' sizes. An additive one has for each of its terms a sum of
- * 1 eps, at which tanh has a slope of at most 1 and its argument times that is
- * below 1/2, and a function of one number at most 1.                        */
+/* Returns the size of a score: its rounding error is at most 8 eps of it. For a
+ * dot product that is the sum of |q k|. An additive score sums v tanh(q + k).
+ * Per unit of |v|, a term adds one rounding for q + k, whose effect tanh does
+ * not enlarge, and at most 2 FUNCTION for tanh itself. */
 static double score_size(const Interp *in, const Node *n, int64_t head,
                          int64_t row, int64_t key)
 {
@@ -313,7 +316,8 @@ static double score_size(const Interp *in, const Node *n, int64_t head,
     return sum;
 }
 
-/* With fewer terms than 8 the gate is in roundings of so many. */
+/* gate_node() allows n eps for a sum of n < 8 terms. The error of tanh does not
+ * shrink with the number of terms, so additive scores undo that. */
 static void gate_scores(const Interp *in, const Node *n, double *out)
 {
     const Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
@@ -323,8 +327,8 @@ static void gate_scores(const Interp *in, const Node *n, double *out)
             *out++ = by * score_size(in, n, i / q.rows, i % q.rows, j);
 }
 
-/* The largest of a query's scores: their roundings are relative errors of its
- * weights.                                                                  */
+/* Returns the largest score size of a query: roundings of scores are relative
+ * errors of its attention weights. */
 static double largest_score(const Interp *in, const Node *n, int64_t head,
                             int64_t row)
 {
@@ -335,8 +339,8 @@ static double largest_score(const Interp *in, const Node *n, int64_t head,
     return most * fabs(n->scale);
 }
 
-/* 64 eps of sum p |v|, and what the scores' own gate lets through: at scores
- * of 32, as trained models have them, that alone is 0 to 60 eps.            */
+/* 64 eps of sum p |v|, plus what the gate of scores allows. With scores of 32,
+ * which trained models reach, that alone came to 60 eps. */
 static void gate_attention(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -352,7 +356,8 @@ static void gate_attention(const Interp *in, const Node *n, double *out)
     arena_free(a);
 }
 
-/* Terms of the sum that makes one element, bias and residual included. */
+/* Returns the number of terms summed in one element, including bias and
+ * residual. */
 static double terms(const Interp *in, const Node *n)
 {
     return (double)interp_in(in, n, 0).cols + n->has_bias + n->has_residual;
@@ -383,7 +388,7 @@ void gate_node(const Interp *in, int node, const double *want, double *out)
 
 /* ---- end to end ---- */
 
-/* log(sum(exp(x))), by rows. */
+/* Returns log(sum(exp(x))) of one row. */
 static double log_sum_exp(const double *x, int64_t n)
 {
     double max = x[0], sum = 0;
@@ -394,7 +399,7 @@ static double log_sum_exp(const double *x, int64_t n)
     return max + log(sum);
 }
 
-/* KL(want || got) of one row's distributions. */
+/* Returns KL(want || got) of one row's distributions. */
 static double divergence(const double *want, const float *got, int64_t n,
                          Arena *a)
 {
@@ -407,8 +412,8 @@ static double divergence(const double *want, const float *got, int64_t n,
     return sum;
 }
 
-/* Of values that are one number in f32 there is no deviation that f32 could
- * show: there it is their size.                                             */
+/* Returns the standard deviation of x, or its root mean square if the values
+ * are equal to within f32. */
 static double deviation(const double *x, int64_t n)
 {
     double mean = 0, size = 0, square = 0;

@@ -1,65 +1,66 @@
-/* gates.h: what counts as the same number. The gates are fixed, in units of
- * the rounding of f32, and are never loosened to let something pass. A NaN
- * passes none of them.                                                      */
+/* gates.h: when two numbers count as equal. The gates are fixed multiples of
+ * the rounding of f32 and are never loosened to let something pass. NaN fails
+ * every gate. */
 #ifndef ATTNC_GATES_H
 #define ATTNC_GATES_H
 
 #include "oracle/oracle.h"
 
-typedef struct { /* {0} before the first values */
+typedef struct { /* {0} before the first comparison */
     int64_t count, failed;
     int64_t zeros; /* expected values that are 0 */
-    double ratio;  /* largest error / tolerance; INFINITY: NaN,
-                      or an error where none is allowed */
-    int64_t worst; /* where that was: index in its call */
+    double ratio;  /* largest error / tolerance; INFINITY for NaN, or for any
+                      error if none is allowed */
+    int64_t worst; /* index of that error in its call */
     double want, got;
 } Comparison;
 
-/* Adds n values to the comparison. True: the largest ratio so far is among
- * them. `tolerance` is by value and absolute.                               */
+/* Adds n values to the comparison. Returns true if the largest ratio so far is
+ * among them. `tolerance` holds one absolute tolerance per value. */
 bool compare_values(Comparison *c, const double *want, const double *got,
                     const double *tolerance, int64_t n);
-/* Something was compared, and not nearly all was to be 0, which would prove
- * nothing.                                                                  */
+/* Returns true if at least one value was compared and at most 90 % of the
+ * expected values are 0; comparing zeros proves nothing. */
 bool tells_enough(int64_t zeros, int64_t count);
-/* Nothing failed, and what was compared tells enough. */
+/* Returns true if nothing failed and tells_enough() holds. */
 bool compare_passed(const Comparison *c);
 
-/* The tolerance of each element of node's value, given the values of its
- * inputs and the exact result `want`.                                       */
+/* Writes the absolute tolerance of each element of the node's value to `out`,
+ * given the values of its inputs and the exact result `want`. */
 void gate_node(const Interp *in, int node, const double *want, double *out);
 
 typedef struct {
     double max_error, nmse, divergence; /* as in ModelComparison */
 } ModelGate;
-/* Of a model beside the oracle with the weights that it has. Of 108 random
- * models that compute in int8, most of few columns, the most was 1.4, 0.012 and
- * 0.52, in int15 2e-3, 1.3e-7 and 4e-7. */
+/* Limits for a model compared with an oracle that uses the same weights. The
+ * largest errors of 108 random models were, for int8 arithmetic (mostly with
+ * few columns), 1.4, 0.012 and 0.52; for int15, 2e-3, 1.3e-7 and 4e-7. */
 extern const ModelGate arithmetic_gates[Arithmetics];
-/* Of a model with weights in fewer bits beside the same with its f32 weights;
- * of one that computes in int8 that of int4. Of 133 random models in bf16 1e-2,
- * 1e-4, 1e-4 and less was usual, and the most was 0.21, 3.3e-3 and 3.1e-3; of
- * 70 in int8 0.71, 4.5e-3 and 0.1; of 104 in int4 4.2, 0.6 and 1.6, of 42 in
- * int8 of both sides 3.1, 0.38 and 1.1. */
+/* Limits for a model with narrower weights compared with its own f32 weights; a
+ * model with int8 arithmetic has the limits of int4 weights. 133 random bf16
+ * models typically reached at most 1e-2, 1e-4 and 1e-4, and at worst 0.21,
+ * 3.3e-3 and 3.1e-3. At worst 70 int8 models reached 0.71, 4.5e-3 and 0.1; 104
+ * int4 models 4.2, 0.6 and 1.6; 42 models with both int8 weights and int8
+ * arithmetic 3.1, 0.38 and 1.1. */
 extern const ModelGate rounding_gates[Dtypes];
 
-typedef struct {       /* end to end: logits, or rows of a model */
-    double max_error;  /* in standard deviations of `want`, or in its
-                          size where that is one number: 1e-4 */
+typedef struct {       /* end to end: logits, or output rows */
+    double max_error;  /* in standard deviations of `want`, or relative to its
+                          size if it is constant: 1e-4 */
     double nmse;       /* squared error / squared value: 1e-10 */
-    double divergence; /* KL of the rows as softmax, nats: 1e-9 */
+    double divergence; /* KL divergence of the rows' softmax, in nats: 1e-9 */
     int64_t worst;     /* index of max_error */
     double want, got;
     int64_t count, zeros; /* as in Comparison */
     const ModelGate *gate;
-    bool failed; /* the gate was not held */
-    bool passed; /* it was, and it tells enough */
+    bool failed; /* the gate was exceeded */
+    bool passed; /* not failed, and tells_enough() */
 } ModelComparison;
 
-/* Held to that of f32. */
+/* Compares with the gate of f32. */
 ModelComparison compare_model(const double *want, const float *got,
                               int64_t rows, int64_t cols);
-/* Sets `gate`, `failed` and `passed` anew. */
+/* Sets the gate and recomputes `failed` and `passed`. */
 void hold_to(ModelComparison *c, const ModelGate *gate);
 
 #endif

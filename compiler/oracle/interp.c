@@ -1,8 +1,8 @@
-/* interp.c: the oracle. Evaluates a graph of any stage on one sequence, in
- * double precision and in the plainest way there is: one function per op, one
- * value per node, whole sequences, no cache. Everything that attnc emits is
- * compared with this. The numeric ops are in interp_ops.c (rows) and in
- * interp_attention.c (sequences).                                           */
+/* interp.c: the oracle. Evaluates a graph of any stage on one sequence in
+ * double precision, as plainly as possible: one function per op, one value per
+ * node, complete sequences, no cache. All emitted code is compared with it. The
+ * numeric ops are in interp_ops.c (rows), interp_attention.c (sequences),
+ * interp_experts.c and interp_recurrent.c. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ void eval_input(const Interp *in, const Node *n, double *out)
     memcpy(out, in->rows[n->member - first], (size_t)size * sizeof *out);
 }
 
-/* The paper's section 3.5, and the two other layouts that are in use. */
+/* Section 3.5 of the paper, and the two other layouts in use. */
 void eval_sinusoid(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;
@@ -51,7 +51,7 @@ void eval_sinusoid(const Interp *in, const Node *n, double *out)
 }
 
 /* [Su et al. 2021], section 3.2: row p has the cosines of its angles, then the
- * sines; times the factor of the spec's scaling.                            */
+ * sines, multiplied by the factor of the spec's scaling. */
 void eval_rotary_table(const Interp *in, const Node *n, double *out)
 {
     int64_t rows = interp_extent(in, n->type.dim[0]);
@@ -65,7 +65,7 @@ void eval_rotary_table(const Interp *in, const Node *n, double *out)
         }
 }
 
-/* The oracle sees whole sequences: state ops pass their rows on. */
+/* The oracle has complete sequences, so ops on state only copy their rows. */
 void eval_copy(const Interp *in, const Node *n, double *out)
 {
     int64_t size = interp_elements(in, n->type);

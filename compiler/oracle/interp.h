@@ -1,4 +1,4 @@
-/* interp.h: what interp.c and its ops share: a node's inputs as matrices, and
+/* interp.h: shared by interp.c and its ops: a node's inputs as matrices, and
  * the functions of the oracle's op table. */
 #ifndef ATTNC_INTERP_H
 #define ATTNC_INTERP_H
@@ -7,7 +7,7 @@
 
 typedef struct { /* a value, row-major: [heads][rows][cols] */
     const double *at;
-    int64_t heads, rows, cols; /* 1 where the tensor has fewer dimensions */
+    int64_t heads, rows, cols; /* 1 if the tensor has fewer dimensions */
 } Matrix;
 
 static inline int64_t size_of(Matrix m)
@@ -27,25 +27,26 @@ static inline double dot(const double *a, const double *b, int64_t n)
 int64_t interp_extent(const Interp *in, Dim d);
 int64_t interp_elements(const Interp *in, Type t);
 Matrix interp_in(const Interp *in, const Node *n, int i); /* its input i */
-/* The expert of a row of a product; 0 where there are none. */
+/* Returns the expert that multiplies a row of a product; 0 without experts. */
 int64_t interp_expert(const Interp *in, const Node *n, int64_t row);
-/* An activation of one number, by the formula of spec/fields/activations.h. */
+/* Returns an activation of one number, by the formula in
+ * spec/fields/activations.h. */
 double activation(Activation act, double x);
 
-/* Of a row: what its integers are multiplied by; 0: they all are 0. */
+/* Returns the scale of a row's integers; 0 if they are all 0. */
 double quantize_step(const double *x, int64_t n, Arithmetic a);
 
-/* A function of one number: |err| <= 4e-7 (1 + |ref|). */
+/* Tolerance of a function of one number: |err| <= 4e-7 (1 + |ref|). */
 #define FUNCTION (4e-7 / F32_EPS)
 
 /* Evaluates `n` from the values of its inputs into `out`. */
 typedef void InterpOp(const Interp *in, const Node *n, double *out);
 
-/* How far off its value may be, in roundings of f32. */
+/* Writes the tolerance of a recurrent node, in roundings of f32. */
 InterpOp gate_recurrent;
 
-/* interp.c: what enters and what moves; interp_ops.c: rows; interp_attention.c:
- * sequences. A weight is the caller's: Interp.weight.                       */
+/* interp.c: inputs and copies; interp_ops.c: row-wise ops; interp_attention.c:
+ * ops over sequences. Weights come from the caller through Interp.weight. */
 #define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
            ...)                                                                \
     InterpOp eval_##value;

@@ -1,19 +1,19 @@
-/* interp_attention.c: the ops of the oracle that mix the rows of a sequence,
- * in double, as the formulas of graph/ops.h say: whole matrices of scores.  */
+/* interp_attention.c: the oracle's ops that mix rows of a sequence, in double,
+ * by the formulas of graph/ops.h, with complete score matrices. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "oracle/interp.h"
 
-/* The rows of the head of keys or values that serves query head `h` of
- * `heads`: neighbouring heads share one.                                    */
+/* Returns the rows of the key or value head used by query head `h` of `heads`;
+ * neighbouring query heads share one. */
 static const double *served_by(Matrix kv, int64_t h, int64_t heads)
 {
     return kv.at + h / (heads / kv.heads) * kv.rows * kv.cols;
 }
 
-/* v of the head, of additive scores; NULL: they are dot products. */
+/* Returns the head's vector v of additive scores; NULL for dot products. */
 static const double *score_vector(const Interp *in, const Node *n, int64_t head)
 {
     if (!n->additive)
@@ -55,8 +55,8 @@ void eval_softcap(const Interp *in, const Node *n, double *out)
         out[i] = cap_one(n->cap, x.at[i]);
 }
 
-/* What is added to the score of row i and key j in head h of `heads`. table
- * is [buckets, heads].                                                      */
+/* Returns the bias added to the score of row i and key j in head h of `heads`.
+ * table is [buckets, heads]. */
 static double bias_of(const Node *n, const double *table, int64_t heads,
                       int64_t h, int64_t i, int64_t j)
 {
@@ -88,8 +88,8 @@ void eval_score_bias(const Interp *in, const Node *n, double *out)
                           at / x.cols % x.rows, at % x.cols);
 }
 
-/* The oracle's sequences are whole: row i of the queries stands at position i
- * of the keys.                                                              */
+/* The oracle has complete sequences, so row i of the queries is at position i
+ * of the keys. */
 void eval_mask(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
@@ -100,8 +100,8 @@ void eval_mask(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* One row, in place. A row that nothing is allowed for gives zeros. The sink's
- * score is one more, -inf: there is none.                                   */
+/* Applies softmax to one row in place. A fully masked row becomes zeros. The
+ * sink is one additional score; -inf means no sink. */
 static void softmax_row(double *x, int64_t n, double sink)
 {
     double max = sink, sum = 0;
@@ -142,8 +142,8 @@ void eval_sigmoid(const Interp *in, const Node *n, double *out)
         out[i] = sigmoid(x.at[i]);
 }
 
-/* out[0..d) = the sum of p[j] v_j over m rows, `stride` apart. A key without
- * weight is not multiplied: 0 x inf would be NaN.                           */
+/* out[0 .. d - 1] = the sum of p[j] v_j over m rows, `stride` apart. Keys of
+ * weight 0 are skipped because 0 x inf would be NaN. */
 static void mix(const double *p, int64_t m, const double *v, int64_t stride,
                 double *out, int64_t d)
 {

@@ -1,6 +1,6 @@
-/* interp_experts.c: the ops of the oracle for networks of experts, in double.
- * Rows of choices stand in the order of the rows that chose: those that are
- * compiled lie by expert.                                                   */
+/* interp_experts.c: the oracle's ops for mixtures of experts, in double.
+ * Dispatched rows stand in the order of their source rows; in compiled code
+ * they are grouped by expert. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ void eval_row_softmax(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* The column with the largest value, the first of them; it is left out then. */
+/* Returns the first column with the largest value and sets it to -inf. */
 static int64_t take_best(double *x, int64_t n)
 {
     int64_t best = 0;
@@ -32,7 +32,8 @@ static int64_t take_best(double *x, int64_t n)
     return best;
 }
 
-/* Of a group of m columns. Sums are rounded as those that are compiled. */
+/* Returns the score of a group of m columns: the largest value, or the sum of
+ * the two largest, rounded to f32 as in compiled code. */
 static double group_score(const Node *n, const double *x, int64_t m,
                           double *work)
 {
@@ -51,7 +52,7 @@ static void choose_row(const Node *n, double *x, int64_t cols, double *work,
     for (int64_t g = 0; g < n->groups_chosen; g++)
         take_best(score, n->groups);
     for (int64_t c = 0; c < cols && n->groups_chosen < n->groups; c++)
-        if (score[c / m] > -HUGE_VAL) /* not taken */
+        if (score[c / m] > -HUGE_VAL) /* not chosen */
             x[c] = -HUGE_VAL;
     for (int64_t j = 0; j < n->type.dim[1].c; j++)
         out[j] = (double)take_best(x, cols);
@@ -67,7 +68,7 @@ void eval_choose(const Interp *in, const Node *n, double *out)
     for (int64_t r = 0; r < x.rows; r++) {
         for (int64_t c = 0; c < x.cols; c++) {
             row[c] = x.at[r * x.cols + c];
-            if (more) /* as f32 has it */
+            if (more) /* rounded to f32 as in compiled code */
                 row[c] = (float)(row[c] + more[c]);
         }
         choose_row(n, row, x.cols, work, out + r * n->type.dim[1].c);

@@ -1,5 +1,5 @@
-/* interp_ops.c: the ops of the oracle that work row by row, in double, as the
- * formulas of graph/ops.h say. Whole rows, no blocks, no tricks.            */
+/* interp_ops.c: the oracle's row-wise ops, in double, by the formulas of
+ * graph/ops.h, without blocking or other optimisation. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ void eval_position(const Interp *in, const Node *n, double *out)
     memcpy(out, table.at + n->first * table.cols, (size_t)size * sizeof *out);
 }
 
-/* The oracle sees whole sequences, from row 0 on. */
+/* The oracle has complete sequences, which start at row 0. */
 void eval_first_row(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), w = interp_in(in, n, 1);
@@ -60,7 +60,7 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* The row of x that tap t of row i reads; NULL: it is outside. */
+/* Returns the row of x that tap t of output row i reads; NULL if outside. */
 static const double *tap(const Node *n, Matrix x, int64_t i, int64_t t)
 {
     const int64_t row = i + n->first + t * n->dilation;
@@ -80,7 +80,7 @@ void eval_taps(const Interp *in, const Node *n, double *out)
                 *out++ = tap(n, x, i, t) ? tap(n, x, i, t)[c] : 0;
 }
 
-/* The patch at `at` of an image of so many lines. */
+/* Copies patch `at` of an image with `lines` rows of pixels. */
 static void put_patch(const Node *n, const double *image, int64_t lines,
                       int64_t at, double *out)
 {
@@ -203,9 +203,9 @@ void eval_linear(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* One row, in place: gamma x / sqrt(variance + eps) + beta, where NormLayer
- * subtracts the mean of x first. The variance is the biased one, as in the
- * papers. beta NULL: none.                                                  */
+/* Normalises one row in place: gamma x / sqrt(variance + eps) + beta; NormLayer
+ * first subtracts the mean of x. The variance is the biased one, as in the
+ * papers. beta may be NULL. */
 static void norm_row(const Node *n, double *x, int64_t d, const double *gamma,
                      const double *beta)
 {
@@ -220,7 +220,7 @@ static void norm_row(const Node *n, double *x, int64_t d, const double *gamma,
              + (beta ? beta[c] : 0);
 }
 
-/* Each row of `cols` of x; gamma is input k, beta the next, where it is. */
+/* Normalises each row of x; gamma is input k, beta the next one if present. */
 static void norm_rows(const Interp *in, const Node *n, int k, double *x,
                       int64_t rows, int64_t cols)
 {
@@ -243,7 +243,7 @@ void eval_add_norm(const Interp *in, const Node *n, double *out)
     norm_rows(in, n, 2, out, x.rows, x.cols);
 }
 
-/* Heads stand side by side in a row: each is a row of its own here. */
+/* The heads of a row are adjacent: each is normalised as a row of its own. */
 void eval_head_norm(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
@@ -262,8 +262,8 @@ void eval_l2_norm(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* One head of one row, in place: pair j turns by the angle whose cosine is
- * turn[j], its sine turn[dims / 2 + j].                                     */
+/* Rotates one head of one row in place: pair j turns by the angle with cosine
+ * turn[j] and sine turn[dims / 2 + j]. */
 static void rotate_head(const Node *n, double *x, const double *turn)
 {
     int64_t half = n->dims / 2;

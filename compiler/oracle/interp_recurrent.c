@@ -1,15 +1,15 @@
-/* interp_recurrent.c: recurrent cells of the oracle, in double, with the
- * formulas and the order of gates of torch.nn's RNN, GRU and LSTM; and how far
- * off they may be in f32. Each number has the square of that beside it: what
- * its ops may be off by their own gates, and what its terms are off, times the
- * slope. Roundings know nothing of each other, so their squares add.         */
+/* interp_recurrent.c: the oracle's recurrent cells, in double, with the
+ * formulas and gate order of torch.nn's RNN, GRU and LSTM. Each number carries
+ * the square of its expected error in f32: the tolerance of its own op, plus
+ * the errors of its operands times the slope. Roundings are independent, so
+ * their squares add up. */
 #include <math.h>
 #include <string.h>
 
 #include "oracle/interp.h"
 
 typedef struct {
-    double at, off2; /* in roundings of f32 */
+    double at, off2; /* off2: squared error, in roundings of f32 */
 } Rounded;
 
 static double square(double x)
@@ -53,7 +53,7 @@ static Rounded tanh_of(Rounded x)
     return function(y, 1 - y * y, x);
 }
 
-/* As a product's gate has it. */
+/* The error is that of a product's gate. */
 static Rounded product(const double *w, const Rounded *h, int64_t d)
 {
     Rounded sum = { 0, 0 };
@@ -73,7 +73,7 @@ typedef struct {      /* one row: d columns, gate g of column j at g d + j */
     int64_t d;
 } CellRow;
 
-/* The sum that gate g of column j is a function of. */
+/* Returns the argument of gate g of column j. */
 static Rounded gate_sum(const CellRow *r, int64_t g, int64_t j)
 {
     return plus(exact(r->x[g * r->d + j]), r->u[g * r->d + j]);
@@ -88,7 +88,7 @@ static void simple_cell(const Node *n, const CellRow *r, Rounded *h)
     }
 }
 
-/* r, z, n */
+/* gates r, z, n */
 static void gru_cell(const CellRow *r, Rounded *h)
 {
     const int64_t d = r->d;
@@ -102,7 +102,7 @@ static void gru_cell(const CellRow *r, Rounded *h)
     }
 }
 
-/* i, f, g, o */
+/* gates i, f, g, o */
 static void lstm_cell(const CellRow *r, Rounded *h, Rounded *c)
 {
     for (int64_t j = 0; j < r->d; j++) {
@@ -125,7 +125,7 @@ static void of_state(Matrix w, const double *b, const Rounded *h, Rounded *u)
     }
 }
 
-/* Row by row; h and c are the states before, and become the last ones. */
+/* Runs the cell over the rows; updates the states h and c in place. */
 static void scan(const Interp *in, const Node *n, Rounded *out, Rounded *h,
                  Rounded *c)
 {
@@ -148,8 +148,8 @@ static void scan(const Interp *in, const Node *n, Rounded *out, Rounded *h,
     arena_free(a);
 }
 
-/* The states before the first row are 0, or the last of a scan of the source,
- * which is made again for them.                                             */
+/* The initial states are 0, or the final states of the source, which is scanned
+ * again to get them. */
 static const Rounded *states(const Interp *in, const Node *n, Arena *a)
 {
     const Matrix x = interp_in(in, n, 0);

@@ -1,12 +1,12 @@
-/* matrix.c: how large the values of nodes are, and the inputs of one as
- * matrices. What every op of the oracle begins with. */
+/* matrix.c: sizes of node values, and a node's inputs as matrices, for all ops
+ * of the oracle. */
 #include <math.h>
 
 #include "oracle/interp.h"
 
 int64_t interp_extent(const Interp *in, Dim d)
 {
-    if (d.sym == SymS) /* of which there is one */
+    if (d.sym == SymS) /* one sequence */
         return 1;
     if (d.sym == SymNone)
         return d.c;
@@ -42,7 +42,7 @@ Matrix interp_in(const Interp *in, const Node *n, int i)
     return m;
 }
 
-/* By the oracle's order: row by row its choices. */
+/* The oracle's rows are in the order of the choices. */
 int64_t interp_expert(const Interp *in, const Node *n, int64_t row)
 {
     const bool one = n->op != OpLinear || n->nin <= InRoutes;

@@ -1,4 +1,4 @@
-/* oracle.c: the oracle with a model's own weights, on a sample. */
+/* oracle.c: runs the oracle on a sample with a model's own weights. */
 #include <string.h>
 
 #include "oracle/trial.h"
@@ -11,7 +11,8 @@ const double *oracle_widen(Arena *a, const float *x, int64_t n)
     return d;
 }
 
-/* Integers times their column's scale, which double has exactly. */
+/* Returns the integers times their column's scale; the products are exact in
+ * double. */
 static const double *load_integers(Weights *w, const PackItem *item)
 {
     Arena *a = arena_new();
@@ -54,7 +55,8 @@ static const double *tensor_of(Weights *w, const char *ours)
     return w->tensor[i];
 }
 
-/* The value of a Weight node: its tensor, by name, or several of them. */
+/* Returns the value of a Weight node: one tensor by name, or several
+ * concatenated. */
 static const double *weight_of(void *user, int node)
 {
     Weights *w = user;
@@ -114,7 +116,7 @@ static const int32_t *counting(Arena *a, int64_t n)
     return x;
 }
 
-static const Entry entry_of[2] = { EntryEncode, EntryDecode }; /* a side's */
+static const Entry entry_of[2] = { EntryEncode, EntryDecode }; /* by side */
 
 void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
                  int64_t sequence)

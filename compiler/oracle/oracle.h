@@ -1,44 +1,45 @@
-/* oracle.h: the answer that everything is tested against: the graph evaluated
- * in double precision.
+/* oracle.h: the reference for all tests: evaluates the graph in double
+ * precision.
  *
  * In:  a graph of any stage, weights, one sequence.
- * Out: the value of each node; what a compiled model computed beside it, and
- *      whether it is the same within fixed gates.
- * Public beside it: gates.h, trial.h, verify.h.                           */
+ * Out: the value of each node, and whether a compiled model's values
+ *      agree with it within fixed gates.
+ * See also gates.h, trial.h and verify.h. */
 #ifndef ATTNC_ORACLE_H
 #define ATTNC_ORACLE_H
 
 #include "graph/graph.h"
 
-/* The unit of gates: a rounding of f32. */
+/* The unit of the gates: one rounding of f32. */
 #define F32_EPS 0x1p-23
 
 /* ---- interp.c ---- */
 
-/* The oracle: evaluates a graph of any stage on one sequence in double.     */
+/* The oracle: evaluates a graph of any stage on one sequence in double. */
 typedef struct {
     const Graph *g;
     int64_t length[6];       /* rows by Sym: n, t, p+t = t, r, m */
-    int64_t prefix;          /* rows that all rows see: MaskSpec.prefix */
-    const int32_t *ids[3];   /* by Entry: token ids of an entry's input */
+    int64_t prefix;          /* keys that every row sees: MaskSpec.prefix */
+    const int32_t *ids[3];   /* by Entry: token ids of its input */
     const int32_t *types[3]; /* by Entry: token types; NULL: all 0 */
-    const double *rows[3];   /* kind attention, real-valued: query, key,
-                                value in order of the Input nodes */
+    const double *rows[3];   /* kind attention, or numeric input: query, key,
+                                value in the order of the Input nodes */
     const int32_t *select;   /* rows of Select, length[SymR] of them */
-    /* value of a Weight node, row-major doubles: filled by the caller */
+    /* returns the value of a Weight node, row-major; set by the caller */
     const double *(*weight)(void *user, int node);
     void *user;
     const double **value; /* by node; NULL until evaluated */
-    const double **given; /* by node: a value that is taken as it is, NULL:
-                             evaluated; NULL: all are */
-    Arena *arena;         /* the values live here */
+    const double **given; /* by node: a value to use instead of evaluating the
+                             node, or NULL; the array may be NULL */
+    Arena *arena;         /* owns the values */
 } Interp;
-void interp_run(Interp *in, Entry entry); /* evaluates all its nodes */
+void interp_run(Interp *in, Entry entry); /* evaluates all nodes of the entry */
 /* Evaluates one node from the values of its inputs: the local oracle. */
 void interp_node(Interp *in, int node);
-int64_t interp_size(const Interp *in, int node); /* elements of its value */
+/* Returns the number of elements of a node's value. */
+int64_t interp_size(const Interp *in, int node);
 
-/* Returns n floats as doubles, in the arena. */
+/* Converts n floats to doubles, allocated in the arena. */
 const double *oracle_widen(Arena *a, const float *x, int64_t n);
 
 #endif

@@ -1,7 +1,7 @@
-/* sample.c: what a model on trial is run on. */
+/* sample.c: random inputs for a model on trial. */
 #include <string.h>
 
-#define READS_LAYERS /* of kind attention, which has one */
+#define READS_LAYERS /* kind attention has one layer */
 #include "oracle/trial.h"
 
 static uint64_t random_bits(uint64_t *state)
@@ -55,8 +55,8 @@ int64_t sample_prefix(const Sample *x, int side, int64_t sequence)
     return x->prefix < rows ? x->prefix : rows;
 }
 
-/* Of a sequence whose length is fixed, that; of a target, those of its past
- * too, or as many calls of its new rows as are near what is asked for. */
+/* A fixed length is returned as it is. For a target it includes the past, or is
+ * rounded down to a multiple of the new rows of one call. */
 int64_t sample_rows(const Spec *s, Side side, int64_t rows)
 {
     const int64_t fixed = spec_fixed_rows(s, side);
@@ -80,7 +80,8 @@ static const int32_t *starts(Arena *a, const Spec *s, int64_t sequences,
     return start;
 }
 
-/* Queries far behind the last key see nothing: of zeros no sample is made. */
+/* Limits the queries, because those far behind the last key see nothing and
+ * give only zeros. */
 static const int64_t *near_keys(Arena *a, const Spec *s, int64_t sequences,
                                 const int64_t *queries, const int64_t *keys)
 {
@@ -104,7 +105,7 @@ static const int32_t *random_ids(Arena *a, int64_t n, int64_t vocab,
     return ids;
 }
 
-/* Sums of four uniform numbers: near enough to normal, variance 4/3. */
+/* Sums of four uniform numbers: roughly normal, variance 4/3. */
 static const float *random_rows(Arena *a, int64_t n, uint64_t *state)
 {
     float *x = arena_alloc(a, (size_t)n * sizeof *x);
@@ -130,8 +131,9 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
     uint64_t state = seed;
     bool attention = s->kind == KindAttention;
     bool real = !attention && s->input == InputReal;
-    if (s->fix.batch > 0) { /* as many, of the same lengths again; targets, of
-                               which each call has all, of one */
+    if (s->fix.batch > 0) { /* repeats the lengths to fill the batch; targets
+                               all get the length of the first, because each
+                               call decodes all of them */
         source_rows = repeated(a, source_rows, sequences, s->fix.batch);
         target_rows = repeated(a, target_rows, sample_side(s) ? 1 : sequences,
                                s->fix.batch);
@@ -159,7 +161,7 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
     if (s->embed_types > 0)
         x->types = random_ids(a, first, s->embed_types, &state);
     x->prefix = (int64_t)(random_bits(&state) % 5);
-    if (s->fix.target > 0) /* all of it is in the first call */
+    if (s->fix.target > 0) /* the first call must contain the prefix */
         x->prefix = at_most(x->prefix,
                             s->fix.past > 0 ? s->fix.past : s->fix.target);
     return x;

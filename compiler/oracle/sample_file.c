@@ -1,12 +1,13 @@
-/* sample_file.c: one sequence for a model from a file of tensors, by the names
- * that the graph has for its inputs.                                        */
+/* sample_file.c: reads one input sequence from a file of tensors named like the
+ * graph's inputs. */
 #include "oracle/trial.h"
 
 typedef struct {
     const Engine *e;
     Safetensors *in;
     int used;               /* tensors of `in` that the model takes */
-    const char *counted[2]; /* the input that gave a side its rows */
+    const char *counted[2]; /* the input that set the number of rows of a
+                               side */
     SampleFile *to;
 } SampleReader;
 
@@ -29,7 +30,7 @@ static bool is_whole(const Tensor *from)
     return from->rank == 1 && (from->type == StI32 || from->type == StI64);
 }
 
-/* Ids below `size`; NULL after a fault. */
+/* Reads ids below `size`; NULL after a fault. */
 static const int32_t *read_ids(SampleReader *r, const Tensor *from,
                                int64_t size, Fault *why)
 {
@@ -56,13 +57,14 @@ static const int32_t *read_ids(SampleReader *r, const Tensor *from,
     return ids;
 }
 
-/* Rows of numbers stand behind those that are learned. */
+/* Learned rows come before the numeric rows of the sample. */
 static int64_t rows_before_sample(const SampleReader *r, const Node *n)
 {
     return n->type.elem == ElemF32 ? spec_input_learned(r->e->spec) : 0;
 }
 
-/* Channels, lines, columns; the lines are those of whole patches. */
+/* Checks for the shape channels, lines, columns; the lines must fill complete
+ * patches. */
 static bool is_image(const Spec *s, const Tensor *from)
 {
     const double *image = s->input_image.at, *patch = s->input_patch.at;
@@ -90,7 +92,8 @@ static const float *read_rows(SampleReader *r, const Tensor *from,
     return x;
 }
 
-/* All inputs of a side have as many rows. */
+/* Checks the number of rows, which must be the same for all inputs of a
+ * side. */
 static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
                        Fault *why)
 {
@@ -128,7 +131,7 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
     const Spec *s = r->e->spec;
     Sample *x = &r->to->sample;
     int side = n->entry == EntryDecode;
-    const bool flat = from->rank > 2; /* an image, of rows as wide as patches */
+    const bool flat = from->rank > 2; /* an image, in patch-sized rows */
     const int64_t count = flat ? from->elements / n->type.dim[1].c
                                : from->dim[0];
     const float **rows = x->rows;
@@ -157,7 +160,8 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
     return read && count_rows(r, n, side, count, why);
 }
 
-/* Rows that all see, where a mask says so: a number under that name. */
+/* Reads the number of keys that every row sees from the tensor `prefix`, if a
+ * mask has one. */
 static bool read_prefix(SampleReader *r, Fault *why)
 {
     const Spec *s = r->e->spec;
@@ -173,7 +177,7 @@ static bool read_prefix(SampleReader *r, Fault *why)
     return rows != NULL;
 }
 
-/* Says so where the file has more than the model takes. */
+/* Warns if the file has tensors that the model does not use. */
 static void warn_of_others(const SampleReader *r)
 {
     int others = safetensors_count(r->in) - r->used;
@@ -196,7 +200,7 @@ static bool read_inputs(SampleReader *r, Fault *why)
         if (n->op != OpInput)
             continue;
         const Tensor *from = find(r, n->name);
-        if (!from && n->member != BatchTypes) /* which are all 0 without it */
+        if (!from && n->member != BatchTypes) /* types default to 0 */
             return fault(why, ExitInput,
                          "%s: tensor '%s' is missing, the "
                          "graph's input: %s",

@@ -1,6 +1,6 @@
-/* trial.c: runs a compiled model on a batch, and reads its values back. All
- * memory that it gets is full of NaN, each piece an allocation of its own, so
- * that whatever it reads without having written it shows.                   */
+/* trial.c: runs a compiled model on a batch and reads its values back. Each
+ * piece of memory is an allocation of its own, filled with NaN, so that reading
+ * anything unwritten shows up. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +38,14 @@ void trial_free(Trial *t)
     *t = (Trial){ 0 };
 }
 
-/* Rows of each target that are computed before the call on trial. */
+/* Returns the rows of each target that are computed before the call on
+ * trial. */
 static int64_t rows_before(const Engine *e)
 {
     return e->spec->fix.past > 0 ? e->spec->fix.past : 0;
 }
 
-/* The model for any lengths. */
+/* Opens the same model for any lengths. */
 static void open_any(Trial *t, const Engine *e)
 {
     EngineOptions o = e->options;
@@ -73,7 +74,8 @@ static int64_t longest(const Sample *x, int side)
     return most;
 }
 
-/* Those of keys outside of a window too, which are compared before a mask. */
+/* Returns true if scores are stored. Scores of keys outside the window are then
+ * compared too, so the cache must keep those keys. */
 static bool stores_scores(const Trial *t)
 {
     const Graph *g = t->engine->plan->g;
@@ -88,10 +90,10 @@ static void open_cache(Trial *t, int which, int64_t length)
     struct attn_model m = *t->engine->backend.model;
     int64_t slots = t->sample->sequences;
     if (which == CacheCross ? m.cache[which].page_floats == 0 : !m.decode)
-        return; /* the rows of a decoder are counted, whatever it keeps */
+        return; /* a decoder's cache counts rows even if it stores nothing */
     const struct attn_cache_size size = { which, slots, length, 0, 0 };
     for (int64_t c = 0; stores_scores(t) && c < m.caches; c++)
-        m.cache[c].window = 0; /* nothing is given back */
+        m.cache[c].window = 0; /* no page is given back */
     t->cache_memory[which] = nan_memory(attn_cache_bytes(&m, &size));
     attn_cache_init(&t->cache[which], &m, &size, t->cache_memory[which]);
 }
@@ -102,7 +104,7 @@ static void grow(struct attn_cache *c, int64_t slot, int64_t rows)
         die("trial: no page is left");
 }
 
-/* A fresh arena for an entry's call. */
+/* Returns a fresh arena for one call of an entry. */
 static void *work_for(Trial *t, Entry entry, int64_t rows, int64_t sequences)
 {
     const struct attn_model *m = t->engine->backend.model;
@@ -166,7 +168,7 @@ typedef struct { /* one call: part of each open sequence */
     int64_t *at; /* row of the sample, by row of the call */
 } Call;
 
-/* Whether types, and numbers in place of tokens, enter by decode. */
+/* Returns true if decode reads the token types or numeric inputs. */
 static bool reads_here(const Trial *t)
 {
     return input_side(t->engine->spec) == 1;
@@ -199,7 +201,7 @@ static void open_call(Call *c, Arena *a, const Trial *t)
     c->at = count(a, rows, sizeof *c->at);
 }
 
-/* Row `at` of the sample is row `to` of the call. */
+/* Copies row `at` of the sample to row `to` of the call. */
 static void add_row(Call *c, const Trial *t, int64_t at, int64_t to)
 {
     const Sample *x = t->sample;
@@ -215,7 +217,7 @@ static void add_row(Call *c, const Trial *t, int64_t at, int64_t to)
     c->at[to] = at;
 }
 
-/* Adds `rows` rows of sequence i, after `past` of them. */
+/* Adds the next `rows` rows of sequence i, after its first `past`. */
 static void add_sequence(Call *c, Trial *t, int64_t i, int64_t past,
                          int64_t rows)
 {
@@ -267,7 +269,7 @@ static void run_call(Call *c, Trial *t, float *out)
     free(b->output);
 }
 
-/* Decodes rows past .. past+chunk-1 of all sequences that have them. */
+/* Decodes rows past .. past + chunk - 1 of all sequences that have them. */
 static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
 {
     const Sample *x = t->sample;
@@ -283,8 +285,9 @@ static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
     arena_free(a);
 }
 
-/* The rows that a call finds in the cache, by the model for any lengths: they
- * go to the cache of the trial, its values to a run of its own.              */
+/* Computes the rows that the call on trial finds in the cache, with the model
+ * for any lengths: the rows go to the cache of the trial, the values to
+ * t->before. */
 static void decode_before(Trial *t, const Engine *e, float *out)
 {
     if (e->options.keep_all)
@@ -327,7 +330,7 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
 
 /* ---- reading back ---- */
 
-/* Rows of one sequence, and the first of them in the batch. */
+/* Returns the rows of one sequence and the index of the first in the batch. */
 static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,
                        int64_t *first)
 {
@@ -352,7 +355,7 @@ static int64_t extent(const Trial *t, Dim d, int64_t sequence)
              : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
 }
 
-/* The row of n numbers that begins at `from`, as it is, or by its scale. */
+/* Reads a row of n numbers at `from` and scales integers to real numbers. */
 static void read_row(const float *from, Elem elem, int64_t n, double *out)
 {
     const Arithmetic a = elem_arithmetic(elem);
@@ -377,13 +380,13 @@ static void read_row(const float *from, Elem elem, int64_t n, double *out)
     }
 }
 
-/* Rows of each sequence that an entry's last call had not. */
+/* Returns the rows of each sequence that the entry's last call skipped. */
 static int64_t rows_left_out(const Trial *t, Entry entry)
 {
     return entry == EntryDecode ? rows_before(t->engine) : 0;
 }
 
-/* Where a value that owns memory begins. */
+/* Returns the address of a value that owns memory. */
 static const float *memory_of(const Trial *t, int owner)
 {
     const Plan *p = t->engine->plan;
@@ -399,7 +402,8 @@ static const float *memory_of(const Trial *t, int owner)
                      attn_parts(t->engine->parallel));
 }
 
-/* Rows that lie by expert, in the order of the rows that chose. */
+/* Reads dispatched rows, stored by expert, in the order of their source
+ * rows. */
 static void read_routed(const Trial *t, int node, int64_t first, int64_t rows,
                         double *out)
 {

@@ -1,55 +1,56 @@
-/* trial.h: a compiled model on trial. It runs whole batches in memory that is
- * full of NaN, and every value that it computed can be read back, so that it
- * can be compared with the oracle.                                          */
+/* trial.h: runs a compiled model on whole batches in memory filled with NaN.
+ * Every value it computed can be read back and compared with the oracle. */
 #ifndef ATTNC_TRIAL_H
 #define ATTNC_TRIAL_H
 
 #include "engine/engine.h"
 #include "oracle/oracle.h"
 
-/* Sequences, their rows one after another. side 0: source rows, or queries;
- * side 1: target rows, or keys.                                             */
+/* Sequences, with their rows concatenated. Side 0 holds source rows or queries,
+ * side 1 target rows or keys. */
 typedef struct {
     int64_t sequences;
     const int32_t *start[2]; /* [sequences + 1] */
     const int32_t *ids[2];
-    const int32_t *types; /* of the first side's; NULL: all 0 */
-    const float *rows[3]; /* kind attention: query, key, value; of a
-                             model that reads numbers, the first */
-    int64_t prefix;       /* keys that all see, where a mask has it */
+    const int32_t *types; /* of the first side; NULL: all 0 */
+    const float *rows[3]; /* kind attention: query, key, value; a model with
+                             numeric input uses only the first */
+    int64_t prefix;       /* keys that every row sees, if the mask has a
+                             prefix */
 } Sample;
 
 /* ---- sample.c ---- */
 
-/* A sample for `s` with random ids or rows: sequence i has source_rows[i] and
- * target_rows[i] of them, bounded by what the model takes; queries that may see
- * near keys only, by twice the keys.                                        */
+/* Makes a sample for `s` with random ids or rows. Sequence i has source_rows[i]
+ * and target_rows[i] rows, limited by the model. If a mask lets queries see
+ * only keys nearby, there are at most twice as many queries as keys. */
 Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
                       const int64_t *source_rows, const int64_t *target_rows);
-/* Sequence i of `x` alone. */
+/* Returns sequence i of `x` as a sample of its own. */
 Sample *sample_one(Arena *a, const Spec *s, const Sample *x, int64_t i);
-/* Which side of a sample the rows of the result are: one for each of its rows,
- * or, where they are pooled, for each sequence. Their number, the first one of
- * a sequence, and the floats of one.                                        */
+/* Describe the result: the side whose rows it has (one row for each of them, or
+ * one per sequence if pooled), the first row of a sequence, the number of rows,
+ * and the floats per row. */
 int sample_side(const Spec *s);
 int64_t result_first(const Spec *s, const Sample *x, int64_t sequence);
 int64_t result_rows(const Spec *s, const Sample *x);
 int64_t result_columns(const Spec *s);
-/* The side that token types, or numbers in the place of tokens, are of. */
+/* Returns the side that token types or numeric inputs belong to. */
 int input_side(const Spec *s);
-/* The rows that a sequence may have, near what is asked for: `fix` may make
- * them constant. */
+/* Returns the length nearest to `rows` that a sequence may have; `fix` may make
+ * it constant. */
 int64_t sample_rows(const Spec *s, Side side, int64_t rows);
-/* Keys of one sequence that all of its rows see. */
+/* Returns the number of keys of a sequence that all of its rows see. */
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 
 /* ---- sample_file.c ---- */
-typedef struct { /* a sample of one sequence; stays in place */
+typedef struct { /* a sample of one sequence; must not be moved, because
+                    `sample` points into it */
     Sample sample;
-    int32_t start[2][2]; /* of the sample */
+    int32_t start[2][2]; /* row counts that `sample` points to */
 } SampleFile;
-/* Ids, their types, rows of numbers and the prefix from a .safetensors file,
- * into the engine's arena.                                                  */
+/* Reads token ids, token types, numeric rows and the prefix from a .safetensors
+ * file. They are allocated in the engine's arena. */
 bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
                       Fault *why);
 
@@ -61,23 +62,26 @@ struct Trial { /* {0} before the first run */
     void *work[3]; /* by Entry: the arena of its last call */
     void *cache_memory[2];
     struct attn_cache cache[2];
-    /* Of a model with rows before those of a call, by `fix.past`: */
-    Engine *any;   /* the same for any lengths, which computes them */
-    Trial *before; /* its run, whose values these rows have */
+    /* used if `fix.past` sets the number of rows before a call: */
+    Engine *any;   /* the same model for any lengths, which computes those
+                      rows */
+    Trial *before; /* the run of `any`, which supplies the values of those
+                      rows */
 };
 
-/* Encodes and decodes. `chunk` rows of each sequence are decoded in one call,
- * the prefix at least in the first; 0: all. `out`:
- * [result_rows][result_columns].                                            */
+/* Encodes and decodes. One call decodes `chunk` rows of each sequence, and the
+ * first call at least the prefix; 0 decodes all rows at once. `out` has the
+ * shape [result_rows][result_columns]. */
 void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
                float *out);
 void trial_free(Trial *t);
-/* One node's value for one sequence after a run with chunk 0 of an engine
- * with keep_all, row-major as the oracle has it. False: it is not kept, as
- * constants, inputs and the contents of pages are not. Integers of activations
- * come as the numbers that they stand for, which double has exactly.        */
+/* Reads one node's value for one sequence, row-major like the oracle's, after a
+ * run with chunk 0 of an engine that has keep_all. Returns false if the value
+ * is not stored: constants, inputs, and cache pages are not. Quantised
+ * activations are returned as the numbers they represent, which are exact in
+ * double. */
 bool trial_value(const Trial *t, int node, int64_t sequence, double *out);
-/* The same, of n numbers, rounded. */
+/* Like trial_value(), for n numbers rounded to float. */
 bool trial_floats(const Trial *t, int node, int64_t sequence, int64_t n,
                   float *out);
 
@@ -85,18 +89,18 @@ bool trial_floats(const Trial *t, int node, int64_t sequence, int64_t n,
 typedef struct { /* an engine's weights in double */
     const Engine *engine;
     Arena *arena;
-    bool f32;                /* those of bf16 as they were */
-    const double **tensor;   /* by item of the plan's list; NULL: not yet */
-    const Graph *g;          /* whose nodes ask for them */
-    const double **constant; /* by node: all that is known beforehand */
-    Index items;             /* of the plan's list, by name */
+    bool f32;                /* bf16 weights are used unrounded */
+    const double **tensor;   /* by item of the pack list; NULL until loaded */
+    const Graph *g;          /* the graph whose nodes use the weights */
+    const double **constant; /* by node: values known before any input */
+    Index items;             /* items of the pack list by name */
 } Weights;
 void weights_open(Weights *w, const Engine *e, const Graph *g);
-/* The same without the rounding to bf16. */
+/* Like weights_open(), with unrounded f32 weights. */
 void weights_open_f32(Weights *w, const Engine *e, const Graph *g);
 void weights_close(Weights *w);
 
-/* Makes `in` ready for one sequence; its values are allocated in `a`. */
+/* Prepares `in` for one sequence; its values are allocated in `a`. */
 void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
                  int64_t sequence);
 /* Evaluates all entries; returns the result, row-major. */

@@ -1,15 +1,15 @@
-/* verify.c: a compiled model against the oracle, after a run on a sample:
- *   by op       each node's value, as the compiled code computed it, with the
- *               node evaluated in double on exactly the inputs it had there
- *   end to end  the result with the unfused graph in double                 */
+/* verify.c: compares a compiled model with the oracle, after a run on a sample:
+ *   by op       each node's compiled value with the node evaluated in double
+ *               on the inputs that the compiled code had
+ *   end to end  the result with that of the unfused graph in double */
 #include "oracle/verify.h"
 
 #include <math.h>
 
 /* ---- by op ---- */
 
-/* The sequence evaluated without masks and activations, which make zeros: a
- * value for each node.                                                      */
+/* Evaluates the sequence without masks and activations, which produce zeros.
+ * Returns a value for each node. */
 static const double **bare_values(Arena *a, Weights *w, const Sample *x,
                                   int64_t sequence)
 {
@@ -28,8 +28,8 @@ static const double **bare_values(Arena *a, Weights *w, const Sample *x,
     return in.value;
 }
 
-/* Zeros that masks and activations make are not among those that prove nothing:
- * without them they are other numbers.                                      */
+/* Counts the zeros made by masks and activations. They are meaningful, because
+ * without the mask or activation the number differs. */
 static int64_t made_zeros(const double *want, const double *bare, int64_t n)
 {
     int64_t made = 0;
@@ -44,10 +44,10 @@ typedef struct { /* one sequence, op by op */
     const Sample *x;
     int64_t sequence;
     Interp in;
-    const double **bare; /* NULL: not asked for yet */
+    const double **bare; /* NULL until needed */
 } Ops;
 
-/* Compares one node, then takes the compiled value as what later nodes read. */
+/* Compares one node; later nodes then read the compiled value. */
 static void check_node(Ops *o, int node, const double *got)
 {
     Interp *in = &o->in;
@@ -68,7 +68,7 @@ static void check_node(Ops *o, int node, const double *got)
     in->value[node] = got;
 }
 
-/* The rows of the result that belong to one sequence. */
+/* Returns the result rows of one sequence. */
 static const float *result_of(const Spec *s, const Sample *x, int64_t sequence,
                               const float *out)
 {
@@ -104,7 +104,7 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
 
 /* ---- end to end ---- */
 
-/* Keeps the worse of two: the one that failed, or the larger error. */
+/* Keeps the worse of two comparisons: the failed one, or the larger error. */
 static void keep_worse(ModelComparison *worst, ModelComparison c)
 {
     bool worse = worst->failed != c.failed
@@ -118,8 +118,8 @@ static void keep_worse(ModelComparison *worst, ModelComparison c)
     *worst = both;
 }
 
-/* The format of weights that keeps least, or that loses as much as 8 bits of
- * activations do.                                                           */
+/* Returns the least precise weight format. int8 arithmetic counts like int4
+ * weights. */
 static Dtype coarsest(const Graph *g)
 {
     Dtype least = g->spec->arithmetic == ArithmeticInt8 ? DtypeInt4 : DtypeF32;
@@ -166,7 +166,7 @@ bool verify_chooses(const Graph *g)
     return false;
 }
 
-/* What the compiled code chose. */
+/* Returns the compiled code's choices of experts, by node. */
 static const double **chosen(const Interp *in, const Trial *kept,
                              int64_t sequence)
 {

@@ -1,6 +1,6 @@
-/* verify.h: the parts of `attnc verify`, for it and for the tests: a model is
- * compiled in each way there is, and what it computes held to the oracle's
- * gates, op by op and end to end.                                           */
+/* verify.h: the parts of `attnc verify`, also used by tests. A model is
+ * compiled in every supported way and its values are compared with the
+ * oracle's, op by op and end to end. */
 #ifndef ATTNC_VERIFY_H
 #define ATTNC_VERIFY_H
 
@@ -14,37 +14,38 @@ typedef struct { /* one way to compile a model */
 EngineOptions variant_options(const EngineOptions *base, const Variant *v);
 
 typedef struct {
-    Comparison c;      /* of all nodes of one op */
+    Comparison c;      /* all nodes of one op */
     const char *worst; /* node of the largest error */
 } OpResult;
 typedef struct {
     OpResult op[OpCount];
 } OpResults;
-/* Compares all values of one sequence after a run; `w` of the engine's own
- * graph, `out` the run's result.                                            */
+/* Compares all values of one sequence after a run. `w` must be opened on the
+ * engine's own graph; `out` is the result of the run. */
 void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                 const float *out);
 typedef struct {           /* end to end; {0} before the first */
-    ModelComparison worst; /* of the sequences; counts: of them all */
-    VEC(double) want;      /* results of one number, which has no */
-    VEC(float) got;        /* deviation: they are compared together */
-    int64_t made;          /* zeros that masks and activations make */
+    ModelComparison worst; /* worst sequence; counts are totals */
+    VEC(double) want;      /* one-number results have no deviation, */
+    VEC(float) got;        /* so all of them are compared together */
+    int64_t made;          /* zeros made by masks and activations */
 } ModelResults;
-/* The unfused graph that a result is compared with; where products compute in
- * integers, with the rows that are rounded for them: what that loses is no
- * error of the code. */
+/* Returns the unfused graph that a result is compared with. With integer
+ * arithmetic it includes the quantisation of activations, because that loss is
+ * not an error of the emitted code. */
 Graph *verify_graph(const Engine *e);
-/* Does a model choose parts of it by its rows, as experts are? */
+/* Returns true if the model has experts selected by its rows. */
 bool verify_chooses(const Graph *g);
-/* Compares the result of one sequence; `w` of verify_graph(). Where these
- * are the f32 weights, it is held to rounding_gates. A row that stands between
- * two experts may go to either, which no gate of small errors allows: the
- * oracle chooses as the compiled code did, by the values of `kept`, a run of it
- * on x that keeps all; NULL: it chooses by itself. That a choice is right is
- * seen op by op.                                                            */
+/* Compares the result of one sequence; `w` must be opened on verify_graph().
+ * With unrounded f32 weights the limits are rounding_gates.
+ *
+ * A row with nearly equal scores for two experts may go to either, and no small
+ * tolerance covers the difference. The oracle therefore takes the choices from
+ * `kept`, a run of the compiled code on x with keep_all; if it is NULL, the
+ * oracle chooses itself. verify_ops() checks the choices. */
 void verify_result(ModelResults *r, Weights *w, const Sample *x,
                    int64_t sequence, const float *out, const Trial *kept);
-/* What came of all; `w` as it was. */
+/* Returns the result over all sequences; `w` as for verify_result(). */
 ModelComparison verify_end(const ModelResults *r, const Weights *w);
 
 #endif
