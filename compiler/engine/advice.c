@@ -1,6 +1,6 @@
-/* advice.c: the line that a user sees when the records of a model are not used,
- * because they are of another host: the options that make this run one of that
- * host, or the host that is nearest.                                        */
+/* advice.c: the hint printed if a model's tuning records go unused because they
+ * are for another host. It names the options that would match that host, or the
+ * nearest host. */
 #include <string.h>
 
 #include "engine/tiers.h"
@@ -13,16 +13,17 @@ static bool is_task(const Plan *p, const TaskKey *key)
     return false;
 }
 
-/* A run of ours beside a host that has records of its model. */
+/* This run compared with a host that has records of its model. */
 typedef struct {
     const Engine *e;
     Host here;
     const Host *there;
-    const char *options; /* that make the run one of that host: " .." */
-    const char *own;     /* what it has in their place: ", .." */
+    const char *options; /* options that match that host: " ..." */
+    const char *own;     /* the current values of these options: ", ..." */
 } Beside;
 
-/* False: the command takes no such option. */
+/* Adds an option to the hint. Returns false if the command does not accept
+ * it. */
 static bool offer(Beside *b, Offers option, const char *word, const char *own)
 {
     Arena *a = b->e->arena;
@@ -65,7 +66,8 @@ static bool offer_threads(Beside *b)
                  arena_printf(a, "%d", b->here.threads));
 }
 
-/* What an option calls the compiler of such a version; NULL: it is not here. */
+/* Returns the option's word for the compiler of that version; NULL if it is not
+ * installed. */
 static const char *compiler_word(const Beside *b, const char *version)
 {
     static const char *const known[] = { NULL, "gcc", "cc" };
@@ -109,11 +111,12 @@ static bool offer_compiler(Beside *b)
                      arena_printf(a, "-O%s", usual)));
 }
 
-/* The members of a host that a run can choose. */
+/* Properties of a host that options can change. */
 static bool (*const offers[])(Beside *b) = { offer_isa, offer_compiler,
                                              offer_threads };
 
-/* Can options make the run one of that host? */
+/* Returns true if options can make this run match that host; sets
+ * b->options. */
 static bool can_be(Beside *b, const Host *there)
 {
     b->there = there;
@@ -124,15 +127,15 @@ static bool can_be(Beside *b, const Host *there)
     return can;
 }
 
-/* How much of two hosts is the same. */
+/* Returns how similar two hosts are. */
 static int likeness(const Host *a, const Host *b)
 {
     return 8 * host_same_machine(a, b) + 2 * host_same_compiler(a, b)
          + 2 * host_same_isa(a, b) + (a->threads == b->threads);
 }
 
-/* The host nearest to this one, and less near than `most`, that has records of
- * the plan's tasks; `faster`: where something was found.                     */
+/* Returns the most similar host, of a likeness below `most`, that has records
+ * of the plan's tasks. `faster`: counts only records that beat the default. */
 static const Host *nearest_host(const Engine *e, const Host *here, int most,
                                 bool faster)
 {
@@ -148,7 +151,7 @@ static const Host *nearest_host(const Engine *e, const Host *here, int most,
     return best;
 }
 
-/* One line, where an option would let the run use records of its model. */
+/* Prints a note if options would let the run use records of its model. */
 static bool say_option(const Engine *e, const Host *here)
 {
     Beside b = { .e = e, .here = *here };

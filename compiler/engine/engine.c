@@ -1,4 +1,4 @@
-/* engine.c: the pipeline of one model, as straight calls. */
+/* engine.c: the pipeline of one model, from spec to compiled code. */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +72,9 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
 
 /* ---- choices ---- */
 
-/* Is there a record of this machine, target and number of threads, whatever
- * its compiler? To ask a compiler for its version takes milliseconds.        */
+/* Returns true if there is a record for this machine, target and number of
+ * threads with any compiler. This check is cheap: asking a compiler for its
+ * version takes milliseconds. */
 static bool any_of(const Records *r, Arena *a, const Engine *e)
 {
     if (r->at.n == 0)
@@ -87,7 +88,7 @@ static bool any_of(const Records *r, Arena *a, const Engine *e)
     return false;
 }
 
-/* The choices of a plan: by the records where the options say so. */
+/* Sets the tilings of the plan: from the records if the options say so. */
 static int find_choices(Engine *e)
 {
     Fault why;
@@ -183,7 +184,7 @@ static int open_model(Engine *e, const EngineOptions *o)
     int code = engine_plan(e, o);
     if (!code && o->fits)
         code = o->fits(e->spec, o->command);
-    if (!code) /* before there are threads, and weights in memory */
+    if (!code) /* before threads start and weights are loaded */
         code = engine_tiers(e);
     e->keeps = true;
     if (!code)

@@ -1,9 +1,9 @@
-/* engine.h: everything that a command needs of one model, made in order: spec,
- * graph, passes, plan; then weights, vocabularies, compiled code. Messages go
+/* engine.h: everything a command needs of one model, made in this order: spec,
+ * graph, passes, plan, then weights, vocabularies, compiled code. Messages go
  * to stderr; the functions return an exit code.
  *
- * In:  the options of a model: its spec, weights, back end, threads.
- * Out: an Engine with all of these, ready to be called.                     */
+ * In:  the options of a model: spec, weights, backend, threads.
+ * Out: an Engine that is ready to be called. */
 #ifndef ATTNC_ENGINE_H
 #define ATTNC_ENGINE_H
 
@@ -12,7 +12,7 @@
 #include "backend/backend.h"
 #include "records/records.h"
 
-/* what a command takes and a hint may name */
+/* options that a command accepts and a hint may suggest */
 typedef enum {
     OfferMarch = 1,
     OfferWidth = 2,
@@ -24,36 +24,35 @@ typedef enum {
 
 typedef struct {
     const char *spec;
-    const Source *text; /* of the spec, where it is in no file; or NULL */
+    const Source *text; /* the spec's text if it is not in a file, or NULL */
     const char *const *sets;
     int nsets;
     PassOptions passes;
     const char *const *taps;
     int ntaps;              /* nodes to keep, by graph name */
-    bool keep_all;          /* every node's value can be read back */
-    bool small_m;           /* products of a small M have their own loop
-                               nests, even of small weights: tests */
+    bool keep_all;          /* the value of every node can be read back */
+    bool small_m;           /* for tests: small-M products get their own loop
+                               nests even if their weights are small */
     const char *march;      /* NULL: "native" */
-    int width;              /* 0: the target's own */
+    int width;              /* 0: the default of the target */
     const char *tile;       /* NULL: the default */
     const char *backend;    /* NULL: "jit"; or "auto", "clang", a compiler */
     const char *cc, *level; /* NULL: clang, "2" */
-    const char *weights;    /* wins over the spec's; NULL: that one */
-    bool allow_nan;         /* in weights that stay f32 or bf16 */
-    uint64_t seed;          /* of weights that no file gives */
-    int64_t threads;        /* -1: one a physical core; 0, 1: one */
-    int64_t part_work;      /* FLOPs worth a thread; 0: the default */
-    bool perf;              /* libtcc's functions are known by name */
-    bool verbose;           /* say what a model in two tiers does */
-    bool tuned;             /* as the records of this machine say .. */
-    const char *records;    /* .. in this file; NULL: the user's own */
-    /* Asked before weights are made whether the command is for such a model:
-     * an exit code, after a message. NULL: every model will do.             */
+    const char *weights;    /* overrides the spec's file; NULL: the spec's */
+    bool allow_nan;         /* accept NaN in weights that stay f32 or bf16 */
+    uint64_t seed;          /* of random weights, if there is no file */
+    int64_t threads;        /* -1: one per physical core; 0, 1: one */
+    int64_t part_work;      /* minimum FLOPs per thread; 0: the default */
+    bool perf;              /* publish the names of libtcc's functions */
+    bool verbose;           /* report what `auto` does */
+    bool tuned;             /* use the tuning records of this machine ... */
+    const char *records;    /* ... from this file; NULL: the user's own */
+    /* Called before weights are loaded; returns an exit code, after a message,
+     * if the command does not support such a model. NULL: supports all. */
     int (*fits)(const Spec *s, const void *command);
-    const void *command; /* its options, for fits() */
-    int offers;          /* Offers, for a hint that names records of
-                            other options; 0: no hint */
-    Choices choices;     /* where not `tuned` */
+    const void *command; /* argument of fits() */
+    int offers;          /* Offers that a hint may suggest; 0: no hint */
+    Choices choices;     /* used if not `tuned` */
 } EngineOptions;
 
 typedef struct {
@@ -68,45 +67,49 @@ typedef struct {
     Graph *unfused; /* as built */
     Graph *graph;   /* after the passes */
     Target target;
-    Records records; /* all that were read */
-    Choices choices; /* of them, or of the options */
+    Records records; /* all records that were read */
+    Choices choices; /* from the records or the options */
     Plan *plan;
     Safetensors *file; /* NULL: seeded weights */
     void *packed;      /* 64-byte aligned, plan->pack.bytes */
-    CacheEntry kept;   /* where they are of an earlier run */
+    CacheEntry kept;   /* packed weights from the cache, if used */
     CacheKey kept_key;
-    bool keeps;   /* asked: large weights that are packed are kept */
-    bool to_keep; /* these are, when the engine is closed */
+    bool keeps;   /* requested: cache large packed weights */
+    bool to_keep; /* engine_close() caches these weights */
     VocabBlock source, target_vocab;
     Backend backend;
-    void *bound;                          /* as model->bind() filled it */
+    void *bound;                          /* filled by model->bind() */
     struct attn_pool *pool;               /* NULL: one thread */
-    const struct attn_parallel *parallel; /* of the pool, or a test's own */
+    const struct attn_parallel *parallel; /* the pool's, or set by a test */
 } Engine;
 
-/* Spec, graph and passes. `log`: where --dump and --explain print. */
+/* Builds spec, graph and passes. `log` receives the output of --dump and
+ * --explain. */
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
-int engine_plan(Engine *e, const EngineOptions *o); /* and the plan */
-/* The host that code of these options is for. False: there is no such
- * compiler.                                                                  */
+/* Does what engine_graph() does, then makes the plan. */
+int engine_plan(Engine *e, const EngineOptions *o);
+/* Describes the host that code is made for with these options. Returns false if
+ * the compiler is not installed. */
 bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,
                  Fault *why);
-/* That the options ask for: 1 or more. */
+/* Returns the number of threads that the options request, at least 1. */
 int engine_threads(const EngineOptions *o);
-/* The file of weights, opened and checked against the plan, where one is named.
- * What the check found comes in the report.                                 */
+/* Opens the weights file, if one is named, and checks it against the plan. The
+ * report holds the findings. */
 int engine_file(Engine *e, Report *report);
-/* Both error and warning lines, as weights_check wrote them; frees them. */
+/* Prints the errors and warnings found by weights_check() and frees the
+ * report. */
 void print_report(Report *r);
-/* The plan's weights: checks the file and packs it, or seeds them. */
+/* Loads the plan's weights: checks and packs the file, or makes random
+ * weights. */
 int engine_weights(Engine *e);
-/* Vocabularies that the spec names; text needs them, ids do not. */
+/* Loads the vocabularies named in the spec; only text needs them. */
 int engine_vocab(Engine *e);
-/* All of that, then compiles and binds: the model runs. */
+/* Does all of the above, then compiles and binds the model. */
 int engine_open(Engine *e, const EngineOptions *o);
-void engine_close(Engine *e); /* of what any of them made */
+void engine_close(Engine *e); /* frees whatever was made, even after an error */
 
-/* Memory for numbers: zeroed, 64-byte aligned, in the arena. */
+/* Returns zeroed, 64-byte aligned memory, allocated in the arena. */
 void *aligned_memory(Arena *a, int64_t bytes);
 
 #endif

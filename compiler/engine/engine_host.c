@@ -1,10 +1,8 @@
-/* engine_host.c: whom code is made for by the options: a target, a compiler,
- * threads.
- */
+/* engine_host.c: the target, compiler and threads that the options select. */
 #include "engine/tiers.h"
 
-/* "libtcc", or what the C compiler says that it is, and the level. NULL: there
- * is no such compiler.                                                       */
+/* Returns "libtcc", or the C compiler's version and the level; NULL if the
+ * compiler is not installed. */
 static const char *compiler_name(Arena *a, const EngineOptions *o, Fault *why)
 {
     BackendOptions with = { .cc = o->cc, .level = o->level };
@@ -44,7 +42,7 @@ bool engine_target(const EngineOptions *o, Target *t, Fault *why)
         return false;
     if (o->small_m)
         t->small_m_bytes = 0;
-    if (is_jit(o)) /* libtcc's loops cost more than is gained */
+    if (is_jit(o)) /* libtcc's loops cost more than they gain */
         t->near_small_m = 0;
     if (o->part_work)
         t->part_work = o->part_work;

@@ -1,4 +1,4 @@
-/* engine_memory.c: memory for numbers. */
+/* engine_memory.c: aligned memory for weights and values. */
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
 
@@ -6,8 +6,8 @@
 
 enum { HugePage = 2 << 20 };
 
-/* Weights that are read once a step come a third faster from huge pages. A
- * kernel that has none gives others.                                        */
+/* Reading all weights once per step is a third faster with huge pages.
+ * madvise() may fail: ordinary pages work too. */
 static void want_huge_pages(void *at, int64_t bytes)
 {
 #if defined MADV_HUGEPAGE

@@ -1,5 +1,5 @@
-/* engine_weights.c: a plan's weights: a file that is checked and packed, kept
- * ones, or random ones. */
+/* engine_weights.c: loads a plan's weights: from a file, which is checked and
+ * packed, from the cache, or at random. */
 #include <string.h>
 
 #include "base/progress.h"
@@ -64,7 +64,8 @@ static int64_t elements(const PackItem *item)
     return item->rows * item->k;
 }
 
-/* By all cores where that is worth a thread; a share of all, then the next. */
+/* Packs with all cores if there are enough weights. Proceeds in shares of
+ * items, to show progress. */
 static void pack_weights(Engine *e, bool *bad)
 {
     enum { Few = 1 << 20, Share = 1 << 25 };
@@ -76,7 +77,7 @@ static void pack_weights(Engine *e, bool *bad)
         sum += elements(&all->item[i]);
     if (sum > Few && attn_cores() > 1)
         pool = attn_pool_open(attn_cores());
-    if (pool) /* else one does it */
+    if (pool) /* otherwise this thread packs */
         from.parallel = attn_pool_parallel(pool);
     progress_begin(e->file ? "packing the weights" : "making weights");
     for (PackList some = *all; done < sum; some.item += some.count) {
@@ -99,14 +100,15 @@ static bool any_weights(const bool *set, int n)
     return false;
 }
 
-/* A file that was written to meanwhile: nobody can say what was packed. */
+/* Reports an error if the file changed while it was packed. */
 static int still_as_read(const Engine *e)
 {
     Fault why;
     return safetensors_unchanged(e->file, &why) ? ExitDone : report_fault(&why);
 }
 
-/* Values are looked at where they are packed: what fits is packed first. */
+/* Packing also checks the values, so if all shapes fit, it packs first and then
+ * reports. */
 static int check_and_pack(Engine *e)
 {
     Report shapes = { .shapes = true }, report = { 0 };
@@ -123,12 +125,13 @@ static int check_and_pack(Engine *e)
     const int code = check_file(e, &report);
     weights_may_keep(e, !any_weights(bad, safetensors_count(e->file)));
     print_report(&report);
-    if (!code && !e->packed) /* the first look had no memory for its report */
+    if (!code && !e->packed) /* the first check had no memory for its report */
         fail(ExitResource, "out of memory");
     return code ? code : still_as_read(e);
 }
 
-/* Nobody takes answers of random weights for a model's. */
+/* Warns that weights are random, so that nobody mistakes the results for a
+ * trained model's. */
 static void say_random(const Engine *e)
 {
     if (!e->file && e->plan->pack.bytes > 0)

@@ -1,6 +1,6 @@
-/* kept_weights.c: large weights are packed once: what was packed of a file is
- * kept in the cache, by the file's identity and all that the packing does.
- * Behind it are hashes of its blocks, which all threads look at. */
+/* kept_weights.c: caches large packed weights between runs. The key covers the
+ * identity of the file and everything that affects packing. The data is
+ * followed by one hash per block, which all threads verify. */
 #define _DEFAULT_SOURCE /* nice() */
 #include <fcntl.h>
 #include <string.h>
@@ -10,18 +10,19 @@
 #include "engine/kept_weights.h"
 
 enum {
-    Format = 1,      /* of what is kept: one more where packing changes */
-    Worth = 1 << 25, /* bytes that are packed as soon as they are found */
+    Format = 1,      /* of the cached data: increment if packing changes */
+    Worth = 1 << 25, /* minimum bytes: less is packed faster than found */
     BlockBytes = 1 << 22,
-    HeadBytes = 1 << 16 /* of a file, where the names are */
+    HeadBytes = 1 << 16 /* the start of a file, which has the names */
 };
 
 /* ---- blocks ---- */
-typedef struct { /* packed weights, then the hash of each block */
+typedef struct { /* packed weights, followed by the hash of each block */
     const char *at;
     int64_t bytes, blocks;
-    uint64_t *hash;        /* behind them, or NULL: they are compared */
-    _Atomic int64_t wrong; /* blocks that are not what was packed */
+    uint64_t *hash;        /* written here; NULL: compare with those behind the
+                              data */
+    _Atomic int64_t wrong; /* blocks whose hash differs */
 } Blocks;
 
 static int64_t blocks_of(int64_t bytes)
@@ -34,7 +35,7 @@ static int64_t kept_bytes(int64_t bytes)
     return bytes + blocks_of(bytes) * (int64_t)sizeof(uint64_t);
 }
 
-/* The hash of a block says which it is, too. */
+/* The block's index is part of its hash. */
 static void hash_block(void *blocks, int64_t i, int64_t n)
 {
     Blocks *b = blocks;
@@ -52,7 +53,7 @@ static void hash_block(void *blocks, int64_t i, int64_t n)
     b->wrong += kept != hash;
 }
 
-/* Are they as they were packed? */
+/* Returns true if all block hashes match. */
 static bool are_whole(const void *at, int64_t bytes)
 {
     Blocks b = { .at = at, .bytes = bytes, .blocks = blocks_of(bytes) };
@@ -74,7 +75,7 @@ static void add_number(Buffer *b, const char *name, long long x)
     buffer_printf(b, " %s=%lld", name, x);
 }
 
-/* Where an item's elements are in the file; the rest is in the plan's hash. */
+/* Adds how an item is read from the file; the plan's hash covers the rest. */
 static void add_item(Buffer *b, const PackItem *item)
 {
     const FileTensor *f = &item->from;
@@ -144,7 +145,7 @@ bool weights_kept(Engine *e)
         return false;
     if ((int64_t)e->kept.bytes == kept_bytes(bytes)
         && are_whole(e->kept.at, bytes)) {
-        e->packed = (void *)e->kept.at; /* which nobody writes */
+        e->packed = (void *)e->kept.at; /* never written to */
         return true;
     }
     if (e->options.verbose)
@@ -155,8 +156,8 @@ bool weights_kept(Engine *e)
     return false;
 }
 
-/* The clocks of file systems stand still for a while: a file that is as young
- * as that may be changed and look the same.                                  */
+/* Time stamps of file systems are coarse: a file changed again within that time
+ * may look the same. Returns true if all files are at least a second old. */
 static bool is_old(const Safetensors *s)
 {
     const int64_t second = 1000000000;
@@ -178,21 +179,21 @@ void weights_may_keep(Engine *e, bool good)
               && is_old(e->file);
 }
 
-/* Of the process that writes it: it holds no terminal and no pipe. */
+/* Detaches the child process from the terminal and all pipes. */
 static void let_go(void)
 {
     const int none = open("/dev/null", O_RDWR);
     setsid();
     for (int fd = 0; fd < 3 && none >= 0; fd++)
         dup2(none, fd);
-    if (none < 0 || nice(19) < 0) /* then as it is */
+    if (none < 0 || nice(19) < 0) /* continue at normal priority */
         return;
 }
 
 static void write_kept(Engine *e)
 {
     const int64_t bytes = e->plan->pack.bytes;
-    Fault unused; /* nobody is left to hear of it */
+    Fault unused; /* the parent may have exited */
     Blocks b = { .at = e->packed,
                  .bytes = bytes,
                  .blocks = blocks_of(bytes),

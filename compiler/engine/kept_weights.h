@@ -1,18 +1,19 @@
-/* kept_weights.h: packed weights that are kept from run to run. */
+/* kept_weights.h: packed weights cached between runs. */
 #ifndef ATTNC_KEPT_WEIGHTS_H
 #define ATTNC_KEPT_WEIGHTS_H
 
 #include "engine/engine.h"
 
-/* Memory of the plan's packed weights, with room for what is kept behind. */
+/* Allocates memory for the plan's packed weights, followed by their hashes. */
 void *weights_memory(Engine *e);
-/* Takes those of e->file and e->plan that an earlier run kept, where the engine
- * keeps weights and their hashes are right.                                  */
+/* Loads the packed weights of e->file and e->plan that an earlier run cached.
+ * Returns false if there are none, their hashes differ, or the engine does not
+ * use the cache. */
 bool weights_kept(Engine *e);
-/* What was packed now may be kept, if it is `good`: all values are finite, and
- * the file is of a time that tells when it is changed.                       */
+/* Allows caching the weights packed now if `good` (all values are finite) and
+ * the file is old enough that a later change alters its time stamps. */
 void weights_may_keep(Engine *e, bool good);
-/* Keeps it, by a process of its own, which nobody waits for. */
+/* Writes the weights to the cache in a child process that is not waited for. */
 void weights_keep(Engine *e);
 
 #endif

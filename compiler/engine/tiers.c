@@ -1,5 +1,5 @@
-/* tiers.c: --backend=auto: libtcc's code, and what a C compiler makes of the
- * same graph by its own records.                                             */
+/* tiers.c: --backend=auto: libtcc's code, then the C compiler's code for the
+ * same graph, tuned by its own records. */
 #include <string.h>
 
 #include "backend/tier.h"
@@ -11,7 +11,8 @@ static bool is_auto(const EngineOptions *o)
     return backend_kind(o->backend, &unused) == BackendAuto;
 }
 
-/* The one that is named, else the first that is here; NULL. */
+/* Returns the named compiler, or the first one installed; NULL if there is
+ * none. */
 static const char *find_compiler(Arena *a, const EngineOptions *o, Fault *why)
 {
     static const char *const usual[] = { NULL, "gcc", "cc" };
@@ -23,7 +24,7 @@ static const char *find_compiler(Arena *a, const EngineOptions *o, Fault *why)
     return path;
 }
 
-/* Its options, for that compiler alone. */
+/* Returns the engine's options with that compiler as the backend. */
 static EngineOptions options_of(const Engine *e, const char *compiler)
 {
     EngineOptions o = e->options;
@@ -82,7 +83,8 @@ typedef struct {
     const char *compiler;
 } Second;
 
-/* In the process of the compiler: its own plan of the graph. */
+/* Runs in the compiling process: plans the graph anew for that compiler and
+ * emits its text. */
 static bool second_text(void *with, Arena *a, ObjectText *to,
                         const char **about, Fault *why)
 {
@@ -113,7 +115,7 @@ int engine_tiers(Engine *e)
     if (o->verbose)
         note_once("libtcc: %s", tuned_text(e->arena, e->plan, &e->choices));
     if (o->ntaps || o->keep_all || !s.compiler) {
-        /* values that are kept lie as this plan has them */
+        /* kept values have the layout of libtcc's plan */
         if (o->verbose)
             note_once("%s: libtcc's code runs alone",
                       s.compiler ? "values of the graph are asked for"
