@@ -1,4 +1,4 @@
-/* backend.c: a plan becomes a loaded model, by libtcc or by a C compiler. */
+/* backend.c: loads the model of a plan, by libtcc or a C compiler. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ BackendKind backend_kind(const char *name, BackendOptions *o)
         return BackendJit;
     if (strcmp(name, "auto") == 0)
         return BackendAuto;
-    if (strcmp(name, "clang") != 0) /* "clang": the preferred one */
+    if (strcmp(name, "clang") != 0) /* "clang": the default compiler */
         o->cc = name;
     return BackendCc;
 }

@@ -1,12 +1,13 @@
-/* backend.h: from a plan to a model that runs in this process.
+/* backend.h: turns a plan into a model that runs in this process.
  *
  *   plan -> emit -> libtcc ----------------> memory      (jit.c)
  *               \-> C compiler -> cached .so -> dlopen   (cc.c, objcache.c)
  *
  * In:  a Plan, or C text; a compiler's name and flags.
- * Out: the entries of a model in memory, or files that a compiler made. Child
- *      programs, temporary folders and signals are this room's too.
- * Public beside it: tier.h, of a model in both.                             */
+ * Out: the entries of a model in memory, or files made by a compiler. This
+ *      directory also handles child processes, temporary directories and
+ *      signals.
+ * See also tier.h, for a model that uses both. */
 #ifndef ATTNC_BACKEND_H
 #define ATTNC_BACKEND_H
 
@@ -16,72 +17,73 @@
 
 /* ---- interrupt.c ---- */
 
-/* Between the two, the first SIGINT, SIGTERM or SIGHUP is only kept, so that
- * what runs can be ended in order; a second one kills the process groups that
- * were named and ends attnc at once. Pairs nest: the outermost interrupt_end()
- * raises again what came.                                                   */
+/* Between interrupt_watch() and interrupt_end(), the first SIGINT, SIGTERM or
+ * SIGHUP is only recorded, so that the caller can stop its work in order. A
+ * second one kills the registered process groups and ends attnc at once. Pairs
+ * nest: the outermost interrupt_end() raises the recorded signal again. */
 void interrupt_watch(void);
 bool interrupted(void);
 void interrupt_end(void);
 void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
-/* In a process that was just forked by `parent`: a group of its own, so that
- * the terminal's signals are for the parent; ends with it, dies of what goes
- * wrong, and leaves no core file. */
+/* For a process just forked by `parent`: puts it in a process group of its own,
+ * so that the terminal's signals reach only the parent. It is killed if the
+ * parent ends, handles fatal signals by default, and leaves no core file. */
 void interrupt_child(int64_t parent);
 
 /* ---- temp.c ---- */
-typedef struct {     /* a folder for files that nobody keeps */
-    char path[4000]; /* "": there is none */
-    int lock;        /* held while it is used */
+typedef struct {     /* a temporary directory */
+    char path[4000]; /* "": none */
+    int lock;        /* descriptor; locked while in use */
 } TempFolder;
 const char *temp_root(void); /* TMPDIR; /tmp */
-/* Makes one in `in`; NULL: in temp_root(), where those of processes that were
- * killed are removed first. False, with errno: none can be made.            */
+/* Creates a temporary directory in `in`; NULL: in temp_root(), after removing
+ * directories left there by killed processes. Returns false and sets errno on
+ * failure. */
 bool temp_open(TempFolder *t, const char *in);
-/* Removes it and what is in it. */
+/* Removes the directory with its contents. */
 void temp_close(TempFolder *t);
 
 /* ---- spawn.c ---- */
 
-typedef struct {     /* a program that ran to its end */
-    char tail[4096]; /* the last of what it wrote to stderr */
-    char out[4096];  /* the first of what it wrote to stdout */
+typedef struct {     /* output of a program */
+    char tail[4096]; /* the end of its stderr */
+    char out[4096];  /* the start of its stdout */
 } Spawned;
 
-typedef struct { /* a program to run, and what came of it */
+typedef struct { /* a program to run, and its result */
     const char *const *argv;
     const char *input;
     size_t input_bytes;
-    double seconds; /* its own limit; 0: that of all */
+    double seconds; /* time limit; 0: that of SpawnLimits */
     Spawned said;
     bool ok;
     Fault why;
-    bool late;     /* it was stopped at its limit */
-    int signal;    /* that killed it; 0: none */
+    bool late;     /* stopped at its time limit */
+    int signal;    /* signal that killed it; 0: none */
     double took;   /* seconds */
-    int64_t begin; /* on spawn's own clock */
+    int64_t begin; /* on the clock of spawn.c */
 } SpawnJob;
 
 enum { SpawnMost = 64 };
 typedef struct {
-    int at_once;        /* programs side by side, to SpawnMost */
-    double seconds;     /* of each */
-    int out_fd;         /* their stdout; -1: to `said` */
-    const char *folder; /* of their temporary files; NULL: TMPDIR */
-    bool as_user;       /* in the whole environment that attnc has */
+    int at_once;        /* programs run in parallel, at most SpawnMost */
+    double seconds;     /* time limit of each */
+    int out_fd;         /* receives their stdout; -1: `said` does */
+    const char *folder; /* for temporary directories; NULL: TMPDIR */
+    bool as_user;       /* pass attnc's complete environment */
 } SpawnLimits;
-/* Runs all of them as spawn() runs one. */
+/* Runs all jobs, each like spawn(). */
 void spawn_all(SpawnJob *jobs, int n, const SpawnLimits *l);
 
-/* Runs argv[0], an absolute path, in an environment of PATH, HOME, LANG=C and
- * a TMPDIR of its own, with `input` on stdin, and no shell. Its whole process
- * group is killed after `seconds`. False (ExitBackend): it could not be
- * started, was killed, ran too long, or returned something other than 0.    */
+/* Runs argv[0], an absolute path, without a shell, with `input` on stdin. Its
+ * environment has only PATH, HOME, LANG=C and a TMPDIR of its own. Its process
+ * group is killed after `seconds`. Returns false (ExitBackend) if the program
+ * could not be started, was killed, ran too long, or returned nonzero. */
 bool spawn(Spawned *s, const char *const *argv, const char *input,
            size_t input_bytes, int seconds, Fault *why);
-/* Absolute path of a program: looked up in PATH, or, when the name has a
- * slash, from the working folder. NULL: there is none.                      */
+/* Returns the absolute path of a program, searched in PATH or, if the name has
+ * a slash, relative to the working directory. NULL if not found. */
 const char *find_program(Arena *a, const char *name);
 
 /* ---- cc.c ---- */
@@ -90,127 +92,135 @@ typedef enum { CcObject, CcShared, CcProgram } CcKind;
 typedef struct {
     const char *at;
     size_t n;
-} CText; /* to be compiled */
+} CText; /* text to compile */
 
-typedef struct {                 /* how C is compiled */
-    const char *compiler;        /* absolute path, by cc_find */
+typedef struct {                 /* how to compile C */
+    const char *compiler;        /* absolute path, from cc_find() */
     const char *level;           /* "2": -O2 */
-    const char *target;          /* by --target; NULL: the compiler's own */
+    const char *target;          /* for --target; NULL: the compiler's own */
     const char *march;           /* "generic": the compiler's default */
-    const char *const *features; /* beside it: "avx512vnni"; NULL: none */
-    const char *include;         /* a folder, by -I; NULL: none */
+    const char *const *features; /* such as "avx512vnni"; NULL: none */
+    const char *include;         /* a directory for -I; NULL: none */
     int seconds;                 /* limit; 0: ten minutes */
-    bool print;                  /* print the command line, run nothing */
+    bool print;                  /* only print the command line */
 } CcOptions;
 
-/* The compiler to use: `name`, or if NULL the first of clang-19, clang,
- * clang-18 .. clang-14 that is installed.                                   */
+/* Finds the compiler: `name` or, if NULL, the first installed of clang-19,
+ * clang, clang-18 to clang-14. Returns its path; NULL after a fault. */
 const char *cc_find(Arena *a, const char *name, Fault *why);
-/* Returns the name of a C compiler in PATH for a person to type: cc, gcc or one
- * of those clangs. NULL: there is none.                                     */
+/* Returns the name of a C compiler in PATH to show in messages: cc, gcc or one
+ * of those clangs. NULL if there is none. */
 const char *cc_to_type(Arena *a);
-/* First line of its --version. */
+/* Returns the first line printed by --version. */
 const char *cc_version(Arena *a, const char *compiler, Fault *why);
-/* Compiles `text` to the file `output`, which appears whole or not at all. */
+/* Compiles `text` to the file `output`, which is written completely or not at
+ * all. */
 bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
                 const char *output, Fault *why);
-/* The words of the command that compiles stdin to `output`, and NULL. */
+/* Returns the NULL-terminated words of the command that compiles stdin to
+ * `output`. */
 const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
                               const char *output);
-/* The command line without input and output, as one string. */
+/* Returns the command line without input and output, as one string. */
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
 
 /* ---- cross.c ---- */
 
-/* Makes the compiler of `o` one for `t`: sets o->target where it is clang of
- * another architecture. False (ExitBackend): it makes no code for that.      */
+/* Prepares the compiler of `o` for target `t`: sets o->target if it is a clang
+ * for another architecture. Returns false (ExitBackend) if the compiler cannot
+ * make code for `t`. */
 bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why);
-/* False (ExitBackend): there are no headers of t's C library, or, of another
- * kind than objects, nothing to link with. Only asked of other machines than
- * this one.                                                                  */
+/* When cross-compiling, checks for the target's C library. Returns false
+ * (ExitBackend) if its headers are missing or, unless `kind` is CcObject, the
+ * files to link with. */
 bool cc_has_library(Arena *a, const CcOptions *o, const Target *t, CcKind kind,
                     Fault *why);
 
 /* ---- kernel_table.c ---- */
 
-/* The prebuilt kernel for a target: the function that use_tile() or
- * use_kernel() named. NULL: there is none of that name. Every tile is there. */
+/* Returns the prebuilt kernel with the name given by use_tile() or
+ * use_kernel(), for a target. NULL if there is none of that name; every tile
+ * exists. */
 void *kernel_find(const Target *t, const char *name);
-/* Name of the i-th prebuilt kernel for a target; NULL: there are no more. */
+/* Returns the name of the i-th prebuilt kernel for a target; NULL after the
+ * last. */
 const char *kernel_name(const Target *t, int i);
 
 /* ---- jit.c ---- */
 typedef struct {
     void *code; /* NULL: none */
     size_t bytes;
-    void *entry; /* the function that was asked for */
-    void *names; /* of its functions, where they are known; NULL */
+    void *entry; /* the requested function */
+    void *names; /* names of its functions, if published; NULL */
 } JitCode;
-/* Compiles `text` in this process, over the kernels built into attnc for
- * `target`; `symbol` is the function that returns the model.                */
+/* Compiles `text` in this process, with the kernels built into attnc for
+ * `target`. `symbol` is the function that returns the model. */
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
               const char *symbol, const Target *target, Fault *why);
-/* The same, and its functions are known by name to profilers, by a file
- * /tmp/perf-PID.map, and to GDB, with the lines of the text: a note says where
- * that is kept.                                                              */
+/* Like jit_load(), and publishes the function names to profilers in
+ * /tmp/perf-PID.map, and to GDB together with the source lines. A note prints
+ * the path of the source text. */
 bool jit_load_named(JitCode *j, const struct attn_model **model,
                     const char *text, const char *symbol, const Target *target,
                     Fault *why);
 void jit_unload(JitCode *j);
-/* The same for a text that exports one function: it is in *at. */
+/* Like jit_load(), for a text that exports one function; *at receives it. */
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why);
 
 typedef struct Tier Tier;
 typedef struct { /* a model that can be called */
     const struct attn_model *model;
-    void *library; /* of a C compiler */
-    JitCode jit;   /* of libtcc */
-    Tier *tier;    /* of both (tier.h): `model` calls the one or the other */
+    void *library; /* from a C compiler */
+    JitCode jit;   /* from libtcc */
+    Tier *tier;    /* both (tier.h): `model` calls one of them */
 } Backend;
 
 /* ---- objcache.c ---- */
 typedef struct {
     CText text;
-    const char *symbol; /* as of jit_load() */
-    const char *what;   /* the text, for people who list the cache */
+    const char *symbol; /* the function that returns the model */
+    const char *what;   /* description shown in listings of the cache */
     CcOptions cc;
 } ObjectText;
-/* Compiles a text as a shared object, or finds the one that was compiled from
- * the same text, flags and compiler; loads it, and says its key. NULL: that is
- * not wanted.                                                                */
+/* Loads the shared object for a text from the cache, or compiles it with these
+ * flags and this compiler. *key receives its cache key; `key` may be NULL. */
 bool objcache_load(Arena *a, Backend *b, const ObjectText *t, CacheKey *key,
                    Fault *why);
-/* The same of a key that it said; false: it is not there any more. */
+/* Loads the object with a key from objcache_load(). Returns false if it is no
+ * longer in the cache. */
 bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol);
 
-/* A note that says where profilers and debuggers find the functions of such an
- * object by name: in its file.                                               */
+/* Prints a note with the path of the object, where profilers and debuggers find
+ * the names of its functions. */
 void objcache_names(const Backend *b);
 
 /* ---- backend.c ---- */
 typedef enum { BackendJit, BackendCc, BackendAuto } BackendKind;
 
 typedef struct {
-    const char *cc;        /* BackendCc: compiler's name; NULL: clang */
-    const char *level;     /* BackendCc: NULL: "2" */
-    struct Timers *timers; /* a clock in the model's steps; NULL: none */
-    bool perf;             /* functions are known by name, and it says where */
+    const char *cc;        /* BackendCc: the compiler's name; NULL: clang */
+    const char *level;     /* BackendCc; NULL: "2" */
+    struct Timers *timers; /* times the model's steps; NULL: no timing */
+    bool perf;             /* publish function names and print where */
 } BackendOptions;
 
-/* "jit" (NULL too), "auto", "clang", "gcc" or a compiler's path. */
+/* Parses "jit" (also NULL), "auto", "clang", "gcc" or a compiler's path; sets
+ * o->cc. */
 BackendKind backend_kind(const char *name, BackendOptions *o);
-/* `arena` must outlive the call only. */
+/* Loads a model. The arena is not used after the call. */
 bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
                   const BackendOptions *o, Fault *why);
 void backend_unload(Backend *b);
-/* What a call of the model is given, made of its packed weights. Both must
- * outlive the calls.                                                         */
+/* Returns the `bound` argument of the model's calls, made from its packed
+ * weights. The arena and `packed` must outlive the calls. */
 void *backend_bind(const Backend *b, Arena *a, const void *packed);
-/* What a C compiler gets for a plan. False: there is no such compiler. */
+/* Makes the input of a C compiler for a plan. Returns false if the compiler is
+ * not installed. */
 bool backend_text(ObjectText *to, Arena *a, const Plan *p,
                   const BackendOptions *o, Fault *why);
-/* False (ExitBackend) when this processor lacks what `target` needs. */
+/* Returns false (ExitBackend) if this processor lacks an instruction set that
+ * `target` needs. */
 bool target_runs_here(const Target *target, Fault *why);
 
 #endif

@@ -1,10 +1,10 @@
-/* background.c: a C compiler that works in the background, in a process that
- * was forked for it before this one has threads.
+/* background.c: runs a C compiler in a background process, which is forked
+ * before this process starts threads.
  *
- * It has a session of its own, the lowest priority, and none of our files but
- * a pipe: who waits for the end of our output, or interrupts us, does not meet
- * it. One at a time works for a user; the others wait as long as those live who
- * started them.                                                              */
+ * The child has a session of its own, the lowest priority, and none of our
+ * files except a pipe. So neither a reader of our output nor an interrupt waits
+ * for it. Only one compiles at a time for each user; the others wait as long as
+ * the process that started them lives. */
 #define _GNU_SOURCE /* pipe2, memfd_create, close_range */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +26,18 @@ enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
 
 /* ---- in the process ---- */
 
-/* Nothing of ours stays open: only the pipe, as file 3; what is printed goes to
- * a file in memory.                                                          */
+/* Closes all files except the pipe, which becomes file 3. Messages go to a file
+ * in memory. */
 static void leave_files(int fd)
 {
     const int none = open("/dev/null", O_RDWR);
     const int said = memfd_create("said", 0);
-    fd = fcntl(fd, F_DUPFD, 10); /* out of the way */
+    fd = fcntl(fd, F_DUPFD, 10); /* above the numbers assigned below */
     dup2(none, 0);
     dup2(none, 1);
     dup2(said >= 0 ? said : none, 2);
     dup2(fd, Result);
-    if (close_range(Result + 1, ~0U, 0) != 0) /* an old kernel */
+    if (close_range(Result + 1, ~0U, 0) != 0) /* old kernels lack it */
         for (int i = Result + 1; i < MostFiles; i++)
             close(i);
     fcntl(Result, F_SETFD, FD_CLOEXEC);
@@ -49,34 +49,34 @@ static void detach(int fd)
     setsid();
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         signal(usual[i], SIG_DFL);
-    signal(SIGPIPE, SIG_IGN); /* nobody may be there to be told */
+    signal(SIGPIPE, SIG_IGN); /* the parent may have ended */
     setpriority(PRIO_PROCESS, 0, 19);
     leave_files(fd);
     progress_off();
 }
 
-/* Has the one who started us ended, or left us? */
+/* Returns true if the parent ended or closed the pipe. */
 static bool is_alone(void)
 {
     struct pollfd p = { .fd = Result };
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
 }
 
-/* The first answer of a short run has the machine for itself. */
+/* Leaves the machine to the model for a moment: short runs end within it. */
 static void wait_a_moment(void)
 {
     poll(&(struct pollfd){ .fd = Result }, 1, FirstMs);
 }
 
-/* One compiler at a time: the lock, until this process ends. False: nobody
- * waits for us any more.                                                     */
+/* Waits for the lock that this process then holds until it ends. Returns false
+ * if the parent has ended or left. */
 static bool wait_for_turn(Arena *a)
 {
     const char *path = arena_printf(a, "%s/background.lock", user_dir(a));
     const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK)
-            break; /* a file system without locks */
+            break; /* the file system has no locks */
         if (is_alone())
             return false;
         nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
@@ -103,7 +103,8 @@ static bool keep_note(Arena *a, const BackgroundWork *w, CacheKey key,
         || fault(why, ExitIO, "the cache did not take its key");
 }
 
-/* What keep_note() kept, where the object is still there; NULL. */
+/* Returns the note stored by keep_note() if its object is still cached; NULL
+ * otherwise. */
 static const char *kept_note(Arena *a, const BackgroundWork *w)
 {
     CacheEntry e;
@@ -119,7 +120,7 @@ static const char *kept_note(Arena *a, const BackgroundWork *w)
     return line;
 }
 
-/* Compiles, loads it for a trial, keeps it. */
+/* Compiles the text, test-loads the object, and caches it. */
 static bool make_object(Arena *a, const BackgroundWork *w, CacheKey *key,
                         const char **about, Fault *why)
 {
@@ -130,7 +131,8 @@ static bool make_object(Arena *a, const BackgroundWork *w, CacheKey *key,
         && keep_note(a, w, *key, &text, *about, why);
 }
 
-/* The first line of what was printed meanwhile, where it says more. */
+/* Returns the first line printed by the compiler, as an addition to the
+ * message. */
 static const char *first_line(Arena *a)
 {
     char text[512];
@@ -146,7 +148,7 @@ static void tell(char sign, const char *text)
     const int n = snprintf(message, sizeof message, "%c%s", sign, text);
     const size_t most = sizeof message - 1;
     if (write(Result, message, (size_t)n < most ? (size_t)n : most) < 0)
-        return; /* nobody is there: the object is in the cache */
+        return; /* the parent has ended; the object is in the cache */
 }
 
 static void work(const BackgroundWork *w)
@@ -160,7 +162,7 @@ static void work(const BackgroundWork *w)
         return;
     const char *line = kept_note(a, w);
     if (line)
-        tell('=', line); /* another one made it */
+        tell('=', line); /* another process made it */
     else if (make_object(a, w, &key, &about, &why))
         tell('=', arena_printf(a, "%s%s", key.hex, about));
     else

@@ -1,4 +1,4 @@
-/* cc.c: compiles emitted C by the C compiler of the machine.              */
+/* cc.c: compiles emitted C with a C compiler of this machine. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ const char *cc_version(Arena *a, const char *compiler, Fault *why)
     return arena_strndup(a, s.out, strcspn(s.out, "\n"));
 }
 
-/* Fills argv without input and output; returns its length. */
+/* Fills argv except input and output; returns its length. */
 static int base_args(Arena *a, const CcOptions *o, CcKind kind,
                      const char *argv[MaxArgs])
 {
@@ -89,7 +89,7 @@ static int base_args(Arena *a, const CcOptions *o, CcKind kind,
     return n;
 }
 
-/* All of argv as one line; words in double quotes where `quoted`. */
+/* Joins argv into one line; `quoted` puts each word in double quotes. */
 static const char *join(Arena *a, const char *const *argv, bool quoted)
 {
     const char *line = "", *mark = quoted ? "\"" : "";
@@ -106,7 +106,7 @@ const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind)
     return join(a, argv, false);
 }
 
-/* A compiler takes '-x' for an option and '@x' for a file of options. */
+/* Compilers read '-x' as an option and '@x' as a file of options. */
 static const char *safe_path(Arena *a, const char *path)
 {
     return *path == '/' ? path : arena_printf(a, "./%s", path);
@@ -138,8 +138,8 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
     return argv;
 }
 
-/* What the compiler said, its last lines, is shown as it is: it speaks about
- * text that attnc wrote.                                                    */
+/* Prints the last lines of the compiler's messages unchanged, because they are
+ * about text written by attnc. */
 static void show_tail(const char *tail)
 {
     const char *from = tail + strlen(tail);
@@ -149,7 +149,7 @@ static void show_tail(const char *tail)
     fputs(from, stderr);
 }
 
-/* A program is left executable, an object readable, as umask allows. */
+/* Makes programs executable and objects readable, as umask allows. */
 static void set_mode(const char *path, CcKind kind)
 {
     mode_t mask = umask(0);
@@ -174,8 +174,8 @@ static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
                  join(a, argv, false));
 }
 
-/* Compilers put a new file in the place of the one that output_open made: that
- * one is what has to reach the disk.                                        */
+/* Compilers replace the file made by output_open() by a new one, so this opens
+ * the new one, which must reach the disk. */
 static bool take_result(Output *file, const char *compiler, Fault *why)
 {
     struct stat st;
@@ -185,7 +185,7 @@ static bool take_result(Output *file, const char *compiler, Fault *why)
         || fault(why, ExitBackend, "%s ended well but wrote nothing", compiler);
 }
 
-/* Into `file`, which is open, and cancelled on failure. */
+/* Compiles into `file`, which is open, and cancels it on failure. */
 static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
                          Output *file, Fault *why)
 {
@@ -200,8 +200,8 @@ static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
     return true;
 }
 
-/* Compiles into a folder of its own and copies the result, because a compiler
- * can't write to a pipe, and would replace /dev/null.                       */
+/* Compiles into a temporary directory and copies the result, because a compiler
+ * can't write to a pipe and would replace /dev/null. */
 static bool compile_and_copy(Arena *a, const CcOptions *o, CcKind kind,
                              CText text, const char *output, Fault *why)
 {
@@ -211,7 +211,7 @@ static bool compile_and_copy(Arena *a, const CcOptions *o, CcKind kind,
     if (!temp_open(&temp, NULL))
         return fault(why, ExitIO, "no folder can be made in %s: %s",
                      temp_root(), strerror(errno));
-    interrupt_watch(); /* so that the folder goes */
+    interrupt_watch(); /* to remove the directory */
     bool ok = output_open(file, arena_printf(a, "%s/made", temp.path), why)
            && compile_into(a, o, kind, text, file, why)
            && file_map_for(UseOwn, &made, file->temp, why);

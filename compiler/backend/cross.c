@@ -1,7 +1,7 @@
-/* cross.c: C compilers that make code for another machine than this one. Any
- * clang does, by --target; gcc is another program for each machine. All of them
- * need that machine's C library, which is asked for before the model's code is:
- * what a compiler says without it does not tell what to do.                  */
+/* cross.c: C compilers for other machines. Any clang makes their code with
+ * --target; gcc is a separate program for each machine. All of them need that
+ * machine's C library. Its absence is detected before compiling the model,
+ * because the compiler's own messages do not help the user. */
 #include <string.h>
 
 #include "backend/backend.h"
@@ -9,8 +9,8 @@
 
 enum { AskSeconds = 20 };
 
-/* What a compiler makes code for, with the option or NULL; "": it does not say
- * that, or does not take the option.                                        */
+/* Returns the machine that a compiler makes code for, with the option or NULL;
+ * "" if it does not print that or rejects the option. */
 static const char *machine_of(Arena *a, const char *compiler,
                               const char *option)
 {
@@ -22,7 +22,7 @@ static const char *machine_of(Arena *a, const char *compiler,
              : "";
 }
 
-/* Of two triples: the first word is the architecture. */
+/* Compares two triples by their first word, the architecture. */
 static bool same_architecture(const char *m, const char *n)
 {
     const size_t length = strcspn(m, "-");
@@ -53,7 +53,7 @@ bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why)
                  t->packages);
 }
 
-/* The line of an error: those before it say who included the file. */
+/* Returns the first error line, skipping the lines about including files. */
 static const char *first_error(Arena *a, const char *said)
 {
     static const char lead[] = "In file included";
@@ -62,7 +62,8 @@ static const char *first_error(Arena *a, const char *said)
     return plain_text(a, arena_strndup(a, said, strcspn(said, "\n")));
 }
 
-/* What is missing shows in a text as small as this. */
+/* Compiles a small text that needs the same headers and libraries as a
+ * model. */
 static bool compiles(Arena *a, const CcOptions *o, CcKind kind, Spawned *s)
 {
     static const char text[] = "#include <linux/futex.h>\n"

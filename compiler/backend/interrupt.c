@@ -1,9 +1,9 @@
-/* interrupt.c: Ctrl-C while other programs work for attnc.
+/* interrupt.c: handles Ctrl-C while child processes work for attnc.
  *
- * They are in process groups of their own, so the terminal's signals reach
- * attnc alone. The first one is only kept: who waits sees it, ends the others
- * in order and cleans up. A second one ends all at once.                     */
-#define _DEFAULT_SOURCE /* setpgid, getppid; prctl is Linux's */
+ * Children run in process groups of their own, so the terminal's signals reach
+ * only attnc. The first signal is recorded; the waiting code sees it, stops the
+ * children in order, and cleans up. A second signal ends everything at once. */
+#define _DEFAULT_SOURCE /* setpgid, getppid; prctl is specific to Linux */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,12 +14,12 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { Ends = sizeof ends / sizeof *ends, MostGroups = 256 };
 
-/* The process' own: a signal's handler gets no other argument. */
+/* Global, because a signal handler has no other access to it. */
 static struct {
-    volatile sig_atomic_t stop;               /* the signal that came, or 0 */
-    volatile sig_atomic_t groups[MostGroups]; /* to kill; 0: free */
-    struct sigaction before[Ends];            /* interrupt_watch() */
-    int depth;                                /* watches that are nested */
+    volatile sig_atomic_t stop;               /* the recorded signal, or 0 */
+    volatile sig_atomic_t groups[MostGroups]; /* to kill; 0: unused */
+    struct sigaction before[Ends];            /* actions to restore */
+    int depth;                                /* of nested watches */
 } watch;
 
 static void on_end(int sig)

@@ -1,15 +1,15 @@
-/* jit.c: compiles emitted text in this process by libtcc.
+/* jit.c: compiles emitted text in this process with libtcc.
  *
- * What is known of libtcc decides the shape of this file. Its own relocation
- * leaves heap pages writable and executable for good, so the code goes to a
- * mapping of ours that ends up read-execute. A refused mprotect makes it end
- * the process, so that is asked for first. Compiles are serialised by a lock
- * whose first use races: one warm-up compile. Only what is listed here can be
- * called from the text: no libc, no headers.
+ * Four properties of libtcc determine this file. Its own relocation leaves heap
+ * pages writable and executable, so the code goes to our own mapping, which
+ * ends up read-execute. It exits the process if mprotect is refused, so we try
+ * mprotect first. Its compiles are serialised by a lock whose first use has a
+ * race, so there is one warm-up compile. Emitted text can call only the symbols
+ * added here: there is no libc and there are no headers.
  *
- * Where memory runs out, libtcc says "memory full" and ends the process by
- * exit(1), or goes on with what it has half made: here the process ends with
- * ExitResource. A model's skeleton needs about 2 MB.                        */
+ * Out of memory, libtcc prints "memory full" and exits with 1, or continues
+ * with a half-made result; here the process ends with ExitResource. A model's
+ * skeleton needs about 2 MB. */
 #define _GNU_SOURCE /* mkostemps, MAP_ANONYMOUS */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 #include "backend/jit_names.h"
 
-enum { BeforeCode = 64 }; /* bytes; a multiple of any alignment of code */
+enum { BeforeCode = 64 }; /* bytes; a multiple of any code alignment */
 
 typedef struct {
     char text[1024];
@@ -33,15 +33,15 @@ typedef struct {
 static const char no_memory[] = "out of memory in libtcc: allow this process "
                                 "more, or use --backend=clang";
 
-/* The state of this process' libtcc, which keeps its own in static variables
- * and ends by exit(): atexit's functions take no argument.                  */
+/* Global, because libtcc also keeps its state in static variables, and because
+ * atexit() functions take no argument. */
 static struct {
     pthread_once_t warm;
-    atomic_bool inside; /* a call has not returned */
+    atomic_bool inside; /* a call of libtcc is running */
 } libtcc = { .warm = PTHREAD_ONCE_INIT };
 
-/* libtcc calls exit() where malloc fails, and where mprotect does, which was
- * asked for before; nothing of attnc's does while libtcc works.             */
+/* libtcc calls exit() if malloc fails (or mprotect, which was tried before);
+ * attnc itself never exits while libtcc works. */
 static void exit_inside(void)
 {
     if (!atomic_load(&libtcc.inside))
@@ -51,7 +51,7 @@ static void exit_inside(void)
     _exit(ExitResource);
 }
 
-/* Keeps the first message: later ones follow from it. */
+/* Keeps the first message; later ones follow from it. */
 static void on_message(void *user, const char *text)
 {
     Said *said = user;
@@ -85,8 +85,8 @@ static void warm_up(void)
     }
 }
 
-/* Systems that forbid a page to be writable and executable (SELinux execmem,
- * MemoryDenyWriteExecute) refuse this, and libtcc cannot work there.        */
+/* libtcc cannot work on systems that forbid pages to be both writable and
+ * executable (SELinux execmem, MemoryDenyWriteExecute). */
 static bool code_allowed(Fault *why)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -106,7 +106,7 @@ static bool code_allowed(Fault *why)
                  strerror(error));
 }
 
-/* A file of the text, which stays. */
+/* Writes the text to a file that is not removed. */
 static bool keep_text(char path[256], const char *text)
 {
     const char *dir = temp_root();
@@ -120,7 +120,8 @@ static bool keep_text(char path[256], const char *text)
     return kept;
 }
 
-/* The text is kept for the report: that it does not compile is a bug here. */
+/* Keeps the text for a bug report, because text that does not compile is a bug
+ * in attnc. */
 static bool refused(const char *text, const Said *said, Fault *why)
 {
     char path[256];
@@ -144,8 +145,8 @@ static void add_symbols(TCCState *s, const Target *target)
 }
 
 /* Places the code; its pages are writable and executable only in here. Some
- * bytes stand before it: who checks a function's type when it is called, as
- * UBSan does, reads there, and the first function has no other page.        */
+ * bytes stay free before it, because UBSan reads in front of a function to
+ * check its type. */
 static bool relocate(TCCState *s, JitCode *j)
 {
     const int need = tcc_relocate(s, NULL);
@@ -164,7 +165,7 @@ static bool relocate(TCCState *s, JitCode *j)
     return false;
 }
 
-/* The function; NULL: there is no memory, or *said tells why. */
+/* Returns the function; NULL if *said has a message or there is no memory. */
 static void *compile(JitCode *j, const char *text, const char *symbol,
                      const Target *target, Said *said)
 {
@@ -173,7 +174,7 @@ static void *compile(JitCode *j, const char *text, const char *symbol,
     if (!s)
         return NULL;
     add_symbols(s, target);
-    /* a warning (an undeclared function, say) counts as an error */
+    /* warnings, such as an undeclared function, count as errors */
     if (tcc_compile_string(s, text) != 0 || *said->text)
         on_message(said, "an error without a message");
     else if (relocate(s, j) && !(at = tcc_get_symbol(s, symbol)))
@@ -225,7 +226,7 @@ void jit_unload(JitCode *j)
 
 /* ---- names ---- */
 
-/* An object file of the text, with lines. */
+/* Compiles the text to an object file with line numbers. */
 static bool compile_object(const char *text, const char *path)
 {
     Said said = { "" };

@@ -1,18 +1,18 @@
-/* jit_elf.c: an ELF object in memory, for GDB: a section without bytes where
- * the code lies, symbols, and DWARF 2: a compilation unit with its functions,
- * and the lines of each.                                                     */
+/* jit_elf.c: builds an ELF object in memory for GDB: a section without contents
+ * at the address of the code, symbols, and DWARF 2 with one compilation unit,
+ * its functions, and their lines. */
 #include <elf.h>
 #include <string.h>
 
 #include "backend/jit_names.h"
 
-/* The sections of the file, in their order. */
+/* The sections of the file, in order. */
 enum { None, Code, Symbols, Strings, Info, Abbrev, Lines, Names, Sections };
 
 /* ---- bytes ---- */
 static void put(Buffer *b, uint64_t value, size_t bytes)
 {
-    buffer_add(b, (const char *)&value, bytes); /* of this machine's order */
+    buffer_add(b, (const char *)&value, bytes); /* in native byte order */
 }
 
 static void put_text(Buffer *b, const char *text)
@@ -20,7 +20,7 @@ static void put_text(Buffer *b, const char *text)
     buffer_add(b, text, strlen(text) + 1);
 }
 
-/* DWARF's numbers: seven bits a byte, the lowest first. */
+/* LEB128: seven bits per byte, lowest first. */
 static void put_unsigned(Buffer *b, uint64_t n)
 {
     for (; n >= 128; n >>= 7)
@@ -37,7 +37,7 @@ static void put_signed(Buffer *b, int64_t n)
     put(b, (uint64_t)n & 127, 1);
 }
 
-/* A length in front of what it counts: first none, then what has come. */
+/* Writes a placeholder for a length, which end_length() fills in. */
 static int begin_length(Buffer *b)
 {
     put(b, 0, 4);
@@ -77,7 +77,7 @@ static void put_info(Buffer *b, const JitNames *j)
     enum { C99 = 0x0c, Version = 2 };
     const int from = begin_length(b);
     put(b, Version, 2);
-    put(b, 0, 4); /* .debug_abbrev from its begin */
+    put(b, 0, 4); /* offset in .debug_abbrev */
     put(b, sizeof(void *), 1);
     put(b, 1, 1);
     put_text(b, "attnc, libtcc");
@@ -85,7 +85,7 @@ static void put_info(Buffer *b, const JitNames *j)
     put_text(b, j->text);
     put(b, address(j, 0), 8);
     put(b, address(j, j->bytes), 8);
-    put(b, 0, 4); /* .debug_line from its begin */
+    put(b, 0, 4); /* offset in .debug_line */
     for (int i = 0; i < j->function.n; i++) {
         const JitFunction *f = &j->function.at[i];
         put(b, 2, 1);
@@ -97,7 +97,7 @@ static void put_info(Buffer *b, const JitNames *j)
     end_length(b, from);
 }
 
-/* The lines of one function. */
+/* Writes the lines of one function. */
 static void put_sequence(Buffer *b, const JitNames *j, int function, int *next)
 {
     const JitFunction *f = &j->function.at[function];
@@ -127,15 +127,15 @@ static void put_lines(Buffer *b, const JitNames *j)
     const int from = begin_length(b);
     put(b, 2, 2); /* version */
     const int head = begin_length(b);
-    put(b, 1, 1);            /* bytes of an instruction, at least */
+    put(b, 1, 1);            /* minimum bytes per instruction */
     put(b, 1, 1);            /* rows are statements */
-    put(b, (uint64_t)-5, 1); /* of special opcodes, which are not used */
+    put(b, (uint64_t)-5, 1); /* for special opcodes, which are unused */
     put(b, 14, 1);
     put(b, sizeof operands + 1, 1);
     buffer_add(b, (const char *)operands, sizeof operands);
-    put(b, 0, 1); /* no folders */
+    put(b, 0, 1); /* no directories */
     put_text(b, j->text);
-    put(b, 0, 3); /* of no folder, no time, no size */
+    put(b, 0, 3); /* no directory, time or size */
     put(b, 0, 1);
     end_length(b, head);
     int next = 0;

@@ -1,9 +1,9 @@
-/* jit_names.c: the functions of libtcc's code by name, for profilers and
- * debuggers: a perf map, and GDB's interface for code made at run time.
+/* jit_names.c: publishes the names of functions compiled by libtcc to profilers
+ * and debuggers: a perf map, and GDB's interface for JIT code.
  *
- * libtcc knows the names of static functions in object files alone. So the text
- * is compiled once more, into one: its code has the same offsets, and it has
- * symbols, and lines as stabs, which are read here.                          */
+ * libtcc keeps the names of static functions only in object files. So the text
+ * is compiled again, to an object file. Its code has the same offsets, and it
+ * has symbols, and lines as stabs, which are read here. */
 #define _POSIX_C_SOURCE 200809L
 #include <elf.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include "backend/jit_names.h"
 
-/* What GDB reads of this process: names and layout are its own. It stops in the
- * function, and reads the descriptor.                                        */
+/* Data that GDB reads from this process; it defines the names and the layout.
+ * It sets a breakpoint in the function and then reads the descriptor. */
 typedef struct jit_code_entry {
     struct jit_code_entry *next_entry, *prev_entry;
     const char *symfile_addr;
@@ -36,13 +36,13 @@ __attribute__((noinline)) void __jit_debug_register_code(void)
 }
 
 /* ---- object ---- */
-typedef struct { /* an object file of libtcc's, which is believed */
+typedef struct { /* an object file made by libtcc; not validated */
     const char *at;
     const Elf64_Ehdr *head;
     const Elf64_Shdr *section, *text, *symbols, *stabs;
 } Object;
 
-typedef struct { /* a row of .stab */
+typedef struct { /* an entry of .stab */
     uint32_t name;
     uint8_t type, other;
     uint16_t line;
@@ -55,7 +55,7 @@ static const char *strings_of(const Object *o, const Elf64_Shdr *s)
     return o->at + o->section[s->sh_link].sh_offset;
 }
 
-/* As it may be read: libtcc aligns nothing in the file. */
+/* Returns an aligned copy, because libtcc aligns nothing in the file. */
 static const void *copy_bytes(Arena *a, const Object *o, uint64_t at,
                               size_t bytes)
 {
@@ -107,7 +107,8 @@ static void read_functions(JitNames *j, Arena *a, const Object *o)
     j->bytes = o->text->sh_size;
 }
 
-/* Its number; -1: there is none. `n`: of the name's bytes. */
+/* Returns the index of the function; -1 if not found. `n`: length of the
+ * name. */
 static int find(const JitNames *j, const char *name, size_t n)
 {
     for (int i = 0; i < j->function.n; i++)
@@ -117,7 +118,8 @@ static int find(const JitNames *j, const char *name, size_t n)
     return -1;
 }
 
-/* A function is "name:F1", its lines follow, from its begin on. */
+/* Reads the lines: an entry "name:F1" for a function, followed by entries for
+ * its lines, relative to its start. */
 static void read_lines(JitNames *j, Arena *a, const Object *o)
 {
     if (!o->stabs)
@@ -136,8 +138,8 @@ static void read_lines(JitNames *j, Arena *a, const Object *o)
     }
 }
 
-/* Do the functions begin there as in the object? Calls, which are not the same,
- * come later.                                                                */
+/* Returns true if each function begins with the same bytes as in the object.
+ * Later bytes may differ in the targets of calls. */
 static bool same_code(const Object *o, const JitNames *j)
 {
     enum { Begin = 4 };
@@ -154,8 +156,8 @@ static bool same_code(const Object *o, const JitNames *j)
 
 /* ---- perf map ---- */
 
-/* ADDRESS SIZE NAME, in hexadecimal digits; several codes of a process have one
- * file. perf looks for it in /tmp, whatever TMPDIR is.                       */
+/* Appends lines of ADDRESS SIZE NAME, in hexadecimal; all code of a process
+ * shares one file. perf looks for it in /tmp regardless of TMPDIR. */
 static bool write_map(const JitNames *j, Fault *why)
 {
     char path[64];
@@ -186,7 +188,7 @@ static void tell_gdb(CodeEntry *e, uint32_t action)
     __jit_debug_register_code();
 }
 
-/* NULL: there is no memory. */
+/* Registers the object with GDB. Returns NULL if there is no memory. */
 static CodeEntry *enter(const Buffer *elf)
 {
     CodeEntry *e = malloc(sizeof *e);

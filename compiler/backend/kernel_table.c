@@ -1,5 +1,5 @@
-/* kernel_table.c: finds a prebuilt kernel by name, in the table that belongs
- * to a target. emit/tile/kernelset.c made the tables. */
+/* kernel_table.c: finds a prebuilt kernel by name, in the table of a target.
+ * emit/tile/kernelset.c made the tables. */
 #include "backend/backend.h"
 
 #include <string.h>
@@ -19,9 +19,9 @@ extern const struct Kernel kernels_armv8_2_a_dotprod[], kernels_armv8_a[];
 extern const struct Kernel kernels_generic[];
 #endif
 
-static const struct { /* those of more features first */
+static const struct { /* those with more features first */
     const char *march;
-    const char *feature; /* that the target has; NULL: none */
+    const char *feature; /* that the target must have; NULL: none */
     const struct Kernel *table;
 } tables[] = {
 #if defined __x86_64__
@@ -47,8 +47,9 @@ static const struct Kernel *table_for(const Target *t)
     return NULL;
 }
 
-/* A target that this machine has no table for runs on what the machine is: the
- * bits are the same wherever products and sums can be fused.                */
+/* Returns the table of the target, or of this machine if there is none for the
+ * target: the bits are the same on all machines that can fuse a product and a
+ * sum. */
 static const struct Kernel *table_of(const Target *t)
 {
     const struct Kernel *table = table_for(t);

@@ -1,5 +1,5 @@
-/* objcache.c: shared objects compiled once, kept in the cache by a hash of the
- * text, the flags and the compiler.                                          */
+/* objcache.c: shared objects compiled once, cached under a hash of the text,
+ * the flags and the compiler. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool load_object(Backend *b, const char *path, const char *symbol,
     return true;
 }
 
-/* Everything that decides the object's bytes. */
+/* Returns the hash of everything that affects the object's contents. */
 static CacheKey key_of(Arena *a, const ObjectText *t, const char *version)
 {
     const char *flags = cc_flags(a, &t->cc, CcShared);
@@ -45,11 +45,12 @@ bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol)
     if (!cache_get(&e, a, CacheObject, key, CacheWhole))
         return false;
     const bool ok = load_object(b, e.path, symbol, &unused);
-    cache_close(&e); /* it may have been removed meanwhile */
+    cache_close(&e); /* even if it was removed meanwhile, the loaded object
+                        stays valid */
     return ok;
 }
 
-/* One that cannot be kept does no harm. */
+/* Caches the object; failure is only a warning. */
 static void keep(Arena *a, const char *object, CacheKey key, const char *what)
 {
     File f;
@@ -63,7 +64,8 @@ static void keep(Arena *a, const char *object, CacheKey key, const char *what)
     file_close(&f);
 }
 
-/* From the cache where it was kept: profilers and debuggers read that file. */
+/* Loads the new object, from the cache if possible, because profilers and
+ * debuggers read that file. */
 static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
                       const char *symbol, const char *what, Fault *why)
 {
@@ -78,8 +80,8 @@ static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
     return true;
 }
 
-/* Compiles among the temporary files, so that a cache that is full or cannot
- * be written does no harm; what cannot be loaded is not kept.               */
+/* Compiles in a temporary directory, so that a full or read-only cache does no
+ * harm. Objects that fail to load are not cached. */
 static bool make(Arena *a, Backend *b, const ObjectText *t, CacheKey key,
                  const char *version, Fault *why)
 {
@@ -90,7 +92,7 @@ static bool make(Arena *a, Backend *b, const ObjectText *t, CacheKey key,
     const char *object = arena_printf(a, "%s/model.so", temp.path);
     const char *what = arena_printf(a, "%s, %s -O%s", t->what, version,
                                     t->cc.level);
-    interrupt_watch(); /* so that the folder goes */
+    interrupt_watch(); /* to remove the directory */
     const bool ok = cc_compile(a, &t->cc, CcShared, t->text, object, why)
                  && load_made(a, b, object, key, t->symbol, what, why);
     temp_close(&temp);

@@ -1,10 +1,11 @@
-/* spawn.c: runs another program: C compilers, a Python.
+/* spawn.c: runs other programs: C compilers, Python.
  *
- * No shell: argv as it is. The environment is built, since CPATH,
- * CCC_OVERRIDE_OPTIONS and the like change what a compiler makes; a Python has
- * its packages by PYTHONPATH and the like, and gets all of it. Input is an
- * anonymous file on its stdin, and what it makes in TMPDIR goes into a folder
- * of its own, so that nothing is left behind however it ends.               */
+ * There is no shell: argv is passed unchanged. The environment is built from
+ * scratch, because variables such as CPATH and CCC_OVERRIDE_OPTIONS change a
+ * compiler's output. Python gets the complete environment, because PYTHONPATH
+ * and others locate its packages. Input is an anonymous file on stdin. TMPDIR
+ * is a directory made for the program, so that nothing stays behind however it
+ * ends. */
 #define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 
 /* ---- environment ---- */
 
-/* "NAME=value" of ours, or NULL. */
+/* Returns our "NAME=value", or NULL. */
 static char *inherit(const char *name)
 {
     size_t n = strlen(name);
@@ -100,7 +101,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Keeps the last bytes of a text that comes in pieces. */
+/* Appends a piece of text and keeps only the last bytes. */
 static void keep_last(char *to, size_t cap, const char *from, size_t n)
 {
     size_t have = strlen(to);
@@ -122,7 +123,7 @@ static void keep_first(char *to, size_t cap, const char *from, size_t n)
     to[have + n] = '\0';
 }
 
-/* One read from a pipe of the child; false at its end. */
+/* Reads once from a pipe of the child; returns false at its end. */
 static bool listen_once(Spawned *s, int fd, bool is_stderr)
 {
     char piece[2048];
@@ -139,8 +140,8 @@ static bool listen_once(Spawned *s, int fd, bool is_stderr)
     return n > 0;
 }
 
-/* Compilers remove their own files on SIGTERM; what is there a second later
- * is killed.                                                                */
+/* Ends a process group: SIGTERM first, because compilers then remove their
+ * files; SIGKILL after a second. */
 static void end_group(pid_t pid)
 {
     bool reaped = false;
@@ -154,7 +155,7 @@ static void end_group(pid_t pid)
         waitpid(pid, NULL, 0);
 }
 
-/* Where there is no folder of its own, the child finds out what that means. */
+/* If temp->path is empty, the child runs without TMPDIR. */
 static int start(pid_t *pid, const char *const *argv, const int fds[3],
                  const TempFolder *temp, bool as_user)
 {
@@ -196,10 +197,10 @@ static bool judge(const char *program, int status, Fault *why)
 }
 
 /* ---- several at once ---- */
-typedef struct { /* a program that runs */
+typedef struct { /* a running program */
     SpawnJob *job;
     pid_t pid;
-    int fd[2];     /* its stderr, stdout; -1: closed */
+    int fd[2];     /* stderr and stdout; -1: closed */
     int64_t until; /* now_ms() */
     TempFolder temp;
 } Running;
@@ -211,7 +212,8 @@ static void leave(Running *r)
     close_all(r->fd, 2);
 }
 
-/* Its input is a file: a limit on their sizes (ulimit -f) holds for it too. */
+/* The input is a file, so the limit on file sizes (ulimit -f) applies to it
+ * too. */
 static bool out_of_space(int error)
 {
     return error == EFBIG || error == ENOSPC || error == EDQUOT;
@@ -248,7 +250,7 @@ static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
                  strerror(rc));
 }
 
-/* Reads what they say; false: nothing is there now. */
+/* Reads the programs' output; returns false if there is none now. */
 static bool listen(Running *r, int n, int wait_ms)
 {
     struct pollfd p[2 * SpawnMost];
@@ -267,16 +269,16 @@ static bool listen(Running *r, int n, int wait_ms)
     return true;
 }
 
-/* Has it ended, by itself or because the time is over or a signal came? Its
- * end is looked for even while its pipes are open: a grandchild may keep
- * them.                                                                     */
+/* Returns true if the program ended, by itself or stopped at its time limit or
+ * by a signal. Checks even while its pipes are open, because a grandchild may
+ * keep them open. */
 static bool has_ended(Running *r, double seconds)
 {
     SpawnJob *j = r->job;
     int status = 0;
     if (waitpid(r->pid, &status, WNOHANG) == r->pid) {
         for (int i = 0; i < 64 && listen(r, 1, 0); i++)
-            ; /* a pipe holds no more */
+            ; /* more than a full pipe */
         kill(-r->pid, SIGKILL);
         j->ok = judge(j->argv[0], status, &j->why);
         j->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -297,7 +299,7 @@ static bool has_ended(Running *r, double seconds)
     return true;
 }
 
-/* Does any of them talk to us still? */
+/* Returns true if any pipe is still open. */
 static bool any_open(const Running *r, int n)
 {
     for (int i = 0; i < n; i++)

@@ -1,9 +1,9 @@
-/* temp.c: folders for files that nobody keeps, in TMPDIR.
+/* temp.c: temporary directories in TMPDIR.
  *
- * Who makes one holds a lock on it, and removes it at the end. After a kill -9
- * nobody holds that lock: whoever makes the next folder removes what was left.
- * A lock, since the number of a process says nothing where containers share a
- * TMPDIR.                                                                   */
+ * The process that makes one holds a lock on it and removes it at the end.
+ * After a kill -9 the lock is free, so the next process to make a directory
+ * removes the old one. Process ids would not work, because containers may share
+ * a TMPDIR. */
 #define _GNU_SOURCE /* O_DIRECTORY, flock, nftw */
 #include <dirent.h>
 #include <errno.h>
@@ -40,8 +40,8 @@ static void remove_tree(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Takes the lock of a folder of ours; -1: somebody uses it, or it is not ours,
- * or (ENOENT) it has none.                                                  */
+/* Takes the lock of one of our directories. Returns -1 if it is in use or not
+ * ours, or (ENOENT) has no lock file. */
 static int lock_folder(const char *path, int create)
 {
     struct stat st;
@@ -64,8 +64,8 @@ static int lock_folder(const char *path, int create)
     return fd;
 }
 
-/* What a killed process left; one killed before it had its lock left a folder
- * that is empty.                                                            */
+/* Removes directories left by killed processes. One killed before it made its
+ * lock file left an empty directory. */
 static void remove_stale(const char *in)
 {
     char path[sizeof((TempFolder *)0)->path];
@@ -87,7 +87,8 @@ static void remove_stale(const char *in)
         closedir(dir);
 }
 
-/* An empty one may be taken for stale before its lock is there: once more. */
+/* Retries, because another process may remove the directory as stale before its
+ * lock file exists. */
 static bool make_locked(TempFolder *t, const char *in)
 {
     for (int i = 0; i < 100; i++) {

@@ -1,11 +1,11 @@
-/* tier.c: libtcc's code, and in its place a C compiler's object once that is
- * there.
+/* tier.c: runs libtcc's code until a C compiler's object is ready, then the
+ * object.
  *
- * Callers see a model of ours, whose entries call the one or the other. What a
- * call reads and writes has the same layout for both: packed weights, and pages
- * of the caches; an arena is each one's own for a call. So both can make the
- * same call: the first of each kind that comes behind the object, and where a
- * bit differs the object is put aside for a report.                          */
+ * Callers see our own model, whose entries call one or the other. Both use the
+ * same layout for the packed weights and the cache pages that a call reads and
+ * writes; each has its own arena during a call. So both can make the same call.
+ * The first call of each kind after the object is loaded is made by both, and
+ * if any bit differs, the object is put aside for a bug report. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static bool same_layout(const struct attn_cache_layout *a,
         && a->states == b->states;
 }
 
-/* Is it a model of the same spec, weights and caches? */
+/* Returns true if both are models of the same spec, weights and caches. */
 static bool same_model(const struct attn_model *a, const struct attn_model *b)
 {
     bool same = a->kind == b->kind && a->spec_hash == b->spec_hash
@@ -76,7 +76,7 @@ static void take_object(Tier *t)
     }
 }
 
-/* Looks, without waiting, whether the compiler has ended. */
+/* Checks, without waiting, if the compiler has ended. */
 static void look(Tier *t)
 {
     Fault why;
@@ -132,7 +132,7 @@ void *tier_bind(Tier *t, const void *packed)
 
 /* ---- the key ---- */
 
-/* A file that is the same has the same of these. */
+/* Properties that are equal if a file is unchanged. */
 typedef struct {
     uint64_t device, inode, size, seconds, nanoseconds;
 } Identity;
@@ -147,10 +147,10 @@ static Identity identity(const char *path)
                        (uint64_t)st.st_mtim.tv_nsec };
 }
 
-/* Of all that decides the text that the compiler gets, and what it makes of it,
- * without either: that text costs milliseconds, as does the compiler's
- * --version. One that came by a newer compiler under an old name is as good.
- */
+/* Returns a hash of everything that affects the compiler's input and output. It
+ * uses neither the input text nor the compiler's --version, because each costs
+ * milliseconds. If an unchanged wrapper now starts another compiler, the old
+ * object is still as good. */
 static CacheKey note_key(const TierOptions *o, CText jit)
 {
     const Identity files[] = { identity("/proc/self/exe"),
@@ -162,7 +162,8 @@ static CacheKey note_key(const TierOptions *o, CText jit)
                      4);
 }
 
-/* The object that an earlier run left; or what is known of it. */
+/* Loads the object that an earlier run left. Returns false if there is none, or
+ * sets t->is_wrong if it was rejected. */
 static bool find_object(Tier *t, Backend *b)
 {
     CacheEntry e;
@@ -235,7 +236,7 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
     }
     t->self = t;
     t->model = *t->first.model;
-    t->model.bind = NULL; /* tier_bind() */
+    t->model.bind = NULL; /* tier_bind() is used instead */
     t->model.bound_bytes = sizeof t->self;
     t->model.encode = t->first.model->encode ? encode : NULL;
     t->model.decode = t->first.model->decode ? decode : NULL;
@@ -247,7 +248,7 @@ void tier_close(Tier *t)
 {
     if (!t)
         return;
-    look(t); /* what came of it since the last call */
+    look(t); /* report what happened since the last call */
     if (t->background.fd >= 0)
         say(t, "%s goes on in the background, for the next run", t->compiler);
     background_leave(&t->background);

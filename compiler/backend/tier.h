@@ -1,6 +1,7 @@
-/* tier.h: a model in two tiers. libtcc's code runs at once; a C compiler works
- * meanwhile in a process of its own, and its object is taken over between two
- * calls of the model, once it has shown the same bits on what runs.          */
+/* tier.h: a model in two tiers. libtcc's code runs at once; meanwhile a C
+ * compiler works in a separate process. Its object replaces libtcc's code
+ * between two calls of the model, after it has produced identical bits for one
+ * call. */
 #ifndef ATTNC_TIER_H
 #define ATTNC_TIER_H
 
@@ -8,21 +9,21 @@
 
 /* ---- background.c ---- */
 
-/* A process that compiles a text into the cache. It goes on where this one
- * ends, so that the next run finds the object.                               */
+/* A process that compiles a text into the cache. It continues if this process
+ * ends, so that the next run finds the object. */
 typedef struct {
-    int fd; /* where it says what came of it; -1: it has, or there is none */
+    int fd; /* reports the result; -1: already reported, or not started */
     int64_t pid;
 } Background;
 typedef struct {
-    /* What is compiled, and by what: called in that process. `about` gets what
-     * is to be known of the text, for people.                                */
+    /* Called in the compiling process: sets the text and how to compile it.
+     * *about receives a remark about the text for the user. */
     bool (*text)(void *with, Arena *a, ObjectText *to, const char **about,
                  Fault *why);
     void *with;
-    CacheKey note; /* the entry that gets the object's key */
+    CacheKey note; /* cache entry that receives the object's key */
 } BackgroundWork;
-/* False, with *why: the system starts none. */
+/* Returns false, with *why, if the process cannot be started. */
 bool background_start(Background *b, const BackgroundWork *w, Fault *why);
 
 typedef enum {
@@ -30,25 +31,26 @@ typedef enum {
     BackgroundDone,
     BackgroundFailed
 } BackgroundEnd;
-/* What came of it by now: done, with the object's key and what was to be known;
- * or failed, with *why. Does not wait.                                       */
+/* Returns the state without waiting: done, with the object's key and the
+ * remark; or failed, with *why. */
 BackgroundEnd background_poll(Background *b, Arena *a, CacheKey *key,
                               const char **about, Fault *why);
-/* It goes on by itself. */
+/* Closes the connection; the process continues on its own. */
 void background_leave(Background *b);
 
 /* ---- tier.c ---- */
 typedef struct {
     bool (*text)(void *with, Arena *a, ObjectText *to, const char **about,
                  Fault *why);
-    void *with;           /* until the process is there */
+    void *with;           /* only used until the process is forked */
     const char *compiler; /* path of the C compiler */
     const char *level;
-    const char *records; /* a file that decides the text too; NULL */
-    bool verbose, perf;  /* perf: as of BackendOptions */
+    const char *records; /* a file that also affects the text; NULL */
+    bool verbose, perf;  /* perf: as in BackendOptions */
 } TierOptions;
-/* The object from the cache, where an earlier run left it; else libtcc's code
- * of `p`, and a compiler that works. *arena must outlive the model. */
+/* Loads the object from the cache if an earlier run left one; otherwise
+ * libtcc's code for `p`, and starts the compiler. *arena must outlive the
+ * model. */
 bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
                Fault *why);
 void *tier_bind(Tier *t, const void *packed);

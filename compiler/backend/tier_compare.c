@@ -1,5 +1,5 @@
-/* tier_compare.c: one call, made by both tiers on the same state: the pages
- * that it writes are copied before, and put back between the two.            */
+/* tier_compare.c: makes one call with both tiers from the same state: the pages
+ * that it writes are saved before and restored between the two. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static int64_t arena_need(const struct attn_model *m,
                           b->parallel ? b->parallel->parts : 1);
 }
 
-/* The caller's arena is as large as the first needs it. */
+/* The caller's arena has the size that the first tier needs. */
 static void *arena_of_second(Tier *t, const struct attn_batch *b, void *arena)
 {
     const int64_t need = arena_need(t->second.model, b);
@@ -43,7 +43,7 @@ void tier_run(Tier *t, int which, bool decodes, const struct attn_batch *b,
 }
 
 /* ---- results ---- */
-typedef struct { /* what a call writes */
+typedef struct { /* memory written by a call */
     char *at;
     size_t bytes;
 } Piece;
@@ -88,7 +88,7 @@ static Pieces written(Tier *t, Arena *a, bool decodes,
     return to;
 }
 
-/* Where they are, from one place after the other in `memory`, or back. */
+/* Copies the pieces to consecutive places in `memory`, or back. */
 static void copy(const Pieces *p, char *memory, bool back)
 {
     for (int i = 0; i < p->n; i++) {
@@ -108,7 +108,8 @@ static bool same(const Pieces *p, const char *memory)
     return true;
 }
 
-/* The sum that a search makes of the first row of logits. */
+/* Compares the log-sum-exp of the first row of logits, which beam search
+ * uses. */
 static bool same_sum(const Tier *t, const struct attn_batch *b)
 {
     const struct attn_model *m[] = { t->first.model, t->second.model };
@@ -150,7 +151,8 @@ bool tier_agree(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
 
 /* ---- refused ---- */
 
-/* A copy of the object, which nobody removes: its name, or "no file". */
+/* Copies the object to a file that is never removed; returns its name, or "no
+ * file". */
 static const char *keep_copy(Tier *t)
 {
     CacheEntry e;

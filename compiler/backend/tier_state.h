@@ -1,43 +1,47 @@
-/* tier_state.h: a model in two tiers, for the files that run and compare it. */
+/* tier_state.h: the state of a model in two tiers, for tier.c and
+ * tier_compare.c. */
 #ifndef ATTNC_TIER_STATE_H
 #define ATTNC_TIER_STATE_H
 
 #include "backend/tier.h"
 
-/* Calls that go different ways in the emitted code. */
+/* Kinds of calls, which take different paths in the emitted code. */
 typedef enum { TierEncode, TierPrefill, TierStep, TierCalls } TierCall;
 
 struct Tier {
-    struct attn_model model; /* what callers see */
-    Tier *self;              /* its bound weights */
+    struct attn_model model; /* the model that callers see */
+    Tier *self;              /* what callers pass as `bound` */
     Arena *arena;
-    Backend first, second; /* second.model NULL: not yet, or refused */
+    Backend first, second; /* second.model is NULL until loaded, or if
+                              rejected */
     const void *packed;
-    void *bound[2]; /* of each; NULL: it cannot be called */
+    void *bound[2]; /* of each; NULL: not callable */
     bool checked[TierCalls];
     int64_t calls;
-    void *room; /* an arena for the second, where it needs more */
+    void *room; /* arena for the second, if it needs a larger one */
     int64_t room_bytes;
     Background background;
     CacheKey note, key;
     bool is_wrong; /* an earlier run found that the object's bits differ */
     const char *compiler, *symbol, *about;
-    double begin; /* seconds */
+    double begin; /* time of loading, in seconds */
     bool verbose;
 };
 
-/* What stands in the place of an object's key where its bits were wrong. */
+/* Stored instead of an object's key if its bits were wrong. */
 extern const char tier_differs[];
 
 /* ---- tier_compare.c ---- */
 
-/* The call, by the first (0) or the second. */
+/* Makes the call with the first (0) or second (1) tier. */
 void tier_run(Tier *t, int which, bool decodes, const struct attn_batch *b,
               void *arena);
-/* The call by both; its results are those of the first. False: those of the
- * second are others, and it is refused; or there is no memory to compare.    */
+/* Makes the call with both tiers; its results are those of the first. Returns
+ * false if the second's results differ, which rejects it, or if there is no
+ * memory to compare. */
 bool tier_agree(Tier *t, bool decodes, const struct attn_batch *b, void *arena);
-/* The object is kept for a report, and used no more, here or in later runs. */
+/* Rejects the object for this and later runs, but keeps a copy for a bug
+ * report. */
 void tier_refuse(Tier *t, const char *reason);
 
 #endif
