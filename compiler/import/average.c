@@ -1,10 +1,10 @@
-/* average.c: the mean of checkpoints. */
+/* average.c: computes the mean of checkpoints. */
 #include <string.h>
 
 #include "import/merge.h"
 
 typedef struct {
-    const Tensor **of; /* of each file */
+    const Tensor **of; /* one per file */
     int n;
 } Mean;
 
@@ -39,7 +39,7 @@ static bool same_shape(const Tensor *a, const Tensor *b)
         && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 
-/* The tensor of that name in each file. */
+/* Finds the tensor of that name in each file. */
 static bool find_all(const Safetensors *const *file, const Tensor *t, Mean *m,
                      Fault *why)
 {

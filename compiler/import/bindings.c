@@ -1,6 +1,6 @@
-/* bindings.c: what a name in an expression stands for: a key of config.json or
- * of another file, with the default that its rule gives, or a value of let.
- * Each is found when it is asked for, so that rules stand in any order.     */
+/* bindings.c: resolves names in expressions: keys of config.json and other
+ * files, with the defaults of their rules, and values of let. Each is evaluated
+ * when it is first used, so rules can be in any order. */
 #include <string.h>
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- keys ---- */
 
-/* The key under one of its names; two that are unlike are an error. */
+/* Finds a key by any of its names; two different values are an error. */
 static const ConfigKey *find_key(Import *m, Binding *b)
 {
     const ConfigKey *found = NULL;
@@ -56,7 +56,7 @@ static Datum key_value(Import *m, Binding *b)
                       k->value.kind == ValueText ? "\"" : "");
 }
 
-/* Found once, but what is of a layer for each anew. */
+/* Evaluates a binding once, or once for each layer if it uses `i`. */
 static Datum binding_value(Import *m, Binding *b)
 {
     if (b->state == BindingBusy) {
@@ -162,7 +162,7 @@ static void bind(Import *m, Binding b)
     index_add(m->a, &m->names, b.name, m->binding.n - 1);
 }
 
-/* `under`: "generation." or "". */
+/* `under` is "generation." or "". */
 static bool bind_keys(Import *m, const Yaml *keys, Config *file,
                       const char *under)
 {
@@ -198,7 +198,7 @@ static bool bind_let(Import *m, const Yaml *let)
     return good;
 }
 
-/* A path of the folder's: an expression where it has a function or a +. */
+/* Returns a path in the folder, evaluating it if it starts with '='. */
 static const char *path_of(Import *m, const Yaml *y)
 {
     if (y->text[0] != '=')
@@ -230,7 +230,7 @@ static bool bind_file(Import *m, const char *name, const Yaml *row)
         && !config_read(m->a, arena_printf(m->a, "%s/%s", m->o->folder, to),
                         false, file, &m->code))
         return false;
-    if (!keys) { /* whole, as a list is */
+    if (!keys) { /* without keys, the file is one value, such as a list */
         KeyRule rule = { .null = true };
         bind(m, (Binding){ .name = name,
                            .rule = rule,

@@ -1,6 +1,6 @@
-/* chat_template.c: what stands around the turns of a conversation. A tokenizer
- * has a template for it, a program of its own kind: the texts of those that are
- * known are rows of models/import/chat.yaml; no template is run. */
+/* chat_template.c: finds the text around the turns of a conversation.
+ * Tokenizers have a template for it, written in a language of its own, which is
+ * never run: models/import/chat.yaml has the texts of known templates. */
 #include <string.h>
 
 #include "emit/text/embedded.h"
@@ -24,7 +24,7 @@ static const Yaml *known_templates(Arena *a)
 
 /* ---- template ---- */
 
-/* Of several by name the one that is taken unasked. */
+/* Returns the default of several named templates; NULL: none. */
 static const Datum *usual_template(const Datum *list)
 {
     for (int i = 0; i < list->many.n; i++) {
@@ -37,7 +37,8 @@ static const Datum *usual_template(const Datum *list)
     return NULL;
 }
 
-/* A token of the tokenizer's file, a text or a map with one; "": none. */
+/* Returns the text of a token in the tokenizer's file, where it is a text or a
+ * map; "" if absent. */
 static const char *token_text(Config *c, const char *key)
 {
     const Datum *v = c->top.kind == ValueMap ? value_get(&c->top, key) : NULL;
@@ -46,7 +47,7 @@ static const char *token_text(Config *c, const char *key)
     return v && v->kind == ValueText ? v->text : "";
 }
 
-/* NULL: the folder has none. */
+/* Returns the template and its position; NULL if the folder has none. */
 static const char *template_text(Import *m, const Config *c, Pos *pos)
 {
     const char *path = arena_printf(m->a, "%s/chat_template.jinja",
@@ -81,7 +82,7 @@ static bool has_words(const char *text, const Yaml *words, bool wanted)
     return true;
 }
 
-/* {bos} and {eos} are the tokenizer's. */
+/* Replaces {bos} and {eos} by the tokenizer's tokens. */
 static const char *with_tokens(Import *m, Config *c, const char *text)
 {
     static const char *const marks[][2] = { { "{bos}", "bos_token" },
@@ -120,7 +121,7 @@ static void unknown_template(Import *m, Pos pos, const Yaml *rows)
                names);
 }
 
-/* The text of the token whose id is at `key`; "": none. */
+/* Returns the text of the token whose id is at `key`; "" if absent. */
 static Datum gguf_token(Import *m, const char *key)
 {
     const Datum *id = value_get(&m->gguf, key);
@@ -132,7 +133,7 @@ static Datum gguf_token(Import *m, const char *key)
     return text;
 }
 
-/* What a file of llama.cpp says, as tokenizer_config.json does. */
+/* Builds the keys of tokenizer_config.json from a .gguf file. */
 static void read_gguf(Import *m, Config *c)
 {
     static const char *const keys[] = { "bos_token", "eos_token",

@@ -1,7 +1,7 @@
 /* check_python.c: attnc import --check=PYTHON. The imported model computes
- * three inputs, then transformers, in that Python, computes them from the
- * folder: models/import/check.py, which attnc carries inside. Ids and results
- * go through files of a folder that nobody keeps. */
+ * three inputs. Then transformers computes them from the folder, in that
+ * Python, with the embedded script models/import/check.py. Ids and results are
+ * exchanged through files in a temporary directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -16,10 +16,11 @@
 
 enum { Inputs = 3, Hour = 3600 };
 
-/* The gate of a difference, in units of the largest number of all results. */
+/* The largest difference allowed, relative to the largest value of all
+ * results. */
 static const double gate = 1e-4;
 
-/* Rows of the source and of the target, at most. */
+/* The maximum rows of the source and the target. */
 static const int64_t lengths[Inputs][2] = { { 1, 1 }, { 7, 5 }, { 40, 33 } };
 
 typedef struct {
@@ -40,7 +41,8 @@ typedef struct {
 
 const char *python_find(Arena *a, const char *name)
 {
-    /* By a path it is started as it is: a link of a venv says which one. */
+    /* A path is not resolved, because the link in a venv identifies the
+     * venv. */
     const char *path = strchr(name, '/') ? name : find_program(a, name);
     if (path && access(path, X_OK) == 0)
         return path;
@@ -59,8 +61,9 @@ static bool is_special(const Spec *s, int32_t id)
     return id == s->token_pad || id == s->token_end || id == s->token_start;
 }
 
-/* Ids that a text has: classes of transformers count positions without padding,
- * and read a row at the end token, which is the last of a source.            */
+/* Replaces special tokens: transformers does not count padding in positions.
+ * Some of its classes read the row of the end token, so a source ends with
+ * it. */
 static const int32_t *plain_ids(Arena *a, const Spec *s, const Sample *x,
                                 int side)
 {
@@ -88,7 +91,7 @@ static const Sample *sample_of(Arena *a, const Spec *s, int i)
     return x;
 }
 
-/* What the spec computes. */
+/* Computes all inputs with the imported spec. */
 static int compute_spec(Check *k)
 {
     static const char *const kinds[] = {
@@ -160,7 +163,7 @@ static bool write_script(Check *k, Fault *why)
 
 /* ---- Python ---- */
 
-/* The last line that is not empty. */
+/* Returns the last nonempty line. */
 static const char *last_line(Arena *a, const char *text)
 {
     size_t n = strlen(text);
@@ -205,7 +208,7 @@ static bool run_script(Check *k, Fault *why)
                  line);
 }
 
-/* What it is that answered, a line. */
+/* Gets the line that begins with the version of transformers. */
 static bool read_versions(const Check *k, const char **to, Fault *why)
 {
     static const char begin[] = "transformers ";
@@ -227,7 +230,8 @@ static const char *tensor_shape_text(Arena *a, const Tensor *t)
     return arena_printf(a, "%s]", text);
 }
 
-/* Is it [rows, columns]? A result of one column may have the other alone. */
+/* Checks for the shape [rows, columns]. A result of one column may be
+ * transposed. */
 static bool has_shape(const Tensor *t, const Input *in)
 {
     if (t->rank != 2 || t->elements != in->rows * in->columns)
@@ -260,7 +264,7 @@ static const char *ids_text(Arena *a, const Sample *x)
     return arena_printf(a, "%d id%s", n, n == 1 ? "" : "s");
 }
 
-/* Where a number is NaN, so is the difference. */
+/* Returns the largest difference; NaN if any number is NaN. */
 static double difference(const Input *in, const float *by)
 {
     double most = 0;

@@ -1,5 +1,5 @@
-/* config.c: reads a JSON file of the folder. jansson says what its values are;
- * a walk over the text, which it has found right, where each key stands.    */
+/* config.c: reads a JSON file of the folder. jansson parses the values; a
+ * second walk over the valid text finds the position of each key. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ typedef struct {
     Arena *arena;
     Config *to;
     const char *at;
-    const char *line; /* where the line of `at` begins */
+    const char *line; /* start of the current line */
     int lines;
 } Walk;
 
@@ -40,8 +40,8 @@ static Pos here(const Walk *w)
     return (Pos){ &w->to->src, w->lines + 1, (int)(w->at - w->line) + 1 };
 }
 
-/* Values, in the order of the text, which is jansson's too. `path` NULL: of a
- * list, whose keys nobody asks for.                                         */
+/* Walks values in the order of the text, which jansson keeps. `path` NULL:
+ * inside a list, whose keys are not recorded. */
 static void walk(Walk *w, const json_t *j, const char *path, Pos pos);
 
 static void walk_object(Walk *w, const json_t *j, const char *path)
@@ -152,7 +152,7 @@ ConfigKey *config_find(Config *c, const char *path)
     return NULL;
 }
 
-/* What of the path is behind `map.`; NULL: it is not inside that. */
+/* Returns the part of the path after `map.`; NULL if it is not inside. */
 static const char *inside(const char *path, const char *map)
 {
     const size_t n = strlen(map);
@@ -175,7 +175,7 @@ bool config_move(Arena *a, Config *c, const char *from, const char *to)
     ConfigKey *key = config_find(c, from), *there = config_find(c, to);
     if (!key)
         return true;
-    if (key->value.kind == ValueNone) { /* null: as if it were not there */
+    if (key->value.kind == ValueNone) { /* null counts as absent */
         key->used = true;
         return true;
     }
@@ -201,7 +201,8 @@ bool config_move(Arena *a, Config *c, const char *from, const char *to)
     return true;
 }
 
-/* What the top says of itself stays; else the section's keys win. */
+/* True for keys that keep their top-level value; otherwise the section's
+ * wins. */
 static bool of_folder(const char *key)
 {
     return !strcmp(key, "model_type") || !strcmp(key, "architectures");
@@ -239,7 +240,8 @@ void config_know(Config *c, const char *pattern)
     }
 }
 
-/* Is a key inside of this one known, so that each of them is looked at? */
+/* Returns true if a key inside this one is known, so that each inner key is
+ * checked by itself. */
 static bool known_inside(const Config *c, const char *path)
 {
     for (int i = 0; i < c->key.n; i++)

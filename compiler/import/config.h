@@ -1,4 +1,5 @@
-/* config.h: a JSON file of the folder, as keys with their paths and places. */
+/* config.h: a JSON file of the checkpoint folder, as keys with paths and
+ * positions. */
 #ifndef ATTNC_IMPORT_CONFIG_H
 #define ATTNC_IMPORT_CONFIG_H
 
@@ -8,28 +9,30 @@ typedef struct {
     const char *path; /* "rope_parameters.rope_theta" */
     Pos pos;
     Datum value;
-    bool used; /* some rule knows it */
+    bool used; /* known to some rule */
 } ConfigKey;
 
 typedef struct {
     Source src; /* name NULL: the folder has no such file */
-    Datum top;  /* whole: a map, or a list of another file */
+    Datum top;  /* the complete value: a map, or a list in other files */
     VEC(ConfigKey) key;
 } Config;
 
-/* A file that is not there leaves to->src.name NULL. False after an error,
- * which has been reported, whose exit code is in *code. reals: every number is
- * read as one with a fraction, since 10^30 is no int (model_max_length). */
+/* Reads a JSON file. If it does not exist, to->src.name is NULL. Returns false
+ * after reporting an error and setting *code. `reals` reads every number as a
+ * float, because 10^30 (model_max_length) does not fit an integer. */
 bool config_read(Arena *a, const char *path, bool reals, Config *to, int *code);
 ConfigKey *config_find(Config *c, const char *path); /* NULL: absent */
-/* Gives a key, and those inside it, another path; where that one is there too,
- * the two must be alike. False after an error has been reported.            */
+/* Gives a key, and the keys inside it, another path. If that path exists too,
+ * both values must be equal. Returns false after reporting an error. */
 bool config_move(Arena *a, Config *c, const char *from, const char *to);
-/* What is in the map of this name stands at the top from now on. */
+/* Moves the keys of a map to the top level. */
 void config_raise(Arena *a, Config *c, const char *section);
-/* Marks a key, and those inside it, as known. A * stands for any text. */
+/* Marks the keys that match a pattern, and the keys inside them, as known. A *
+ * matches any text. */
 void config_know(Config *c, const char *pattern);
-/* Reports keys that no rule knows; how many. `known`: all that rules name. */
+/* Reports keys that no rule knows and returns their number. `known` lists the
+ * keys named in rules, for hints. */
 int config_unknown(const Config *c, const char *family,
                    const char *const *known, int n);
 

@@ -1,11 +1,11 @@
-/* expr.c: the value of an expression. What is wrong is reported at the key of
- * the folder's file that the value came from, else at the rule.             */
+/* expr.c: evaluates expressions. Errors are reported at the key of the folder's
+ * file that a value came from, or else in the rule. */
 #include <math.h>
 #include <string.h>
 
 #include "import/expr.h"
 
-/* Where a value came from, else where it is used. */
+/* Returns where a value came from or, if computed, where it is used. */
 static Pos origin(const Datum *v, const Expr *e)
 {
     return v->pos.src ? v->pos : e->pos;
@@ -18,7 +18,7 @@ static Datum wrong_kind(Scope *s, const Expr *e, const Expr *at, const Datum *v,
                       wanted, kind_text(s->arena, v->kind));
 }
 
-/* Two whole numbers, whose quotient is one. */
+/* Computes with integers; a quotient must be an integer. */
 static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
 {
     int64_t z = 0;
@@ -152,7 +152,7 @@ static Datum list(Scope *s, const Expr *e)
     return v;
 }
 
-/* A name, or a map of that name and a key of it: "generation.x". */
+/* Looks up a name, or a key of a map: "generation.x". */
 static Datum named(Scope *s, const Expr *e)
 {
     Datum v = { .kind = ValueNone };
@@ -171,7 +171,7 @@ static Datum named(Scope *s, const Expr *e)
                       quote(e->text));
 }
 
-/* A word that a table has not: the key that says it, and the table's words. */
+/* Reports a word that is missing from a table, with the words it has. */
 static Datum no_word(Scope *s, const Expr *e, const Datum *table,
                      const Datum *key)
 {

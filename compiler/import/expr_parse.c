@@ -1,6 +1,6 @@
-/* expr_parse.c: expressions of a rule file, as a tree. By strength, the weakest
- * first: if then else; or; and; not; comparisons and `in`; ??; + -; * / %;
- * a sign; ^; calls, indices and members.                                    */
+/* expr_parse.c: parses expressions of a rule file to a tree. Precedence,
+ * weakest first: if then else; or; and; not; comparisons and `in`; ??; + -; * /
+ * %; unary minus; ^; calls, indices and members. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 typedef struct {
     Arena *arena;
     const Yaml *scalar;
-    const char *at;  /* behind the token */
-    const char *tok; /* the token, of n bytes; n 0: the end */
+    const char *at;  /* after the token */
+    const char *tok; /* the token, n bytes; n 0: the end */
     size_t n;
     int depth;
     bool failed;
@@ -21,8 +21,8 @@ enum { MostDepth = 64 };
 
 typedef struct {
     const char *word;
-    int strength; /* of what is left and right of it */
-    bool right;   /* a ^ b ^ c is a ^ (b ^ c) */
+    int strength; /* precedence */
+    bool right;   /* right-associative: a ^ b ^ c is a ^ (b ^ c) */
 } Operator;
 enum { StrengthNot = 3, StrengthSign = 8 };
 static const Operator operators[] = {
@@ -45,7 +45,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Columns are those of the text as written, but behind escapes in quotes. */
+/* Returns the position in the file. Columns after an escape in quotes are
+ * off. */
 static Pos place(const Parser *p, const char *at)
 {
     Pos pos = p->scalar->pos;
@@ -140,7 +141,7 @@ static Expr *expect(Parser *p, Expr *e, const char *word)
     return e;
 }
 
-/* Expressions between commas, up to `end`. */
+/* Parses expressions separated by commas, up to `end`. */
 static Expr *parse_many(Parser *p, Expr *to, const char *end)
 {
     while (!p->failed && !is(p, end)) {
@@ -235,7 +236,7 @@ static Expr *parse_first(Parser *p)
                        : "a value is missing here");
 }
 
-/* x[i] and f(x).key, one behind the other. */
+/* Parses any number of suffixes: x[i] and f(x).key. */
 static Expr *parse_behind(Parser *p, Expr *e)
 {
     while (e && !p->failed && (is(p, "[") || is(p, "."))) {

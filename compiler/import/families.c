@@ -1,12 +1,13 @@
-/* families.c: the families that are known, as a list, as JSON, as the page
- * docs/import.md: printed from the files of models/import.                  */
+/* families.c: prints the known families as text, as JSON, or as the page
+ * docs/import.md, from the files of models/import. */
 #include <string.h>
 
 #include "base/strings.h"
 #include "import/import.h"
 #include "import/rules.h"
 
-/* Is the family refused, whatever its config says? What is missing then. */
+/* Returns the missing feature if the family is always rejected; otherwise
+ * NULL. */
 static const char *refused(const Yaml *top)
 {
     const Yaml *refuse = rules_list(top, "refuse");

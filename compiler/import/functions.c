@@ -1,4 +1,4 @@
-/* functions.c: the functions of expressions, a row each.                    */
+/* functions.c: the functions of expressions, one row each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static Datum square_root(Call *c)
     return value_real(sqrt(value_number(&c->v[0])));
 }
 
-/* An error where no int64_t has the value of x, an integer or what is cut to
- * one.                                                                      */
+/* Converts x, which has an integer value or is truncated; an error if it does
+ * not fit in int64_t. */
 static Datum whole_of(Call *c, double x)
 {
     if (x >= -0x1p63 && x < 0x1p63)
@@ -78,7 +78,7 @@ static const Tensor *tensor_of(Call *c)
     return file ? safetensors_find(file, c->v[0].text) : NULL;
 }
 
-/* * stands for any text. */
+/* A * matches any text. */
 static Datum has_tensor(Call *c)
 {
     const Safetensors *file = c->s->tensors;
@@ -111,7 +111,8 @@ static Datum rank(Call *c)
     return t ? value_whole(t->rank) : none();
 }
 
-/* The elements of a small tensor, as of factors, with the digits of a float. */
+/* Returns the elements of a small tensor, such as scaling factors, with the
+ * fewest digits that identify each float. */
 static Datum numbers(Call *c)
 {
     enum { Most = 4096 };
@@ -138,7 +139,8 @@ static Datum numbers(Call *c)
     return to;
 }
 
-/* Bytes of `name` before `tail`, with which it ends behind a dot; -1. */
+/* Returns the bytes of `name` before its ending `tail`, which must follow a dot
+ * or be the complete name; -1 otherwise. */
 static int bytes_before(const char *name, const char *tail)
 {
     const size_t n = strlen(name), m = strlen(tail);
@@ -268,8 +270,8 @@ enum { Number = ValueInt | ValueNumber, Any = 127 };
 static const struct {
     const char *name;
     Datum (*call)(Call *c);
-    int least, most; /* arguments */
-    int kinds[3];    /* that they may be; those behind as the last */
+    int least, most; /* number of arguments */
+    int kinds[3];    /* allowed kinds of each */
 } functions[] = {
     { "sqrt", square_root, 1, 1, { Number } },
     { "round", rounded, 1, 1, { Number } },

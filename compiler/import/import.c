@@ -1,6 +1,5 @@
-/* import.c: a folder becomes the text of a spec: its config.json is read, its
- * family found, the rules evaluated, and what comes of them compared with the
- * tensors.                                                                  */
+/* import.c: converts a folder to the text of a spec: reads config.json, finds
+ * the family, evaluates its rules, and compares the result with the tensors. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +40,8 @@ static bool read_config(Import *m)
     return !m->code;
 }
 
-/* Old names of keys, as common.yaml or the family has them, in its order. */
+/* Renames old keys, as listed in common.yaml or the family's rules, in that
+ * order. */
 static bool rename_keys(Import *m, const Yaml *rules)
 {
     const Yaml *renamed = rules_map(rules, "renamed");
@@ -84,7 +84,7 @@ static void unknown_family(Import *m, const ConfigKey *key)
                             "attnc new");
 }
 
-/* The user's rules, which are checked as attnc's own are by a test. */
+/* Reads and checks the user's rules; a test checks attnc's own. */
 static bool read_own(Import *m)
 {
     RuleFiles all = { 0 };
@@ -131,7 +131,7 @@ static bool find_family(Import *m, Rules *to)
     return false;
 }
 
-/* Files of rules that lie over any family's, where their condition holds. */
+/* Applies overlays: rule files for any family, if their condition holds. */
 static bool lay_over(Import *m)
 {
     RuleFiles files = { 0 };
@@ -149,7 +149,7 @@ static bool lay_over(Import *m)
     return m->rules && !m->scope.failures;
 }
 
-/* What the first of config.json's architectures is here. */
+/* Sets the task from the first of config.json's architectures. */
 static bool find_task(Import *m)
 {
     const Yaml *known = rules_map(m->rules, "architectures");
@@ -206,7 +206,7 @@ static bool open_rules(Import *m, Imported *to)
     bind_scope(m);
     if (gguf && !gguf_keys(m))
         return false;
-    /* a family that is refused whole has no more than this */
+    /* a family that is always rejected has only `refuse` */
     return rules_map(m->rules, "spec") || judge_refusals(m);
 }
 
@@ -217,7 +217,8 @@ static const char *folder_of(Arena *a, const char *path)
     return !slash ? "." : arena_strndup(a, path, (size_t)(slash + 1 - path));
 }
 
-/* The way from the folder of one file to another: both folders are there. */
+/* Returns the relative path from the directory of one file to another file.
+ * Both directories must exist. */
 static const char *way(Arena *a, const char *from, const char *to)
 {
     char here[PATH_MAX], there[PATH_MAX];

@@ -1,7 +1,7 @@
-/* import_gguf.c: a file of llama.cpp in the place of a folder. The family is
- * the one whose rules name its architecture; their `gguf` says which metadata
- * are which key of config.json, and what the tensors are called there. So all
- * other rules see a folder's keys and a folder's tensors. */
+/* import_gguf.c: imports a .gguf file of llama.cpp instead of a folder. The
+ * family is the one whose rules name the file's architecture. Their section
+ * `gguf` maps metadata to keys of config.json, and tensor names to those of a
+ * folder, so all other rules are the same for both. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,8 +10,9 @@
 
 /* ---- names ---- */
 
-/* Bytes of the text that the pattern takes, up to a dot or the end; -1: it does
- * not fit. {i} takes a number or {i}, which goes to layer[].                */
+/* Returns the bytes of the text that match the pattern, up to a dot or the end;
+ * -1 if it does not match. {i} matches a number or {i}, which is copied to
+ * layer[]. */
 static int taken(const char *pattern, const char *text, char layer[16])
 {
     const char *at = text;
@@ -41,8 +42,8 @@ static const char *with_layer(Arena *a, const char *pattern, const char *layer)
                              i + 3);
 }
 
-/* The name by the first row that fits; itself where none does. `back`: from
- * what the rules call it to what the file does.                             */
+/* Translates a name by the first row that matches; returns it unchanged if none
+ * does. `back`: from the rules' name to the file's. */
 static const char *translated(Import *m, const char *name, bool back)
 {
     const Yaml *gguf = rules_map(m->rules, "gguf");
@@ -72,8 +73,8 @@ const char *gguf_called(Import *m, const char *name)
 
 /* ---- file ---- */
 
-/* Is a whole model in the file? The format serves adapters, vocabularies, parts
- * of a model and tables of statistics too.                                  */
+/* Checks that the file has a complete model; .gguf is also used for adapters,
+ * vocabularies, parts of a model, and statistics. */
 static bool check_contents(Import *m, Fault *why)
 {
     const Datum *type = value_get(&m->gguf, "general.type");
@@ -169,7 +170,7 @@ static void put_gguf_key(Import *m, const char *path, const Datum *value)
     vec_push(m->a, &m->config->key, key);
 }
 
-/* Has the expression "gguf.KEY" in it? */
+/* Returns true if the expression contains "gguf.KEY". */
 static bool mentions(const char *text, const char *key)
 {
     static const char mark[] = "gguf.";
@@ -193,7 +194,7 @@ static bool lists_key(const Yaml *list, const char *key)
     return false;
 }
 
-/* What the file says of the model and no rule knows. */
+/* Reports metadata of the model that no rule knows; returns false if any. */
 static bool know_metadata(Import *m, const Yaml *gguf)
 {
     const char *word = gguf_architecture(m);

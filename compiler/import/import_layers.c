@@ -1,18 +1,17 @@
-/* import_layers.c: what a family says of layer `i`, for each of them. What all
- * have alike becomes the spec's own; rows that differ become its pattern, in
- * the shorter of two forms: one round of rows, or runs of equal rows with
- * counts.
- */
+/* import_layers.c: evaluates a family's rules for each layer `i`. Fields equal
+ * in all layers go to the spec's top level. Rows that differ become `layers`,
+ * in the shorter of two forms: one period of rows, or runs of equal rows with
+ * counts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/state.h"
 
-enum { MostLayers = 1024 }; /* as N of a spec */
+enum { MostLayers = 1024 }; /* same limit as N of a spec */
 
 typedef struct {
     Arena *a;
-    Yaml **row; /* NULL: it says nothing */
+    Yaml **row; /* rows may be NULL */
     int n;
 } Rows;
 
@@ -55,8 +54,8 @@ static bool all_maps(const Rows *r)
     return true;
 }
 
-/* A map that `spec` has already takes the keys of `value`; else it wins, in the
- * place of what was there.                                                  */
+/* Sets a key of the spec. Maps are merged key by key; other values are
+ * replaced. */
 static void lay(Arena *a, Yaml *spec, const char *key, Yaml *value)
 {
     Yaml *there = yaml_get(spec, key);
@@ -72,7 +71,7 @@ static void lay(Arena *a, Yaml *spec, const char *key, Yaml *value)
         lay(a, there, value->keys.at[i]->text, value->items.at[i]);
 }
 
-/* Moves what all rows have alike to the spec, key by key. */
+/* Moves keys that are equal in all rows to the spec. */
 static void share(const Rows *r, Yaml *spec)
 {
     VEC(const char *) keys = { 0 };
@@ -96,7 +95,7 @@ static void share(const Rows *r, Yaml *spec)
 
 /* ---- pattern ---- */
 
-/* Rows of the shortest round, the last of which may be cut short. */
+/* Returns the length of the shortest period; the last one may be incomplete. */
 static int round_of(const Rows *r)
 {
     for (int n = 1; n < r->n; n++) {
@@ -116,7 +115,7 @@ static Yaml *list_new(Arena *a)
     return list;
 }
 
-/* Runs of equal rows; with `repeat` where there are several. */
+/* Returns the runs of equal rows, with `repeat` if longer than one. */
 static Yaml *runs_of(const Rows *r)
 {
     Yaml *list = list_new(r->a);
@@ -153,7 +152,7 @@ void resolve_layers(Import *m, Yaml *spec)
     const Yaml *rule = rules_map(m->rules, "layer"), *N = yaml_get(spec, "N");
     m->scope.failures += !rule && yaml_get(m->rules, "layer");
     const int n = N && N->kind == YamlScalar ? atoi(N->text) : 0;
-    if (!rule || n < 1 || n > MostLayers) /* else the spec's own message */
+    if (!rule || n < 1 || n > MostLayers) /* reported when the spec is read */
         return;
     Rows r = { m->a, arena_alloc(m->a, ((size_t)n + 1) * sizeof *r.row), n };
     for (int i = 0; i < n && !m->scope.failures; i++) {

@@ -1,4 +1,5 @@
-/* judge.c: what a family's rules refuse, and keys that no rule knows.       */
+/* judge.c: rejects models that a family's rules do not support, and keys that
+ * no rule knows. */
 #include <string.h>
 
 #include "import/state.h"
@@ -26,7 +27,7 @@ static bool refuse_row(Import *m, const Yaml *row)
     return true;
 }
 
-/* Is the value one of those that the rule knows? */
+/* Returns true if the value is one that the rule knows. */
 static bool expected(const Datum *v, const Datum *wanted)
 {
     if (wanted->kind != ValueList)
@@ -85,7 +86,7 @@ static void know_all(Config *file, const Yaml *ignored)
         config_know(file, ignored->items.at[i]->text);
 }
 
-/* The keys of one file that rules read, for hints. */
+/* Reports the unknown keys of one file; returns their number. */
 static int unknown_in(Import *m, Config *file, const char *title)
 {
     const char *known[256];
@@ -100,8 +101,8 @@ static int unknown_in(Import *m, Config *file, const char *title)
 
 /* ---- noted ---- */
 
-/* The first of the files that has the key: generation_config.json is before
- * config.json, whose older folders have the same.                           */
+/* Finds a key in the other files before config.json, because older folders have
+ * the keys of generation_config.json there too. */
 static const ConfigKey *find_noted(Import *m, const char *key)
 {
     for (int i = 0; i < m->files.n; i++) {
@@ -112,7 +113,8 @@ static const ConfigKey *find_noted(Import *m, const char *key)
     return config_find(m->config, key);
 }
 
-/* Notes the keys of a row whose values are not the neutral ones, with these. */
+/* Prints one note with all keys of a row that do not have their neutral
+ * value. */
 static void note_keys(Import *m, const Yaml *row)
 {
     const Yaml *keys = yaml_get(row, "keys");
@@ -133,7 +135,7 @@ static void note_keys(Import *m, const Yaml *row)
                          "differ from that of transformers");
 }
 
-/* Reports keys that are ignored and whose values say something. */
+/* Prints notes about ignored keys whose values would have an effect. */
 static void note_all(Import *m)
 {
     const Yaml *noted = rules_list(m->rules, "noted");

@@ -1,7 +1,7 @@
-/* lora.c: an adapter's low-rank products, merged into the weights that they
- * are for. An adapter is a folder: adapter_config.json says the scale,
- * adapter_model.safetensors has A [r, in] and B [out, r] of each matrix, and
- * whole tensors that take the place of the model's.                         */
+/* lora.c: merges an adapter's low-rank products into the weights. An adapter is
+ * a folder: adapter_config.json has the scale, adapter_model.safetensors has A
+ * [r, in] and B [out, r] of each matrix, and tensors that replace the
+ * model's. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +12,16 @@
 enum { ConfigLimit = 1 << 20 };
 
 typedef struct {
-    const char *path;     /* of adapter_config.json, for messages */
+    const char *path;     /* adapter_config.json, for messages */
     double alpha;         /* lora_alpha */
     bool by_root;         /* scale alpha / sqrt(r): use_rslora */
     bool turned;          /* the model's matrices are [in, out] */
-    const json_t *alphas; /* of some modules, another one */
+    const json_t *alphas; /* lora_alpha of individual modules */
 } Adapter;
 
-typedef struct { /* what one tensor of the model becomes */
+typedef struct { /* the new value of one tensor */
     const Tensor *of;
-    const float *a, *b; /* [r, in], [out, r]; NULL: it stays */
+    const float *a, *b; /* [r, in], [out, r]; NULL: no product */
     int64_t r, in, out;
     double scale;
     bool turned; /* the tensor is [in, out] */
@@ -34,7 +34,7 @@ static bool bad(const Adapter *l, Fault *why, const char *key, const char *what)
     return fault(why, ExitInput, "%s: '%s' %s", l->path, key, what);
 }
 
-/* Forms of an adapter that are more than W + s B A. */
+/* Config keys of adapters that compute more than W + s B A. */
 static const char *const others[] = {
     "use_dora",          "lora_bias",
     "layer_replication", "use_qalora",
@@ -82,7 +82,7 @@ static bool take_config(Adapter *l, const json_t *root, Fault *why)
         && read_flag(l, root, "fan_in_fan_out", &l->turned, why);
 }
 
-/* The config's values live in *root. */
+/* *root owns the config's values. */
 static bool read_adapter_config(Adapter *l, json_t **root, Fault *why)
 {
     File f;
@@ -100,7 +100,7 @@ static bool read_adapter_config(Adapter *l, json_t **root, Fault *why)
     return ok && take_config(l, *root, why);
 }
 
-/* The name ends in the module's, at a dot. */
+/* Returns true if the name is `module` or ends in ".module". */
 static bool names_module(const char *name, const char *module)
 {
     const size_t n = strlen(name), m = strlen(module);
@@ -139,8 +139,8 @@ static bool stem_before(const char *text, const char *tail, size_t *stem)
     return n > m && !strcmp(text + n - m, tail);
 }
 
-/* The tensor of the model that a name of the adapter means: prefixes come and
- * go, so of both names the first parts may be missing.                      */
+/* Finds the model's tensor for a name in the adapter; -1 if none. Either name
+ * may lack leading parts that the other has. */
 static int find_tensor(const Safetensors *base, const char *name)
 {
     for (const char *at = name; at; at = strchr(at, '.')) {
@@ -157,9 +157,9 @@ static int find_tensor(const Safetensors *base, const char *name)
 
 typedef struct {
     Arena *arena;
-    const Safetensors *base, *file; /* the model's, the adapter's */
+    const Safetensors *base, *file; /* of the model, of the adapter */
     const Adapter *adapter;
-    Merged *to; /* by the model's tensors */
+    Merged *to; /* by index of the model's tensor */
     Fault *why;
 } Merge;
 
@@ -176,8 +176,8 @@ static const float *floats_of(Arena *a, const Tensor *t)
     return to;
 }
 
-/* `name` without what peft puts around modules: base_model.model. in front, and
- * base_layer inside of one that has a product too.                          */
+/* Removes the parts that peft adds to a name: base_model.model. in front, and
+ * base_layer inside a module that also has a product. */
 static const char *own_name(Arena *a, const char *name)
 {
     static const char prefix[] = "base_model.model.", inside[] = ".base_layer.";
@@ -223,7 +223,7 @@ static bool add_product(const Merge *m, const Tensor *a, const Tensor *b,
     return true;
 }
 
-/* A whole tensor in the place of the model's. */
+/* Replaces a tensor of the model. */
 static bool replace(const Merge *m, const Tensor *t)
 {
     const int at = find_tensor(m->base, own_name(m->arena, t->name));
@@ -255,7 +255,7 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
     size_t stem;
     for (int p = 0; p < Pairs; p++) {
         if (stem_before(t->name, pairs[p].b, &stem))
-            return true; /* taken with its A */
+            return true; /* handled with its A */
         if (!stem_before(t->name, pairs[p].a, &stem))
             continue;
         const char *b = arena_printf(m->arena, "%.*s%s", (int)stem, t->name,
@@ -271,7 +271,7 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
     return !whole || replace(m, t);
 }
 
-/* Whole tensors first: products are added to what they put there. */
+/* Replaces tensors first, because products are added to the replacements. */
 static bool take_tensors(const Merge *m)
 {
     for (int whole = 1; whole >= 0; whole--)
@@ -283,7 +283,7 @@ static bool take_tensors(const Merge *m)
 
 /* ---- writing ---- */
 
-/* Elements of one row of the tensor: += scale B A. */
+/* Adds scale B A to n elements of a row, from `column`. */
 static void add_row(const Merged *m, int64_t row, int64_t column, int64_t n,
                     double *sum)
 {

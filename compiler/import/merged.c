@@ -1,4 +1,5 @@
-/* merged.c: weights that are made of several files, once the spec is right. */
+/* merged.c: makes weights from several files, after the spec has been
+ * checked. */
 #include <string.h>
 
 #include "import/merge.h"
@@ -26,7 +27,8 @@ static bool mean_of(Import *m)
 
 /* ---- joined ---- */
 
-/* "2_Dense/model.safetensors" of the folder: its tensors, as 2_Dense.x. */
+/* Joins a file such as "2_Dense/model.safetensors" to the weights; its tensors
+ * get the prefix "2_Dense.". */
 static bool join_file(Import *m, const char *name)
 {
     Fault why;
@@ -87,7 +89,7 @@ bool merge_weights(Import *m)
         return false;
     }
     if (!m->o->lora)
-        return mean_of(m); /* of one: as it is */
+        return mean_of(m); /* without other files: a copy in f32 */
     if (!merge_lora(m->a, m->weights, m->o->lora, m->made, &why))
         m->code = report_fault(&why);
     return !m->code;

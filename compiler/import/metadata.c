@@ -1,4 +1,4 @@
-/* metadata.c: what a file of llama.cpp says of its model, by key.           */
+/* metadata.c: looks up metadata of a .gguf file by key. */
 #include <string.h>
 
 #include "import/state.h"

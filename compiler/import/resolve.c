@@ -1,5 +1,5 @@
-/* resolve.c: the trees of a family's rules, with values in the place of
- * expressions; what is none is left out.                                    */
+/* resolve.c: evaluates the expressions in the trees of a family's rules; items
+ * whose value is none are left out. */
 #include <string.h>
 
 #include "import/state.h"
@@ -38,7 +38,7 @@ Yaml *map_take(Yaml *map, const char *key)
     return item;
 }
 
-/* NULL: none. */
+/* Converts a value to a tree; NULL for none. */
 static Yaml *tree_of(Import *m, const Datum *v)
 {
     if (v->kind == ValueNone)
@@ -58,7 +58,8 @@ static Yaml *tree_of(Import *m, const Datum *v)
     return y;
 }
 
-/* With its expressions evaluated; `fills`: {x} is the value of x. */
+/* Copies a tree, evaluating its expressions; `fills` also replaces each {x} by
+ * the value of x. */
 static Yaml *resolve(Import *m, const Yaml *rule, bool fills)
 {
     if (rule->kind == YamlScalar && rule->text[0] == '=') {
@@ -120,7 +121,8 @@ static void add_group(Import *m, Yaml *to, const Yaml *group)
     }
 }
 
-/* What a row makes of a name that it begins: NULL where it has another form. */
+/* Returns the name given by the longest matching row except `skip`: the name
+ * itself if no row matches, NULL if that row has another form. */
 static const char *renamed(Arena *a, const Yaml *names, int skip,
                            const char *name)
 {
@@ -140,7 +142,7 @@ static const char *renamed(Arena *a, const Yaml *names, int skip,
     return best ? (*to ? arena_printf(a, "%s%s", to, best) : NULL) : name;
 }
 
-/* As the file calls them. */
+/* Translates the tensor names to those of the file. */
 static void store_names(Import *m, Yaml *names)
 {
     for (int i = 0; i < names->items.n; i++) {
@@ -151,7 +153,7 @@ static void store_names(Import *m, Yaml *names)
     }
 }
 
-/* Without rows that say what the others say already. */
+/* Removes rows that follow from the others. */
 static Yaml *shortened(Arena *a, Yaml *names)
 {
     for (int i = names->keys.n - 1; i >= 0; i--) {

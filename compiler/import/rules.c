@@ -1,4 +1,4 @@
-/* rules.c: reads the files of models/import, which attnc carries inside.    */
+/* rules.c: reads the files of models/import, which are embedded in attnc. */
 #include <string.h>
 
 #include "base/strings.h"
@@ -31,7 +31,7 @@ static bool is_rules(const Embedded *e)
 {
     return !strncmp(e->name, folder, sizeof folder - 1)
         && ends_in(e->name, ".yaml") && strcmp(e->name, common_name) != 0
-        && strcmp(e->name, "import/chat.yaml") != 0; /* chat_template.c */
+        && strcmp(e->name, "import/chat.yaml") != 0; /* for chat_template.c */
 }
 
 bool rules_read(Arena *a, RuleFiles *to, const char *word)
@@ -106,7 +106,7 @@ const char *rules_text(const Yaml *top, const char *section)
     return y ? y->text : NULL;
 }
 
-/* A map where a list stands on the other side is its only item. */
+/* A map joined with a list counts as its only item. */
 static const Yaml *rule_list(Arena *a, const Yaml *y)
 {
     if (y->kind == YamlList)
@@ -134,7 +134,7 @@ static const Yaml *joined_lists(Arena *a, const Yaml *below, const Yaml *above)
 static const Yaml *laid(Arena *a, const Yaml *below, const Yaml *above,
                         bool order_of_above);
 
-/* The keys of a map in their order, then those that only the other has. */
+/* Merges two maps: the keys of one in order, then those only in the other. */
 static const Yaml *laid_maps(Arena *a, const Yaml *below, const Yaml *above,
                              bool order_of_above)
 {
@@ -207,7 +207,8 @@ static const char *blanks(const char *s)
     return s + strspn(s, " ");
 }
 
-/* One type's word at *at, which goes behind it; 0: none. */
+/* Reads the word of a type and moves *at past it; returns 0 if there is
+ * none. */
 static int read_type(const char **at)
 {
     const size_t n = strcspn(*at, " |?=");

@@ -1,6 +1,5 @@
-/* rules_check.c: is a file of rules right as it stands, whatever folder it will
- * be used for? Its sections, its expressions, each name and function in them.
- */
+/* rules_check.c: checks a rule file without a folder: its sections, its
+ * expressions, and each name and function in them. */
 #include <string.h>
 
 #include "import/rules.h"
@@ -24,7 +23,7 @@ static void add_keys(Check *c, const Yaml *map)
 
 /* ---- expressions ---- */
 
-/* A name, or a key of a map or a file that has one: "generation.x". */
+/* Returns true for a known name, also followed by keys: "generation.x". */
 static bool is_name(const Check *c, const char *name)
 {
     for (size_t n = strlen(name); n > 0; n--)
@@ -60,7 +59,7 @@ static void check_expression(Check *c, const Yaml *y, size_t start)
         check_tree(c, e);
 }
 
-/* Scalars that begin with =, and those at `when`. */
+/* Checks scalars that begin with '=', and the conditions `when`. */
 static void check_values(Check *c, const Yaml *y)
 {
     if (y->kind == YamlScalar && y->text[0] == '=')
@@ -136,7 +135,7 @@ static void check_sections(Check *c, const Yaml *top)
     }
 }
 
-/* Reports the items of a section, a list or a map, that are no texts. */
+/* Reports items of a section, a list or a map, that are not scalars. */
 static void check_texts(Check *c, const Yaml *in, const char *section)
 {
     const Yaml *y = in ? yaml_get(in, section) : NULL;
@@ -168,8 +167,8 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
     const Yaml *config = rules_map(top, "config"), *let = rules_map(top, "let");
     add_name(&c, "task");
     add_name(&c, "format");
-    add_name(&c, "gguf"); /* its metadata, by any key */
-    add_name(&c, "i");    /* of a layer */
+    add_name(&c, "gguf"); /* followed by any key of the metadata */
+    add_name(&c, "i");    /* index of a layer */
     add_keys(&c, let);
     add_keys(&c, rules_map(top, "tables"));
     add_keys(&c, rules_map(common, "tables"));

@@ -1,4 +1,4 @@
-/* scope.c: what an evaluation reports. */
+/* scope.c: reports errors during evaluation. */
 #include <stdarg.h>
 
 #include "import/expr.h"

@@ -1,5 +1,6 @@
-/* spec_text.c: a spec's tree as YAML: maps on one line where they fit, else a
- * line a key; and what of it says no more than the spec's own defaults.     */
+/* spec_text.c: writes a spec's tree as YAML: a map on one line if it fits,
+ * otherwise one line per key. Also removes fields that only repeat the
+ * defaults. */
 #include <string.h>
 
 #include "import/state.h"
@@ -17,7 +18,7 @@ static bool is_plain(const char *text)
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+/")];
 }
 
-/* Braces are plain where no flow is. */
+/* Outside of flow collections, braces need no quotes. */
 static bool is_row(const char *text)
 {
     return (*text == '{' || *text == '-')
@@ -46,7 +47,8 @@ static void put_scalar(Buffer *b, const char *text, bool in_flow)
     buffer_printf(b, "\"");
 }
 
-/* Columns of origins are those of the buffer, until a line has it. */
+/* Columns of origins are relative to the buffer until place_origins() is
+ * called. */
 static void put_flow(Buffer *b, SpecTree *t, const Yaml *y, bool in_flow)
 {
     if (y->kind == YamlScalar) {
@@ -67,7 +69,7 @@ static void put_flow(Buffer *b, SpecTree *t, const Yaml *y, bool in_flow)
     buffer_printf(b, y->kind == YamlMap ? "}" : "]");
 }
 
-/* The comment of a field; NULL: it has none. */
+/* Returns the comment of a field; NULL: none. */
 static const char *comment_of(const SpecTree *t, const char *path)
 {
     const Yaml *y = t->comments ? yaml_get(t->comments, path) : NULL;
@@ -99,7 +101,8 @@ static void put_comment(Buffer *b, int indent, const char *comment)
     }
 }
 
-/* Those of a value, whose text stands behind so many columns of a line. */
+/* Places the origins of a value that starts after `before` columns of the next
+ * line. */
 static void place_origins(SpecTree *t, const Buffer *b, int first, int before)
 {
     int line = 1;
@@ -116,7 +119,7 @@ static bool is_rows(const Yaml *y)
     return y->kind == YamlList && y->items.n && y->items.at[0]->kind == YamlMap;
 }
 
-/* A list of maps, a line each. */
+/* Writes a list of maps, one line each. */
 static void put_rows(Buffer *b, SpecTree *t, const Yaml *list, int indent)
 {
     for (int i = 0; i < list->items.n; i++) {
@@ -207,7 +210,8 @@ const char *spec_tree_text(SpecTree *t)
 
 /* ---- defaults ---- */
 
-/* Of the fields alone; 0: it can't be read. */
+/* Returns the hash of the spec without names, weights and comments; 0 if it is
+ * invalid. */
 static uint64_t hash_of(const SpecTree *t)
 {
     SpecTree bare = *t;
@@ -233,8 +237,8 @@ static void put_back(Yaml *map, int i, Yaml *key, Yaml *value)
     map->items.at[i] = value;
 }
 
-/* {encoder: 6, decoder: 6} as 6, {type: rms} as rms, where it means the same.
- */
+/* Shortens {encoder: 6, decoder: 6} to 6, and {type: rms} to rms; returns NULL
+ * if the values differ. The caller checks that the meaning is the same. */
 static Yaml *as_scalar(const Yaml *map)
 {
     for (int i = 0; i < map->items.n; i++)

@@ -1,5 +1,6 @@
-/* tensors.c: the weights of the folder: one .safetensors file or an index of
- * several. Each tensor that the spec needs is there, each other one known.  */
+/* tensors.c: checks the weights of the folder, one .safetensors file or an
+ * index of several: every tensor of the spec must exist, and all others must be
+ * known. */
 #include <string.h>
 #include <unistd.h>
 
@@ -68,7 +69,7 @@ bool tensors_open(Import *m)
 
 /* ---- unused ---- */
 
-/* The pattern of the list that the name fits; NULL: none. */
+/* Returns the pattern of the list that matches the name; NULL: none. */
 static const char *listed(Import *m, const Yaml *list, const char *name)
 {
     for (int i = 0; list && i < list->items.n; i++) {
@@ -93,7 +94,7 @@ static const char *known_as(Import *m, const char *name)
     return own ? own : listed(m, rules_list(m->common, "unused"), name);
 }
 
-/* By tensor: does the model take something of it? */
+/* Returns flags by tensor, true if the model uses any part of it. */
 static bool *find_used(Import *m, const PackList *list)
 {
     const Safetensors *file = m->weights;
@@ -107,12 +108,12 @@ static bool *find_used(Import *m, const PackList *list)
     return used;
 }
 
-typedef struct { /* tensors that nothing knows, the same of all layers as one */
+typedef struct { /* an unknown tensor, counted once for all layers */
     const char *name;
     int more;
 } Unknown;
 
-/* The name with {i} in the place of the first number between its dots. */
+/* Replaces the first number between dots by {i}. */
 static const char *without_layer(Arena *a, const char *name)
 {
     for (const char *at = name; *at; at += *at == '.') {
@@ -124,8 +125,9 @@ static const char *without_layer(Arena *a, const char *name)
     return name;
 }
 
-/* A tensor that is known: the tree's list has a pattern that it fits. A file of
- * llama.cpp has other names than the rules: there it is its own pattern.    */
+/* Adds the pattern of a known tensor to `unused`, unless the list already
+ * covers it. The names of a .gguf file differ from the rules', so there the
+ * name itself is added. */
 static void leave_out(Import *m, SpecTree *t, const char *pattern,
                       const char *name)
 {

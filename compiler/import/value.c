@@ -1,4 +1,5 @@
-/* value.c: values of expressions: made of JSON and of YAML, compared, shown. */
+/* value.c: values of expressions: conversion from JSON and YAML, comparison,
+ * text. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>

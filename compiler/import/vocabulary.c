@@ -1,6 +1,6 @@
-/* vocabulary.c: the tokenizer of a folder, or of a file of llama.cpp, as
- * blocks, which stand beside the spec and which it names. A tokenizer that has
- * a part that is not known leaves the model without: it takes ids. */
+/* vocabulary.c: converts the tokenizer of a folder or .gguf file to blocks,
+ * written next to the spec, which names them. If any part of a tokenizer is not
+ * supported, the model gets no vocabulary and accepts only ids. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "import/state.h"
 #include "tokenizer/tokenizer.h"
 
-/* The scalar at a.b; NULL: none. */
+/* Returns the scalar at a.b; NULL if absent. */
 static const char *text_at(const Yaml *map, const char *a, const char *b)
 {
     const Yaml *y = map ? yaml_get(map, a) : NULL;
@@ -17,7 +17,8 @@ static const char *text_at(const Yaml *map, const char *a, const char *b)
     return y && y->kind == YamlScalar ? y->text : NULL;
 }
 
-/* "out/model.yaml" and ".vocab": "out/model.vocab". */
+/* Replaces the ending of the spec's path: "out/model.yaml", ".vocab" give
+ * "out/model.vocab". */
 static const char *beside(Import *m, const char *ending)
 {
     const char *spec = m->o->spec, *dot = strrchr(spec, '.');
@@ -53,7 +54,8 @@ static bool read_side(Import *m, const Yaml *vocab, TextSide side,
     return false;
 }
 
-/* Into the import, whose memory goes with its arena; its name in the spec. */
+/* Moves a vocabulary to the import's arena; returns its file name for the
+ * spec. */
 static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
 {
     ImportedVocab *kept = &to->vocab[to->vocabs++];
@@ -77,7 +79,8 @@ static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
     map_set(m->a, vocab, side, map);
 }
 
-/* Two files: one size for both, or the source's, becomes a size each. */
+/* Adds two vocabulary files; a common size, or the source's, becomes the size
+ * of each. */
 static void set_sides(Import *m, Yaml *vocab, Yaml *source, Yaml *target)
 {
     const Yaml *first = yaml_get(vocab, "source");
