@@ -4019,9 +4019,11 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
-/* How many tokens of a target are those that the options force: all or none. */
-ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
-                                   const int32_t *target, int64_t target_n);
+/* Appends the end token to a target, which has room for it, and passes over the
+ * tokens that the options force, if it begins with all of them. Returns the
+ * number of tokens then.                                                    */
+ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
+                                     int32_t **target, int64_t target_n);
 
 #endif
 
@@ -7675,16 +7677,22 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
-ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
-                                   const int32_t *target, int64_t target_n)
+ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
+                                     int32_t **target, int64_t target_n)
 {
     const int64_t n = o->prefix_n;
-    if (n > target_n)
-        return 0;
-    for (int64_t i = 0; i < n; i++)
-        if (target[i] != o->prefix[i])
-            return 0;
-    return n;
+    int64_t same = 0;
+
+    if (o->end >= 0) {
+        (*target)[target_n] = o->end;
+        target_n++;
+    }
+    while (same < attn_min(n, target_n) && (*target)[same] == o->prefix[same])
+        same++;
+    if (same < n)
+        return target_n;
+    *target += n;
+    return target_n - n;
 }
 
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
@@ -8918,17 +8926,11 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     const struct attn_model *m = h->model;
     struct attn_search_options o;
     struct attn_score_request r;
-    int64_t most = attn_min(h->output + 1, m->max_target), forced;
+    const int64_t most = attn_min(h->output + 1, m->max_target);
     int wrong;
 
     options_of_spec(&o);
-    if (o.end >= 0) {
-        target[target_n] = o.end;
-        target_n++;
-    }
-    forced = attn_score_forced(&o, target, target_n);
-    target += forced;
-    target_n -= forced;
+    target_n = attn_score_complete(&o, &target, target_n);
     if (n > h->input)
         return handle_longer(h, "tokens of the source", n, h->input);
     if (target_n < 1 || target_n > most)
@@ -9470,6 +9472,11 @@ struct program {
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
+struct score_pair { /* ids of an input, and of an output with its end */
+    int32_t *ids, *target;
+    int64_t n, target_n;
+};
+
 enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
 
 struct program_option {
@@ -9513,6 +9520,8 @@ static void program_warn(struct program *p, const char *fmt, ...)
 /* Says it of a line, which has no answer. */
 static void program_refuse(struct program *p, int64_t line)
 {
+    if (p->status > 3)
+        return;
     fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, p->why);
     p->status = 3;
 }
@@ -10412,11 +10421,10 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
         n = program_question(p, line, bytes, at);
-    if (n < 0 && p->status <= 3)
+    if (n < 0) {
         program_refuse(p, p->line);
-    if (n < 0)
         p->refused = 1;
-    else if (blocks && n > 0 && part_full(p))
+    } else if (blocks && n > 0 && part_full(p))
         p->beyond++;
     else
         p->n += n;
@@ -10699,115 +10707,106 @@ static void program_finish(struct program *p)
  * the output's log-probability, a tab, and that of each of its tokens, the end
  * token among them.                                                         */
 
-/* What the model does not take of n tokens and target_n, the end counted. */
-static void score_refuse(struct program *p, int64_t n, int64_t target_n)
+/* Says what the model does not take of a pair; -1. */
+static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
     const int64_t start = (search.o.start >= 0) + search.o.prefix_n;
-    const int64_t most = p->m->max_target + 1 - start;
+    const long long most = p->m->max_target + 1 - start;
+    const long long n = x->n, target_n = x->target_n;
 
     if (target_n < 1)
-        program_wrong(p, "the output has no tokens");
-    else if (decoder && n + start < 1)
-        program_wrong(p, "the input has no tokens, and the spec no "
-                         "vocab.tokens.start");
-    else if (decoder)
-        program_wrong(p,
-                      "the input has %lld tokens, the output %lld, the end "
-                      "counted: the model takes %lld in all (max_len)",
-                      (long long)n, (long long)target_n, (long long)most);
-    else if (n < 1)
-        program_wrong(p, "the input has no tokens");
-    else if (n > p->m->max_source)
-        program_wrong(p,
-                      "the input has %lld tokens, the model takes %lld "
-                      "(max_len.source)",
-                      (long long)n, (long long)p->m->max_source);
-    else
-        program_wrong(p,
-                      "the output has %lld tokens, the end counted: the model "
-                      "takes %lld (max_len.target)",
-                      (long long)target_n, (long long)most);
+        return program_wrong(p, "the output has no tokens");
+    if (decoder && n + start < 1)
+        return program_wrong(p, "the input has no tokens, and the spec no "
+                                "vocab.tokens.start");
+    if (decoder)
+        return program_wrong(
+            p,
+            "the input has %lld tokens, the output %lld, the end counted: the "
+            "model takes %lld in all (max_len)",
+            n, target_n, most);
+    if (n < 1)
+        return program_wrong(p, "the input has no tokens");
+    if (n > p->m->max_source)
+        return program_wrong(p,
+                             "the input has %lld tokens, the model takes %lld "
+                             "(max_len.source)",
+                             n, (long long)p->m->max_source);
+    return program_wrong(p,
+                         "the output has %lld tokens, the end counted: the "
+                         "model takes %lld (max_len.target)",
+                         target_n, most);
 }
 
-/* The answer to n tokens at ids and target_n behind them; 0: p->why. */
-static int score_ids(struct program *p, int32_t *ids, int64_t n,
-                     int64_t target_n)
+/* Prints the answer to a pair; -1: p->why says why there is none. */
+static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
-    int32_t *target = ids + n;
     int said = -1;
     double sum = 0.0;
 
-    options_of_spec(&search.o);
-    if (search.o.end >= 0) {
-        target[target_n] = search.o.end;
-        target_n++;
-    }
-    const int64_t forced = attn_score_forced(&search.o, target, target_n);
-    target += forced;
-    target_n -= forced;
-    const int64_t bytes = attn_score_bytes(p->m, n,
-                                           search.o.prefix_n + target_n,
+    const int64_t bytes = attn_score_bytes(p->m, x->n,
+                                           search.o.prefix_n + x->target_n,
                                            p->parallel);
-    float *scores = program_grow(p, &p->text, (target_n + 1) * 4);
+    float *scores = program_grow(p, &p->text, (x->target_n + 1) * 4);
     if (bytes > 0 && (!scores || !program_grow(p, &p->work, bytes)))
-        return 1;
+        return -1;
     const struct attn_score_request request = {
         .model = p->m,
         .bound = p->bound.at,
         .start = search.o.start,
         .prefix = search.o.prefix,
         .prefix_n = search.o.prefix_n,
-        .source = ids,
-        .source_n = n,
-        .target = target,
-        .target_n = target_n,
+        .source = x->ids,
+        .source_n = x->n,
+        .target = x->target,
+        .target_n = x->target_n,
         .parallel = p->parallel,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (target_n > 0 && bytes > 0)
+    if (x->target_n > 0 && bytes > 0)
         said = attn_score_pair(&request, scores);
     if (said == ATTN_ERROR_FINITE || said == ATTN_ERROR_FIXED)
-        program_wrong(p, "%s", attn_error_text(said));
-    else if (said != 0)
-        score_refuse(p, n, target_n);
+        return program_wrong(p, "%s", attn_error_text(said));
     if (said != 0)
-        return 0;
-    for (int64_t i = 0; i < target_n; i++)
+        return score_refuse(p, x);
+    for (int64_t i = 0; i < x->target_n; i++)
         sum += (double)scores[i];
     printf("%.7g\t", sum);
-    for (int64_t i = 0; i < target_n; i++)
+    for (int64_t i = 0; i < x->target_n; i++)
         printf(i > 0 ? " %.7g" : "%.7g", (double)scores[i]);
-    return 1;
+    return 0;
 }
 
-static int score_line(struct program *p, const char *text, int64_t bytes)
+/* Reads a line as a pair; -1: p->why says what is wrong with it. */
+static int64_t score_line(struct program *p, const char *text, int64_t bytes,
+                          struct score_pair *x)
 {
     const char *tab = memchr(text, '\t', (size_t)bytes);
     const int64_t left = tab ? tab - text : 0;
     const int64_t most = program_most(p, &p->source, left)
                        + program_most(p, &p->target, bytes - left);
-    int32_t *ids = program_grow(p, &p->items, (most + 8) * 4);
 
-    if (!ids)
-        return 1;
-    if (!tab) {
-        program_wrong(p, "an input, a tab and an output are expected");
-        return 0;
-    }
-    const int64_t n = program_tokens(p, &p->source, TOKENS_LINE, text, left,
-                                     ids);
-    if (n < 0)
-        return 0;
-    const int64_t target_n = program_tokens(p, &p->target, TOKENS_PLAIN,
-                                            tab + 1, bytes - left - 1, ids + n);
-    return target_n >= 0 && score_ids(p, ids, n, target_n);
+    x->ids = program_grow(p, &p->items, (most + 8) * 4);
+    if (!tab || !x->ids)
+        return program_wrong(p, "an input, a tab and an output are expected");
+    x->n = program_tokens(p, &p->source, TOKENS_LINE, text, left, x->ids);
+    if (x->n < 0)
+        return -1;
+    x->target = x->ids + x->n;
+    x->target_n = program_tokens(p, &p->target, TOKENS_PLAIN, tab + 1,
+                                 bytes - left - 1, x->target);
+    options_of_spec(&search.o);
+    if (x->target_n >= 0)
+        x->target_n = attn_score_complete(&search.o, &x->target, x->target_n);
+    return x->target_n;
 }
 
 static void program_scores(struct program *p)
 {
     const char *text = NULL;
+    struct score_pair x;
     int64_t n = 0;
 
     program_open_lines(p);
@@ -10815,7 +10814,8 @@ static void program_scores(struct program *p)
         const int state = program_line(p, 1, &text, &n);
         if (state == LINE_END)
             break;
-        if (state == LINE_LONG || !score_line(p, text, n))
+        if (state == LINE_LONG || score_line(p, text, n, &x) < 0
+            || score_ids(p, &x) < 0)
             program_refuse(p, p->line);
         putchar('\n');
         program_flush(p, stdout);

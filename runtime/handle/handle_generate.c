@@ -419,17 +419,11 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     const struct attn_model *m = h->model;
     struct attn_search_options o;
     struct attn_score_request r;
-    int64_t most = attn_min(h->output + 1, m->max_target), forced;
+    const int64_t most = attn_min(h->output + 1, m->max_target);
     int wrong;
 
     options_of_spec(&o);
-    if (o.end >= 0) {
-        target[target_n] = o.end;
-        target_n++;
-    }
-    forced = attn_score_forced(&o, target, target_n);
-    target += forced;
-    target_n -= forced;
+    target_n = attn_score_complete(&o, &target, target_n);
     if (n > h->input)
         return handle_longer(h, "tokens of the source", n, h->input);
     if (target_n < 1 || target_n > most)

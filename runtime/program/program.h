@@ -96,6 +96,11 @@ struct program {
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
+struct score_pair { /* ids of an input, and of an output with its end */
+    int32_t *ids, *target;
+    int64_t n, target_n;
+};
+
 enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
 
 struct program_option {

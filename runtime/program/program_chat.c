@@ -143,8 +143,7 @@ static void program_chats(struct program *p)
         if (state == LINE_END)
             break;
         if (state == LINE_LONG || !chat_read(p, &c, text, n)) {
-            if (p->status <= 3)
-                program_refuse(p, p->line);
+            program_refuse(p, p->line);
             putchar('\n');
             program_flush(p, stdout);
         } else if (p->status <= 3)

@@ -300,11 +300,10 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         n = read_numbers(p, line, bytes, at);
     else if (bytes > 0)
         n = program_question(p, line, bytes, at);
-    if (n < 0 && p->status <= 3)
+    if (n < 0) {
         program_refuse(p, p->line);
-    if (n < 0)
         p->refused = 1;
-    else if (blocks && n > 0 && part_full(p))
+    } else if (blocks && n > 0 && part_full(p))
         p->beyond++;
     else
         p->n += n;

@@ -29,6 +29,8 @@ static void program_warn(struct program *p, const char *fmt, ...)
 /* Says it of a line, which has no answer. */
 static void program_refuse(struct program *p, int64_t line)
 {
+    if (p->status > 3)
+        return;
     fprintf(stderr, "<stdin>:%lld: error: %s\n", (long long)line, p->why);
     p->status = 3;
 }

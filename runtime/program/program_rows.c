@@ -183,12 +183,6 @@ static void program_rows(struct program *p, struct attn_batch *b)
         program_fail(p, 70, "internal error: %s", attn_error_text(error));
 }
 
-static void print_row_lines(const float *x, int64_t rows, int64_t columns)
-{
-    for (int64_t i = 0; i < rows * columns; i++)
-        printf("%.9g%c", (double)x[i], (i + 1) % columns > 0 ? ' ' : '\n');
-}
-
 /* The answer to part `part`. Numbers are printed as they are, and it is said
  * where they are not finite.                                                */
 static void print_rows(struct program *p, int64_t part, const float *x,
@@ -197,14 +191,18 @@ static void print_rows(struct program *p, int64_t part, const float *x,
     const int64_t columns = p->m->output_columns;
     int64_t wrong = 0;
 
-    for (int64_t i = 0; i < rows * columns; i++)
-        wrong += !(x[i] - x[i] == 0.0f);
 #if ATTN_IN_ATTNC
     if (p->json)
         rows_json(p, part, x, rows);
-    else
 #endif
-        print_row_lines(x, rows, columns);
+    for (int64_t i = 0; i < rows * columns; i++) {
+        wrong += !(x[i] - x[i] == 0.0f);
+#if ATTN_IN_ATTNC
+        if (p->json)
+            continue;
+#endif
+        printf("%.9g%c", (double)x[i], (i + 1) % columns > 0 ? ' ' : '\n');
+    }
     putchar('\n');
     if (wrong > 0)
         program_warn(p, "<stdin>:%lld: %lld of %lld numbers are not finite",

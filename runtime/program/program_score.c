@@ -2,119 +2,110 @@
  * the output's log-probability, a tab, and that of each of its tokens, the end
  * token among them.                                                         */
 
-/* What the model does not take of n tokens and target_n, the end counted. */
-static void score_refuse(struct program *p, int64_t n, int64_t target_n)
+/* Says what the model does not take of a pair; -1. */
+static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
     const int64_t start = (search.o.start >= 0) + search.o.prefix_n;
-    const int64_t most = p->m->max_target + 1 - start;
+    const long long most = p->m->max_target + 1 - start;
+    const long long n = x->n, target_n = x->target_n;
 
     if (target_n < 1)
-        program_wrong(p, "the output has no tokens");
-    else if (decoder && n + start < 1)
-        program_wrong(p, "the input has no tokens, and the spec no "
-                         "vocab.tokens.start");
-    else if (decoder)
-        program_wrong(p,
-                      "the input has %lld tokens, the output %lld, the end "
-                      "counted: the model takes %lld in all (max_len)",
-                      (long long)n, (long long)target_n, (long long)most);
-    else if (n < 1)
-        program_wrong(p, "the input has no tokens");
-    else if (n > p->m->max_source)
-        program_wrong(p,
-                      "the input has %lld tokens, the model takes %lld "
-                      "(max_len.source)",
-                      (long long)n, (long long)p->m->max_source);
-    else
-        program_wrong(p,
-                      "the output has %lld tokens, the end counted: the model "
-                      "takes %lld (max_len.target)",
-                      (long long)target_n, (long long)most);
+        return program_wrong(p, "the output has no tokens");
+    if (decoder && n + start < 1)
+        return program_wrong(p, "the input has no tokens, and the spec no "
+                                "vocab.tokens.start");
+    if (decoder)
+        return program_wrong(
+            p,
+            "the input has %lld tokens, the output %lld, the end counted: the "
+            "model takes %lld in all (max_len)",
+            n, target_n, most);
+    if (n < 1)
+        return program_wrong(p, "the input has no tokens");
+    if (n > p->m->max_source)
+        return program_wrong(p,
+                             "the input has %lld tokens, the model takes %lld "
+                             "(max_len.source)",
+                             n, (long long)p->m->max_source);
+    return program_wrong(p,
+                         "the output has %lld tokens, the end counted: the "
+                         "model takes %lld (max_len.target)",
+                         target_n, most);
 }
 
-/* The answer to n tokens at ids and target_n behind them; 0: p->why. */
-static int score_ids(struct program *p, int32_t *ids, int64_t n,
-                     int64_t target_n)
+/* Prints the answer to a pair; -1: p->why says why there is none. */
+static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
-    int32_t *target = ids + n;
     int said = -1;
     double sum = 0.0;
 
-    options_of_spec(&search.o);
-    if (search.o.end >= 0) {
-        target[target_n] = search.o.end;
-        target_n++;
-    }
-    const int64_t forced = attn_score_forced(&search.o, target, target_n);
-    target += forced;
-    target_n -= forced;
-    const int64_t bytes = attn_score_bytes(p->m, n,
-                                           search.o.prefix_n + target_n,
+    const int64_t bytes = attn_score_bytes(p->m, x->n,
+                                           search.o.prefix_n + x->target_n,
                                            p->parallel);
-    float *scores = program_grow(p, &p->text, (target_n + 1) * 4);
+    float *scores = program_grow(p, &p->text, (x->target_n + 1) * 4);
     if (bytes > 0 && (!scores || !program_grow(p, &p->work, bytes)))
-        return 1;
+        return -1;
     const struct attn_score_request request = {
         .model = p->m,
         .bound = p->bound.at,
         .start = search.o.start,
         .prefix = search.o.prefix,
         .prefix_n = search.o.prefix_n,
-        .source = ids,
-        .source_n = n,
-        .target = target,
-        .target_n = target_n,
+        .source = x->ids,
+        .source_n = x->n,
+        .target = x->target,
+        .target_n = x->target_n,
         .parallel = p->parallel,
         .memory = p->work.at,
         .bytes = bytes,
     };
-    if (target_n > 0 && bytes > 0)
+    if (x->target_n > 0 && bytes > 0)
         said = attn_score_pair(&request, scores);
     if (said == ATTN_ERROR_FINITE || said == ATTN_ERROR_FIXED)
-        program_wrong(p, "%s", attn_error_text(said));
-    else if (said != 0)
-        score_refuse(p, n, target_n);
+        return program_wrong(p, "%s", attn_error_text(said));
     if (said != 0)
-        return 0;
-    for (int64_t i = 0; i < target_n; i++)
+        return score_refuse(p, x);
+    for (int64_t i = 0; i < x->target_n; i++)
         sum += (double)scores[i];
 #if ATTN_IN_ATTNC
     if (p->json)
-        return score_json(p, sum, target, target_n, scores);
+        return score_json(p, sum, x->target, x->target_n, scores);
 #endif
     printf("%.7g\t", sum);
-    for (int64_t i = 0; i < target_n; i++)
+    for (int64_t i = 0; i < x->target_n; i++)
         printf(i > 0 ? " %.7g" : "%.7g", (double)scores[i]);
-    return 1;
+    return 0;
 }
 
-static int score_line(struct program *p, const char *text, int64_t bytes)
+/* Reads a line as a pair; -1: p->why says what is wrong with it. */
+static int64_t score_line(struct program *p, const char *text, int64_t bytes,
+                          struct score_pair *x)
 {
     const char *tab = memchr(text, '\t', (size_t)bytes);
     const int64_t left = tab ? tab - text : 0;
     const int64_t most = program_most(p, &p->source, left)
                        + program_most(p, &p->target, bytes - left);
-    int32_t *ids = program_grow(p, &p->items, (most + 8) * 4);
 
-    if (!ids)
-        return 1;
-    if (!tab) {
-        program_wrong(p, "an input, a tab and an output are expected");
-        return 0;
-    }
-    const int64_t n = program_tokens(p, &p->source, TOKENS_LINE, text, left,
-                                     ids);
-    if (n < 0)
-        return 0;
-    const int64_t target_n = program_tokens(p, &p->target, TOKENS_PLAIN,
-                                            tab + 1, bytes - left - 1, ids + n);
-    return target_n >= 0 && score_ids(p, ids, n, target_n);
+    x->ids = program_grow(p, &p->items, (most + 8) * 4);
+    if (!tab || !x->ids)
+        return program_wrong(p, "an input, a tab and an output are expected");
+    x->n = program_tokens(p, &p->source, TOKENS_LINE, text, left, x->ids);
+    if (x->n < 0)
+        return -1;
+    x->target = x->ids + x->n;
+    x->target_n = program_tokens(p, &p->target, TOKENS_PLAIN, tab + 1,
+                                 bytes - left - 1, x->target);
+    options_of_spec(&search.o);
+    if (x->target_n >= 0)
+        x->target_n = attn_score_complete(&search.o, &x->target, x->target_n);
+    return x->target_n;
 }
 
 static void program_scores(struct program *p)
 {
     const char *text = NULL;
+    struct score_pair x;
     int64_t n = 0;
 
     program_open_lines(p);
@@ -122,7 +113,8 @@ static void program_scores(struct program *p)
         const int state = program_line(p, 1, &text, &n);
         if (state == LINE_END)
             break;
-        if (state == LINE_LONG || !score_line(p, text, n))
+        if (state == LINE_LONG || score_line(p, text, n, &x) < 0
+            || score_ids(p, &x) < 0)
             program_refuse(p, p->line);
         putchar('\n');
         program_flush(p, stdout);

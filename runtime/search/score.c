@@ -185,16 +185,22 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
-ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
-                                   const int32_t *target, int64_t target_n)
+ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
+                                     int32_t **target, int64_t target_n)
 {
     const int64_t n = o->prefix_n;
-    if (n > target_n)
-        return 0;
-    for (int64_t i = 0; i < n; i++)
-        if (target[i] != o->prefix[i])
-            return 0;
-    return n;
+    int64_t same = 0;
+
+    if (o->end >= 0) {
+        (*target)[target_n] = o->end;
+        target_n++;
+    }
+    while (same < attn_min(n, target_n) && (*target)[same] == o->prefix[same])
+        same++;
+    if (same < n)
+        return target_n;
+    *target += n;
+    return target_n - n;
 }
 
 ATTN_API int attn_score_pair(const struct attn_score_request *r,

@@ -26,8 +26,10 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
-/* How many tokens of a target are those that the options force: all or none. */
-ATTN_API int64_t attn_score_forced(const struct attn_search_options *o,
-                                   const int32_t *target, int64_t target_n);
+/* Appends the end token to a target, which has room for it, and passes over the
+ * tokens that the options force, if it begins with all of them. Returns the
+ * number of tokens then.                                                    */
+ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
+                                     int32_t **target, int64_t target_n);
 
 #endif

@@ -2,11 +2,14 @@
  * answer is the output's log-probability, a tab, and that of each token, the
  * end token among them. Two outputs can so be compared.                     */
 #include "cli/run/answering.h"
-#include "cli/run/given.h"
 
 static int score_fits(const Spec *s, const void *command)
 {
-    return given_fits(s, ((const ScoreCommand *)command)->lines.ids);
+    const ScoreCommand *o = command;
+    if (spec_generates(s))
+        return need_vocabularies(s, o->lines.ids, false);
+    error_at(spec_pos(s, "kind"), "this kind of model gives no probabilities");
+    return ExitInput;
 }
 
 int cmd_score(const ScoreCommand *o)

@@ -1,16 +1,11 @@
 /* quantize_text.c: a text that two models are compared on, line by line. */
-#include <string.h>
-
-#include "cli/run/given.h"
+#include "cli/run/answering.h"
 #include "cli/command/quantize.h"
 
 typedef struct {
     Passages *to;
-    const Engine *e;
     Source text;
-    Given given;   /* of what generates */
-    Tokens source; /* of an encoder */
-    int32_t *source_ids;
+    struct answering w;
     bool generates;
 } Reading;
 
@@ -32,44 +27,43 @@ static void set_side(Arena *a, Sample *x, int side, const int32_t *ids,
 }
 
 /* What the decoder reads: all tokens but the last. */
-static void add_given(Reading *r, Passage *p)
+static void add_pair(Reading *r, Passage *p, const struct score_pair *x)
 {
     Arena *a = r->to->arena;
-    const Spec *s = r->e->spec;
-    const Given *g = &r->given;
-    const int64_t prompt = s->kind == KindDecoder ? g->source_n : 0;
-    const int64_t all = 1 + prompt + s->search_prefix.n + g->target_n;
+    const Spec *s = r->w.e.spec;
+    const int64_t prompt = s->kind == KindDecoder ? x->n : 0;
+    const int64_t all = 1 + prompt + s->search_prefix.n + x->target_n;
     int32_t *ids = arena_alloc(a, (size_t)all * sizeof *ids);
     int64_t n = 0;
     if (s->token_start >= 0)
         ids[n++] = (int32_t)s->token_start;
     for (int64_t i = 0; i < prompt; i++)
-        ids[n++] = g->source_ids[i];
+        ids[n++] = x->ids[i];
     for (int64_t i = 0; i < s->search_prefix.n; i++)
         ids[n++] = s->search_prefix.at[i];
     p->first = n - 1;
-    for (int64_t i = 0; i < g->target_n - 1; i++)
-        ids[n++] = g->target_ids[i];
-    p->target = ids_of(a, g->target_ids, g->target_n);
-    p->n = g->target_n;
+    for (int64_t i = 0; i < x->target_n - 1; i++)
+        ids[n++] = x->target[i];
+    p->target = ids_of(a, x->target, x->target_n);
+    p->n = x->target_n;
     set_side(a, &p->sample, 1, ids, n);
-    set_side(a, &p->sample, 0, ids_of(a, g->source_ids, g->source_n),
-             s->kind == KindDecoder ? 0 : g->source_n);
+    set_side(a, &p->sample, 0, ids_of(a, x->ids, x->n),
+             s->kind == KindDecoder ? 0 : x->n);
 }
 
 static bool add_source(Reading *r, Passage *p, const char *text, size_t n,
                        Fault *why)
 {
     Arena *a = r->to->arena;
-    const int64_t most = r->e->backend.model->max_source;
-    const int64_t rows = question_of(&r->source, text, n, r->source_ids, why);
+    const int64_t most = r->w.p.m->max_source;
+    const int64_t rows = generate_question(&r->w.p, text, (int64_t)n);
     if (rows < 0)
-        return false;
+        return fault(why, ExitInput, "%s", r->w.p.why);
     if (rows > most)
         return fault(why, ExitInput,
                      "the line has %lld tokens, the model takes %lld (max_len)",
                      (long long)rows, (long long)most);
-    set_side(a, &p->sample, 0, ids_of(a, r->source_ids, rows), rows);
+    set_side(a, &p->sample, 0, ids_of(a, r->w.p.items.at, rows), rows);
     set_side(a, &p->sample, 1, NULL, 0);
     return rows > 0 || fault(why, ExitInput, "the line has no tokens");
 }
@@ -78,45 +72,41 @@ static bool add_line(Reading *r, const char *text, size_t n, int64_t line,
                      Fault *why)
 {
     Passage p = { .sample = { .sequences = 1 }, .line = line };
+    struct score_pair x;
     if (n > LongestLine)
         return fault(why, ExitInput,
                      "the line has %zu bytes, at most %d are read", n,
                      LongestLine);
-    if (r->generates && !given_read_text(&r->given, text, n, why))
-        return false;
+    if (r->generates && !generate_pair(&r->w.p, text, (int64_t)n, &x))
+        return fault(why, ExitInput, "%s", r->w.p.why);
     if (r->generates)
-        add_given(r, &p);
+        add_pair(r, &p, &x);
     else if (!add_source(r, &p, text, n, why))
         return false;
     vec_push(r->to->arena, &r->to->at, p);
     return true;
 }
 
-static int open_reading(Reading *r, bool ids)
+static int open_reading(Reading *r, const Engine *e, bool ids)
 {
-    const Spec *s = r->e->spec;
+    const Spec *s = e->spec;
     r->generates = spec_generates(s);
     if (s->kind == KindAttention || s->input == InputReal) {
         error_at(spec_pos(s, s->kind == KindAttention ? "kind" : "input.type"),
                  "--text has text or ids: this model reads rows of numbers");
         return ExitInput;
     }
-    if (r->generates) {
-        given_open(&r->given, r->e, ids);
-        return given_fits(s, ids);
-    }
-    r->source = tokens_with(r->e->source.block, s->source.size, ids);
-    r->source_ids = arena_alloc(r->to->arena,
-                                MostTokens * sizeof *r->source_ids);
+    answering_begin(&r->w, ids, false);
+    answering_with(&r->w, e);
     return need_vocabularies(s, ids, false);
 }
 
 int passages_read(Passages *to, const Engine *e, const File *text, bool ids)
 {
-    Reading r = { .to = to, .e = e };
+    Reading r = { .to = to };
     const char *at = (const char *)text->at, *const end = at + text->size;
     Fault why;
-    int code = open_reading(&r, ids);
+    int code = open_reading(&r, e, ids);
     r.text = (Source){ .name = text->path, .text = at, .size = text->size };
     at += file_mark(text);
     for (int line = 1; !code && at < end; line++) {
@@ -133,5 +123,6 @@ int passages_read(Passages *to, const Engine *e, const File *text, bool ids)
         error_at((Pos){ 0 }, "%s: there is no line in it", quote(text->path));
         code = ExitInput;
     }
+    generate_close(&r.w.p);
     return code;
 }

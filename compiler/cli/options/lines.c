@@ -232,41 +232,6 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
     return told(t, text, n, count, bad, why);
 }
 
-/* Where the tab is that parts two texts; NULL and a fault. */
-static const char *tab_of(const char *line, size_t n, Fault *why)
-{
-    const char *tab = memchr(line, '\t', n), *other = NULL;
-    if (tab)
-        other = memchr(tab + 1, '\t', (size_t)(line + n - tab - 1));
-    if (tab && !other)
-        return tab;
-    if (!tab)
-        fault(why, ExitInput, "two texts and a tab between them are expected");
-    else
-        fault(why, ExitInput,
-              "byte %lld: one tab is expected, between two texts, and this is "
-              "another",
-              (long long)(other - line) + 1);
-    return NULL;
-}
-
-int64_t pair_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
-                int32_t *types, Fault *why)
-{
-    const char *tab = tab_of(text, n, why);
-    int64_t bad = 0;
-    if (!tab)
-        return -1;
-    const int64_t left = tab - text, right = (int64_t)n - left - 1;
-    void *memory = encoding_memory(t, n);
-    const int64_t count = attn_vocab_encode_pair(
-        t->block, text, left, tab + 1, right, ids, types,
-        attn_min(attn_vocab_most_pair_ids(t->block, (int64_t)n), MostTokens),
-        memory, &bad);
-    free(memory);
-    return told(t, text, n, count, bad + (bad >= left), why);
-}
-
 int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                     Fault *why)
 {
@@ -329,34 +294,6 @@ void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n)
     const char *text = text_of(b->arena, t, ids, n, room, &size);
     buffer_printf(b, ", \"text\": ");
     json_quote(b, text, size);
-}
-
-/* Is this the end of a number: a space, or the end of the line? */
-static bool ends_number(const char *at, const char *end)
-{
-    return at == end || (*at && strchr(" \t\r", *at));
-}
-
-bool row_of(const char *text, size_t n, int64_t width, char *room, float *x,
-            Fault *why)
-{
-    const char *at = room, *const end = room + n;
-    int64_t count = 0;
-    memcpy(room, text, n);
-    room[n] = '\0';
-    at += strspn(at, " \t\r");
-    for (char *next; at < end; count++) {
-        const float number = strtof(at, &next);
-        if (next == at || !ends_number(next, end))
-            return fault(why, ExitInput, "byte %lld: a number is expected",
-                         (long long)(at - room) + 1);
-        if (count < width)
-            x[count] = number;
-        at = next + strspn(next, " \t\r");
-    }
-    return count == width
-        || fault(why, ExitInput, "a row has %lld numbers, this line has %lld",
-                 (long long)width, (long long)count);
 }
 
 static int need_vocabulary(const SpecVocab *v, bool ids, const char *side,

@@ -51,20 +51,12 @@ int64_t tokens_most(const Tokens *t, size_t n);
  * message.                                                                  */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);
-/* The same of a line of two texts with a tab between them, in the vocabulary's
- * template for pairs, and the types of tokens to types[].                   */
-int64_t pair_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
-                int32_t *types, Fault *why);
 /* The same of a text that is no ids, with offsets[2 so many] in it; or NULL. */
 int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   int32_t *offsets, Fault *why);
 /* The same of a question: an empty one has none, not an end token either. */
 int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                     Fault *why);
-/* A line that is a row of `width` numbers, to x; room: for LongestLine + 1
- * bytes.                                                                    */
-bool row_of(const char *text, size_t n, int64_t width, char *room, float *x,
-            Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
 /* Their text, where text is no ids. */

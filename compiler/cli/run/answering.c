@@ -30,6 +30,8 @@ void program_warn(struct program *p, const char *fmt, ...)
 void program_refuse(struct program *p, int64_t line)
 {
     const int64_t part = p->m->kind == ATTN_ATTENTION ? 0 : p->parts;
+    if (p->status > ExitInput)
+        return;
     line_error(line, "%s", p->why);
     if (part < PROGRAM_PARTS && !(p->refused && p->of->part == p->parts))
         memcpy(p->of->why[part], p->why, sizeof p->why);
@@ -81,11 +83,16 @@ void answering_begin(struct answering *w, bool ids, bool json)
 
 int answering_open(struct answering *w, const EngineOptions *o)
 {
+    const int code = engine_open(&w->e, o);
+    if (!code)
+        answering_with(w, &w->e);
+    return code;
+}
+
+void answering_with(struct answering *w, const Engine *e)
+{
     struct program *p = &w->p;
-    Engine *e = &w->e;
-    const int code = engine_open(e, o);
-    if (code)
-        return code;
+    w->e = *e;
     w->object = (Buffer){ .arena = e->arena };
     w->chat = spec_chat(e->spec);
     p->m = e->backend.model;
@@ -97,7 +104,6 @@ int answering_open(struct answering *w, const EngineOptions *o)
                                        p->m->target_vocab };
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;
-    return ExitDone;
 }
 
 int answering_close(struct answering *w, int code)

@@ -31,12 +31,24 @@ struct answering {
 void answering_begin(struct answering *w, bool ids, bool json);
 /* Opens the engine. Returns an exit code. */
 int answering_open(struct answering *w, const EngineOptions *o);
+/* The same with an engine that is open, and is not to be closed. */
+void answering_with(struct answering *w, const Engine *e);
 /* Closes it. Returns the exit code of what was answered. */
 int answering_close(struct answering *w, int code);
 
 /* What a model that generates is asked for, and all others. */
 int generate_use(struct program *p); /* program_use() */
 void generate_answers(struct program *p);
+/* Reads a line as ids at p->items, none of an empty one. Returns their number;
+ * -1: p->why.                                                               */
+int64_t generate_question(struct program *p, const char *line, int64_t bytes);
+/* Reads a line of quantize --text as ids of an input and an output. For a
+ * decoder it also takes a line without a tab, as an output to an empty input;
+ * if no start token stands before it, its first token becomes the input.
+ * Returns false, with p->why, if the model does not take it. */
+bool generate_pair(struct program *p, const char *text, int64_t bytes,
+                   struct score_pair *x);
+void generate_close(struct program *p); /* frees what its calls made */
 void rows_answers(struct program *p);
 
 /* ---- for the program ---- */
@@ -62,7 +74,7 @@ void answers_json(struct program *p, int64_t part,
                   const struct attn_hypothesis *h, int64_t found);
 void rows_json(struct program *p, int64_t part, const float *x, int64_t rows);
 int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
-               const float *scores); /* 1; scores NULL: p->why */
+               const float *scores); /* 0; scores NULL: p->why */
 /* The answer to --prompt: the file that its text goes to; a token, false: it
  * has a text; the first token comes; the end, and where the object went. */
 FILE *prompt_json_begin(struct program *p, FILE *to);

@@ -80,7 +80,7 @@ int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
         buffer_printf(b, "]");
     }
     printf("%s}", b->at);
-    return 1;
+    return 0;
 }
 
 /* ---- --prompt ---- */
