@@ -28,7 +28,8 @@ void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
 /* For a process just forked by `parent`: puts it in a process group of its own,
  * so that the terminal's signals reach only the parent. It is killed if the
- * parent ends, handles fatal signals by default, and leaves no core file. */
+ * parent ends, has default handlers for fatal signals, and leaves no core
+ * file. */
 void interrupt_child(int64_t parent);
 
 /* ---- temp.c ---- */

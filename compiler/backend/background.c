@@ -69,7 +69,7 @@ static void wait_a_moment(void)
 }
 
 /* Waits for the lock that this process then holds until it ends. Returns false
- * if the parent has ended or left. */
+ * if the parent has ended or closed the pipe. */
 static bool wait_for_turn(Arena *a)
 {
     const char *path = arena_printf(a, "%s/background.lock", user_dir(a));

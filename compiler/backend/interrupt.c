@@ -19,7 +19,7 @@ static struct {
     volatile sig_atomic_t stop;               /* the recorded signal, or 0 */
     volatile sig_atomic_t groups[MostGroups]; /* to kill; 0: unused */
     struct sigaction before[Ends];            /* actions to restore */
-    int depth;                                /* of nested watches */
+    int depth;                                /* nesting depth of watches */
 } watch;
 
 static void on_end(int sig)

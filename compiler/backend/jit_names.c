@@ -14,8 +14,8 @@
 
 #include "backend/jit_names.h"
 
-/* Data that GDB reads from this process; it defines the names and the layout.
- * It sets a breakpoint in the function and then reads the descriptor. */
+/* Data that GDB reads from this process, which defines the names and the
+ * layout. GDB sets a breakpoint in the function, then reads the descriptor. */
 typedef struct jit_code_entry {
     struct jit_code_entry *next_entry, *prev_entry;
     const char *symfile_addr;

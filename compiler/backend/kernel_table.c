@@ -19,9 +19,9 @@ extern const struct Kernel kernels_armv8_2_a_dotprod[], kernels_armv8_a[];
 extern const struct Kernel kernels_generic[];
 #endif
 
-static const struct { /* those with more features first */
+static const struct { /* more features first */
     const char *march;
-    const char *feature; /* that the target must have; NULL: none */
+    const char *feature; /* required of the target; NULL: none */
     const struct Kernel *table;
 } tables[] = {
 #if defined __x86_64__

@@ -10,12 +10,11 @@ typedef enum { TierEncode, TierPrefill, TierStep, TierCalls } TierCall;
 
 struct Tier {
     struct attn_model model; /* the model that callers see */
-    Tier *self;              /* what callers pass as `bound` */
+    Tier *self;              /* its address is the callers' `bound` */
     Arena *arena;
-    Backend first, second; /* second.model is NULL until loaded, or if
-                              rejected */
+    Backend first, second; /* second.model NULL: not loaded */
     const void *packed;
-    void *bound[2]; /* of each; NULL: not callable */
+    void *bound[2]; /* each model's `bound`; NULL: not callable, or rejected */
     bool checked[TierCalls];
     int64_t calls;
     void *room; /* arena for the second, if it needs a larger one */

@@ -40,7 +40,7 @@ typedef struct {
     const char *cc, *level; /* NULL: clang, "2" */
     const char *weights;    /* overrides the spec's file; NULL: the spec's */
     bool allow_nan;         /* accept NaN in weights that stay f32 or bf16 */
-    uint64_t seed;          /* of random weights, if there is no file */
+    uint64_t seed;          /* for random weights */
     int64_t threads;        /* -1: one per physical core; 0, 1: one */
     int64_t part_work;      /* minimum FLOPs per thread; 0: the default */
     bool perf;              /* publish the names of libtcc's functions */

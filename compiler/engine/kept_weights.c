@@ -10,8 +10,8 @@
 #include "engine/kept_weights.h"
 
 enum {
-    Format = 1,      /* of the cached data: increment if packing changes */
-    Worth = 1 << 25, /* minimum bytes: less is packed faster than found */
+    Format = 1,      /* version; increment if packing changes */
+    Worth = 1 << 25, /* minimum bytes; less is packed as fast as it is found */
     BlockBytes = 1 << 22,
     HeadBytes = 1 << 16 /* the start of a file, which has the names */
 };
@@ -20,8 +20,7 @@ enum {
 typedef struct { /* packed weights, followed by the hash of each block */
     const char *at;
     int64_t bytes, blocks;
-    uint64_t *hash;        /* written here; NULL: compare with those behind the
-                              data */
+    uint64_t *hash;        /* to write; NULL: compare with `at`'s */
     _Atomic int64_t wrong; /* blocks whose hash differs */
 } Blocks;
 

@@ -56,7 +56,7 @@ static Datum key_value(Import *m, Binding *b)
                       k->value.kind == ValueText ? "\"" : "");
 }
 
-/* Evaluates a binding once, or once for each layer if it uses `i`. */
+/* Evaluates a binding once, or at every use if it depends on the layer `i`. */
 static Datum binding_value(Import *m, Binding *b)
 {
     if (b->state == BindingBusy) {

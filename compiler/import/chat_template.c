@@ -1,6 +1,6 @@
-/* chat_template.c: finds the text around the turns of a conversation.
- * Tokenizers have a template for it, written in a language of its own, which is
- * never run: models/import/chat.yaml has the texts of known templates. */
+/* chat_template.c: finds the text around the turns of a conversation. A
+ * tokenizer has a template for it, a small program that attnc never runs:
+ * models/import/chat.yaml has the texts of known templates. */
 #include <string.h>
 
 #include "emit/text/embedded.h"

@@ -25,7 +25,7 @@ static const int64_t lengths[Inputs][2] = { { 1, 1 }, { 7, 5 }, { 40, 33 } };
 
 typedef struct {
     const Sample *sample;
-    int64_t rows, columns; /* of the result */
+    int64_t rows, columns; /* shape of the result */
     const float *result;
 } Input;
 
@@ -208,7 +208,7 @@ static bool run_script(Check *k, Fault *why)
                  line);
 }
 
-/* Gets the line that begins with the version of transformers. */
+/* Gets the line with the versions and the model's class. */
 static bool read_versions(const Check *k, const char **to, Fault *why)
 {
     static const char begin[] = "transformers ";

@@ -13,7 +13,7 @@
 typedef struct {
     const char *folder; /* or a .gguf file of llama.cpp */
     const char *spec;   /* path that the spec will have, or "-" */
-    const char *name;   /* of the model */
+    const char *name;   /* name of the model */
     const char *rules;  /* a file to use instead of models/import's; or NULL */
     /* The import can also make weights, written to `merged` next to the spec:
      * with the adapter `lora` merged into them, or their mean with the
@@ -38,7 +38,7 @@ typedef struct {
     const char *weights;    /* path of the file or index */
     const char *made;       /* path of weights made by the import; NULL: none */
     int tensors, unused;    /* in the file; of these known but unused */
-    int64_t parameters;     /* of the tensors that are used */
+    int64_t parameters;     /* elements of the used tensors */
     ImportedVocab vocab[2]; /* for each side, or one for both */
     int vocabs;
     bool by_token; /* the result has a row per token, not one per text */

@@ -157,9 +157,9 @@ static int find_tensor(const Safetensors *base, const char *name)
 
 typedef struct {
     Arena *arena;
-    const Safetensors *base, *file; /* of the model, of the adapter */
+    const Safetensors *base, *file; /* the model's, the adapter's */
     const Adapter *adapter;
-    Merged *to; /* by index of the model's tensor */
+    Merged *to; /* one for each tensor of the model */
     Fault *why;
 } Merge;
 

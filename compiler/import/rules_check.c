@@ -6,7 +6,7 @@
 
 typedef struct {
     Arena *arena;
-    Index names; /* that expressions may use */
+    Index names; /* names that expressions may use */
     int errors;
 } Check;
 

@@ -8,9 +8,9 @@
 
 typedef struct { /* a name in expressions */
     const char *name;
-    KeyRule rule;     /* of a key */
-    Config *file;     /* of a key; NULL for let */
-    const Expr *expr; /* of let */
+    KeyRule rule;     /* for a key */
+    Config *file;     /* for a key; NULL for let */
+    const Expr *expr; /* for let */
     enum { BindingNew, BindingBusy, BindingDone } state;
     Datum value;
 } Binding;
@@ -29,9 +29,9 @@ typedef struct {
     Config *config;
     VEC(JsonFile) files;
     VEC(Binding) binding;
-    Index names; /* of binding */
+    Index names; /* index of `binding` by name */
     const char *task;
-    const char *path; /* of the weights */
+    const char *path; /* path of the weights */
     Safetensors *weights;
     Datum gguf;        /* metadata of a .gguf file; otherwise not a map */
     Safetensors *view; /* its tensors by the rules' names */

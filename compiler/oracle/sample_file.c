@@ -6,8 +6,7 @@ typedef struct {
     const Engine *e;
     Safetensors *in;
     int used;               /* tensors of `in` that the model takes */
-    const char *counted[2]; /* the input that set the number of rows of a
-                               side */
+    const char *counted[2]; /* the input that set a side's rows */
     SampleFile *to;
 } SampleReader;
 

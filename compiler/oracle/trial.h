@@ -12,11 +12,10 @@ typedef struct {
     int64_t sequences;
     const int32_t *start[2]; /* [sequences + 1] */
     const int32_t *ids[2];
-    const int32_t *types; /* of the first side; NULL: all 0 */
+    const int32_t *types; /* token types of the first side; NULL: all 0 */
     const float *rows[3]; /* kind attention: query, key, value; a model with
                              numeric input uses only the first */
-    int64_t prefix;       /* keys that every row sees, if the mask has a
-                             prefix */
+    int64_t prefix;       /* keys that all rows see, if a mask has it */
 } Sample;
 
 /* ---- sample.c ---- */
@@ -37,8 +36,8 @@ int64_t result_rows(const Spec *s, const Sample *x);
 int64_t result_columns(const Spec *s);
 /* Returns the side that token types or numeric inputs belong to. */
 int input_side(const Spec *s);
-/* Returns the length nearest to `rows` that a sequence may have; `fix` may make
- * it constant. */
+/* Limits `rows` to a length that a sequence may have; `fix` may make it
+ * constant. */
 int64_t sample_rows(const Spec *s, Side side, int64_t rows);
 /* Returns the number of keys of a sequence that all of its rows see. */
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
@@ -63,10 +62,8 @@ struct Trial { /* {0} before the first run */
     void *cache_memory[2];
     struct attn_cache cache[2];
     /* used if `fix.past` sets the number of rows before a call: */
-    Engine *any;   /* the same model for any lengths, which computes those
-                      rows */
-    Trial *before; /* the run of `any`, which supplies the values of those
-                      rows */
+    Engine *any;   /* computes these rows: takes any lengths */
+    Trial *before; /* run of `any`, with these rows' values */
 };
 
 /* Encodes and decodes. One call decodes `chunk` rows of each sequence, and the
