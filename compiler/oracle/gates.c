@@ -197,8 +197,8 @@ static void gate_bias(const Interp *in, const Node *n, double *out)
         out[i] = fabs(y[i]) + 2 * fabs(y[i] - x[i]);
 }
 
-/* Size: the larger element of the rotated pair, times the length of the vector
- * (cosine, sine), which a scaled table changes. */
+/* Writes the larger element of each rotated pair, times the length of (cosine,
+ * sine), which a scaled table changes. */
 static void gate_rotate(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), table = interp_in(in, n, 1);
@@ -217,8 +217,8 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
 
 /* ---- integers ---- */
 
-/* Size: a number within 4 ulp of the midpoint of two integers may round to
- * either; all others differ only by the rounding of the scale. */
+/* A number within 4 ulp of the midpoint of two integers may round to either;
+ * all others differ only by the rounding of the scale. */
 static void gate_quantize(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0);
@@ -281,8 +281,8 @@ static const double *integer_size(const Interp *in, const Node *n, Arena *a)
     return out;
 }
 
-/* Size: the tolerance of the sum passes through the activation, whose slope is
- * at most 1.2, and the activation adds its own. */
+/* The tolerance of the sum passes through the activation, whose slope is at
+ * most 1.2; the activation adds its own tolerance. */
 static void gate_linear(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -317,7 +317,8 @@ static double score_size(const Interp *in, const Node *n, int64_t head,
 }
 
 /* gate_node() allows n eps for a sum of n < 8 terms. The error of tanh does not
- * shrink with the number of terms, so additive scores undo that. */
+ * shrink with the number of terms, so additive scores are scaled back to 8
+ * eps. */
 static void gate_scores(const Interp *in, const Node *n, double *out)
 {
     const Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);

@@ -33,15 +33,16 @@ typedef struct {
     double max_error, nmse, divergence; /* as in ModelComparison */
 } ModelGate;
 /* Limits for a model compared with an oracle that uses the same weights. The
- * largest errors of 108 random models were, for int8 arithmetic (mostly with
- * few columns), 1.4, 0.012 and 0.52; for int15, 2e-3, 1.3e-7 and 4e-7. */
+ * largest max_error, nmse and divergence of 108 random models were 1.4, 0.012
+ * and 0.52 for int8 arithmetic (mostly with few columns), and 2e-3, 1.3e-7 and
+ * 4e-7 for int15. */
 extern const ModelGate arithmetic_gates[Arithmetics];
-/* Limits for a model with narrower weights compared with its own f32 weights; a
- * model with int8 arithmetic has the limits of int4 weights. 133 random bf16
+/* Limits for a model with narrower weights compared with its own f32 weights;
+ * with int8 arithmetic, the limits are those of int4 weights. 133 random bf16
  * models typically reached at most 1e-2, 1e-4 and 1e-4, and at worst 0.21,
- * 3.3e-3 and 3.1e-3. At worst 70 int8 models reached 0.71, 4.5e-3 and 0.1; 104
- * int4 models 4.2, 0.6 and 1.6; 42 models with both int8 weights and int8
- * arithmetic 3.1, 0.38 and 1.1. */
+ * 3.3e-3 and 3.1e-3. The largest errors were 0.71, 4.5e-3 and 0.1 for 70 models
+ * with int8 weights; 4.2, 0.6 and 1.6 for 104 with int4 weights; 3.1, 0.38 and
+ * 1.1 for 42 with int8 weights and int8 arithmetic. */
 extern const ModelGate rounding_gates[Dtypes];
 
 typedef struct {       /* end to end: logits, or output rows */
