@@ -1,6 +1,6 @@
-/* arena.c: memory that is freed all at once. One arena serves one compilation,
- * so that nothing has an owner to ask and a tuner can compile thousands of
- * variants in one process without a leak.                                   */
+/* arena.c: memory that is freed all at once. Each compilation has one arena, so
+ * no allocation needs an owner, and a tuner can compile thousands of variants
+ * in one process without a leak. */
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* AddressSanitizer sees where memory ends that is a chunk by itself. */
+/* With one chunk per allocation, AddressSanitizer detects overruns. */
 #if defined __has_feature
 #if __has_feature(address_sanitizer)
 #define EACH_ALONE
@@ -22,14 +22,14 @@ enum { ChunkBytes = 1 << 16 };
 
 typedef struct Chunk Chunk;
 struct Chunk {
-    Chunk *next, *before; /* before: a newer one */
+    Chunk *next, *before; /* before: the newer neighbour */
     size_t used, size;    /* bytes of memory[] */
     alignas(max_align_t) char memory[];
 };
 
 struct Arena {
-    Chunk *chunk; /* that is filled now, then the others */
-    size_t bytes; /* handed out */
+    Chunk *chunk; /* the one being filled, followed by the others */
+    size_t bytes; /* total handed out */
 };
 
 static void *zeroed(size_t bytes)
@@ -61,7 +61,7 @@ void arena_free(Arena *a)
     free(a);
 }
 
-/* The chunk that is filled now stays, for what comes. */
+/* Keeps the current chunk for the next compilation. */
 void arena_reset(Arena *a)
 {
     Chunk *c = a->chunk;
@@ -92,8 +92,8 @@ static void link_chunk(Chunk *c)
         c->before->next = c;
 }
 
-/* What is too large to share a chunk has one of its own, behind that which is
- * filled now.                                                               */
+/* Adds a chunk. An allocation larger than ChunkBytes gets a chunk of its own,
+ * linked behind the one being filled. */
 static Chunk *add_chunk(Arena *a, size_t bytes)
 {
     const bool own = bytes > ChunkBytes;
@@ -130,8 +130,8 @@ size_t arena_bytes(const Arena *a)
     return a->bytes;
 }
 
-/* Memory of `old` bytes becomes larger: where it is, when nothing follows it;
- * what has a chunk of its own takes that along.                             */
+/* Grows an allocation of `old` bytes: in place if nothing follows it, by
+ * realloc() if it has its own chunk, else by copying. */
 static void *enlarged(Arena *a, char *at, size_t old, size_t bytes)
 {
     Chunk *c = a->chunk;

@@ -1,10 +1,10 @@
-/* buffer.c: text that grows at its end. */
+/* buffer.c: text that is appended to. */
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/base.h"
 
-/* Room for n bytes more and the '\0' behind them. */
+/* Makes room for n more bytes and the final '\0'; returns the end. */
 static char *room(Buffer *b, size_t n)
 {
     while ((size_t)(b->cap - b->n) <= n)

@@ -1,5 +1,5 @@
-/* cache_file.h: what a file of the cache is, for those who write, read and
- * list them.                                                                 */
+/* cache_file.h: the format of a cache file, for the code that reads, writes and
+ * lists them. */
 #ifndef ATTNC_CACHE_FILE_H
 #define ATTNC_CACHE_FILE_H
 
@@ -7,24 +7,24 @@
 
 #include "base/user_cache.h"
 
-typedef struct { /* the last bytes of a file: content, `what`, this */
+typedef struct { /* trailer of a file, after the content and `what` */
     char magic[16];
     uint64_t content[2]; /* hash of the content */
-    uint64_t bytes;      /* of the content */
+    uint64_t bytes;      /* size of the content */
     int64_t made;        /* seconds since 1970 */
     uint32_t what_n;     /* bytes of `what` */
     uint32_t kind;
-    uint64_t own; /* hash of `what` and of all before this */
+    uint64_t own; /* hash of `what` and of all fields above */
 } CacheSeal;
 
 CacheSeal cache_seal_of(const CachePut *p);
-/* The seal of a whole file; false: it has none. */
+/* Reads and checks the seal of a complete file; false: it has no valid one. */
 bool cache_seal_read(CacheSeal *s, const void *file, size_t n);
 bool cache_content_matches(const CacheSeal *s, const void *file);
-/* A file of ours that nobody else could write. */
+/* True if it is a regular file of this user that nobody else can write. */
 bool cache_file_is_ours(const struct stat *st);
 
-/* What the name of such a file ends in. */
+/* File name extension of each kind, without the dot. */
 extern const char *const cache_ending[CacheKinds];
 
 #endif

@@ -1,6 +1,5 @@
-/* cache_list.c: all files of the cache: listed, and removed, those that were
- * used longest ago first. One process removes at a time, by a lock on the
- * folder.                                                                    */
+/* cache_list.c: lists the files of the cache and removes the least recently
+ * used. A lock on the folder lets one process remove at a time. */
 #define _DEFAULT_SOURCE /* flock */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +27,7 @@ const char *cache_kind_name(CacheKind kind)
 
 /* ---- limit ---- */
 
-/* "500M": bytes; false: it is not that. */
+/* Parses "500M" into bytes; false: it is not a size. */
 static bool read_size(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMGT";
@@ -62,7 +61,7 @@ static bool is_key(const char *name)
         && name[KeyDigits] == '.';
 }
 
-/* KEY.so; false: it is no name of the cache. */
+/* Finds the kind of "KEY.so"; false: not a name of a cache file. */
 static bool kind_of(const char *name, CacheKind *kind)
 {
     for (int k = 0; is_key(name) && k < CacheKinds; k++)
@@ -73,13 +72,13 @@ static bool kind_of(const char *name, CacheKind *kind)
     return false;
 }
 
-/* .KEY.so.tmp.PID.RANDOM: of a writer */
+/* True for .KEY.so.tmp.PID.RANDOM, a file that is being written. */
 static bool is_temporary(const char *name)
 {
     return *name == '.' && is_key(name + 1) && strstr(name, ".tmp.");
 }
 
-/* What attnc keeps there besides: the records of tune, a lock. */
+/* True for other files that attnc keeps there: tuning records and a lock. */
 static bool is_other(const char *name)
 {
     return strcmp(name, "background.lock") == 0
@@ -106,7 +105,7 @@ static void read_seal(Arena *a, CacheFile *f, const char *path, bool whole)
     file_close(&file);
 }
 
-/* False: it is nothing that a list has. */
+/* Returns false if the file does not belong in a list. */
 static bool read_one(Arena *a, CacheFile *f, const char *folder,
                      const char *name, bool whole)
 {
@@ -165,8 +164,9 @@ void cache_list(CacheList *l, Arena *a, bool whole)
 
 /* ---- removal ---- */
 
-/* Another one that removes is waited for, 2 s at most: where a file system has
- * no locks, two may remove at once, and the worst is that both do the same.  */
+/* Waits for at most 2 s while another process removes files. On a file system
+ * without locks two may remove at once, which is harmless. Returns the folder's
+ * descriptor. */
 static int lock_folder(const char *folder)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,5 @@
-/* cache_seal.c: the last bytes of a file of the cache: what it is, and hashes
- * by which it is known to be whole.                                          */
+/* cache_seal.c: the seal at the end of a cache file: what the file is, and the
+ * hashes that prove it complete. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* color.c: colours of a terminal, as escapes to print before a text and behind
- * it. They are "" where nobody sees them: in a file, in a pipe.              */
+/* color.c: terminal colours, as escape sequences to print before and after a
+ * text. They are "" in a file or a pipe. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-static ColorWhen chosen; /* of a process, as its terminal is */
+static ColorWhen chosen; /* global, because the terminal is */
 
 void color_choose(ColorWhen when)
 {
@@ -20,7 +20,7 @@ static bool is_set(const char *name)
     return text && *text;
 }
 
-/* NO_COLOR (no-color.org) counts where it is set to anything. */
+/* NO_COLOR (no-color.org) counts if it is set to any non-empty text. */
 static bool is_colored(FILE *out)
 {
     const char *term = getenv("TERM");

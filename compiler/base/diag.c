@@ -1,6 +1,6 @@
-/* diag.c: messages in clang's form, with the source line and a caret, and the
- * two ways to end the process. Every byte that came from outside is made safe
- * for a terminal before it is shown.                                        */
+/* diag.c: messages in clang's format, with the source line and a caret, and the
+ * two ways to end the process. Bytes from outside are made safe for a terminal
+ * before they are shown. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ enum {
     ShownErrors = 20,
     HeldErrors = 200,    /* later ones are only counted */
     MessageBytes = 2048, /* heading, source line, caret */
-    WindowBytes = 100,   /* of a long source line are shown ... */
-    WindowBefore = 50,   /* ... from this far before the caret */
+    WindowBytes = 100,   /* part of a long source line that is shown ... */
+    WindowBefore = 50,   /* ... starting this far before the caret */
 };
 
 typedef struct {
@@ -25,25 +25,25 @@ typedef struct {
 typedef struct Held Held;
 struct Held { /* an error and its notes */
     Pos pos;
-    char *text; /* malloc()ed: diag.c stands below arena.c */
+    char *text; /* malloc()ed, because arena.c builds on diag.c */
 };
 
-/* What was said, and what waits to be: one of a process, as stderr is. */
+/* Messages shown and pending; global, because stderr is. */
 static struct {
     int errors;               /* shown, or only counted */
-    bool shown;               /* the last error was: so are its notes */
-    bool holds;               /* errors wait, and are not shown yet */
-    bool mute;                /* nothing is shown, errors are counted */
-    bool no_notes;            /* of note_once() */
-    int unheard;              /* so many, while mute */
-    const Source *made;       /* a text whose places have origins */
+    bool shown;               /* the last error was shown: show its notes */
+    bool holds;               /* errors are collected, not shown yet */
+    bool mute;                /* errors are counted, nothing is shown */
+    bool no_notes;            /* note_once() is silent */
+    int unheard;              /* errors counted while mute */
+    const Source *made;       /* a text whose positions have origins */
     const TextOrigin *origin; /* [origins] */
     int origins;
-    Held held[HeldErrors];      /* in order of place */
-    int n;                      /* of held[] */
-    int newest;                 /* the one that came last, or -1 */
-    int unheld;                 /* errors after HeldErrors */
-    char once[8][MessageBytes]; /* of warning_once() and note_once() */
+    Held held[HeldErrors];      /* in source order */
+    int n;                      /* length of held[] */
+    int newest;                 /* index of the latest error, or -1 */
+    int unheld;                 /* errors beyond HeldErrors */
+    char once[8][MessageBytes]; /* latest warning_once(), note_once() texts */
     int n_once;
 } said;
 
@@ -88,7 +88,7 @@ static bool printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-/* Byte for byte, so that carets stay in line. */
+/* Keeps one byte per byte, so that the caret stays aligned. */
 static void add_safe(Text *t, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -137,7 +137,7 @@ static void add_source_line(Text *t, Pos pos)
 typedef struct {
     const char *word;
     Paint role;
-    bool bold; /* its text */
+    bool bold; /* print the text in bold */
 } Level;
 static const Level error = { "error", PaintError, true };
 static const Level internal = { "internal error", PaintError, true };
@@ -220,7 +220,7 @@ static bool same_place(Pos a, Pos b)
     return a.src == b.src && a.line == b.line && a.col == b.col;
 }
 
-/* The text with another behind it; out of memory ends the process. */
+/* Returns `text`, reallocated, with `more` appended; fails if out of memory. */
 static char *joined(char *text, const char *more)
 {
     const size_t old = text ? strlen(text) : 0, n = strlen(more) + 1;
@@ -232,8 +232,8 @@ static char *joined(char *text, const char *more)
     return grown;
 }
 
-/* What a value given to both sides is told twice is shown once, and its notes
- * with it. Equal places stay in order of arrival.                           */
+/* Inserts an error into held[] in source order. A message that is already held
+ * for the same place is dropped along with its notes. */
 static void keep(Pos pos, const char *text)
 {
     int i = said.n;
@@ -269,8 +269,8 @@ void errors_release(void)
     said.n = said.unheld = 0;
 }
 
-/* What nobody will see is not composed: a file of 40,000 errors would take
- * long.                                                                     */
+/* Returns early for errors that will not be shown, because composing 40,000
+ * messages takes long. */
 static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;

@@ -1,6 +1,6 @@
 /* embed.c: build-time program. `embed FILE ...` prints a C file with the text
- * of each file and a table of all, known by the last part of their paths, those
- * of models/ by what is behind that: what attnc carries inside.
+ * of each file and a table of them, which becomes part of attnc. Files below
+ * models/ are named by their path there, others by their file name.
  * emit/text/embedded.h declares the table. */
 #include <stdio.h>
 #include <stdlib.h>

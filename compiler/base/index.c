@@ -1,5 +1,5 @@
-/* index.c: numbers by name. The names stand in order of their coming; a hash
- * table of a few bytes a name says where.                                   */
+/* index.c: maps names to numbers. A list keeps the names in order of insertion;
+ * a hash table finds their places in it. */
 #include <string.h>
 
 #include <xxhash.h>
@@ -8,7 +8,7 @@
 
 struct IndexSlot {
     uint32_t hash;
-    int at; /* place in the list, from 1; 0: free */
+    int at; /* place in the list, from 1; 0: the slot is free */
 };
 
 static uint32_t hash_of(const void *key, size_t bytes)
@@ -16,7 +16,7 @@ static uint32_t hash_of(const void *key, size_t bytes)
     return (uint32_t)XXH3_64bits(key, bytes);
 }
 
-/* The slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot where it would go. */
 static struct IndexSlot *slot_of(const Index *x, const void *key, size_t bytes,
                                  uint32_t hash)
 {
@@ -45,8 +45,8 @@ int index_find(const Index *x, const char *name)
     return index_find_key(x, name, strlen(name));
 }
 
-/* At least three of four slots are free, so that a name that is absent is told
- * so after one or two. All names differ: none is compared.                   */
+/* Keeps at least three of four slots free, so that a lookup of an absent name
+ * ends after one or two probes. Rehashing compares no names: all differ. */
 static void make_room(Arena *a, Index *x)
 {
     const Index old = *x;

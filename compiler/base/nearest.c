@@ -1,11 +1,11 @@
-/* nearest.c: the name that was meant by a misspelled one. */
+/* nearest.c: guesses the name that a misspelled one stands for. */
 #include <string.h>
 
 #include "base/base.h"
 #include "runtime/options/settings.h"
 
-/* Does `word` have the first and other letters of `name`, in their order, as
- * params has of parameters?                                                 */
+/* True if `word` is the first letter of `name` followed by some of its other
+ * letters in order, as in "params" for "parameters". */
 static bool abbreviates(const char *word, const char *name)
 {
     size_t at = 0;
@@ -15,8 +15,8 @@ static bool abbreviates(const char *word, const char *name)
     return !word[at];
 }
 
-/* How far a name is from a word of so many letters: 0 where it begins so, 1
- * where the word is short for it, else Levenshtein's distance.              */
+/* Returns the distance of a name from a word of `length` letters: 0 if the word
+ * is a prefix, 1 if it is an abbreviation, else the edit distance. */
 static int rank_of(const char *word, size_t length, const char *name)
 {
     const size_t other = strlen(name);

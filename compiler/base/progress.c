@@ -1,4 +1,4 @@
-/* progress.c: one line on the terminal that says how far a long work is. */
+/* progress.c: one terminal line that shows the progress of a long task. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "base/progress.h"
 
@@ -12,9 +12,9 @@ enum { Deepest = 6, MostBar = 24 };
 
 typedef struct {
     const char *what;
-    char step[64];         /* "": none was named */
-    double from, to, done; /* parts of it: the step's; all that is done */
-    double begin;          /* seconds */
+    char step[64];         /* "": no step was named */
+    double from, to, done; /* fractions: the step's range; all that is done */
+    double begin;          /* start time in seconds */
 } WorkShown;
 
 static double seconds_now(void)
@@ -24,14 +24,14 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Of the process, as its terminal is. */
+/* Global, because the terminal is. */
 static struct {
     WorkShown work[Deepest];
-    int depth;           /* works that are open; those too deep are counted */
+    int depth;           /* open tasks, including those beyond Deepest */
     int fd;              /* the terminal; -1: none */
-    bool off, other;     /* progress_off(); progress_use() */
-    bool own;            /* the outermost has a line of its own */
-    double begin, shown; /* of the outermost; of the last line */
+    bool off, other;     /* set by progress_off(); by progress_use() */
+    bool own;            /* the outermost task draws its own line */
+    double begin, shown; /* start of the outermost task; time last drawn */
     double (*now)(void);
 } line = { .fd = -1, .now = seconds_now };
 
@@ -61,7 +61,7 @@ void progress_use(int fd, double (*now)(void))
 char *progress_bar(Arena *a, double done, int columns)
 {
     char text[MostBar + 1] = "";
-    const double part = done > 0 ? fmin(done, 1) : 0; /* and of NAN 0 */
+    const double part = done > 0 ? fmin(done, 1) : 0; /* NAN counts as 0 */
     const int size = columns < 8 * MostBar ? columns / 8 : MostBar;
     for (int i = 0; i < size; i++)
         text[i] = i < lround(part * (double)size) ? '#' : '.';
@@ -77,7 +77,7 @@ const char *progress_left(Arena *a, double seconds)
     return arena_printf(a, "  %.0f min left", seconds / 60);
 }
 
-/* The last column stays free: a terminal may go to the next line there. */
+/* Leaves the last column free, because a terminal may wrap there. */
 char *progress_line(Arena *a, const char *begin, const char *text,
                     const char *end, int columns)
 {
@@ -119,8 +119,9 @@ static int innermost(void)
     return (line.depth < Deepest ? line.depth : Deepest) - 1;
 }
 
-/* How much is done of the outermost work of which that is known: of its step
- * the part that the works within have done. NAN: it is known of none.        */
+/* Returns the fraction done of the outermost task for which it is known, and
+ * stores when that task began. A task's current step counts by the fraction
+ * done of the tasks within it. NAN: unknown for all. */
 static double known_done(double *begin)
 {
     double known = NAN, inner = NAN;
@@ -136,7 +137,7 @@ static double known_done(double *begin)
     return known;
 }
 
-/* "verify, clang, unfused" */
+/* Returns the names of all open tasks: "verify, clang, unfused". */
 static const char *works_text(Arena *a)
 {
     const char *text = "";
@@ -151,7 +152,7 @@ static const char *works_text(Arena *a)
     return text;
 }
 
-/* How long it has taken says how long it will take, once some of it is done. */
+/* Extrapolates the time left from the fraction done so far. */
 static void show_works(int columns)
 {
     Arena *a = arena_new();

@@ -1,58 +1,57 @@
-/* progress.h: one line on the terminal that says how far a long work is.
+/* progress.h: one terminal line that shows the progress of a long task.
  *
  *     progress_begin("verify");
  *     for (int i = 0; i < n; i++) {
  *         progress_step("libtcc", (double)i / n, (i + 1.0) / n);
- *         work(i);            // may begin a work of its own: it is nested
+ *         work(i);            // may begin a nested task
  *     }
  *     progress_end();
  *
- * The line is on stderr, where that is a terminal that can write over a line
- * and attnc is in the foreground. It appears two seconds after the first of the
- * works that are nested began, is written again at most ten times a second, and
- * is gone when that work ends, when a message is written and when a signal ends
- * the process; who prints while a work is open calls terminal_clear(). Where
- * there is no such terminal all of this does nothing. Of one thread: the first.
- */
+ * The line is drawn on stderr if that is a terminal that can overwrite a line
+ * and attnc runs in the foreground; otherwise these functions do nothing. It
+ * appears two seconds after the outermost task began, is redrawn at most ten
+ * times a second, and disappears when that task ends, when a message is printed
+ * and when a signal ends the process. Code that prints while a task is open
+ * must call terminal_clear() first. Call all this from the main thread only. */
 #ifndef ATTNC_PROGRESS_H
 #define ATTNC_PROGRESS_H
 
 #include "base/base.h"
 #include "base/terminal.h"
 
-/* A work begins: "compile"; "": it has no name. It is a step of the one that is
- * open, and takes the part of it that progress_step() gave. Pairs nest, to any
- * depth. NULL, of the outermost: it has a line of its own, by progress_due()
- * and progress_show(), and those within it show none. The text must outlive the
- * work.             */
+/* Begins a task named `what`; "": it has no name. It counts as the current step
+ * of the task around it. Calls nest to any depth. NULL, for the outermost: the
+ * task draws its own line with progress_due() and progress_show(), and nested
+ * tasks draw none. The text must outlive the task. */
 void progress_begin(const char *what);
 void progress_end(void);
-/* What the innermost work does now, and which part of it that is: 0 .. 1; NAN:
- * not known. text NULL: nothing is added to its name.                        */
+/* Names the current step of the innermost task and the range of the task that
+ * it covers, within 0 .. 1; NAN: unknown. text NULL: the step has no name. */
 void progress_step(const char *text, double from, double to);
-/* How much of the innermost work is done, 0 .. 1: as often as is convenient, it
- * costs a look at the clock. NAN: not known.                                 */
+/* Sets how much of the innermost task is done, 0 .. 1; NAN: unknown. A call is
+ * cheap: it reads the clock. */
 void progress_at(double done);
-void progress_tick(void); /* nothing is new but the time */
-/* None from now on: --quiet. */
+void progress_tick(void); /* redraws the line if it is time to */
+/* Draws no line from now on (--quiet). */
 void progress_off(void);
-void quiet(void); /* nor notes */
+void quiet(void); /* progress_off() and notes_off() */
 
-/* For a line of its own: is there a terminal for it? The columns that it has;
- * 0: none is to be written now.                                              */
+/* For a task that draws its own line. progress_terminal() returns whether there
+ * is a terminal for it, progress_due() the columns to fill now, or 0 if it is
+ * too early to redraw. */
 bool progress_terminal(void);
 int progress_due(void);
 void progress_show(const char *line);
 
-/* The parts of such a line. "[####....] ", at most as `columns` has room. */
+/* Parts of such a line. "[####....] ", an eighth of `columns` at most. */
 char *progress_bar(Arena *a, double done, int columns);
-/* "  12 s left"; "": not known. */
+/* Returns "  12 s left"; "": unknown. */
 const char *progress_left(Arena *a, double seconds);
-/* `begin`, `text`, `end` within the columns: text is cut first, then all. */
+/* Fits begin, text and end into the columns; `text` is truncated first. */
 char *progress_line(Arena *a, const char *begin, const char *text,
                     const char *end, int columns);
 
-/* Another terminal than stderr and another clock, in seconds: for tests. */
+/* Replaces stderr and the clock, which returns seconds, for tests. */
 void progress_use(int fd, double (*now)(void));
 
 #endif

@@ -1,4 +1,4 @@
-/* report.c: a fault, and an output that ends, as exit codes with a message. */
+/* report.c: turns a fault, or the end of an output, into an exit code. */
 #include "base/base.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* strings.c: text and numbers for people, in a terminal, XML and JSON. */
+/* strings.c: text and numbers for people, terminals, XML and JSON. */
 #include "base/strings.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ int text_columns(const char *s)
     int columns = 0;
     for (int64_t n; *s; s += n) {
         n = attn_character(s, (int64_t)strlen(s));
-        columns += (unsigned char)*s < 0xe3 ? 1 : 2; /* 2 from the Chinese on */
+        columns += (unsigned char)*s < 0xe3 ? 1 : 2; /* wide from U+3000 on */
     }
     return columns;
 }
@@ -83,7 +83,7 @@ const char *number_text(Arena *a, double x)
     return arena_printf(a, "%.17g", x);
 }
 
-/* Three digits, in the unit that needs no exponent. */
+/* Prints three digits, in a unit that needs no exponent. */
 char *seconds_text(Arena *a, double seconds)
 {
     static const char *const units[] = { "s", "ms", "us", "ns" };
@@ -91,7 +91,7 @@ char *seconds_text(Arena *a, double seconds)
     int unit = 0;
     if (!isfinite(x) || x < 0)
         return arena_strdup(a, "-");
-    if (x >= 1e6) /* nobody waits for it */
+    if (x >= 1e6) /* too long for three digits */
         return arena_printf(a, "%.2g s", x);
     for (; unit < 3 && x < 0.9995; unit++)
         x *= 1e3;
@@ -115,7 +115,7 @@ bool glob_fits(const char *pattern, const char *text)
         } else if (*pattern == *text) {
             pattern++;
             text++;
-        } else if (star) { /* it stands for one byte more */
+        } else if (star) { /* the star matches one more byte */
             pattern = star + 1;
             text = ++from;
         } else {

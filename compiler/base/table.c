@@ -1,4 +1,4 @@
-/* table.c: what of a table fits a terminal. */
+/* table.c: selects the columns of a table that fit a terminal. */
 #define _POSIX_C_SOURCE 200809L /* fileno */
 #include "base/table.h"
 
@@ -31,7 +31,7 @@ int table_fit(TableFit *column, int n, int room)
     return room > 0 ? left : 0;
 }
 
-/* The end says more than the beginning: of "encoder.3.ffn.w1" it is w1. */
+/* The end tells more than the beginning: w1 in "encoder.3.ffn.w1". */
 const char *cut_middle(Arena *a, const char *text, int width)
 {
     const int n = (int)strlen(text), dots = width < 5 ? 0 : 3;

@@ -1,4 +1,4 @@
-/* table.h: tables that are no wider than the terminal that shows them. */
+/* table.h: tables that fit the width of the terminal. */
 #ifndef ATTNC_TABLE_H
 #define ATTNC_TABLE_H
 
@@ -6,18 +6,18 @@
 
 typedef struct {
     int width; /* with the space before it */
-    int rank;  /* 0: always shown; the highest is left out first */
+    int rank;  /* 0: always shown; the highest is dropped first */
     bool shown;
 } TableFit;
 
-/* Columns that a table on `out` may have: those of its terminal; 0: it is none,
- * and a table has all.                                                       */
+/* Returns the columns that a table on `out` may take; 0: it is no terminal, so
+ * there is no limit. */
 int table_room(FILE *out);
-/* Sets `shown` of n columns so that they fit the room, and returns what is left
- * of it, which may be less than 0. Room 0: all are shown, 0.                 */
+/* Sets `shown` of n columns so that they fit into `room`, and returns the room
+ * left, which may be negative. Room 0: shows all and returns 0. */
 int table_fit(TableFit *column, int n, int room);
-/* The text, or, where it is longer than `width` bytes, both of its ends and
- * "..." between them.                                                        */
+/* Returns the text; if it is longer than `width` bytes, its two ends joined by
+ * "...". */
 const char *cut_middle(Arena *a, const char *text, int width);
 
 #endif

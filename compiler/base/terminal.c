@@ -1,5 +1,4 @@
-/* terminal.c: the width of a terminal, and a line on it that is written over.
- */
+/* terminal.c: the width of a terminal, and a line that is overwritten. */
 #define _POSIX_C_SOURCE 200809L /* isatty, tcgetpgrp */
 #define _DEFAULT_SOURCE /* TIOCGWINSZ */
 #include "base/terminal.h"
@@ -14,9 +13,8 @@
 enum { UsualColumns = 80 };
 static const char clear_line[] = "\r\033[K";
 
-/* Of the process: who takes the line away, a message or the handler of a
- * signal, gets no argument.                                                  */
-static volatile sig_atomic_t open_on = -1; /* the terminal that has a line */
+/* Global, because a signal handler, which clears the line, gets no argument. */
+static volatile sig_atomic_t open_on = -1; /* descriptor with an open line */
 
 int terminal_columns(int fd)
 {
@@ -42,7 +40,7 @@ bool terminal_rewrites(int fd)
     return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* tcgetpgrp fails where it is not the terminal that controls this process. */
+/* tcgetpgrp fails if fd is not the process's controlling terminal. */
 bool terminal_is_ours(int fd)
 {
     const pid_t group = tcgetpgrp(fd);
@@ -56,7 +54,7 @@ static void put(int fd, const char *text, size_t n)
             return;
 }
 
-/* Only what a handler of signals may do. */
+/* Calls only functions that are safe in a signal handler. */
 void terminal_clear(void)
 {
     const int fd = open_on;
@@ -72,7 +70,7 @@ bool terminal_has_line(void)
 
 void terminal_line(int fd, const char *text)
 {
-    fflush(stdout); /* what was printed before stays above */
+    fflush(stdout); /* keep earlier output above the line */
     open_on = fd;
     put(fd, clear_line, sizeof clear_line - 1);
     put(fd, text, strlen(text));

@@ -1,6 +1,6 @@
-/* user_cache.c: one file of the cache: found, or written under a temporary name
- * and put in its place by one rename. Whoever maps it keeps it, should it be
- * removed or replaced meanwhile.                                             */
+/* user_cache.c: finds a file of the cache, or writes one under a temporary name
+ * and renames it. A mapped file stays readable when it is removed or
+ * replaced. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <string.h>
@@ -88,8 +88,8 @@ static bool write_all(const CachePut *p, const char *path, Fault *why)
         || !output_write(&o, &s, sizeof s, why))
         return false;
     fchmod(o.fd, p->kind == CacheObject ? 0700 : 0600);
-    /* what a power failure leaves of a file without fsync may be a name alone:
-     * its hash tells, where it is looked at                                  */
+    /* Without fsync, a power failure may leave a file without its content.
+     * CacheWhole detects that by the hash. */
     return (p->sync ? output_commit : output_commit_unsynced)(&o, why);
 }
 

@@ -1,9 +1,9 @@
-/* user_cache.h: files that can be made again, kept by content in user_dir()
- * from run to run: compiled objects, packed weights. A file is KEY.so or the
- * like, KEY a hash of all that decides its content. Behind the content is a
- * seal: what it is, for people, and hashes of both; one rename puts all in
- * place, and what was cut or changed counts as absent. What was used longest
- * ago is removed where the files together are more than the limit. */
+/* user_cache.h: a cache in user_dir() of files that can be made again, such as
+ * compiled objects and packed weights. A file is named KEY.so or similar; KEY
+ * is a hash of everything that determines the content. Behind the content is a
+ * seal: a description for people, and hashes of both. A file appears by one
+ * rename; a truncated or changed file counts as absent. The least recently used
+ * files are removed when the total exceeds the limit. */
 #ifndef ATTNC_USER_CACHE_H
 #define ATTNC_USER_CACHE_H
 
@@ -11,36 +11,36 @@
 
 typedef enum {
     CacheObject,  /* a shared object */
-    CacheWeights, /* weights as a plan packs them */
-    CacheNote,    /* a line of text that costs much to find out */
+    CacheWeights, /* weights packed for a plan */
+    CacheNote,    /* a line of text that is expensive to compute */
     CacheKinds
 } CacheKind;
 
-typedef struct { /* 32 digits and '\0' */
+typedef struct { /* 32 hexadecimal digits and '\0' */
     char hex[33];
 } CacheKey;
 typedef struct {
     const void *at;
     size_t n;
 } CachePiece;
-/* Of these pieces, each with its length. */
+/* Hashes the pieces and their lengths. */
 CacheKey cache_key(const CachePiece *pieces, int n);
 
 /* ---- user_cache.c ---- */
 typedef enum {
-    CacheWhole, /* the content's hash is looked at: about 10 GB a second */
-    CacheSize   /* the seal and the size alone */
+    CacheWhole, /* checks the content's hash: about 10 GB/s */
+    CacheSize   /* checks only the seal and the size */
 } CacheCheck;
 
 typedef struct {
-    const char *path; /* of the file, for dlopen(), where it is still there */
-    const void *at;   /* the content, read-only, from a page's start */
+    const char *path; /* for dlopen(); the file may be gone by then */
+    const void *at;   /* the content, read-only, page-aligned */
     size_t bytes;
     File file;
 } CacheEntry;
-/* Finds and maps it; it is the last used one from now on. False, in silence:
- * there is none, or none that can be believed. What is mapped stays until
- * cache_close(), should the file be removed meanwhile.                       */
+/* Finds and maps a file and marks it as just used. Returns false, without a
+ * message, if there is none or it cannot be trusted. The mapping lasts until
+ * cache_close(), even if the file is removed. */
 bool cache_get(CacheEntry *e, Arena *a, CacheKind kind, CacheKey key,
                CacheCheck check);
 void cache_close(CacheEntry *e);
@@ -48,52 +48,53 @@ void cache_close(CacheEntry *e);
 typedef struct {
     CacheKind kind;
     CacheKey key;
-    const char *what; /* one line for people */
+    const char *what; /* one-line description for people */
     const void *at;
     size_t bytes;
-    bool sync; /* it is on the disk before it has its name: what is got by
-                  CacheSize needs that */
+    bool sync; /* flush to disk before renaming; needed if the file will be
+                  read with CacheSize */
 } CachePut;
 typedef enum {
     CacheKept,
-    CacheNot,   /* the limit is less than that: nothing to be said */
-    CacheFailed /* with *why */
+    CacheNot,   /* larger than the limit; no message is needed */
+    CacheFailed /* *why is set */
 } CachePutResult;
-/* Any number of processes may put and get at once. */
+/* Any number of processes may put and get at the same time. */
 CachePutResult cache_put(Arena *a, const CachePut *p, Fault *why);
-/* Would so many bytes be kept? */
+/* True if a file of so many bytes is within the limit. */
 bool cache_takes(size_t bytes);
 void cache_remove(Arena *a, CacheKind kind, CacheKey key);
 
 /* ---- cache_list.c ---- */
 
-/* Of all files, bytes: ATTNC_CACHE_LIMIT, as "500M"; else 2 GiB. */
+/* Returns the limit of the total size in bytes: ATTNC_CACHE_LIMIT, such as
+ * "500M", or 2 GiB. */
 uint64_t cache_limit(void);
 
 typedef enum {
-    CacheSound,   /* sealed, as far as was looked */
-    CacheDamaged, /* cut, changed, or of another version of attnc */
-    CacheOpen,    /* others could have written it, or it is no file */
-    CacheLeft,    /* a writer was killed, an hour ago or more */
-    CacheForeign  /* no file of the cache: it is never touched */
+    CacheSound,   /* passed the checks that were made */
+    CacheDamaged, /* truncated, changed, or from another version of attnc */
+    CacheOpen,    /* others may write it */
+    CacheLeft,    /* left by a writer that was killed over an hour ago */
+    CacheForeign  /* not a file of the cache; never touched */
 } CacheState;
 typedef struct {
-    const char *name, *what; /* what "": it cannot be said */
-    CacheKind kind;          /* of those that have a key */
+    const char *name, *what; /* what "": no description */
+    CacheKind kind;          /* if the name has a key */
     CacheState state;
     uint64_t bytes;
     int64_t made, used_ns; /* seconds, nanoseconds since 1970 */
 } CacheFile;
 typedef struct {
-    const char *folder; /* NULL: there is none, or none of ours */
-    VEC(CacheFile) at;  /* what was used last comes first */
-    uint64_t bytes;     /* of all but foreign ones */
+    const char *folder; /* NULL: missing, or not trusted */
+    VEC(CacheFile) at;  /* most recently used first */
+    uint64_t bytes;     /* total without foreign files */
 } CacheList;
-/* What is in the folder; where `whole`, the contents' hashes are looked at. */
+/* Lists the folder; `whole`: also checks the hashes of the contents. */
 void cache_list(CacheList *l, Arena *a, bool whole);
-/* Removes what `is` says, and then what was used longest ago, until the rest
- * is within `limit`; `removed` gets the files. Foreign ones are left. NULL:
- * none is.                                                                  */
+/* Removes the files for which `is` returns true, then the least recently used
+ * until the rest is within `limit`; stores what it removed in `removed`.
+ * Foreign files stay. is NULL: only the limit counts. */
 void cache_clean(CacheList *removed, Arena *a,
                  bool (*is)(const CacheFile *f, const void *with),
                  const void *with, uint64_t limit, bool dry_run);

@@ -1,4 +1,4 @@
-/* user_dir.c: the user's own folder, and files that only the user can write. */
+/* user_dir.c: the user's cache folder, and files only that user can write. */
 #define _GNU_SOURCE /* O_DIRECTORY, O_NOFOLLOW */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static bool read_all(int fd, char *to, size_t n)
         if (r < 0 && errno == EINTR)
             continue;
         if (r == 0)
-            errno = ENODATA; /* it was cut meanwhile */
+            errno = ENODATA; /* the file was truncated meanwhile */
         if (r <= 0)
             return false;
         to += r;

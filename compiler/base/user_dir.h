@@ -1,22 +1,23 @@
-/* user_dir.h: what attnc keeps from run to run, in the user's own folder, and
- * whether it may be believed: others must not have been able to write it.    */
+/* user_dir.h: the user's cache folder, where attnc keeps files from run to run.
+ * A file is trusted only if nobody else could have written it. */
 #ifndef ATTNC_USER_DIR_H
 #define ATTNC_USER_DIR_H
 
 #include "base/base.h"
 
-/* XDG_CACHE_HOME/attnc or HOME/.cache/attnc. NULL: neither is set. */
+/* Returns XDG_CACHE_HOME/attnc or HOME/.cache/attnc; NULL: neither is set. */
 const char *user_dir(Arena *a);
-/* Makes it where it is not there. False: it can't be made or written, or is not
- * one that only the user can write.                                          */
+/* Creates the folder if it is missing. Returns false if that fails, or if
+ * others can write it. */
 bool user_dir_make(Arena *a, const char *folder);
-/* Is there such a folder, which only the user can write? */
+/* True if the folder exists and only the user can write it. */
 bool user_dir_trusted(const char *path);
-/* Is the path one in that folder? */
+/* True if the path is inside user_dir(). */
 bool user_dir_has(Arena *a, const char *path);
-/* All bytes of a file; one that is not there has none. In the user's own folder
- * it must be no link, the user's, and writable by nobody else. False, with
- * *why: it is not so, can't be read, or has more than `limit`.               */
+/* Reads a file; a missing file counts as empty. A file inside user_dir() must
+ * not be a link, must belong to the user and be writable by nobody else.
+ * Returns false with *why if it is not so, has more than `limit` bytes, or
+ * cannot be read. */
 bool user_dir_read(Arena *a, const char *path, size_t limit, const char **at,
                    size_t *n, Fault *why);
 
