@@ -1,11 +1,11 @@
-/* dead-code: remove what no result needs.
+/* dead_code.c: dead-code removes nodes that no result needs.
  *
  *     %3 = relu %2                    (nothing)
  *     %4 = output %2            ->    %3 = output %2
  *
- * Results are the outputs, the rows and states put in a cache, what the caller
- * gave, and what was asked for by name. needs: nothing.  keeps: all else.
- * breaks: nothing.                       */
+ * Results are the outputs, rows and states written to a cache, the caller's
+ * inputs, and nodes requested by name.
+ * needs: nothing.  keeps: all else.  breaks: nothing. */
 #include "passes/rewrite.h"
 
 int dead_code(Graph *g)

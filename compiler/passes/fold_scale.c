@@ -1,4 +1,5 @@
-/* fold-scale: move a constant factor into the weights, where it costs nothing.
+/* fold_scale.c: fold-scale moves a constant factor into weights, so that it
+ * costs nothing at run time.
  *
  *     %4 = matmul %0, %1                  %2 = scale %1, scale s
  *     %5 = bias %4, %3                    %4 = scale %3, scale s
@@ -10,15 +11,14 @@
  *     %2 = embed %0, %1                   %1 = scale %0, scale s
  *     %3 = scale %2, scale s        ->    %3 = embed %1, %2
  *
- * On its way from the scores to a weight the factor passes through the turns
- * of rotary positions, and to both sides of a join. At a norm of the queries it
- * goes no further: gamma and beta take it. The factor of the logits goes into
- * their weight, that of a residual into the weights in front of it. A weight
- * with several readers is not touched: it is scaled at the reader. Nor is one
- * of bf16, but by powers of 2: any other factor would round it again. One in
- * integers has a scale for each column, which takes any factor.
- * needs: nothing.  keeps: values of all but the scaled chain, whose nodes get
- * new names.  breaks: nothing.                                              */
+ * On its way from the scores to a weight the factor passes through rotary
+ * embeddings and into both inputs of a join. A norm of the queries stops it:
+ * gamma and beta take the factor. A factor of the logits goes into their
+ * weight, one of a residual into the weights before it. Two kinds of weight are
+ * not scaled: one with several readers, and one in bf16 unless the factor is a
+ * power of 2, because other factors would round it again. Integer weights have
+ * a scale per column, which takes any factor. needs: nothing.  keeps: values of
+ * all but the scaled chain, whose nodes get new names.  breaks: nothing. */
 #include "passes/rewrite.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static bool folds_into(const Graph *g, int weight, int root)
                   w->name);
         return false;
     }
-    /* integers have a scale, which takes it */
+    /* integer weights pass: their scales take any factor */
     if (w->type.elem == ElemBf16 && !is_power_of_2(at(g, root)->scale)) {
         pass_note(g, root,
                   "stays at the reader: %s is bf16 and would be "
@@ -56,12 +56,12 @@ static bool folds_into(const Graph *g, int weight, int root)
     return true;
 }
 
-/* Nodes that the factor passes, from the root down; the last have weights. */
+/* Nodes that the factor passes on its way from the root. */
 typedef struct {
     int n, node[12];
 } Chain;
 
-/* Can the factor go into all weights of `node`, from input 1 on? */
+/* True if the factor can go into all inputs of `node` but the first. */
 static bool takes_factor(const Graph *g, int node, int root)
 {
     for (int k = 1; k < at(g, node)->nin; k++)
@@ -79,16 +79,16 @@ static bool pass_through(const Graph *g, Chain *c, int *x, int root)
     return true;
 }
 
-/* Numbers of columns, which take a factor. */
+/* True for ops with one weight per column, which can take the factor. */
 static bool has_columns(const Graph *g, int x)
 {
     return at(g, x)->op == OpHeadNorm || at(g, x)->op == OpNorm
         || at(g, x)->op == OpScaleColumns;
 }
 
-/* [rotate] <- a norm, or [rotate] <- [bias] <- matmul; of each of the two that
- * a join has. False: x is not the result of a projection, or one of its weights
- * is not to be touched.                                                     */
+/* Matches [rotate] <- norm, or [rotate] <- [bias] <- matmul; for a join, in
+ * both inputs. False: x is not a projection, or one of its weights cannot take
+ * the factor. */
 static bool match_product(const Graph *g, Chain *c, int x, int root)
 {
     if (at(g, x)->op == OpJoin) {
@@ -111,7 +111,8 @@ static bool match_product(const Graph *g, Chain *c, int x, int root)
     return takes_factor(g, x, root) && pass_through(g, c, &x, root);
 }
 
-/* The query's way to its scores, the way of the logits, or of a sublayer. */
+/* Matches the path from a scale down to the weights that can take it: through
+ * scores to the query's projection, or directly to a product or a norm. */
 static bool match_scale(const Graph *g, Chain *c, int root)
 {
     int x = at(g, root)->in[0];
@@ -123,7 +124,7 @@ static bool match_scale(const Graph *g, Chain *c, int root)
                       at(g, x)->name);
         return false;
     }
-    if (at(g, x)->additive) /* s v tanh(q + k): v takes it */
+    if (at(g, x)->additive) /* s v tanh(q + k): scale v */
         return folds_into(g, at(g, x)->in[2], root)
             && pass_through(g, c, &x, root);
     return pass_through(g, c, &x, root) && at(g, x)->op == OpSplit
@@ -137,7 +138,7 @@ static bool match_embed(const Graph *g, int root)
         && folds_into(g, at(g, x)->in[0], root);
 }
 
-/* The weight at in[k] of `reader`, times s. */
+/* Multiplies the weight at in[k] of `reader` by s. */
 static void scale_weight(Graph *g, int reader, int k, double s)
 {
     int weight = at(g, reader)->in[k];
@@ -150,7 +151,7 @@ static void scale_weight(Graph *g, int reader, int k, double s)
     graph_link(g, reader, k, graph_add(g, n));
 }
 
-/* The root becomes its input, whose value it already names. */
+/* Replaces the root by its input, which gets the root's name. */
 static void become_input(Graph *g, int root)
 {
     const Node *n = at(g, root);
@@ -163,7 +164,7 @@ static void become_input(Graph *g, int root)
     graph_remove(g, x);
 }
 
-/* The scores themselves keep their node: the root becomes it. */
+/* Scales the weights of all nodes in the chain, and renames these. */
 static void scale_chain(Graph *g, const Chain *c, double s)
 {
     for (int i = 0; i < c->n; i++) {

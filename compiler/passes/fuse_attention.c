@@ -1,16 +1,16 @@
-/* fuse-attention: one op for what a head does, so that the matrix of scores is
- * never stored.
+/* fuse_attention.c: fuse-attention turns the ops of attention into one, so that
+ * the matrix of scores is never stored.
  *
  *     %5 = scores %2, %3
- *     %6 = scale %5, scale s          (where it was not folded)
- *     %7 = softcap %6                 (where the spec asks for it)
- *     %9 = score_bias %7, %8          (positions of alibi, relative)
+ *     %6 = scale %5, scale s          (if it was not folded)
+ *     %7 = softcap %6                 (if the spec asks for it)
+ *     %9 = score_bias %7, %8          (alibi or relative positions)
  *     %10 = mask %9, causal           (decoder)
  *     %11 = softmax %10         ->    %13 = attention %2, %3, %4, %8, heads h,
  *     %12 = context %11, %4                 scale s, cap c, relative, causal
  *     %13 = merge %12
  *
- * or with sigmoid in the place of softmax.
+ * Sigmoid may stand in place of softmax.
  * needs: nothing.  keeps: the value and name of merge.  breaks: nothing. */
 #include "passes/rewrite.h"
 
@@ -19,7 +19,7 @@ typedef struct {
     bool optional;
 } Step;
 
-/* From the merge towards the queries. */
+/* In order from the merge towards the queries. */
 enum { Context, Weights, Mask, Bias, Cap, Factor, Score, Steps };
 static const Step steps[Steps] = {
     [Context] = { OpContext, OpContext, false },
@@ -31,7 +31,7 @@ static const Step steps[Steps] = {
     [Score] = { OpScores, OpScores, false },
 };
 
-/* chain[] gets the node of each step, -1 where an optional one is absent. */
+/* Stores the node of each step in chain[]; -1: an optional step is absent. */
 static bool match_chain(const Graph *g, int root, int chain[Steps])
 {
     int x = g->nodes.at[root].in[0];

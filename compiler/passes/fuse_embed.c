@@ -1,7 +1,8 @@
-/* fuse-embed: the look-up scales its row and adds the position to it.
+/* fuse_embed.c: fuse-embed makes the embedding lookup scale its row and add the
+ * position.
  *
  *     %2 = embed %0, %1
- *     %3 = scale %2, scale s          (where it was not folded)
+ *     %3 = scale %2, scale s          (if it was not folded)
  *     %5 = position %4          ->    %6 = embed %0, %1, %4, scale s
  *     %6 = add %3, %5
  *
@@ -9,7 +10,7 @@
  * breaks: nothing.                                                          */
 #include "passes/rewrite.h"
 
-/* The root becomes the look-up `e` that it read. */
+/* Replaces the root by the lookup `e` that it read. */
 static int become(Graph *g, int root, Node e)
 {
     const Node *n = &g->nodes.at[root];
@@ -21,7 +22,7 @@ static int become(Graph *g, int root, Node e)
     return 1;
 }
 
-/* Positions are added after the scale: a look-up that has them is no match. */
+/* True for a lookup without positions: a scale cannot follow those. */
 static bool is_bare(const Graph *g, int node)
 {
     return g->nodes.at[node].op == OpEmbed && g->nodes.at[node].nin == 2;
@@ -62,7 +63,7 @@ static int fuse_lookup(Graph *g, int root)
     }
 }
 
-/* A second table's rows, or positions of rows that are not looked up. */
+/* Explains why an addition or a position stays unfused. */
 static void explain(const Graph *g, int node)
 {
     const Node *n = &g->nodes.at[node];

@@ -1,5 +1,5 @@
-/* fuse-epilogue: bias, activation and residual are added while the product's
- * block is still in registers.
+/* fuse_epilogue.c: fuse-epilogue adds bias, activation and residual to a
+ * product while its block is still in registers.
  *
  *     %3 = matmul %0, %1
  *     %4 = bias %3, %2          ->    %4 = linear %0, %1, %2
@@ -8,10 +8,10 @@
  *
  *     %6 = add %9, %4           ->    %6 = linear %0, %1, %2, %9
  *
- * One step at a time; a later root takes up what an earlier one made. Nothing
- * comes after the residual: act(x W^T + b) + residual.
+ * It takes one step at a time; a later root extends what an earlier one made.
+ * The residual comes last: act(x W^T + b) + residual.
  * needs: fuse-norm to have taken its sums.  keeps: the value and name of the
- * last node of each chain.  breaks: nothing.                                */
+ * last node of each chain.  breaks: nothing. */
 #include "passes/rewrite.h"
 
 static bool is_product(const Node *n)
@@ -19,7 +19,7 @@ static bool is_product(const Node *n)
     return n->op == OpMatmul || (n->op == OpLinear && !n->has_residual);
 }
 
-/* `root` applied to the product at in[k]: it takes the product's place. */
+/* Replaces `root` by `linear`, which includes the product at in[k]. */
 static int absorb(Graph *g, int root, int k, Node linear)
 {
     const Node *n = &g->nodes.at[root];
@@ -46,7 +46,8 @@ static int absorb_bias(Graph *g, int root)
     return absorb(g, root, 0, p);
 }
 
-/* Rows of a sublayer that ends in no product. */
+/* Returns the remark on a residual whose sublayer ends in op x, which is no
+ * product; NULL for other ops. */
 static const char *other_end(const Graph *g, int x)
 {
     const Op op = g->nodes.at[x].op;
@@ -105,7 +106,8 @@ static int absorb_residual(Graph *g, int root)
     return absorb(g, root, k, p);
 }
 
-/* A cap is for scores; that of the logits goes over their rows again. */
+/* Only attention scores have a fused cap; that of logits is a pass of its own.
+ */
 static int leave_softcap(const Graph *g, int root)
 {
     int x = g->nodes.at[root].in[0];

@@ -1,15 +1,17 @@
-/* fuse-gate: the rows of a gated feed-forward network are read once.
+/* fuse_gate.c: fuse-gate computes the activation and product of a gated
+ * feed-forward network in one op, which reads the rows once.
  *
  *     %5 = activate %3, silu
  *     %6 = mul %5, %4           ->    %6 = gate %3, %4, silu
  *
- * An activation of %4 goes too, where it is that of this gated form.
+ * An activation of %4 is fused too if the gated form has that activation.
  *
  * needs: to run before fuse-epilogue.  keeps: the value and name of mul.
  * breaks: nothing.                                                          */
 #include "passes/rewrite.h"
 
-/* The activation of a gated form's other factor, which the root alone reads. */
+/* True if node i is the activation of the gated form's other factor and only
+ * the root reads it. */
 static bool is_other(Graph *g, int i, int root, Activation act)
 {
     const Node *n = &g->nodes.at[i];

@@ -1,14 +1,15 @@
-/* fuse-norm: a residual and the norm after it read the rows once.
+/* fuse_norm.c: fuse-norm adds a residual in the norm that follows, so that the
+ * rows are read once.
  *
  *     %5 = add %3, %4
  *     %8 = norm %5, %6, %7      ->    %8 = add_norm %3, %4, %6, %7
  *
- * Where the sum has other readers (norms in front: the next residual) it must
- * exist, and fuse-epilogue takes it. So too at the end of a stack, where the
- * norm is outside of the layer: all layers stay alike. A sum with positions is
- * the look-up's, or the product's.
+ * The sum must stay if it has other readers (in a pre-norm layer the next
+ * residual reads it); then fuse-epilogue takes it. At the end of a stack the
+ * norm is outside the layer, and the sum stays too, so that all layers stay
+ * alike. A sum with positions is left to the lookup or the product.
  * needs: to run before fuse-epilogue.  keeps: the value and name of norm.
- * breaks: nothing.                                                          */
+ * breaks: nothing. */
 #include "passes/rewrite.h"
 
 static bool match_sum(const Graph *g, int root)

@@ -1,15 +1,15 @@
-/* last-rows: rows are selected before the last product instead of after it.
+/* last_rows.c: last-rows selects rows before the last product, not after it.
  *
  *     %3 = matmul %1, %2              %2 = select %1
  *     %4 = select %3            ->    %4 = matmul %2, %3
  *
- * It goes up past ops that work row by row and stops at the edge of the layers,
- * so that these stay alike.
- * needs: nothing.  keeps: the entry's results.  breaks: the shapes of what it
- * passes; they have r rows now.                                             */
+ * The select moves up past ops that work row by row and stops at the edge of
+ * the layers, so that these stay alike. needs: nothing.  keeps: the entry's
+ * results.  breaks: the shapes of the ops it passes: they now have r rows. */
 #include "passes/rewrite.h"
 
-/* The select may stand before x: a row of x needs its row of in[0] alone. */
+/* True if the select may move before x, because each row of x depends only on
+ * the same row of in[0]. */
 static bool match_row(const Graph *g, int x, int select)
 {
     const Node *n = &g->nodes.at[x];

@@ -1,4 +1,4 @@
-/* merge-qkv: products of the same rows within a layer become one product.
+/* merge_qkv.c: merge-qkv merges products of the same rows within a layer.
  *
  *     %3 = matmul %0, %1                  %5 = stack %1, %3
  *     %4 = bias %3, %2                    %6 = matmul %0, %5
@@ -7,15 +7,14 @@
  *                                         %9 = slice %8, first 0
  *                                         %10 = slice %8, first d
  *
- * Query, key and value of self-attention; what latent attention makes them of;
- * key and value of cross-attention;
- * both products in front of a gate. All have a bias or none has, and their
- * weights are stored in one format.
+ * It merges query, key and value of self-attention or of latent attention, key
+ * and value of cross-attention, and the two products before a gate. Either all
+ * or none must have a bias, and the weights must be stored in one format.
  * needs: to run before fuse-epilogue.  keeps: values, and the names of the
- * results.  breaks: nothing.                                                */
+ * results.  breaks: nothing. */
 #include "passes/rewrite.h"
 
-enum { MaxParts = 4 }; /* what a Stack takes */
+enum { MaxParts = 4 }; /* the most inputs of a Stack */
 
 typedef struct { /* products that read the same rows */
     int n, matmul[MaxParts], bias[MaxParts]; /* bias -1: none */
@@ -27,7 +26,7 @@ static bool mergeable(const Graph *g, int node)
     return n->op == OpMatmul && g->nodes.at[n->in[1]].entry == EntryNone;
 }
 
-/* The tensor under in[1] of a Matmul or Bias. */
+/* Returns the unscaled tensor at in[1] of a Matmul or Bias. */
 static const Node *tensor_of(const Graph *g, int node)
 {
     int w = g->nodes.at[node].in[1];
@@ -50,7 +49,8 @@ static int bias_of(const Graph *g, int matmul)
     return reader >= 0 && g->nodes.at[reader].op == OpBias ? reader : -1;
 }
 
-/* All products like `first`, if it is the first of them. */
+/* Finds all products that can merge with `first`; none unless it is the first
+ * of them. */
 static Group find_group(const Graph *g, int first)
 {
     Group p = { 0 };
@@ -111,7 +111,8 @@ static char *merged_word(const Graph *g, const Group *p)
     return word;
 }
 
-/* The tensors of all parts: WORD, in the file it would be WORD and `suffix`. */
+/* Makes the Stack of the tensors of all parts. Its word is `word`; its name in
+ * a weights file would be `word` plus `suffix`. */
 static Node stack_of(const Graph *g, const int *part, int n, const char *word,
                      const char *suffix)
 {
@@ -127,7 +128,7 @@ static Node stack_of(const Graph *g, const int *part, int n, const char *word,
     return stack;
 }
 
-/* One node like `model`, called `word`, on x and the stack. */
+/* Adds a node like `model`, called `word`, that applies the stack to x. */
 static int merge(Graph *g, int model, int x, const char *word, Node stack)
 {
     Node whole = g->nodes.at[model];
@@ -148,7 +149,7 @@ static void slice(Graph *g, int node, int whole, int64_t first)
     graph_set(g, node, n);
 }
 
-/* Products by experts that read the same rows: one, then the other. */
+/* Explains that products by experts that read the same rows stay apart. */
 static int leave_experts(Graph *g, int node)
 {
     for (int i = node - 1; i >= 0; i--) {

@@ -1,6 +1,6 @@
-/* pack-kv: attention's kernels read keys and values in pages of the cache.
- * Rows that were never appended to a cache are laid out so before they are
- * read.
+/* pack_kv.c: pack-kv lays out keys and values in the pages of a cache, because
+ * attention's kernels read only these. It applies to rows that were not read
+ * from a cache.
  *
  *     %5 = attention %2, %3, %4 ->    %5 = pack_kv %3, keys
  *                                     %6 = pack_kv %4, values
@@ -9,7 +9,7 @@
  * needs: nothing.  keeps: values, names.  breaks: nothing.                  */
 #include "passes/rewrite.h"
 
-/* Which inputs of an op are keys, which are values; -1: none. */
+/* Returns the input of an op that holds the keys or the values; -1: none. */
 static int paged_input(Op op, int part)
 {
     if (op == OpAttention)

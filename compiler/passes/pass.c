@@ -1,17 +1,18 @@
-/* pass.c: the table of passes and what runs it. A pass is a row here and a
- * file of its own; any of them but the required can be skipped.             */
+/* pass.c: the table of passes and the code that runs it. Each pass is a row
+ * here and a file of its own; every pass but the required ones can be skipped.
+ */
 #include <string.h>
 
 #include "passes/rewrite.h"
 
 const Pass passes[] = {
-    /* first: later passes hide the products that the scale moves into */
+    /* first, because later passes hide the products that take the scale */
     { "fold-scale", fold_scale, "constant factors into weights", false },
     { "merge-qkv", merge_qkv, "projections of the same rows into one product",
       false },
     { "fuse-attention", fuse_attention,
       "scores, scale, bias, mask, softmax, context into one op", false },
-    /* before fuse-epilogue, which takes what additions are left */
+    /* before fuse-epilogue, which takes the additions that are left */
     { "fuse-norm", fuse_norm, "residual and norm into one op", false },
     /* before fuse-epilogue, which would take the activation alone */
     { "fuse-gate", fuse_gate,
@@ -19,7 +20,7 @@ const Pass passes[] = {
     { "fuse-epilogue", fuse_epilogue,
       "bias, activation, residual into the product", false },
     { "fuse-embed", fuse_embed, "scale and positions into the look-up", false },
-    /* after fuse-epilogue: bias and product then move as one */
+    /* after fuse-epilogue, so that bias and product move together */
     { "last-rows", last_rows, "the last product for the selected rows only",
       false },
     { "dead-code", dead_code, "what no result needs is removed", false },
@@ -37,7 +38,7 @@ static bool listed(const char *const *list, int n, const char *name)
     return false;
 }
 
-/* What a pass had to say. The number of fusions that failed. */
+/* Prints the remarks of a pass. Returns the number of failed fusions. */
 static int report(const Remarks *all, const Pass *p, const PassOptions *o,
                   FILE *log)
 {

@@ -1,8 +1,8 @@
-/* passes.h: rewrites of the graph, in the order of one table.
+/* passes.h: rewrites of the graph, run in the order of one table.
  *
  * In:  a Graph as built.
- * Out: the same graph, fused and lowered; what each pass did and did not do, if
- *      asked for.                                                           */
+ * Out: the same graph, fused and lowered; on request, what each pass did and
+ *      did not do. */
 #ifndef ATTNC_PASSES_H
 #define ATTNC_PASSES_H
 
@@ -11,18 +11,18 @@
 /* ---- pass.c ---- */
 typedef struct {
     const char *name;
-    int (*run)(Graph *g); /* number of rewrites; 0 when run again */
+    int (*run)(Graph *g); /* returns its rewrites; 0 when run again */
     const char *summary;
-    bool required; /* lowering: can't be skipped */
+    bool required; /* a lowering, which cannot be skipped */
 } Pass;
 extern const Pass passes[];
 extern const int n_passes;
 
 typedef struct {      /* a place where a fusion failed */
-    const char *name; /* of the node */
+    const char *name; /* the node's */
     Stack stack;
     int layer;        /* -1: outside the layers */
-    const char *text; /* the name, and why */
+    const char *text; /* the name, and why the fusion failed */
 } Missed;
 
 typedef struct { /* what a pass did */
@@ -33,17 +33,17 @@ typedef struct { /* what a pass did */
 
 typedef struct {
     const char *const *skip;
-    int nskip; /* pass names, or "all" */
+    int nskip; /* names of passes, or "all" */
     const char *const *dump;
     int ndump;           /* print the graph after these */
     const char *after;   /* stop after this pass; NULL: all */
-    bool explain;        /* say what each did and did not */
+    bool explain;        /* log what each pass did and did not do */
     bool require_fusion; /* a fusion that failed is an error */
-    PassRecord *record;  /* [n_passes] to be filled in; NULL: not asked */
+    PassRecord *record;  /* [n_passes] to be filled in, or NULL */
 } PassOptions;
 
-/* Runs the table in order; the verifier after each. False: require_fusion
- * and something stayed unfused (reported).                                  */
+/* Runs the table in order and verifies the graph after each pass. Returns false
+ * if require_fusion is set and something stayed unfused (reported). */
 bool run_passes(Graph *g, const PassOptions *o, FILE *log);
 
 #endif

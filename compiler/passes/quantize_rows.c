@@ -1,17 +1,17 @@
-/* quantize: where products of integer weights are sums of integers, the rows
- * that they read become integers too, each row with a scale of its own. What
- * several products of a layer read is made once.
+/* quantize_rows.c: quantize turns the rows that integer products read into
+ * integers, each row with a scale of its own. Products of a layer that read the
+ * same rows share one quantize.
  *
  *     %5 = linear %2, %3, %4     ->    %5 = quantize %2
  *     %6 = linear %2, %7               %6 = linear %5, %3, %4
  *                                      %8 = linear %5, %7
  *
- * needs: nothing.  keeps: names; values, but for the rounding.
- * breaks: products that other passes look for.                              */
+ * needs: nothing.  keeps: names; values up to rounding.
+ * breaks: products that other passes look for. */
 #include "passes/rewrite.h"
 
-/* The quantize of rows `x` in the part of `reader`, if there is one: those that
- * were made stand at the end, and nothing else behind them.                  */
+/* Returns the quantize of rows `x` in the part of `reader`, or -1. Quantizes
+ * are the last nodes of the graph, so the search ends at any other op. */
 static int made_before(const Graph *g, const Node *reader, int x)
 {
     for (int i = g->nodes.n - 1; i >= 0; i--) {

@@ -1,5 +1,5 @@
-/* rewrite.c: what passes share: whether a node may be taken, what they have to
- * say, and the walk over all nodes. */
+/* rewrite.c: helpers of the passes: checks whether a node may be fused,
+ * remarks, and the walk over all nodes. */
 #include <stdarg.h>
 
 #include "passes/rewrite.h"

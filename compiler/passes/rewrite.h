@@ -1,4 +1,4 @@
-/* rewrite.h: the passes, in running order, and what they share. */
+/* rewrite.h: the passes in running order, and their helpers. */
 #ifndef ATTNC_PASS_H
 #define ATTNC_PASS_H
 
@@ -16,35 +16,36 @@ int dead_code(Graph *g);
 int pack_kv(Graph *g);
 int quantize_rows(Graph *g);
 
-/* What passes have to say, at the node that a message shows. */
+/* A remark of a pass, at the source position that a message shows. */
 typedef struct {
     Pos pos;
-    Missed of;   /* the node, and what of it */
+    Missed of;   /* the node, and the text */
     bool missed; /* a fusion failed */
 } Remark;
 typedef struct Remarks {
     Remark *at;
     int n, cap;
 } Remarks;
-/* A pass calls this for each place where it could not do its work ... */
+/* Records a place where the pass should have rewritten but could not ... */
 void pass_missed(const Graph *g, int node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* ... and this where its work is better left undone. */
+/* ... and one where it chose not to. */
 void pass_note(const Graph *g, int node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Calls rewrite() on each node once, in order, and sweeps if one was rewritten.
- * rewrite() returns how many rewrites it made. A rewrite turns the last node
- * of its pattern into the result, so that its readers need no change.       */
+/* Calls rewrite() once on each node in order, and sweeps the graph if any was
+ * rewritten. rewrite() returns its number of rewrites, which pass_each() sums.
+ * A rewrite turns the last node of its pattern into the result, so that its
+ * readers need no change. */
 int pass_each(Graph *g, int (*rewrite)(Graph *g, int node));
 
-/* NULL when a pass may take `node` into its only reader, so that it is seen no
- * more; else why not, as a half sentence.                                   */
+/* Returns NULL if a pass may absorb `node` into its only reader, so that it
+ * disappears; else the reason as the end of a sentence. */
 const char *pass_refuses(const Graph *g, int node);
-/* The same, reported as a miss at `root`. */
+/* True if it may; else reports a miss at `root`. */
 bool pass_takes(const Graph *g, int node, int root);
 
-/* Are both of one layer, in one entry? */
+/* True if both nodes are in one layer of one entry. */
 bool same_part(const Node *a, const Node *b);
 
 #endif
