@@ -1,4 +1,4 @@
-/* cpu.c: which processor this is: the only file that asks it. */
+/* cpu.c: identifies this processor; no other file queries it. */
 #include "machine/target.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void find_model(Cpu *c)
         c->family += (int)(a >> 20 & 255);
 }
 
-/* Old compilers have no name for it. */
+/* Asks CPUID, because old compilers do not know the name "avxvnni". */
 static bool has_avxvnni(void)
 {
     unsigned a, unused_b, unused_c, unused_d;
@@ -39,7 +39,8 @@ static bool has_avxvnni(void)
         && a & 1 << 4;
 }
 
-/* The system's word counts too: it has to save the registers. */
+/* Uses __builtin_cpu_supports(), which also checks that the operating system
+ * saves the registers. */
 static int features(void)
 {
     int has = 0;
@@ -74,11 +75,11 @@ void cpu_find(Cpu *c)
 
 const char *const cpu_triple = "aarch64-linux-gnu";
 
-/* Bits of AT_HWCAP, of which C libraries differ in what they name. */
+/* Bits of AT_HWCAP, because C libraries do not all name them. */
 enum { HasIdentity = 1 << 11, HasDotprod = 1 << 20 };
-enum { MadeByArm = 0x41 }; /* in MIDR */
+enum { MadeByArm = 0x41 }; /* implementer field of MIDR */
 
-/* The system answers for this register, where it says so. */
+/* Reads MIDR, which the kernel emulates if it sets HasIdentity. */
 static void find_model(Cpu *c)
 {
     uint64_t identity;

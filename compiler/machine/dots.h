@@ -1,4 +1,4 @@
-/* dots.h: what machine.c measures the rate of sums of integer products by. */
+/* dots.h: the loop with which machine.c measures integer dot products. */
 #ifndef ATTNC_DOTS_H
 #define ATTNC_DOTS_H
 
@@ -7,10 +7,11 @@
 #include "machine/target.h"
 
 typedef struct {
-    int (*run)(int64_t steps); /* NULL: none for this machine */
-    int products;              /* of a step */
+    int (*run)(int64_t steps); /* NULL: this machine has none */
+    int products;              /* multiplications in a step */
 } DotLoop;
-/* The best that this machine has, and code for `t` may use; NULL: any. */
+/* Returns the fastest loop that this machine can run and code for `t` may use;
+ * t NULL: no limit. */
 DotLoop dot_loop(const Target *t);
 
 #endif

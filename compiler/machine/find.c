@@ -1,5 +1,5 @@
-/* find.c: what this computer is: its name, the cores that are ours,
- * its caches. What the system does not tell is guessed.                      */
+/* find.c: describes this computer: its name, the cores this process may use,
+ * its caches. Values that the system does not report get a default. */
 #include "machine/machine.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "runtime/base/pool.h"
 
-/* One line of a small file; "" where it cannot be read. */
+/* Reads the first line of a file; "" if it cannot be read. */
 static void read_line(char *line, int size, const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -19,8 +19,8 @@ static void read_line(char *line, int size, const char *path)
     fclose(f);
 }
 
-/* The kernel's word is better than the C library's, which multiplies a
- * shared cache by the sharers on some virtual machines.                      */
+/* Asks the kernel, because on some virtual machines the C library multiplies a
+ * shared cache by the number of its sharers. */
 static size_t cache_bytes(int index, size_t otherwise)
 {
     char path[64], line[64];

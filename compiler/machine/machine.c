@@ -1,5 +1,5 @@
-/* machine.c: measures the computer: the rate of fused multiply-adds in
- * registers, and of reads from each level of memory, by 1 .. N threads.      */
+/* machine.c: measures the rate of fused multiply-adds in registers and of reads
+ * from each level of memory, by 1 .. N threads. */
 #define _GNU_SOURCE /* MADV_HUGEPAGE, pthread barriers */
 #include "machine/dots.h"
 #include "machine/machine.h"
@@ -15,8 +15,8 @@
 
 const char *const level_name[Levels] = { "L1", "L2", "L3", "memory" };
 
-/* Here, and nowhere else in attnc, the compiler may fuse a*x+y: the loop asks
- * for the machine's best, and has no result that anyone compares.            */
+/* Only in this file may the compiler fuse a*x+y: the loop measures the
+ * machine's peak, and nothing compares its result. */
 #if defined __clang__
 #pragma STDC FP_CONTRACT ON
 #elif defined __GNUC__
@@ -32,16 +32,16 @@ double machine_seconds(void)
 
 /* ---- multiply-adds ---- */
 
-/* Independent sums, latency times units or more: 12 stay in 16 registers beside
- * two numbers, 16 in 32.                                                     */
+/* There are at least latency times units independent sums: 12 fit in 16
+ * registers along with x and y, 16 fit in 32. */
 #define FMA_EACH(a, x, y)                                                     \
     a##0 = a##0 * x + y, a##1 = a##1 * x + y, a##2 = a##2 * x + y,            \
     a##3 = a##3 * x + y
 #define ALL_16(more) more
 #define ONLY_12(more) (void)0
 
-/* One loop for each vector width, named so that every compiler keeps its sums
- * in registers. a*x+y tends to y/(1-x) = 1, so that no number becomes extreme.
+/* One loop for each vector width, written so that every compiler keeps its sums
+ * in registers. a*x+y converges to y/(1-x) = 1, so no number becomes extreme.
  */
 #define FMA_LOOP(name, floats, fourth, target)                                \
     typedef float name##_vector __attribute__((vector_size(4 * (floats))));   \
@@ -76,7 +76,7 @@ FMA_LOOP(base_4, 4, ALL_16, )
 
 typedef struct {
     float (*run)(int64_t steps);
-    int floats; /* of a step */
+    int floats; /* multiply-adds in a step */
 } FmaLoop;
 
 static FmaLoop fma_loop(const Target *t)
@@ -100,32 +100,32 @@ static FmaLoop fma_loop(const Target *t)
 
 /* ---- crew ---- */
 
-/* Threads that do the same at the same time, in rounds that begin together:
- * the best round is what they reach where nobody disturbs them.              */
+/* Threads that do the same work in rounds that begin together. The best round
+ * shows the rate they reach when nothing disturbs them. */
 enum { MostRounds = 256 };
 static const double round_seconds = 0.0003;
 
 typedef struct Crew Crew;
 
-typedef struct { /* one thread of it */
+typedef struct { /* one thread of a crew */
     Crew *crew;
     pthread_t thread;
-    const Target *target; /* what it multiplies as; NULL: as it can */
-    const char *block;    /* what it reads; NULL: nothing */
-    size_t bytes, at;     /* of the block; where it goes on */
+    const Target *target; /* limits the instructions; NULL: no limit */
+    const char *block;    /* memory to read; NULL: none */
+    size_t bytes, at;     /* the block's size; where to read next */
     double rate[MostRounds];
 } Member;
 
 struct Crew {
-    double (*step)(Member *m); /* some 20 us of work: returns how much */
+    double (*step)(Member *m); /* does about 20 us of work, returns how much */
     pthread_barrier_t start;
-    double until;      /* the round that ends behind it is the last */
+    double until;      /* no round starts after this time */
     atomic_int rounds; /* set by member 0, after the last one */
     Member *member;
 };
 
-/* A round lasts a while, and reads the whole block: a piece of it may be in a
- * nearer cache than the rest.                                                */
+/* Runs rounds of at least round_seconds. A round reads the complete block,
+ * because part of it may be in a faster cache than the rest. */
 static void *member_run(void *member)
 {
     Member *m = member;
@@ -146,7 +146,7 @@ static void *member_run(void *member)
     }
 }
 
-/* Of all members together. */
+/* Returns the highest rate of all members together in one round. */
 static double best_round(const Crew *c, int threads)
 {
     double best = 0.0;
@@ -159,7 +159,7 @@ static double best_round(const Crew *c, int threads)
     return best;
 }
 
-/* `members`: their blocks are set. The caller is the first of them. */
+/* Runs a crew whose members' blocks are set; the caller is its first member. */
 static double crew_rate(Member *members, int threads, double step(Member *),
                         double seconds)
 {
@@ -188,7 +188,7 @@ static double fma_step(Member *m)
 {
     const int64_t steps = 5000;
     const FmaLoop loop = fma_loop(m->target);
-    volatile float kept = loop.run(steps); /* so that the loop must run */
+    volatile float kept = loop.run(steps); /* keeps the loop from removal */
     (void)kept;
     return 2.0 * (double)(steps * loop.floats);
 }
@@ -202,7 +202,7 @@ static double dot_step(Member *m)
     return 2.0 * (double)(steps * loop.products);
 }
 
-/* Of what needs no memory. */
+/* Returns the rate of a step that reads no memory. */
 static double step_rate(const Target *t, int threads, double step(Member *),
                         double seconds)
 {
@@ -225,8 +225,8 @@ double machine_dot_rate(const Target *t, int threads, double seconds)
     return dot_loop(t).run ? step_rate(t, threads, dot_step, seconds) : 0;
 }
 
-/* Multiplications that wait for each other: 3 cycles each on every x86-64 of
- * the last ten years.                                                        */
+/* Measures by dependent multiplications, which take 3 cycles each on all x86-64
+ * processors of the last ten years. */
 #if defined __x86_64__
 static double clock_step(Member *m)
 {
@@ -267,7 +267,7 @@ bool read_block_make(ReadBlock *b, size_t bytes)
 #ifdef MADV_HUGEPAGE
     madvise(b->at, b->bytes, MADV_HUGEPAGE);
 #endif
-    memset(b->at, 1, b->bytes); /* pages of zeros would all be one page */
+    memset(b->at, 1, b->bytes); /* untouched pages would share one page */
     b->bytes = bytes;
     return true;
 }
@@ -278,8 +278,8 @@ void read_block_free(ReadBlock *b)
     b->at = NULL;
 }
 
-/* Passes over a block by two streams, half of it apart: measured faster than
- * one. Sums, since what is read twice must not cancel out.                   */
+/* Reads a block in two streams, half a block apart, which measured faster than
+ * one. It adds, because with xor a second pass would cancel the first. */
 #define READ_LOOP(name, words, target)                                        \
     typedef uint64_t name##_vector                                            \
         __attribute__((vector_size(8 * (words))));                            \
@@ -305,7 +305,7 @@ READ_LOOP(read_4, 4, __attribute__((target("avx2"))))
 #endif
 READ_LOOP(read_2, 2, )
 
-/* `bytes` of each of two streams. */
+/* Reads `bytes` of each of two streams, `times` times. */
 typedef uint64_t ReadLoop(const void *low, const void *high, size_t bytes,
                           int times);
 
@@ -320,7 +320,7 @@ static ReadLoop *read_loop(void)
     return read_2;
 }
 
-/* A small block is read many times; of a large one the next piece. */
+/* Reads a small block many times, or the next piece of a large one. */
 static double read_step(Member *m)
 {
     const size_t least = (size_t)1 << 19, half = m->bytes / 2;
@@ -353,10 +353,10 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
 
 /* ---- the whole ---- */
 
-/* Half of a cache stays in it. Of a block larger than the last one as much as
- * has room may stay from pass to pass, which of sixteen times its size is too
- * little to be seen. Threads have L1 and L2 for themselves and share the
- * others.                                                                    */
+/* Returns the bytes that a thread reads to measure a level: half of a cache,
+ * which stays in it; for memory a share of a block of 16 times the last cache,
+ * of which too little stays cached to matter. Threads have their own L1 and L2
+ * and share L3. */
 static size_t piece_of(const Machine *m, Level level, int threads,
                        const ReadBlock *b)
 {

@@ -1,13 +1,13 @@
-/* machine.h: what this computer can do, measured, and the targets that code is
- * made for. All rates are per second.
+/* machine.h: measured rates of this computer, and the targets of code
+ * generation. All rates are per second.
  *
- *   find.c     what it is: name, cores, caches
- *   machine.c  how fast it is: multiply-adds, reads, by 1 .. N threads
- *   target.c   the table of targets; cpu.c which of them this computer is
+ *   find.c     name, cores and caches of this computer
+ *   machine.c  its rates: multiply-adds, reads, by 1 .. N threads
+ *   target.c   the table of targets; cpu.c identifies this processor
  *
  * In:  this computer; the name of a target.
- * Out: its rates, which `attnc bench` holds a model against; a Target.
- * Public beside it: target.h.                                               */
+ * Out: its rates, which `attnc bench` compares with a model's; a Target.
+ * Other public header: target.h. */
 #ifndef ATTNC_MACHINE_H
 #define ATTNC_MACHINE_H
 
@@ -20,71 +20,71 @@
 typedef enum { LevelL1, LevelL2, LevelL3, LevelMemory, Levels } Level;
 extern const char *const level_name[Levels]; /* "L1" .. "memory" */
 
-typedef struct { /* what some threads reach together */
+typedef struct { /* rates of several threads together */
     int threads;
     double fma;          /* operations: f32, one FMA is two */
-    double dot;          /* those of sums of products of integers; 0:
-                            there is no instruction for them */
+    double dot;          /* operations of integer dot products; 0: there is
+                            no instruction for them */
     double read[Levels]; /* bytes; 0: unknown */
 } Rates;
 
-enum { MostRates = 16 }; /* 1, 2, 4 .. 2^14, and all cores */
+enum { MostRates = 16 }; /* 1, 2, 4 to 2^14, and all cores */
 
 typedef struct {
     char cpu[128];             /* "AMD EPYC"; "unknown" */
-    int cores;                 /* that this process may use */
+    int cores;                 /* usable by this process */
     size_t cache[LevelMemory]; /* bytes of L1 (data), L2, L3 */
-    double clock;              /* cycles of a busy core; 0: unknown */
-    Rates rates[MostRates];    /* by rising threads */
+    double clock;           /* cycles per second of a busy core; 0: unknown */
+    Rates rates[MostRates]; /* by increasing threads */
     int counts;
 } Machine;
 
 /* ---- find.c ---- */
 
-/* Everything but the rates. */
+/* Fills in everything but the rates. */
 void machine_find(Machine *m);
 
 /* ---- machine.c ---- */
 
-/* Seconds of a clock that never steps back. */
+/* Returns the seconds of a monotonic clock. */
 double machine_seconds(void);
 
-/* Multiply-adds (two operations each) of f32 vectors, in registers only, by
- * some threads at once: operations a second of all, in the best of many short
- * rounds within `seconds`, so that what else runs on the machine is left out.
- * Of what code for `t` may use: NULL, or of width 1, which compilers may make
- * wider: all that the machine has.                                           */
+/* Measures f32 multiply-adds in registers by `threads` threads at once: returns
+ * operations per second of all, two for each multiply-add. The best of many
+ * short rounds within `seconds` counts, which excludes other programs. It uses
+ * instructions that code for `t` may use. If t is NULL or has width 1, which
+ * compilers may vectorise, it uses all that the machine has. */
 double machine_fma_rate(const Target *t, int threads, double seconds);
 
-/* The same of products of integers and their sums. */
+/* The same for integer dot products; 0: no instruction. */
 double machine_dot_rate(const Target *t, int threads, double seconds);
 
-/* Cycles a second of a core, within `seconds`; 0: not known how to tell. */
+/* Measures a core's cycles per second, within `seconds`; 0: unknown. */
 double machine_clock(double seconds);
 
-typedef struct { /* memory that is read whole */
+typedef struct { /* memory to measure reads with */
     void *at;
     size_t bytes;
 } ReadBlock;
 
-/* False: no memory. */
+/* Allocates the block; false: no memory. */
 bool read_block_make(ReadBlock *b, size_t bytes);
 void read_block_free(ReadBlock *b);
-/* Bytes a second of `threads` threads that each read a piece of its own, of
- * `piece` bytes, again and again: the best round. 0: `b` has no room.        */
+/* Returns bytes per second of `threads` threads that each read a separate piece
+ * of `piece` bytes repeatedly: the best round. 0: `b` is too small. */
 double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
                          double seconds);
 
-/* Measures rates of 1, 2, 4 .. cores threads, and of `threads`, within about
- * `seconds`; multiply-adds as code for `t`.                                  */
+/* Measures the rates of 1, 2, 4 to all cores, and of `threads` threads, within
+ * about `seconds`; multiply-adds use the instructions of `t`. */
 void machine_measure(Machine *m, const Target *t, int threads, double seconds);
-/* The better of two measurements of one machine: one of them may have been
- * taken while other programs ran. */
+/* Keep the better of two measurements of one machine, because one may have been
+ * disturbed by other programs. */
 void rates_keep_better(Rates *r, const Rates *again);
 void machine_keep_better(Machine *m, const Machine *again);
-/* Those of `threads`, or of the most threads below it. */
+/* Returns the rates for `threads`, or else for the next lower count. */
 const Rates *machine_rates(const Machine *m, int threads);
-/* The nearest level that holds so many bytes. */
+/* Returns the fastest level that holds `bytes` bytes. */
 Level machine_level(const Machine *m, double bytes);
 
 #endif

@@ -1,11 +1,12 @@
-/* measure_dots.c: the rate of sums of products of integers, in registers: 8
- * bits each where the machine has an instruction for four of them, else 16. */
+/* measure_dots.c: loops that measure integer dot products in registers: of
+ * 8-bit numbers if an instruction sums four products, else of 16-bit numbers.
+ */
 #include "machine/dots.h"
 
 #if defined __x86_64__
 #include <immintrin.h>
 
-/* `steps` steps of ten sums: latency times units of every machine. */
+/* Ten independent sums cover latency times units of every machine. */
 #define DOT_LOOP(name, features, vector, zero, ones, dot)                     \
     __attribute__((target(features))) static int name(int64_t steps)          \
     {                                                                         \
@@ -41,7 +42,8 @@ DOT_LOOP(madd_256, "avx2", __m256i, _mm256_setzero_si256, _mm256_set1_epi32,
          MADD_256)
 #endif
 
-/* Vectors of so many floats, and an instruction; NULL: one of its set. */
+/* True if code for `t` may use vectors of `width` floats and the feature;
+ * feature NULL: none beyond the instruction set. */
 static bool may(const Target *t, int width, const char *feature)
 {
     return !t || t->width == 1

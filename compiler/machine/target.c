@@ -1,5 +1,5 @@
-/* target.c: what code can be made for: instruction sets, and machines that have
- * them, with the figures from which the default tilings are made.            */
+/* target.c: the instruction sets and machines that code can be made for, with
+ * the figures that determine the default tilings. */
 #include "machine/target.h"
 
 #include <ctype.h>
@@ -10,9 +10,9 @@ const char *const from_word[] = {
     [FromDefault] = "default", [FromOption] = "option", [FromTuned] = "tuned"
 };
 
-typedef struct { /* whose code a C compiler makes, as Debian names it */
+typedef struct { /* a system that C compilers build for, as Debian names it */
     const char *triple;
-    const char *packages; /* of its C compiler and library, elsewhere */
+    const char *packages; /* its cross compiler and library */
 } System;
 
 static const System x86_64 = { "x86_64-linux-gnu",
@@ -24,13 +24,13 @@ static const System any = { NULL, NULL };
 typedef struct { /* an instruction set, as compilers name it */
     const System *system;
     const char *march;
-    int width; /* widest vector */
+    int width; /* floats in the widest vector */
     bool fma;
-    int registers;               /* of that width */
-    const char *dot;             /* how it multiplies bytes, as Target's */
-    const char *guard;           /* true where the compiler makes less */
-    int has;                     /* what a processor needs for it */
-    const char *const *features; /* the same, by the names of compilers */
+    int registers;               /* vector registers */
+    const char *dot;             /* as in Target */
+    const char *guard;           /* true if the compiler's target lacks it */
+    int has;                     /* Cpu bits that a processor needs for it */
+    const char *const *features; /* the same, as compilers name them */
 } Isa;
 
 #define NAMES(...) (const char *const[]){ __VA_ARGS__ }
@@ -65,11 +65,11 @@ static const struct {
 };
 enum { FeatureBits = sizeof feature_bits / sizeof *feature_bits };
 
-/* Machines, below the instruction sets as such: these are for processors that
- * have no row. Compilers are never given a machine's name, which old ones do
- * not know, but its instruction set and features. A row that nobody checked
- * has its figures from the maker: `attnc bench --machine` compares them with
- * what it measures; `attnc tune` finds 2 % at most where they are right.    */
+/* The first rows are instruction sets, for processors without a row of their
+ * own. Compilers get a machine's instruction set and features, not its name,
+ * because old compilers do not know it. Rows with `met` NULL take their figures
+ * from the maker. `attnc bench --machine` compares figures with measurements;
+ * if they are right, `attnc tune` gains 2 % at most. */
 typedef struct {
     const char *name;
     int isa;
@@ -77,11 +77,11 @@ typedef struct {
     CpuMaker maker;
     int family;
     const char *models; /* "10-1f 60-af", in hexadecimal digits */
-    int fmas;           /* of the widest vectors, in a cycle */
+    int fmas;           /* FMAs of the widest vectors per cycle */
     int code;           /* KiB of instructions that L1 holds */
     int l1, l2, l3;     /* KiB */
-    int near, far;      /* bytes in a cycle that a core reads from L3,
-                           from memory */
+    int near, far;      /* bytes per cycle that a core reads from L3, from
+                           memory */
     const char *met;
 } Row;
 
@@ -196,8 +196,8 @@ static const Row *own_row(const Cpu *c)
     return NULL;
 }
 
-/* Has a row, for a processor of row `own`, more than `best`, or as much and is
- * nearer?                                                                   */
+/* True if row `r` uses more features than `best`, or the same and its FMA units
+ * match the processor's row `own` while those of `best` do not. */
 static bool is_nearer(const Row *r, const Row *best, const Row *own)
 {
     if (needs(r) == needs(best))
@@ -205,8 +205,8 @@ static bool is_nearer(const Row *r, const Row *best, const Row *own)
     return (needs(best) & ~needs(r)) == 0;
 }
 
-/* Virtual machines have models that say little, and one model may be several
- * generations.                                                              */
+/* Also looks at later rows of the maker: a virtual machine's model says little,
+ * and one model may cover several generations. */
 const char *cpu_target(const Cpu *c)
 {
     const Row *own = own_row(c), *best = own;
@@ -221,7 +221,7 @@ const char *cpu_target(const Cpu *c)
     return isas[Generic].march;
 }
 
-/* Other names of a row. `c`: C for it runs there, but attnc makes no more. */
+/* Other names of rows. `c`: attnc emits only portable C for it. */
 static const struct {
     const char *other, *name;
     bool c;
@@ -329,8 +329,8 @@ Features target_needs(Arena *a, const Target *t)
 
 /* ---- tiles ---- */
 
-/* The largest tile whose accumulators, one row of B and one element of A stay
- * in registers, as measured: 6x64 by 16, 6x16 by 8.                         */
+/* Sets the largest tile whose accumulators, one row of B and one element of A
+ * fit in registers, as measured: 6x64 for width 16, 6x16 for width 8. */
 static void default_tile(Target *t, const Isa *isa)
 {
     const int vectors = isa->registers / 4 * 3; /* for accumulators */
@@ -343,10 +343,11 @@ static void default_tile(Target *t, const Isa *isa)
     t->tile_from = FromDefault;
 }
 
-/* A panel that L1 does not hold comes from L2 again for each tile of rows: 4 nr
- * bytes for mr nr FMAs. With one FMA of 16 a cycle that is 11 bytes a cycle of
- * a 6x64 tile, with two 21, which is more than L2 gives: so there it is two
- * vectors wide, and as high as registers allow.                             */
+/* Sets the tile for panels larger than L1. Such a panel is read from L2 again
+ * for each tile of rows: 4 nr bytes per mr nr FMAs. For a 6x64 tile and one FMA
+ * of 16 floats per cycle that is 11 bytes per cycle, for two 21, which is more
+ * than L2 delivers. So with two, the tile is two vectors wide and as tall as
+ * the registers allow. */
 static void tall_tile(Target *t, const Isa *isa)
 {
     t->tall_mr = t->mr;
@@ -357,9 +358,9 @@ static void tall_tile(Target *t, const Isa *isa)
     t->tall_mr = (isa->registers - 3) / 2;
 }
 
-/* Weights are read again for each block of rows, a tenth of the time that the
- * FMAs take: in whole blocks of RowBlock, two at least where two FMAs start in
- * a cycle, as measured.                                                      */
+/* A block has enough rows that re-reading the weights takes a tenth of the time
+ * of its FMAs. It is a multiple of the target's row_block: at most 8 of them,
+ * and at least two if two FMAs start per cycle, as measured. */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
 {
     const int64_t flops = 2 * t->fmas * t->width;
@@ -372,7 +373,7 @@ int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
     return t->row_block * (blocks < fewest ? fewest : blocks > 8 ? 8 : blocks);
 }
 
-/* The largest power of 2 of elements of so many rows and columns that fit. */
+/* Returns the largest power of 2 k such that lines * k floats fit. */
 static int64_t elements(int64_t bytes, int64_t lines)
 {
     int64_t k = 64;
@@ -381,8 +382,9 @@ static int64_t elements(int64_t bytes, int64_t lines)
     return k;
 }
 
-/* Whole sums where a block of rows fits L2 beside a panel. Else blocks of them:
- * a tall tile's panel stays in L1, others in a part of L2.                   */
+/* Does not split the sum if a block of rows and a panel fit L2 together. Else
+ * it is split so that a tall tile's panel stays in L1, or others in part of L2.
+ */
 int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
 {
     const int64_t block = target_row_block(t, 4, 1);
@@ -392,8 +394,8 @@ int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
                        : elements(t->cache[1] / 4, block + nr);
 }
 
-/* A product of a small M takes as long as its weights take to come from memory:
- * these are read in two streams where there are registers for it.           */
+/* A product with small M is bound by reading its weights from memory, so the
+ * tile reads them in two streams if there are registers for it. */
 static void small_m_tile(Target *t, const Isa *isa)
 {
     const int vectors = isa->registers / 4 * 3;
@@ -403,7 +405,7 @@ static void small_m_tile(Target *t, const Isa *isa)
         t->small_m_mr = 8;
     if (t->width == 1)
         t->small_m_mr = 0;
-    t->small_m_bytes = 8 << 20; /* a core's share of the caches, about */
+    t->small_m_bytes = 8 << 20; /* roughly a core's share of the caches */
     t->near_small_m = t->small_m_mr < 2 ? t->small_m_mr : 2;
 }
 

@@ -1,115 +1,117 @@
-/* target.h: what code is made for, and which of these this processor is. */
+/* target.h: the targets of code generation, and which one this processor is. */
 #ifndef ATTNC_TARGET_H
 #define ATTNC_TARGET_H
 
 #include "base/base.h"
 
-/* Where a tiling is from. */
+/* The origin of a tiling. */
 typedef enum { FromDefault, FromOption, FromTuned } TilingFrom;
 extern const char *const from_word[]; /* "default", "option", "tuned" */
 
-typedef struct {                 /* what code is made for */
+typedef struct {                 /* a target of code generation */
     const char *name;            /* "znver4", "x86-64-v3", ..., "generic" */
-    const char *march;           /* what a compiler is given: "x86-64-v4" */
-    const char *const *features; /* and beside it, by -m: "avx512vnni", NULL */
-    const char *triple;          /* whose code that is, as compilers name it:
-                                    "aarch64-linux-gnu"; NULL: any machine's */
-    const char *packages;        /* what Debian calls its C compiler and library
-                                    on other machines; NULL: as triple */
+    const char *march;           /* the compiler's -march: "x86-64-v4" */
+    const char *const *features; /* further -m options: "avx512vnni", NULL */
+    const char *triple;          /* "aarch64-linux-gnu"; NULL: any machine */
+    const char *packages;        /* Debian packages of its cross compiler and
+                                    library; NULL as triple */
     int width;                   /* floats in a vector: 16, 8, 4, 1 */
-    int registers;               /* vectors that it holds */
-    bool fma;                    /* the machine multiplies and adds at once */
-    const char *dot;            /* how it multiplies bytes where no feature says
+    int registers;               /* vector registers */
+    bool fma;                    /* has fused multiply-add */
+    const char *dot;            /* how it multiplies bytes without a feature for
                                    that: "maddubs", "dotprod", "plain" */
     const char *guard;          /* preprocessor condition; NULL: none */
-    const char *const *needs;   /* of the instruction set: "avx2", "fma" */
-    int fmas;                   /* of the widest vectors, in a cycle */
-    int64_t code;               /* bytes of instructions that L1 holds */
+    const char *const *needs;   /* by the instruction set: "avx2", "fma" */
+    int fmas;                   /* FMAs of the widest vectors per cycle */
+    int64_t code;               /* bytes of L1 for instructions */
     int64_t cache[3];           /* bytes of L1, L2, L3 */
-    const char *met;            /* where its figures come from; NULL: no such
-                                   machine was met */
-    int near, far;              /* bytes in a cycle that a core reads from L3,
+    const char *met;            /* source of its figures; NULL: never measured
+                                   on such a machine */
+    int near, far;              /* bytes per cycle that a core reads from L3,
                                    from memory */
-    int mr, nr;                 /* usual tile: rows x columns */
-    int tall_mr, tall_nr;       /* the same, of panels that L1 does not hold */
-    int small_m_mr, small_m_nr; /* tile of products of a small M; 0: none */
+    int mr, nr;                 /* default tile: rows x columns */
+    int tall_mr, tall_nr;       /* the same, for panels larger than L1 */
+    int small_m_mr, small_m_nr; /* tile of products with small M; 0: none */
     int64_t small_m_bytes;      /* weights that stay in a cache */
-    int near_small_m;           /* the largest small M where they do */
+    int near_small_m;           /* the largest M treated as small for these */
     TilingFrom tile_from;       /* never FromTuned */
-    int64_t row_block;          /* usual rows of a row-block region */
-    int64_t part_work;          /* usual FLOPs that are worth a thread */
+    int64_t row_block;          /* default rows of a row-block region */
+    int64_t part_work;          /* default FLOPs that are worth a thread */
 } Target;
 enum {
     RowBlock = 48,     /* default rows of a row-block region */
-    PartWork = 1500000 /* default: about 12 us of a core */
+    PartWork = 1500000 /* about 12 us of a core */
 };
-/* `march`: a name of the table, or "native", which asks the processor; `width`
- * 0: the target's own; tile NULL or "6x64". False: reported by fail-style text
- * in `why`.                                                                  */
+/* Finds a target. `march`: a name of the table, or "native" for this processor;
+ * `width` 0: the target's own; `tile`: NULL or such as "6x64". False: *why
+ * tells the user what is wrong. */
 bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why);
 typedef struct {
     char text[512];
 } TargetNames;
-/* Their names, for messages and help. */
+/* Lists all names, for messages and help. */
 const char *target_list(TargetNames *to);
-const char *target_name(int i); /* of the table, from 0; NULL: no more */
-/* Is a feature, "avxvnni", among what it has beside its instruction set? */
+const char *target_name(int i); /* the table's, from 0; NULL: no more */
+/* True if it has the feature, such as "avxvnni", beyond its instruction set. */
 bool target_has(const Target *t, const char *feature);
-/* Has it instructions that sum four products of bytes at once, or none of any
- * kind? Others have halves of them: of x86, two products in 16 bits.         */
+/* True if it sums four products of bytes in one instruction, or has no
+ * instruction for bytes at all. False on x86 that only sums two products in 16
+ * bits. */
 bool target_dots(const Target *t);
-/* Has it no such ones, but of 16 bits, as many as of floats? Then products of
- * many rows of integers are worth copies in 16 bits.                         */
+/* True if integer products of many rows should use 16-bit copies of the
+ * weights: it sums no four bytes at once, and its vectors have 8 floats or
+ * fewer. */
 bool target_widens(const Target *t);
-/* "-march=x86-64-v4 -mavx512vnni", "" of generic. */
+/* Returns "-march=x86-64-v4 -mavx512vnni"; "" for generic. */
 const char *target_flags(Arena *a, const Target *t);
-/* Is it of another architecture than this processor? */
+/* True if it is of another architecture than this processor. */
 bool target_foreign(const Target *t);
-/* Rows of a block that goes through steps whose weights have so many bytes and
- * numbers.                                                                   */
+/* Returns the rows of a block that goes through steps whose weights have so
+ * many bytes and elements in total. */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers);
-/* Elements of a sum of k that are worked on before the next, in a tile. */
+/* Returns how many of a sum's k elements a tile adds before it moves on. */
 int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k);
-/* True, by the preprocessor, where a compiler makes less; NULL: never. */
+/* Returns the preprocessor condition that holds if the compiler's target lacks
+ * instructions; NULL: none. */
 const char *target_guard(Arena *a, const Target *t);
 
-/* What a processor needs, as compilers ask it: "avx2", "fma"; none: they
- * can't.                                                                    */
+/* Features a processor needs, as compilers name them: "avx2", "fma". Empty if
+ * compilers cannot ask. */
 typedef VEC(const char *) Features;
 Features target_needs(Arena *a, const Target *t);
 
 /* ---- cpu.c ---- */
 
-/* what a processor has */
+/* Features of a processor. */
 enum {
     CpuV2 = 1,
     CpuV3 = 2,
-    CpuV4 = 4, /* all of that level of x86-64 */
+    CpuV4 = 4, /* all features of that x86-64 level */
     CpuVnni = 8,
-    CpuBf16 = 16, /* avx512vnni, avx512bf16 */
+    CpuBf16 = 16, /* avx512bf16 */
     CpuAvxVnni = 32,
     CpuArmv8 = 64,
-    CpuDotprod = 128 /* beside it */
+    CpuDotprod = 128
 };
 typedef enum { CpuOther, CpuIntel, CpuAmd, CpuArm } CpuMaker;
 typedef struct {
     CpuMaker maker;
-    int family, model; /* as CPUID has them; of Arm, who makes it and which
-                          part it is, as MIDR has them */
+    int family, model; /* from CPUID; on Arm the implementer and part number of
+                          MIDR */
     int has;
 } Cpu;
-void cpu_find(Cpu *c); /* this one */
-/* Its architecture, as Target.triple; "": another one. */
+void cpu_find(Cpu *c); /* identifies this processor */
+/* The architecture of this processor, as Target.triple; "": unknown. */
 extern const char *const cpu_triple;
-/* Is that the name of a machine for which attnc writes portable C, and nothing
- * else: riscv64, wasm32, cortex-m4? NULL: no.                               */
+/* True for a machine for which attnc only emits portable C: riscv64, wasm32,
+ * cortex-m4. `name` may be NULL. */
 bool target_is_c(const char *name);
-/* The target that is nearest to a processor: its own row, if it has all that
- * the row's code may use; where it has more, as of its maker's later rows, the
- * nearest of these; else that of its instruction set.                        */
+/* Returns the best target for a processor: its own row if it has all features
+ * of that row; a later row of its maker if it has more; otherwise its
+ * instruction set. */
 const char *cpu_target(const Cpu *c);
-/* What of a target's needs this processor lacks; NULL: nothing. */
+/* Returns a feature of the target that this processor lacks; NULL: none. */
 const char *target_lacks(const Target *t, const Cpu *c);
 
 #endif

@@ -1,8 +1,8 @@
-/* file.c: the file of records: read by anybody at any time, replaced
- * whole by one writer at a time.
+/* file.c: the file of tuning records. Anyone may read it at any time; one
+ * writer at a time replaces it.
  *
- * Writers take the lock of FILE.lock, which stays there: a lock on FILE itself
- * would be one on a file that the rename has removed.                        */
+ * Writers lock FILE.lock, which is never removed. A lock on FILE itself would
+ * stay with the old file when a rename replaces it. */
 #define _GNU_SOURCE /* flock, O_NOFOLLOW */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +31,10 @@ typedef struct {
     size_t n;
 } Bytes;
 
-typedef struct {     /* lines that are no records */
-    int first;       /* its number, from 1; 0: there is none */
-    const char *why; /* of the first */
-    int broken;      /* those that are not whole */
+typedef struct {     /* lines that are not valid records */
+    int first;       /* number of the first, from 1; 0: there is none */
+    const char *why; /* reason for the first */
+    int broken;      /* number of damaged lines */
 } Passed;
 
 static void read_line(Records *r, Arena *a, Passed *p, int number,
@@ -104,13 +104,13 @@ static void pause_10_ms(void)
     nanosleep(&t, NULL);
 }
 
-/* Who holds the lock writes who it is. */
+/* Writes this process's id to the lock file. */
 static void sign(int fd)
 {
     char text[32];
     const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n)
-        return; /* no room: a message will say less */
+        return; /* without it, a message has less detail */
 }
 
 static bool still_held(int fd, const char *lock, double seconds, Fault *why)
@@ -125,7 +125,7 @@ static bool still_held(int fd, const char *lock, double seconds, Fault *why)
                  lock, pid, seconds);
 }
 
-/* Some network file systems have no locks: then one goes on without. */
+/* Waits for the lock. Some network file systems have none: goes on without. */
 static bool wait_for(int fd, const char *lock, double seconds, Fault *why)
 {
     const double end = machine_seconds() + seconds;
@@ -167,14 +167,15 @@ int records_lock(Arena *a, const char *path, double seconds, Fault *why)
 
 /* ---- writing ---- */
 
-/* As umask has it, but never such that it would not be believed. */
+/* Keeps the mode of umask, but removes others' write access, because a file
+ * that others can write is not trusted. */
 static bool set_mode(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && fchmod(fd, st.st_mode & 0755) == 0;
 }
 
-/* What a file of these records has. */
+/* Returns the content of a file with these records. */
 static Bytes lines_of(const Records *r, Arena *a)
 {
     VEC(const char *) line = { 0 };
@@ -231,7 +232,7 @@ static bool edit_locked(Arena *a, const char *path,
     outputs_sweep(path);
     const Bytes new = lines_of(&r, a);
     if (new.n == old.n && memcmp(new.at, old.at, old.n) == 0)
-        return true; /* as it is */
+        return true; /* unchanged */
     if (!replace(path, new, why))
         return false;
     if (p.broken)

@@ -1,5 +1,5 @@
-/* host.c: which machine, target and compiler a record is true for: as texts,
- * which are compared, and what these say. */
+/* host.c: the machine, target and compiler for which a record holds, as texts
+ * that are compared. */
 #include "records/records.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "machine/machine.h"
 
-/* A name that the system or a compiler gives, as records hold it. */
+/* Copies a name for a record: at most 200 bytes of printable ASCII. */
 static const char *printable(Arena *a, const char *name)
 {
     char *text = arena_printf(a, "%.200s", name);

@@ -1,9 +1,9 @@
-/* line.c: a record as a line of JSON, and back.
+/* line.c: converts a record to a line of JSON and back.
  *
  * {"version": 2, "cpu": .., "tile": {"mr": 6, ..}, .., "hash": "16 digits"}
  *
- * The hash is of all that stands before `, "hash"`. A line comes from a file
- * that may be anything: each value is checked before it is used.             */
+ * The hash covers everything before `, "hash"`. The file may contain anything,
+ * so each value is checked before use. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "records/records.h"
 
 enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
-#define MOST_NS 1e18             /* thirty years */
+#define MOST_NS 1e18             /* about thirty years */
 
 /* ---- writing ---- */
 static json_t *tile_object(const Tiling *t)
@@ -56,7 +56,7 @@ static char *line_of(Arena *a, const Record *r)
     char *text = arena_alloc(a, n + 1);
     json_dumpb(o, text, n, flags);
     json_decref(o);
-    text[n - 1] = '\0'; /* the brace */
+    text[n - 1] = '\0'; /* removes the final brace */
     return arena_printf(a, "%s, \"hash\": \"%016llx\"}", text,
                         hash(text, n - 1));
 }
@@ -65,8 +65,7 @@ static char *line_of(Arena *a, const Record *r)
 typedef struct {
     Arena *arena;
     const json_t *object;
-    const char *bad; /* the first member that is not as it must be;
-                        NULL: none */
+    const char *bad; /* the first invalid member; NULL: none */
 } LineReader;
 
 static const char *text_of(LineReader *m, const char *key)
@@ -115,7 +114,7 @@ static int word_of(LineReader *m, const char *key, const char *const *words,
     return 0;
 }
 
-/* A knob of that name takes the value. */
+/* Sets the named parameter of a tiling; false: unknown, or out of range. */
 static bool set_knob(Tiling *t, const char *name, const json_t *value)
 {
     for (int i = 0; i < Knobs; i++) {
@@ -142,7 +141,7 @@ static Tiling tiling_of(LineReader *m, TaskKind kind)
     return t;
 }
 
-/* "dot_bias" */
+/* Returns the arithmetic of an epilogue such as "dot_bias". */
 static Arithmetic arithmetic_of(const char *epilogue)
 {
     return !strncmp(epilogue, "dot2", 4) ? ArithmeticInt15
@@ -172,7 +171,7 @@ static Record members(LineReader *m)
     return r;
 }
 
-/* Does the line end in the hash of what is before? */
+/* True if the line ends in the hash of the text before it. */
 static bool is_whole(const char *line, size_t n)
 {
     char end[40];

@@ -1,5 +1,5 @@
-/* records.c: which records serve a plan: never one of another machine, compiler
- * or number of threads. */
+/* records.c: finds the records that hold for a plan: always of the same
+ * machine, compiler and number of threads. */
 #include "records/records.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ void records_put(Records *r, Arena *a, const Record *record)
 Choices records_choices(Arena *a, const Records *r, const Host *host)
 {
     VEC(Choice) found = { 0 };
-    for (int i = r->at.n; i-- > 0;) { /* the last one of a key */
+    for (int i = r->at.n; i-- > 0;) { /* the last record of a key counts */
         const Record *from = &r->at.at[i];
         bool known = !host_same(&from->host, host);
         for (int k = 0; k < found.n && !known; k++)
@@ -54,8 +54,8 @@ int record_sizes(const Record *r, int64_t size[MostSizes])
     return n;
 }
 
-/* How far apart two shapes are, in factors of two over all their numbers;
- * INFINITY: they are not of one form.                                       */
+/* Returns how far apart two shapes are: the sum of |log2| ratios of their
+ * numbers; INFINITY: their forms differ. */
 static double shape_distance(const char *a, const char *b)
 {
     double sum = 0;

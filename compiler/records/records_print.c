@@ -1,5 +1,5 @@
-/* records_print.c: records as a table, a group for each host; as JSON; as
- * comma-separated values.                                                    */
+/* records_print.c: prints records as a table, grouped by host; as JSON; or as
+ * comma-separated values. */
 #include <string.h>
 
 #include "base/table.h"
@@ -40,7 +40,8 @@ static void put_row(Arena *a, const char *const cell[Columns],
                     cut_middle(a, cell[c], fit[c].width - 2));
 }
 
-/* A terminal has those that it has room for; tiles are cut before. */
+/* Selects the columns that fit a terminal, and shortens tiles before it drops
+ * columns. */
 static void fit_columns(const int width[Columns], FILE *out, TableFit *fit)
 {
     static const int rank[Columns] = { 0, 0, 4, 3, 1, 2, 0, 6, 5 };
@@ -57,7 +58,7 @@ static void fit_columns(const int width[Columns], FILE *out, TableFit *fit)
                              : whole - fit[Tile].width;
 }
 
-/* All records of the host of the one at `first`. */
+/* Prints all records that have the same host as the one at `first`. */
 static void put_group(const Records *r, Arena *a, int first, FILE *out)
 {
     const Host *host = &r->at.at[first].host;
