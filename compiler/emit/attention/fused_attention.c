@@ -1,15 +1,16 @@
 /* fused_attention.c: attention over keys in pages of 64.
  *
- * One head at a time, a block of query rows at a time, one page of keys at a
- * time: scores by the product kernel, online softmax (running maximum and sum,
- * as in FlashAttention), values by the product kernel again. The score matrix
- * is never stored whole. Keys that a row may not see are never multiplied into
- * it: the loop ends at the last allowed key, pages at the mask's edge go tile
- * by tile, and there each row adds its own last keys.                       */
+ * For each head and each block of query rows, the emitted loop takes one page
+ * of keys at a time: the product kernel computes scores, online softmax keeps a
+ * running maximum and sum (as in FlashAttention), and the product kernel adds
+ * the values. The score matrix is never stored as a whole. Keys that a row may
+ * not see are never multiplied into it: the loop ends at the last allowed key,
+ * and pages at the mask's edge go tile by tile, where each row adds its own
+ * last keys. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
-/* What the functions of attention may need beside keys and values. */
+/* Finds which optional members any attention of the model needs. */
 static void find_members(const Gen *g, bool *sinks, bool *additive)
 {
     *sinks = *additive = false;
@@ -42,16 +43,18 @@ void need_keys(Gen *g)
     put(g->shapes, "};\n\n");
 }
 
-/* What softmax multiplies scores by; caps and biases take scaled ones. */
+/* Returns the factor that softmax applies. It is 1 if there is a cap or a bias,
+ * because these take scores that are already scaled. */
 static double score_scale(const Node *n)
 {
     return n->cap > 0 || n->bias ? 1 : n->scale;
 }
 
-/* Scores become weights chunk by chunk, by what goes from one to the next. */
+/* The emitted calls that turn scores into weights, chunk by chunk. */
 typedef struct {
     const char *begin, *chunk, *page, *end, *kernel[4];
-    const char *parameters, *arguments; /* of a function for some rows */
+    const char *parameters, *arguments; /* state passed to a function for some
+                                         * rows */
 } Weights;
 
 static const Weights by_softmax = {
@@ -79,8 +82,9 @@ static const Weights *weights_of(const Node *n)
     return n->sigmoid ? &by_sigmoid : &by_softmax;
 }
 
-/* What all rows of a tile see is one product; what some see beside it is added
- * row by row, so that each row adds its keys in order and no others.        */
+/* Emits the product of weights and values for a tile at the mask's edge: keys
+ * that all rows see are one product; the rest is added row by row, so that each
+ * row adds its keys in order and no others. */
 static const char *need_values_seen(Gen *g, const Tiling *t)
 {
     bool made;
@@ -148,8 +152,9 @@ void put_score_ops(Gen *g, const Attention *a, const char *rows,
     let(e, "scale", "%s", c_float(g->a, score_scale(n) * Log2E));
 }
 
-/* Scores of one page, capped, biased, times $scale. `first` + `keys` of its
- * keys are wanted, from a whole panel on; panels at `next` are read soon.   */
+/* Emits the scores of one page, capped and biased. Only keys from `first`, the
+ * start of a panel, up to `first` + `keys` are computed; panels at `next` are
+ * prefetched. */
 static void put_scores(Gen *g, const Attention *a, const char *q,
                        const char *first, const char *keys, const char *next)
 {
@@ -172,7 +177,7 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
                                plus));
 }
 
-/* Keys k or values v of the page at `at`. */
+/* Declares the keys k or the values v of the page at `at`. */
 static void put_page(Emit *e, const Attention *a, const char *part)
 {
     let(e, "page", a->paged ? "m->page[at / 64]" : "(at / 64)");
@@ -181,7 +186,8 @@ static void put_page(Emit *e, const Attention *a, const char *part)
     put(e, "const float *$part = m->$part + $page * m->$floats;\n");
 }
 
-/* `next`: the same part of the page after it, if there is one. */
+/* Declares `next`: the same part of the next page, or `before` if there is
+ * none. */
 static void put_next_page(Emit *e, const Attention *a, const char *part,
                           const char *before, const char *end)
 {
@@ -200,7 +206,8 @@ static void put_next_page(Emit *e, const Attention *a, const char *part,
            "    next = m->$part + $page * m->$floats;\n");
 }
 
-/* A page of which a tile of rows does not see all. */
+/* Emits the function of a page that some rows of a tile do not see
+ * completely. */
 static void edge_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -245,7 +252,7 @@ static void edge_function(Gen *g, const Attention *a)
     put(e, "}\n\n");
 }
 
-/* At the mask's edge: the block's rows tile by tile. */
+/* Emits the tiles of a block at the mask's edge. */
 static void put_edge_tiles(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -261,7 +268,7 @@ static void put_edge_tiles(Gen *g, const Attention *a)
     put(e, "}\n");
 }
 
-/* Pages at an edge go this way and no further. */
+/* Emits the branch for pages at the mask's edge. */
 static void put_edge(Gen *g, const Attention *a)
 {
     if (!a->n->mask)
@@ -287,7 +294,8 @@ static void put_values(Gen *g, const Attention *a)
              ";");
 }
 
-/* One page for some rows that see all of its n keys: they do not wait. */
+/* Emits the function of one page for rows that see all of its n keys and are
+ * not pipelined. */
 static void page_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -310,7 +318,7 @@ static void page_function(Gen *g, const Attention *a)
     put(e, "}\n\n");
 }
 
-/* Page by page, for a block of rows. */
+/* Emits the loop over pages for a block of rows. */
 static void put_pages(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -330,8 +338,8 @@ static void put_pages(Gen *g, const Attention *a)
     put(e, "}\n");
 }
 
-/* The call for `r` rows of a block from row j, which may be at a mask's edge,
- * with their scores behind those of rows that wait.                         */
+/* Emits the call for `r` rows of a block from row j, at the mask's edge or not.
+ * Their scores lie behind those of the pending rows. */
 static void put_part(Gen *g, const Attention *a, bool edge, const char *r)
 {
     const bool position = a->n->bias || edge;
@@ -346,8 +354,9 @@ static void put_part(Gen *g, const Attention *a, bool edge, const char *r)
              ";");
 }
 
-/* Whole tiles of rows that see all of a page wait; the others do not, but in
- * the order of pages: rows that wait end before. */
+/* Emits the loop over pages with pipelined softmax. Full tiles that see all of
+ * a page are pipelined. Before any other tile the pending rows are finished,
+ * because a row adds its pages in order. */
 static void put_pages_and_wait(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -388,7 +397,8 @@ static void put_pages_and_wait(Gen *g, const Attention *a)
     put_waiting_end(g, a);
 }
 
-/* The scores of $keys keys, then chunk by chunk all else. */
+/* Emits, for $keys keys at a time, all scores, then softmax and values page by
+ * page. */
 static void put_blocks(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -427,8 +437,8 @@ void let_scratch(Emit *e, int64_t keys, int64_t d_v)
     let(e, "maxima", "%lld", (long long)s.maxima);
 }
 
-/* Blocks of query rows, each with all the pages that it sees: a page comes
- * from the cache once for all rows of a block.                              */
+/* Emits the function: the loop over blocks of query rows. All rows of a block
+ * use a page while it is in the cache. */
 static void attention_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -502,7 +512,7 @@ static void need_pieces(Gen *g, const Attention *a)
     use_kernel(g->kernels, by->kernel[3]);
 }
 
-/* The place of a node's task, and the name that is printed from it. */
+/* Returns the index of a node's task. */
 static int task_of(const Gen *g, int node)
 {
     return (int)(plan_task(g->p, TaskAttention, node) - g->p->task.at);

@@ -1,9 +1,10 @@
-/* heads.c: attention of one row, as steps have it, by four heads at once.
+/* heads.c: attention of one row, as in a decode step, four heads at a time.
  *
- * The sums of one row are a chain: a product with sixteen keys waits for itself
- * d_k times, and what comes from afar is waited for once more. Four heads of a
- * row are four chains, and four places that are read. Each sum is the one that
- * fused_attention.c makes of a head alone. */
+ * The sums of one row form a dependency chain: each of the d_k steps of a
+ * product with sixteen keys waits for the one before, and memory latency is
+ * paid once more per head. Four heads give four independent chains and four
+ * streams of reads. Each sum equals the one that fused_attention.c computes for
+ * a single head. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
 
@@ -53,7 +54,8 @@ const char *heads_at_once(Gen *g, bool apart)
                         apart ? "b->source" : "0");
 }
 
-/* Where each head's keys or values are: those of neighbours may be the same. */
+/* Binds the addresses of each head's keys or values; heads of a group share
+ * them. */
 static void let_heads(Gen *g, const Attention *a, const char *hole,
                       const char *first)
 {

@@ -1,11 +1,11 @@
-/* kv_cache.c: where keys and values are, in pages of a cache or of the arena;
- * the functions that put them there, and that call attention on them.       */
+/* kv_cache.c: addresses of keys and values in pages of a cache or of the arena,
+ * the steps that write them there, and the calls of attention. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/step.h"
 
-/* Number of keys that the rows of a sequence see. */
+/* Returns the number of keys that the rows of a sequence see. */
 static Length key_count(Gen *g, const Node *k)
 {
     const char *s = g->sequence;
@@ -25,8 +25,8 @@ const char *count_text(Gen *g, const Node *k)
     return length_c(g, key_count(g, k));
 }
 
-/* Index of a sequence's first page in the arena: rows/64 + sequences pages
- * hold any batch (plan/arena_layout.c). */
+/* Returns the index of a sequence's first page in the arena: rows/64 +
+ * sequences pages hold any batch (plan/arena_layout.c). */
 static Length first_page(Gen *g, const Node *n)
 {
     const Sym rows = n->type.dim[1].sym;
@@ -40,7 +40,8 @@ static Length first_page(Gen *g, const Node *n)
                              g->sequence, g->sequence));
 }
 
-/* Where page 0 of the pool begins for `head`, of a key or value operand. */
+/* Returns the address of `head` in page 0 of the pool, for a key or value
+ * operand. */
 static const char *pages_at(Gen *g, int node, const char *head)
 {
     const Node *n = node_at(g->p, node);
@@ -83,7 +84,7 @@ const char *page_table(Gen *g, const Node *n)
                         n->cache);
 }
 
-/* The page of key number `at`: `id`, counted from the pool's first. */
+/* Binds the page of key number `at`, counted from the pool's first. */
 void let_page_id(Gen *g, Emit *e, const Node *n)
 {
     if (n->op == OpPackKv)
@@ -96,7 +97,7 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
 
 /* ---- states, behind keys and values ---- */
 
-/* The function is made if it is not there yet. */
+/* Emits the function of a cache's states unless it exists; returns its name. */
 static const char *need_states(Gen *g, int cache)
 {
     const Plan *p = g->p;
@@ -192,7 +193,8 @@ const char *head_at(Gen *g, int node, const char *row)
                         (long long)g->p->value[node].head_stride);
 }
 
-/* The keys' head that serves `head`: neighbouring queries share one. */
+/* Returns the key head that serves `head`: a group of neighbouring query heads
+ * shares one. */
 const char *kv_head(Gen *g, int64_t heads, const Node *k)
 {
     const int64_t group = heads / k->type.dim[0].c;
@@ -219,7 +221,7 @@ static void keys_bias(Gen *g, Emit *e, int node)
     }
 }
 
-/* The table of biases of `head`, at distance 0. */
+/* Returns the address of `head`'s biases at distance 0. */
 const char *bias_text(Gen *g, int node)
 {
     const int block = plan_bias_block(g->p, node);
@@ -275,8 +277,8 @@ static void keys_fields(Gen *g, Emit *e, int node)
     keys_bias(g, e, node);
 }
 
-/* Sequences that follow each other and attend to one source, as hypotheses of
- * a beam do, are a block of queries: its keys are read once.                */
+/* Consecutive sequences that attend to one source, as the hypotheses of a beam
+ * do, form one block of queries, so that its keys are read once. */
 static void share_source(Emit *e)
 {
     put(e, "int64_t end = s + 1;\n"
@@ -287,8 +289,8 @@ static void share_source(Emit *e)
            "    end += 1;\n");
 }
 
-/* Of a cache, the next head's first page lies behind this one's: it comes while
- * this one is worked on.                                                    */
+/* Prefetches the next head's first page, which lies behind this one's in the
+ * cache, while this head is computed. */
 static void ask_next_head(Gen *g, Emit *e, const Node *n)
 {
     const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
@@ -312,7 +314,8 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     put(e, "}\n");
 }
 
-/* Rows of the sequence at hand, and of those that share its keys. */
+/* Returns the number of query rows: those of the current sequence, and with
+ * `shared` also of the sequences that share its keys. */
 static const char *queries_text(Gen *g, const Node *n, bool shared)
 {
     const Sym rows = row_sym(n->type);
@@ -322,7 +325,7 @@ static const char *queries_text(Gen *g, const Node *n, bool shared)
                         shared ? "end" : "s + 1");
 }
 
-/* A task that has some heads, of one row each. */
+/* Emits the call for several heads of one row each. */
 static void put_heads(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -335,7 +338,7 @@ static void put_heads(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* One page has all keys: the first. */
+/* Emits attention whose keys all lie in the first page. */
 static void put_short_attention(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
@@ -365,7 +368,7 @@ static void put_short_attention(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* The loop over tasks, of which each may be some heads of one row. */
+/* Begins the loop over tasks that may have several heads of one row. */
 static void begin_heads_loop(Gen *g, Emit *e, bool apart)
 {
     let(e, "at_once", "%s", heads_at_once(g, apart));
@@ -456,7 +459,8 @@ static void let_pages(Gen *g, Emit *e, const Region *r)
     }
 }
 
-/* Do a sequence's new rows lie in one page: the first, or any for one row? */
+/* True if a sequence's new rows lie in one page: the first, or any page for a
+ * single row. */
 static bool one_page(const Gen *g, const Node *n, Sym rows)
 {
     const SpecFix *fix = &g->p->g->spec->fix;
@@ -482,8 +486,8 @@ static void pack_in_one(Gen *g, Emit *e, const Region *r)
     put(e, "}\n");
 }
 
-/* The keys, values or both of the new rows, as the region has them, go to their
- * pages. */
+/* Emits the step that writes the new rows of a region's keys, values or both to
+ * their pages. */
 void emit_pack_kv(Gen *g, Emit *e, int first)
 {
     const Region *r = &g->p->region.at[g->p->region_of[first]];

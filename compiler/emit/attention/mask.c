@@ -1,7 +1,7 @@
-/* mask.c: which keys a query sees, in emitted C. Every mask but one from
- * a file gives a row one interval of keys, which moves up with the row: so a
- * tile of rows walks from the first key of its first row to the last of its
- * last, and pages that the mask empties are never touched.                  */
+/* mask.c: which keys a query sees, in emitted C. Every mask except one from a
+ * file gives a row one interval of keys, which moves up with the row. So a tile
+ * of rows walks from the first key of its first row to the last key of its
+ * last, and pages that the mask hides completely are never read. */
 #include "emit/attention/attention.h"
 
 /* ---- intervals: row p sees keys from .. to - 1 ---- */
@@ -11,7 +11,8 @@ static const char *two(Gen *g, const char *f, const char *a, const char *b)
     return arena_printf(g->a, "%s(%s, %s)", f, a, b);
 }
 
-/* First key of the row at position p; NULL: nothing bounds it. */
+/* Returns the first key of the row at position p; NULL if it is always key
+ * 0. */
 const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
 {
     const char *s = NULL;
@@ -27,7 +28,8 @@ const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
     return s;
 }
 
-/* Its last key + 1, where there are `count` and all rows see `prefix`. */
+/* Returns its last key + 1, out of `count` keys, of which all rows see the
+ * first `prefix`. */
 const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
                     const char *prefix)
 {
@@ -51,7 +53,8 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
     return s;
 }
 
-/* Of a tile of r rows from position p: its first page, its last key + 1. */
+/* For a tile of r rows from position p: key 0 of its first page, and its last
+ * key + 1. */
 const char *mask_first(Gen *g, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "p");
@@ -72,7 +75,7 @@ const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
                         from ? " > at || " : "", to);
 }
 
-/* from[j], to[j]: what row j of the tile sees of the page at `at`. */
+/* Emits from[j], to[j]: the keys of the page at `at` that row j sees. */
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "(p + j)");
@@ -175,7 +178,7 @@ void need_mask(Gen *g, const MaskSpec *m)
     need_mask_of_file(g, g->shapes, m, "int64_t");
 }
 
-/* Keys in between that a row may not see get no weight ... */
+/* Keys between from[j] and to[j] that a row may not see get no weight ... */
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));
@@ -185,7 +188,8 @@ void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
            "            mask_row(s + j * 64 + x, s + j * 64 + x, 1, 0);\n");
 }
 
-/* ... and are not multiplied: 0 times what may lie there is not always 0. */
+/* ... and are not multiplied, because 0 times what may lie there is not always
+ * 0. */
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));

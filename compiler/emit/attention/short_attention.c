@@ -1,5 +1,5 @@
-/* short_attention.c: attention of as many queries and keys as are known, of
- * which one page has all: scores, softmax and values in one pass, each once. */
+/* short_attention.c: attention whose queries and keys are of known number and
+ * fit in one page: scores, softmax and values are each computed once. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/product/products.h"
@@ -23,12 +23,13 @@ bool is_short_attention(const Gen *g, const Node *n)
         && v->type.dim[2].c % ATTN_PANEL == 0;
 }
 
-typedef struct { /* c = a b, of panels that are ldb apart */
+typedef struct { /* c = a b; panels of b are ldb apart */
     int64_t rows, k, n, ldb;
     const char *a, *lda, *b, *c, *ldc;
 } Small;
 
-/* What its columns are divided into, and what that calls. */
+/* Emits the functions of a product's column tiles or, with `print`, the
+ * calls. */
 static void put_product(Gen *g, const Tiling *t, const Small *p, bool print)
 {
     int nr[4];

@@ -1,11 +1,13 @@
-/* waiting.c: softmax of some rows beside the products of others.
+/* waiting.c: pipelined softmax: the softmax of one tile overlaps the product of
+ * the next.
  *
- * A tile of rows has its scores of a page, and their maxima; it waits. While
- * the scores of the next tile are made, of this page or of the next one, its
- * own become weights, 16 between two steps of the product: exp2 waits for
- * itself, products have no dependence on it. Then its values are added, to sums
- * that are rescaled as they are loaded: no branch asks whether a maximum rose.
- * Bits are those of one after the other: a factor of 1 changes none.        */
+ * A tile of rows has its scores of a page and their maxima, and is pending.
+ * While the scores of the next tile are computed, of this page or of the next
+ * one, its own become weights, 16 between two steps of the product: exp2 has a
+ * long latency, and the product does not depend on it. Then its values are
+ * added to sums that are rescaled as they are loaded, without a branch on
+ * whether a maximum rose. The results are bit-identical to those of the
+ * sequential code, because a factor of 1 changes no bits. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
@@ -18,15 +20,16 @@ bool rows_wait(const Gen *g, const Attention *a)
         && !(n->mask && n->mask->file);
 }
 
-/* What is computed beside: C = A B, tiles of mr rows and all of some panels. */
+/* The product that overlaps softmax: C = A B, tiles of mr rows and all columns
+ * of some panels. */
 typedef struct {
     int parts; /* EpPowers, EpRescale */
     int64_t panels, panel, k, ldc;
     const char *a, *lda, *b, *c, *w;
 } Beside;
 
-/* Of whole tiles of a block of queries, how many prefetch two of a page's four
- * panels: as panels.c has it, where blocks are full. */
+/* Returns how many full tiles of a full block of queries share the prefetch of
+ * two of a page's four panels, as panels.c does. */
 static int tiles_share(const Tiling *t)
 {
     const int all = t->queries / t->mr / 2, most = t->prefetch - 1;
@@ -93,7 +96,7 @@ static void put_beside(Gen *g, const Tiling *t, const Beside *p)
     }
 }
 
-/* Tells functions of this tiling and so many columns of a head apart. */
+/* Returns the key of a function of this tiling with d columns per head. */
 static SharedKey beside_key(const Attention *a, SharedKind kind, int64_t d)
 {
     return (SharedKey){ .kind = kind,
@@ -188,7 +191,7 @@ void need_waiting(Gen *g, const Attention *a)
         values_function(g, a, name);
 }
 
-/* No pointer is NULL while no rows wait: C has no NULL + 0. */
+/* No pointer is NULL while no rows are pending, because C has no NULL + 0. */
 void put_waiting_begin(Gen *g)
 {
     put(g->shapes, "struct waiting wait[2] = {    /* in turn */\n"
@@ -206,8 +209,8 @@ void put_waiting_end(Gen *g, const Attention *a)
                    "$add(wait + turn);\n");
 }
 
-/* Of a part of a page: its share of two panels, then what the tile itself
- * reads.                                                                    */
+/* Binds the address to prefetch: first this tile's share of two panels of
+ * `part`, then the tile's own data. */
 static void let_next(Gen *g, const Attention *a, const char *hole,
                      const char *part, const char *own, int64_t panel)
 {

@@ -1,5 +1,5 @@
-/* entry.c: encode() and decode(): the arena's layout, then one call a
- * region, in order; layers that repeat are loops.                           */
+/* entry.c: encode() and decode(): the arena's layout, then one call per region,
+ * in order; repeated layers become loops. */
 #include "emit/gen/length.h"
 #include "emit/gen/layer_loops.h"
 #include "emit/gen/c_names.h"
@@ -30,7 +30,7 @@ static const char *unit_text(Gen *g, const Value *v)
     return arena_printf(g->a, "%lld floats a part", unit);
 }
 
-/* Does the entry write or read such a cache? */
+/* True if the entry reads or writes such a cache. */
 static bool has_cache(const Plan *p, Entry entry, int of)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
@@ -120,7 +120,7 @@ void emit_call_structs(Gen *g, Emit *e)
             call_struct(g, e, (Entry)k);
 }
 
-/* What an arena is measured in, as the functions here have it. */
+/* The numbers that the size of an arena depends on. */
 typedef struct {
     Length rows, sequences, parts;
 } ArenaUnits;
@@ -138,7 +138,7 @@ static ArenaUnits arena_units(Gen *g, Entry entry)
                          fixed_or_text(fixed.parts, "parts") };
 }
 
-/* "rows * 512 + sequences * 64": floats. */
+/* "rows * 512 + sequences * 64", in floats. */
 static Length linear(Gen *g, Entry entry, AffineSize l)
 {
     const ArenaUnits of = arena_units(g, entry);
@@ -196,7 +196,7 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     }
 }
 
-/* The functions that an entry calls beside steps: their heads, then `tail`. */
+/* Emits the head of an entry's layout function, then `tail`. */
 static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
 {
     const char *name = entry_name(entry);
@@ -208,7 +208,7 @@ static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
              tail);
 }
 
-/* What the layout counts in, of what is not known. */
+/* Declares the units of the layout that are not known at compile time. */
 static void layout_units(Gen *g, Emit *e, Entry entry)
 {
     const ArenaUnits of = arena_units(g, entry);
@@ -292,19 +292,19 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
 
 /* ---- layers ---- */
 
-typedef struct {     /* the layers that an entry calls one behind the other */
-    VEC(int) region; /* of each layer the first */
+typedef struct {     /* the consecutive layers that an entry calls */
+    VEC(int) region; /* the first region of each layer */
     VEC(LoopItem) item;
 } Calls;
 
 enum {
     NumberLayer,
-    NumberWeights, /* the place of its weights in their array */
-    NumberSelf,    /* that of its keys and values in page 0, in floats */
+    NumberWeights, /* index of its weights in their array */
+    NumberSelf,    /* offset of its keys and values in page 0, in floats */
     NumberCross
 };
 
-/* Where a step's keys and values are kept, if they are: an Append or Recall. */
+/* Returns the cache write or read of a step's keys and values, or NULL. */
 static const Node *kept_by(const Plan *p, const Node *n, int of)
 {
     for (int k = -1; k < n->nin; k++) {
@@ -316,7 +316,7 @@ static const Node *kept_by(const Plan *p, const Node *n, int of)
     return NULL;
 }
 
-/* The same of a layer's regions. */
+/* The same for the regions of a layer. */
 static const Node *kept_in(const Plan *p, int from, int to, int of)
 {
     const Node *x = NULL;
@@ -328,8 +328,8 @@ static const Node *kept_in(const Plan *p, int from, int to, int of)
     return x;
 }
 
-/* The first layer that is like the one of these regions: in its steps, which
- * name caches, and in the array that its weights are in. */
+/* Returns the first layer with the same steps, which name caches, and the same
+ * array of weights as the layer of these regions. */
 static int first_alike(Gen *g, Index *layers, int from, int to)
 {
     const Region *r = &g->p->region.at[from];
@@ -391,9 +391,8 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
     put_calls(g, e, from, to);
 }
 
-/* From a region of a layer on; the first that is no layer's, or another
- * entry's.
- */
+/* Emits the consecutive layers from a region on; returns the first region that
+ * belongs to no layer or to another entry. */
 static int put_layers(Gen *g, Emit *e, int from)
 {
     const Region *r = g->p->region.at;
@@ -493,7 +492,8 @@ void emit_layouts(Gen *g, Emit *e)
             layout_function(g, e, (Entry)k);
 }
 
-/* The steps' functions: "static step_function encoder_norm1, .." */
+/* Declares the functions of steps: "static step_function encoder_norm1,
+ * ...". */
 static void declare_steps(Gen *g, Emit *e)
 {
     Buffer names = { .arena = g->a };

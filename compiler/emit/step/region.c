@@ -1,6 +1,6 @@
-/* region.c: one C function a step. A region that goes row by row is a list
- * of steps, any other is one. Layers whose functions have the same
- * text share them; the entries (entry.c) then loop over layers.             */
+/* region.c: one C function per step. A region that goes row by row is a list of
+ * steps, any other region is a single step. Layers whose functions have the
+ * same text share them; the entries (entry.c) then loop over layers. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -11,7 +11,8 @@
 
 /* ---- the clock, where attnc bench asks for one ---- */
 
-/* Its address in this process, which is the only one that runs this text. */
+/* Embeds the address of tick() in this process, the only one that runs this
+ * text. */
 static void need_tick(Gen *g)
 {
     if (!g->o->timers || !first_time(g, HelperTick, "tick"))
@@ -24,7 +25,8 @@ static void need_tick(Gen *g)
                    "}\n\n");
 }
 
-/* A function ticks when it begins, in its slot, and ends, in the next. */
+/* Returns a function's slot: it ticks there when it begins, and in the next
+ * slot when it ends. */
 static int slot_of(const Gen *g, const Function *f)
 {
     return 2 * (int)(f - g->functions.at);
@@ -47,7 +49,7 @@ static void tell_slots(Gen *g)
 
 /* ---- steps ---- */
 
-/* The words of the column `code` of graph/ops.h. */
+/* The words that the `code` column of graph/ops.h uses. */
 /* clang-format off */
 #define NO_CODE                     { .step = NULL }
 #define STEP(f)                     { .step = emit_##f }
@@ -66,7 +68,8 @@ static const OpCode op_code[OpCount] = {
 };
 /* clang-format on */
 
-/* The parts of a product are columns, those of other steps rows. */
+/* Emits a step on rows. Threads divide a product by columns, any other step by
+ * rows. */
 static void emit_row_step(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -107,7 +110,7 @@ static void emit_step(Gen *g, Emit *e, const Region *r)
         emit_score_rows(g, e, node, code);
 }
 
-/* "self_attn.qkv = linear f32[n, 384]", a line each. */
+/* Writes one line per value, such as "self_attn.qkv = linear: f32[n, 384]". */
 static void step_comment(Gen *g, Emit *e, int first, int count)
 {
     for (int k = 0; k < count; k++) {
@@ -129,7 +132,7 @@ static bool function_same(const Function *a, const Function *b)
         && !strcmp(a->comment, b->comment) && !strcmp(a->body, b->body);
 }
 
-/* Its index; one that is there already is not made again. */
+/* Returns the index of a function; one with the same text is shared. */
 static int function_at(Gen *g, Function f, const Emit *body)
 {
     size_t n;
@@ -151,7 +154,7 @@ static int function_at(Gen *g, Function f, const Emit *body)
     return g->functions.n - 1;
 }
 
-/* What a step knows of its call, before its text. */
+/* Declares the locals of a step, before its text. */
 static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 {
     let(e, "entry", "%s", entry_name(r->entry));
@@ -169,7 +172,7 @@ static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
         put(e, "\n");
 }
 
-/* What a step's text may say of its rows, and of sequences. */
+/* Sets how the text of a step names its rows and sequences. */
 static void about_region(Gen *g, const Region *r)
 {
     g->uses = (Uses){ 0 };
@@ -180,7 +183,8 @@ static void about_region(Gen *g, const Region *r)
     g->row = g->alone ? NULL : "row";
 }
 
-/* Nodes of a region from the `from`th on: one of rows, else all of it. */
+/* Emits the function of a region's step at `from`, or of all its nodes if it
+ * does not go row by row; returns its index. */
 static int step_function(Gen *g, const Region *r, int from)
 {
     Emit *text = emit_nested(g->scratch), *body = emit_nested(g->scratch);
@@ -210,7 +214,8 @@ static int step_function(Gen *g, const Region *r, int from)
     return at;
 }
 
-/* FLOPs of a row, or of a query and a key, in nodes of a region. */
+/* Returns the FLOPs of a row, or of a query and a key, in `count` nodes of a
+ * region. */
 static long long flops_of(const Gen *g, const Region *r, int from, int count)
 {
     int64_t flops = 0;
@@ -219,7 +224,7 @@ static long long flops_of(const Gen *g, const Region *r, int from, int count)
     return (long long)flops;
 }
 
-/* A region that goes row by row, as a list of its steps. */
+/* Emits a region that goes row by row, as the list of its steps. */
 static int step_list(Gen *g, const Region *r)
 {
     Emit *body = emit_nested(g->scratch);
@@ -248,7 +253,7 @@ static int step_list(Gen *g, const Region *r)
     return function_at(g, f, body);
 }
 
-/* Any other region, as one step. */
+/* Emits any other region, as one step. */
 static int single_step(Gen *g, const Region *r)
 {
     Emit *body = emit_nested(g->scratch);
@@ -267,7 +272,8 @@ static int single_step(Gen *g, const Region *r)
                        body);
 }
 
-/* Its functions, which are called one by one: the first. */
+/* Emits the functions of an undivided region, which are called one by one;
+ * returns the first. */
 static int whole_steps(Gen *g, const Region *r)
 {
     const int first = step_function(g, r, 0);
@@ -291,7 +297,7 @@ void make_functions(Gen *g)
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);
-    g->whole = g->alone = false; /* what follows is about all regions */
+    g->whole = g->alone = false; /* the rest is about all regions */
     g->sequence = "s";
     need_tick(g);
     tell_slots(g);
@@ -304,7 +310,7 @@ void step_head(Gen *g, Emit *e, const Function *f, const char *tail)
              tail);
 }
 
-/* Up to the brace of its body. */
+/* Emits a function up to the opening brace of its body. */
 static void put_head(Gen *g, Emit *e, const Function *f)
 {
     let(e, "name", "%s", f->name);

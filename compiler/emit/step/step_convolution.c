@@ -1,13 +1,13 @@
-/* step_convolution.c: steps whose rows read others of their sequence, one for
- * each tap of a kernel; outside of it are zeros. Columns go by themselves, and
- * are what parts have. */
+/* step_convolution.c: convolutions: each row reads neighbouring rows of its
+ * sequence, one per tap of the kernel, and zeros outside of it. Columns are
+ * independent, so threads divide the columns. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/step.h"
 
-enum { TileRows = 4 }; /* of depthwise_rows */
+enum { TileRows = 4 }; /* as in the kernel depthwise_rows */
 
-/* Zeros of so many columns, of all that ask for no more. */
+/* Emits an array of `columns` zeros unless it exists; returns its name. */
 static const char *need_zeros(Gen *g, int64_t columns)
 {
     const SharedKey key = { .kind = SharedZeros, .size = { round16(columns) } };
@@ -54,7 +54,7 @@ static const char *need_tap(Gen *g, bool decoder)
     return name;
 }
 
-/* A row of the input may have several side by side. */
+/* Returns how many frames a row of the input holds side by side. */
 static int64_t frames_of(const Node *n)
 {
     return n->frames > 0 ? n->frames : 1;
@@ -66,14 +66,14 @@ static int64_t tap_columns(Gen *g, int node)
     return node_at(g->p, n->in[0])->type.dim[1].c / frames_of(n);
 }
 
-/* "row", "row * 2" where a row of the batch has so many. */
+/* "row", or "row * 2" if a row of the batch has two of them. */
 static const char *times_text(Gen *g, const char *rows, int64_t times)
 {
     return times > 1 ? arena_printf(g->a, "%s * %lld", rows, (long long)times)
                      : rows;
 }
 
-/* "x + 32", or "x" where n is 0. */
+/* "x + 32", or "x" if n is 0. */
 static const char *plus(Gen *g, const char *x, int64_t n)
 {
     return n > 0 ? arena_printf(g->a, "%s + %lld", x, (long long)n)
@@ -98,8 +98,8 @@ static const char *tap_text(Gen *g, int node, const char *i)
                         outside, need_zeros(g, d));
 }
 
-/* From here on: columns from .. to - 1 of a part; of each sequence the rows,
- * and what is there of those before.                                        */
+/* Begins the loop over sequences for columns from .. to - 1 of a part: declares
+ * the rows of a sequence, and the stored ones before them. */
 static void begin_columns(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -130,8 +130,9 @@ static void begin_columns(Gen *g, Emit *e, int node)
     }
 }
 
-/* The last rows, after the last row and after the one before it. Of these two
- * that goes first which does not lie where the last state does.             */
+/* Stores the last input rows as the state after the last row and after the one
+ * before it. The one whose slot does not hold the old state is written first,
+ * because the old state is still read. */
 static void put_states(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -163,7 +164,7 @@ static void put_states(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* Of row `row` that of tap t. */
+/* Returns the address of tap t of row `row`. */
 static const char *tap_of(Gen *g, int node, const char *row)
 {
     const Node *n = node_at(g->p, node);
@@ -202,10 +203,11 @@ void emit_taps(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* The taps of a call, whose rows' addresses lie on the stack. */
+/* taps of one kernel call; the addresses of their rows lie on the stack */
 enum { MostTaps = 64 };
 
-/* Rows i .. i + n - 1: of a longer kernel some taps after the others. */
+/* Emits rows i .. i + n - 1; a longer kernel is applied MostTaps taps at a
+ * time. */
 static void put_depthwise(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

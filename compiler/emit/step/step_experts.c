@@ -1,5 +1,5 @@
-/* step_experts.c: the steps of a network of experts: the choice, the sort of
- * the rows by it, and products of which each row has an expert's weights. */
+/* step_experts.c: the steps of a mixture of experts: top-k choice, permutation
+ * of the rows by expert, and products whose rows use their expert's weights. */
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
@@ -39,7 +39,8 @@ void emit_weigh(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Where the places begin, behind the ends of the experts' rows. */
+/* Returns the address of a row's places in the permutation, which lie behind
+ * the ends of the experts' rows. */
 static const char *places_at(Gen *g, int routes, const char *row)
 {
     const Node *n = node_at(g->p, routes);
@@ -48,7 +49,7 @@ static const char *places_at(Gen *g, int routes, const char *row)
                         (long long)n->type.dim[1].c);
 }
 
-/* One thread has it: there is little to do. */
+/* One thread computes the permutation, because there is little to do. */
 void emit_routes(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

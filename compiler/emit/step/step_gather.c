@@ -1,11 +1,11 @@
-/* step_gather.c: ops on rows that must know the sequence they belong to:
- * look-ups, positions, pooling, the choice of rows.                         */
+/* step_gather.c: ops on rows that must know their sequence: embedding look-ups,
+ * positions, pooling, and row selection. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
 
-/* Arguments that a batch may leave out. */
+/* Emits the accessor of token types, which a batch may leave out. */
 static void need_type_of(Gen *g)
 {
     if (first_time(g, HelperTypeOf, "type_of"))
@@ -18,13 +18,13 @@ static void need_type_of(Gen *g)
             "}\n\n");
 }
 
-/* A row that a loop is at; NULL: row 0. */
+/* The current row of a loop; NULL: row 0. */
 typedef struct {
     const char *i;
-    Length at; /* its place in its sequence */
+    Length at; /* position in its sequence */
 } Row;
 
-/* All rows of a call that is never divided. */
+/* Begins the loop over all rows of a call that is never divided. */
 static Row begin_whole(Gen *g, Emit *e)
 {
     const Sym rows = g->entry == EntryDecode ? SymT : SymN;
@@ -72,7 +72,8 @@ static const char *position_at(Gen *g, int table, Length at)
                             : arena_printf(g->a, "%s + %s", w, length_c(g, at));
 }
 
-/* The place of a row of the table, declared where it is no name. */
+/* Returns the row's position in the table, declared as `at` unless it is a
+ * simple term. */
 static Length let_position(Gen *g, Emit *e, const Node *n, Row row)
 {
     Length at = row.at;
@@ -93,7 +94,7 @@ static Length let_position(Gen *g, Emit *e, const Node *n, Row row)
     return length_text("at");
 }
 
-/* Rows turn by the angles of their position in the sequence. */
+/* Emits RoPE: rotates rows by the angles of their position in the sequence. */
 void emit_rotate(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -113,7 +114,7 @@ void emit_rotate(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* Texts of a sequence that a loop is at, its first and last row; NULL: 0. */
+/* The current sequence of a loop, and its first and last row; NULL: 0. */
 typedef struct {
     const char *sequence, *row, *last;
 } Pooled;
@@ -141,7 +142,7 @@ static Pooled begin_pooled(Gen *g, Emit *e)
     return any;
 }
 
-/* One row of each sequence, from all of its rows. */
+/* Emits pooling: one row per sequence, from all of its rows. */
 void emit_pool(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -166,8 +167,8 @@ void emit_pool(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* Row `id` of a table, and the step in it; of integers in panels the panel, and
- * the row in it.                                                            */
+/* Returns the address of row `id` of a table and its element stride. For
+ * integers in panels: the panel, and the row in it. */
 static const char *token_at(Gen *g, int table)
 {
     const Type *t = &node_at(g->p, table)->type;
@@ -230,7 +231,7 @@ void emit_position(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* Rows as they are, but one of a sequence's first. */
+/* Emits a copy of all rows, except for one position whose row is a weight. */
 void emit_first_row(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -254,8 +255,8 @@ void emit_first_row(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* An image has whole lines of patches: what is no patch, the class token's row
- * too, is of zeros.                                                         */
+/* An image has complete lines of patches. Rows that are no patch, including the
+ * class token's, are zeros. */
 void emit_patches(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

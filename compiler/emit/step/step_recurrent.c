@@ -1,20 +1,21 @@
-/* step_recurrent.c: scans: states go from row to row of a sequence. A step has
- * one row of each sequence that is so long, and reads the weights of states
- * once for all of them. Parts are sequences; where these are few, the columns
- * of a step, which all parts have done before the next one begins. */
+/* step_recurrent.c: scans of recurrent layers: states pass from row to row of a
+ * sequence. A step takes one row of each sequence that is long enough, and
+ * reads the recurrent weights once for all of them. Threads divide the
+ * sequences or, if there are few, the columns of a step; then all threads
+ * finish a step before the next begins. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/sections.h"
 #include "emit/gen/step.h"
 
-/* Fewer sequences of a part would not be worth reading the weights for. */
+/* Below this many sequences per part, reading the weights costs too much. */
 enum { FewSequences = 8 };
 
 /* ---- a scan's function ---- */
 
-/* Columns of a gate that no parts divide: whole tiles, which begin with each
- * gate, or all.                                                             */
+/* Returns the granularity of columns in a gate: full tiles if they divide a
+ * gate, else the complete gate. */
 static int64_t unit_of(Gen *g, int node)
 {
     const int64_t d = node_at(g->p, node)->type.dim[1].c;
@@ -23,7 +24,7 @@ static int64_t unit_of(Gen *g, int node)
     return d % unit ? d : unit;
 }
 
-/* Where what a scan works on lies: states, their sums, cells. */
+/* Binds the layout of a scan's scratch: states, their sums, cells. */
 static void let_scan(Gen *g, Emit *e, int node)
 {
     const ScanFloats s = scan_floats(g->p, node);
@@ -39,7 +40,7 @@ static void let_scan(Gen *g, Emit *e, int node)
         n->reversed ? "b->start[s + 1] - 1 - t" : "b->start[s] + t");
 }
 
-/* A state goes on from what lies at `from`. */
+/* Emits the copy of a state from `from`. */
 static void put_taken(Gen *g, Emit *e, bool cells, const char *from)
 {
     let(e, "state", "%s", from);
@@ -61,8 +62,8 @@ static void put_zeros(Emit *e, bool cells)
                "    cells[i * $cell + j] = 0.0f;\n");
 }
 
-/* The states before the first row: those behind the rows in the cache; before
- * any row 0, or those of the source.                                        */
+/* Emits the states before the first row: the cached ones if there are earlier
+ * rows, else the source's final states or zeros. */
 static void put_first_states(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -89,8 +90,8 @@ static void put_first_states(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* What the rows to come need is left after the last row, and after the one
- * before, for the last may be read again.                                   */
+/* Stores the state after the last row and after the one before it, because the
+ * last row may be decoded again. */
 static void put_last_states(Gen *g, Emit *e, int node)
 {
     if (!node_at(g->p, node)->state)
@@ -111,7 +112,8 @@ static void put_last_states(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* The products of the last states, in columns that a part has of each gate. */
+/* Emits the products of the previous states, for a part's columns of each
+ * gate. */
 static void put_gate_sums(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -174,7 +176,8 @@ static void put_cells(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* The longest sequences first: those that still have a row stand together. */
+/* Emits the sort by length, longest first: sequences that still have a row are
+ * contiguous. */
 static void need_order(Gen *g)
 {
     Emit *e = g->shapes;

@@ -1,18 +1,20 @@
-/* step_rows.c: ops that work row by row, one call of a product or of a kernel
- * each: a product on all rows of the block, for its part of the columns, others
- * on their part of the rows.                                                */
+/* step_rows.c: ops that work row by row, as one call of a product or of a
+ * kernel. A product covers all rows of the block and a thread's columns; any
+ * other op covers a thread's rows. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
 
-/* Rows of integers begin where floats would, and are counted in bytes. */
+/* Returns the stride of integer rows in bytes; they use the space of float
+ * rows. */
 static long long row_bytes(const Gen *g, int node)
 {
     return (long long)sizeof(float) * stride_of(g, node);
 }
 
-/* Those of the part; of a step that is never divided, all. */
+/* Returns the number of rows of the part, or of all rows if the step is never
+ * divided. */
 static const char *some_rows(Gen *g, const Node *n)
 {
     return g->whole ? length_c(g, rows_of_type(g, n->type)) : "rows";
@@ -44,8 +46,8 @@ void emit_quantize(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* "c->rows, from, to, ": what is multiplied, where the function does not know.
- */
+/* "c->rows, from, to, ": the rows and columns of a product whose function does
+ * not fix them. */
 static const char *product_part(Gen *g, const Node *n)
 {
     const Length rows = rows_of_type(g, n->type);
@@ -127,7 +129,7 @@ void emit_scale_columns(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Norm and AddNorm, of either type; layer norm may have no beta. */
+/* Emits Norm or AddNorm, either layer norm (beta is optional) or RMS norm. */
 static void norm_of(Gen *g, Emit *e, int node, int rows_in)
 {
     const Node *n = node_at(g->p, node);

@@ -1,6 +1,6 @@
 /* thread_split.c: how the steps of a call are divided among a caller's threads.
- * A step has as many parts as its work is worth, up to those that the caller
- * has; with one thread it is called, and that is all.                       */
+ * A step has as many parts as its FLOPs justify, at most one per thread; with
+ * one thread it is a plain call. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
@@ -17,7 +17,7 @@ static const Node *keys_of(const Gen *g, const Node *n)
              : NULL;
 }
 
-/* "pairs_cached(b)": the function is made if it is not there yet. */
+/* "pairs_cached(b)"; emits the function unless it exists. */
 static const char *pairs_text(Gen *g, const Node *n, const Node *k)
 {
     const char *rows = starts_of(row_sym(n->type));
@@ -135,7 +135,7 @@ static void run_functions(Gen *g, Emit *e)
             "}\n\n");
 }
 
-/* Each part has blocks of its own. */
+/* Moves each part's pointers to blocks of its own. */
 static void own_blocks(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
@@ -184,8 +184,8 @@ void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail)
              tail);
 }
 
-/* Steps that go row by row are divided by rows where each part gets enough of
- * them to be worth reading the weights, else each of them by columns.       */
+/* Divides steps that go row by row: by rows if each part gets enough of them to
+ * justify reading the weights, else each step by columns. */
 static void split_rows(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
