@@ -1,8 +1,8 @@
 /* alphabet.c: the characters that byte-level vocabularies write bytes with:
- * printable ones of Latin-1 are themselves, the others U+0100 and on.       */
+ * printable Latin-1 characters for themselves, U+0100 and up for the rest. */
 #include "tokenizer/block.h"
 
-/* The byte that a character stands for; -1: none. */
+/* Returns the byte that a character stands for; -1: none. */
 static int byte_of(uint32_t c)
 {
     uint32_t next = 0x100;

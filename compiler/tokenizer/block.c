@@ -1,5 +1,5 @@
-/* block.c: what a reader found in a file becomes the block that the core
- * encodes and decodes with (runtime/text/text.h). */
+/* block.c: turns a tokenizer that a reader found in a file into the block used
+ * to encode and decode (runtime/text/text.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static bool no_memory(const Maker *m)
     return fault(m->why, ExitResource, "%s: out of memory", m->t->path);
 }
 
-/* Puts a part behind the others. */
+/* Appends a section, aligned to 8 bytes. */
 static bool add_part(Maker *m, int section, const void *at, size_t n)
 {
     static const char zeros[8];
@@ -80,7 +80,7 @@ static struct attn_part string(Maker *m, Text text)
     return (struct attn_part){ at, (uint32_t)text.n };
 }
 
-/* Has it a space, or U+2581, behind another character? */
+/* True if a space or U+2581 follows another character in the token. */
 static bool has_space_inside(const Token *k)
 {
     bool word = false;
@@ -95,8 +95,8 @@ static bool has_space_inside(const Token *k)
     return false;
 }
 
-/* May a text be merged word by word? By rank, where words begin with a token
- * and have no mark at their end.                                            */
+/* True if a text can be merged word by word. For merges by rank, that is so if
+ * words begin with a token and have no mark at their end. */
 static bool is_apart(const Tokenizer *t)
 {
     const int whole = ATTN_MODEL_BYTES | ATTN_MODEL_WHOLE;
@@ -115,7 +115,7 @@ static bool is_apart(const Tokenizer *t)
     return space;
 }
 
-/* The head, as far as the parts are there. */
+/* Writes the header for the sections added so far. */
 static void put_head(Maker *m, struct attn_part prefix, struct attn_part suffix)
 {
     const Tokenizer *t = m->t;
@@ -141,7 +141,7 @@ static void put_head(Maker *m, struct attn_part prefix, struct attn_part suffix)
     memcpy(m->block.at, &head, sizeof head);
 }
 
-/* The same once more: with the parts that have come. */
+/* Updates the header with sections added since. */
 static void renew_head(Maker *m)
 {
     const struct attn_vocab_header *h = (const void *)m->block.at;
@@ -150,9 +150,9 @@ static void renew_head(Maker *m)
 
 /* ---- texts ---- */
 
-static const Token *order_tokens; /* qsort() hands nothing on */
+static const Token *order_tokens; /* for by_text(): qsort() has no context */
 
-/* Bytewise; of equal texts first those that the model makes, then by id. */
+/* Orders bytewise; equal texts by id, those that the model makes first. */
 static int by_text(const void *a, const void *b)
 {
     const Token *x = &order_tokens[*(const int32_t *)a];
@@ -178,8 +178,9 @@ static bool say_twice(const Maker *m, const Token *first, const Token *twice)
                  m->t->kind == ATTN_MERGES ? "pieces" : "tokens", first->id);
 }
 
-/* The ids that are found by their text, each text once: their number. -1: of
- * all tokens that are there twice the one whose second place comes first.   */
+/* Stores the ids of tokens that are found by their text, one for each text, and
+ * returns their number. -1: a text occurs twice; reports the token of the
+ * lowest id that repeats one. */
 static int64_t ids_to_find(const Maker *m, int32_t *id)
 {
     const Token *token = m->t->token, *twice = NULL, *first = NULL;
@@ -253,8 +254,8 @@ static bool add_scores(Maker *m)
     return add_bytes(m, ATTN_SCORES, &b);
 }
 
-/* The token of each byte: as its piece "<0x0A>", or as a text of one byte, with
- * the suffix behind it or without.                                          */
+/* Adds the token of each byte: its piece "<0x0A>", or the token whose text is
+ * that byte and the suffix. */
 static bool add_byte_ids(Maker *m, int section, Text suffix)
 {
     const Tokenizer *t = m->t;
@@ -344,7 +345,7 @@ static bool add_template(Maker *m)
     return add_bytes(m, ATTN_TEMPLATE, &b);
 }
 
-/* What the normaliser and the model walk through. */
+/* Adds the tables of the normaliser and the model. */
 static bool add_tables(Maker *m)
 {
     Bytes mappings = { 0 }, trie = { 0 };
@@ -355,7 +356,8 @@ static bool add_tables(Maker *m)
         && add_part(m, ATTN_CHARMAP, m->t->charmap.at, m->t->charmap.n);
 }
 
-/* A step, a word's end, a space beside a token: they ask for classes. */
+/* Adds the classes of characters if a step, a word's end or a space next to an
+ * added token needs them. */
 static bool add_classes(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -367,9 +369,10 @@ static bool add_classes(Maker *m)
     return add_bytes(m, ATTN_CLASSES, &b);
 }
 
-enum { AddedMost = 1024 }; /* bytes of an added token */
+enum { AddedMost = 1024 }; /* maximum bytes of an added token */
 
-/* Its text in the text that is searched, which may be the normalised one. */
+/* Stores the text of an added token as it will occur in the text that is
+ * searched, which may be the normalised one. */
 static bool add_added_text(Maker *m, const Added *from, struct attn_added *to)
 {
     char text[64 * AddedMost];
@@ -398,7 +401,8 @@ static bool add_added_text(Maker *m, const Added *from, struct attn_added *to)
     return true;
 }
 
-/* Behind all that normalises: their texts become what is searched. */
+/* Adds the added tokens. Needs the normaliser's sections, because their texts
+ * are normalised. */
 static bool add_added(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -418,7 +422,7 @@ static bool add_added(Maker *m)
 
 /* ---- words ---- */
 
-/* Is this token what becomes of its text, which ends a word? */
+/* True if the model encodes the token's text as a word of this one token. */
 static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
 {
     const Text suffix = m->t->suffix;
@@ -440,7 +444,7 @@ static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
     return wrong == 0 && e->n == 1 && id == token->id;
 }
 
-/* The words that merges make one token of. */
+/* Adds the table of words that merge into a single token. */
 static bool add_words(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -471,8 +475,7 @@ static bool add_words(Maker *m)
     return add_bytes(m, ATTN_WORDS, &table);
 }
 
-/* All pairs of pieces whose texts are a piece's, with its place in the order
- * of scores.                                                                */
+/* Adds all pairs of pieces that join to a piece, ranked by its score. */
 static bool add_pairs_of_pieces(Maker *m)
 {
     struct attn_vocab v;
@@ -503,7 +506,7 @@ static bool add_pairs_of_pieces(Maker *m)
     return add_bytes(m, ATTN_PAIRS, &table);
 }
 
-/* What makes merges fast, of a block that has all else. */
+/* Adds the tables that speed up merging to a block with all other sections. */
 static bool add_merges(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -535,7 +538,7 @@ static bool make(Maker *m)
     for (int list = 0; list < 3; list++)
         if (!add_steps(m, list))
             return false;
-    /* the strings so far: what normalises needs them */
+    /* add the strings so far, because normalising needs them */
     if (m->strings.full
         || !add_part(m, ATTN_STRINGS, m->strings.at, m->strings.n))
         return no_memory(m);

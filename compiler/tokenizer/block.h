@@ -1,5 +1,5 @@
-/* block.h: what a file says of a tokenizer, as its reader hands it to the maker
- * of blocks.                                                                */
+/* block.h: a tokenizer in memory, which readers of files pass to the maker of
+ * blocks. */
 #ifndef ATTNC_TOKENIZER_BLOCK_H
 #define ATTNC_TOKENIZER_BLOCK_H
 
@@ -12,13 +12,13 @@ typedef struct { /* any bytes, owned by the file or by its reader */
 
 typedef struct {
     const char *at;
-    size_t n; /* text */
+    size_t n; /* bytes of the text */
     int32_t id;
-    double score;        /* of merges by score, of a unigram */
-    unsigned char piece; /* ATTN_PIECE_NORMAL .. */
+    double score;        /* for merges by score and unigram */
+    unsigned char piece; /* ATTN_PIECE_ flags */
 } Token;
 
-typedef struct { /* ids, in order of their ranks */
+typedef struct { /* ids; merges are in order of their ranks */
     int32_t left, right, into;
 } Merge;
 
@@ -27,7 +27,7 @@ typedef struct {
     Text text, other;
 } Step;
 
-typedef struct { /* `text` as the file has it */
+typedef struct { /* an added token; `text` as the file has it */
     Text text;
     int32_t id, flags;
 } Added;
@@ -35,12 +35,12 @@ typedef struct { /* `text` as the file has it */
 enum { TemplateRows = 32 };
 
 typedef struct {
-    const char *path; /* of the file, for messages */
+    const char *path; /* for messages */
     VocabTokens special;
-    int kind, flags; /* ATTN_CHARACTERS .., ATTN_MODEL_BYTES .. */
-    int most;        /* characters of a word; 0: any */
+    int kind, flags; /* a model; ATTN_MODEL_ flags */
+    int most;        /* maximum characters of a word; 0: any */
     Text prefix, suffix;
-    Token *token; /* by id; the last `extra` the model alone knows */
+    Token *token; /* by id; only the model knows the last `extra` */
     int64_t tokens, extra;
     Merge *merge;
     int64_t merges;
@@ -55,21 +55,22 @@ typedef struct {
 
 /* ---- block.c ---- */
 
-/* Is the number of tokens right, are the special ones there? */
+/* Checks the number of tokens and the ids of the special ones. */
 bool tokenizer_check(const Tokenizer *t, int64_t expected, Fault *why);
-/* The block, malloc'd; NULL and a message when a text is there twice. */
+/* Returns the block, malloc'd; NULL with *why if a text occurs twice or memory
+ * runs out. */
 void *tokenizer_block(const Tokenizer *t, int64_t *bytes, Fault *why);
 
 /* ---- block_rows.c ---- */
-/* Parts of a block as they grow, in memory of malloc(). */
+/* A growing part of a block, malloc'd. */
 typedef struct {
     char *at;
     size_t n, cap;
-    bool full; /* there was no memory */
+    bool full; /* out of memory */
 } Bytes;
 void bytes_add(Bytes *b, const void *at, size_t n);
-/* A hash table of these ids (of `n`) by their texts, without those that `skip`
- * names; words: texts are cut before a suffix of so many bytes.             */
+/* Appends a hash table of the tokens `id[0 .. n - 1]` by their texts, without
+ * their last `suffix` bytes. */
 void table_of_texts(Bytes *out, const Token *token, const int32_t *id,
                     int64_t n, size_t suffix);
 void table_of_merges(Bytes *out, const Merge *merge, int64_t n);
@@ -78,33 +79,32 @@ void trie_of_added(Bytes *out, const struct attn_added *row, int64_t n,
 
 /* ---- alphabet.c ---- */
 
-/* The bytes that a text of a byte-level vocabulary stands for: their number;
- * SIZE_MAX: it is no such text. out[n].                                     */
+/* Decodes a text of a byte-level vocabulary into out[n]. Returns the number of
+ * bytes; SIZE_MAX: it is not such a text. */
 size_t tokenizer_alphabet(const char *text, size_t n, char *out);
 
 /* ---- patterns.c ---- */
 
-/* The step that cuts as a regular expression does; false: it is not known. */
+/* Finds the step that splits like a regular expression; false: none does. */
 bool tokenizer_pattern(Text regex, int *op);
 
 /* ---- unicode.c ---- */
 
-/* The bytes of ATTN_CLASSES. */
+/* Appends the section ATTN_CLASSES. */
 void unicode_classes(Bytes *out);
 
 /* ---- mappings.c, double_array.c ---- */
-/* The bytes of ATTN_MAPPINGS, of ATTN_MODEL_TRIE; none where nothing needs it.
- */
+/* Append ATTN_MAPPINGS and ATTN_MODEL_TRIE; nothing if no step needs them. */
 void unicode_mappings(Bytes *out, const Tokenizer *t);
 void trie_of_tokens(Bytes *out, const Tokenizer *t);
 
 /* ---- token_list.c ---- */
 bool lines_read(Tokenizer *t, const File *f, Fault *why);
-int64_t lines_count(const File *f, Fault *why); /* -1: they are no tokens */
+int64_t lines_count(const File *f, Fault *why); /* -1: not a token list */
 
 /* ---- piece_file.c ---- */
 bool pieces_is_json(const char *path);
-/* *root (of jansson) owns the texts. */
+/* Reads pieces; their texts belong to *root, a json_t. */
 bool pieces_read(Tokenizer *t, const File *f, void **root, Fault *why);
 void pieces_free(void *root);
 

@@ -1,4 +1,4 @@
-/* block_rows.c: tables of a block: of texts, of merges, of added tokens. */
+/* block_rows.c: tables of a block: texts, merges, a trie of added tokens. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ void bytes_add(Bytes *b, const void *at, size_t n)
     b->n += n;
 }
 
-/* A third of the slots stays empty: a text that is there is found soon. */
+/* Leaves a third of the slots empty, so that lookups are short. */
 static int64_t slots_of(int64_t n)
 {
     return n + n / 2 + 8;
@@ -51,7 +51,7 @@ void table_of_texts(Bytes *out, const Token *token, const int32_t *id,
 
 void table_of_merges(Bytes *out, const Merge *merge, int64_t n)
 {
-    /* most pairs are not there: such a search ends at an empty slot */
+    /* leave more slots empty, because most lookups fail and end at one */
     const int64_t slots = 2 * n + n / 2 + 8;
     bytes_add(out, NULL, (size_t)slots * sizeof(struct attn_pair));
     if (out->full)
@@ -77,7 +77,7 @@ typedef struct {
     int32_t row;
 } Leaf;
 
-/* Bytewise, a beginning before the whole; equal texts by row. */
+/* Orders bytewise, a prefix before longer texts; equal texts by row. */
 static int tokens_by_text(const void *a, const void *b)
 {
     const Leaf *x = a, *y = b;
@@ -87,15 +87,15 @@ static int tokens_by_text(const void *a, const void *b)
     return order ? order : x->row - y->row;
 }
 
-/* The node of leaves that agree in their first `depth` bytes. Its children are
- * neighbours, so they are laid out before what is below them.               */
+/* Fills in a node, whose leaves agree in their first `depth` bytes. Its
+ * children are adjacent, so all are placed before their descendants. */
 static void grow_trie(Bytes *out, size_t node, const Leaf *leaf, int64_t n,
                       size_t depth)
 {
     struct attn_node at = { .row = -1 };
     int64_t first = 0;
     while (first < n && leaf[first].n == depth)
-        at.row = leaf[first++].row; /* the last of equal ones */
+        at.row = leaf[first++].row; /* the last of equal texts counts */
     at.child = (uint32_t)(out->n / sizeof at);
     for (int64_t i = first; i < n; i++)
         if (i == first || leaf[i].text[depth] != leaf[i - 1].text[depth])

@@ -1,6 +1,6 @@
-/* class.c: a tokenizer without tokenizer.json: its class's row says which files
- * it has, which ids their tokens get, and what is done with a text
- * (models/import/tokenizers.json).                                          */
+/* class.c: reads a tokenizer without tokenizer.json. The row of its class in
+ * models/import/tokenizers.json names its files, the ids of their tokens, and
+ * how a text is processed. */
 #include "tokenizer/folder.h"
 #include "tokenizer/sentencepiece.h"
 
@@ -11,7 +11,7 @@ static const char *row_text(const Folder *f, const char *key)
 
 /* ---- pieces ---- */
 
-/* Tokens that stand before the pieces, or behind them. */
+/* Adds a list of tokens from `id` on, before or after the pieces. */
 static bool put_list(Folder *f, const json_t *list, int64_t id)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -24,8 +24,8 @@ static bool put_list(Folder *f, const json_t *list, int64_t id)
     return true;
 }
 
-/* Ids are the pieces' places and a shift; what stands before them has some of
- * their texts.                                                              */
+/* Gives pieces their index plus a shift as ids. Pieces that are among the
+ * tokens before them are skipped. */
 static bool put_shifted(Folder *f, const SentencePieces *s)
 {
     Reader *r = f->r;
@@ -41,8 +41,8 @@ static bool put_shifted(Folder *f, const SentencePieces *s)
     return true;
 }
 
-/* Ids are a map's. Pieces that it lacks still cut a text, into unknown
- * tokens: they are the model's alone.                                       */
+/* Gives pieces the ids of a map. Pieces that it lacks still split a text, into
+ * unknown tokens; only the model knows them. */
 static bool put_mapped(Folder *f, const SentencePieces *s, const json_t *map)
 {
     Reader *r = f->r;
@@ -162,7 +162,8 @@ static bool read_merges(Folder *f, const char *path)
 
 /* ---- steps ---- */
 
-/* A string "=key" is the value of that key of the config, or of the row. */
+/* Copies JSON, replacing each string "=key" by that key's value in the config
+ * or the class's row. */
 static json_t *filled(const Folder *f, const json_t *o)
 {
     const char *text = json_string_value(o), *key;
@@ -206,7 +207,7 @@ static bool read_steps(Folder *f)
     return true;
 }
 
-/* The token's id, or that of a new one behind all others. */
+/* Returns the token's id, or the next free one if it is new. */
 static int32_t special_id(Folder *f, Text text)
 {
     const int32_t at = token_find(f->r, text);
@@ -216,7 +217,7 @@ static int32_t special_id(Folder *f, Text text)
     return at < 0 ? (int32_t)next : at;
 }
 
-/* Tokens with a role and those of languages are found in a text. */
+/* Adds a token with a role, or of a language, which is matched in texts. */
 static bool put_special(Folder *f, Text text, int flags)
 {
     return added_put(f->r, "the class's tokens",
@@ -224,7 +225,8 @@ static bool put_special(Folder *f, Text text, int flags)
                               flags | ATTN_ADDED_SPECIAL });
 }
 
-/* Do the files beside it list this token? Texts of strings and of objects. */
+/* True if the config or the special tokens map lists this token, as a string or
+ * an object. */
 static bool is_listed(const Folder *f, Text text)
 {
     static const char *const keys[] = { "additional_special_tokens",
@@ -241,7 +243,7 @@ static bool is_listed(const Folder *f, Text text)
     return false;
 }
 
-/* A language that is a token, and no text becomes it. */
+/* Adds a language's token that is never matched in a text. */
 static bool put_hidden(Folder *f, Text text)
 {
     const int32_t id = special_id(f, text);
@@ -291,8 +293,8 @@ static bool put_specials(Folder *f)
     return true;
 }
 
-/* Numbered tokens behind all others, the last number first; they take the
- * spaces beside them.                                                       */
+/* Adds numbered tokens after all others, the highest number first. They absorb
+ * the spaces around them. */
 static bool put_numbered(Folder *f)
 {
     const char *form = row_text(f, "numbered");
@@ -339,7 +341,7 @@ bool class_read(Folder *f, bool *found)
     return true;
 }
 
-/* "cls $A:0 sep $B:1" */
+/* Reads a template such as "cls $A:0 sep $B:1". */
 static bool put_template(Folder *f, const char *form, bool pair)
 {
     static const char *const names[Roles] = {

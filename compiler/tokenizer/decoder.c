@@ -1,4 +1,4 @@
-/* decoder.c: the "decoder" of a tokenizer.json becomes steps. */
+/* decoder.c: turns the "decoder" of a tokenizer.json into steps. */
 #include "tokenizer/reader.h"
 
 static const Text none = { "", 0 };
@@ -11,7 +11,7 @@ static bool decode_put(Reader *r, int op, int flags, Text text, Text other)
 static bool read_plain_decoder(Reader *r, const json_t *o, const char *place,
                                int op)
 {
-    /* of the class that is the other two as well, and means nothing here */
+    /* options of the class ByteLevel that do not affect decoding */
     static const char *const known[] = { "type", "add_prefix_space",
                                          "trim_offsets", "use_regex", NULL };
     return json_only(r, o, place, known) && decode_put(r, op, 0, none, none);

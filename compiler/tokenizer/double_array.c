@@ -1,5 +1,5 @@
-/* double_array.c: the tokens that a model walks along a text to find, as a
- * double array (runtime/text/text.h, struct attn_trie): 32 bits a node. */
+/* double_array.c: builds the double array of the tokens that a model matches
+ * along a text (runtime/text/text.h, struct attn_trie): 32 bits per node. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 typedef struct {
     const char *at;
     size_t n;
-    unsigned char root; /* its first byte; 0: none */
+    unsigned char root; /* byte before the text; 0: none */
     int32_t id;
 } Key;
 
-typedef struct { /* keys with the same first `depth` bytes, of one node */
+typedef struct { /* keys that share their first `depth` bytes, and their node */
     int64_t from, to;
     size_t depth;
     uint32_t node;
@@ -22,14 +22,14 @@ typedef struct { /* keys with the same first `depth` bytes, of one node */
 typedef struct {
     Key *key;
     uint32_t *unit;
-    unsigned char *taken; /* 1: a node, 2: the place of somebody's children */
+    unsigned char *taken; /* bit 0: a node; bit 1: base of some children */
     uint32_t units, first;
-    Part *part; /* what is to be done */
+    Part *part; /* stack of nodes without children yet */
     int64_t parts, cap;
     bool failed;
 } Trie;
 
-/* The byte at `depth`; 0: the key ends there. */
+/* Returns the byte at `depth`; 0: the key ends there. */
 static unsigned key_byte(const Key *k, size_t depth)
 {
     if (k->root != 0 && depth == 0)
@@ -71,7 +71,7 @@ static bool more_units(Trie *t)
     return true;
 }
 
-/* The bits that say how far the children of `node` are; 0: they cannot. */
+/* Encodes the offset from a node to its children; 0: it cannot be encoded. */
 static uint32_t distance(uint32_t node, uint32_t place)
 {
     const uint32_t far = node ^ place;
@@ -93,8 +93,8 @@ static bool fits(const Trie *t, uint32_t node, uint32_t place,
     return true;
 }
 
-/* A place for children of these labels, in ascending order. UINT32_MAX: there
- * is no memory.                                                             */
+/* Returns a base for children with these labels, which ascend. UINT32_MAX: out
+ * of memory. */
 static uint32_t find_place(Trie *t, uint32_t node, const unsigned char *label,
                            int n)
 {
@@ -129,7 +129,7 @@ static void push(Trie *t, Part part)
     t->part[t->parts++] = part;
 }
 
-/* The children of one node. */
+/* Places the children of one node. */
 static void arrange(Trie *t, Part p)
 {
     unsigned char label[256];
@@ -185,7 +185,7 @@ static bool has_nul(const Token *k)
     return memchr(k->at, 0, k->n) != NULL;
 }
 
-/* Does the model find this token by its trie? */
+/* True if the model finds this token by its trie. */
 static bool is_key(const Tokenizer *t, const Token *k)
 {
     if (k->n == 0 || (k->piece & (ATTN_PIECE_UNUSED | ATTN_PIECE_ADDED))
@@ -207,7 +207,7 @@ static int64_t add_keys(const Tokenizer *t, const Token *k, Key *key)
     return 2;
 }
 
-/* Scores below all others, and above. */
+/* Returns a score below all others, for unknown text, and the highest one. */
 static struct attn_unigram_head scores(const Tokenizer *t)
 {
     double least = INFINITY, most = -INFINITY;

@@ -1,13 +1,13 @@
-/* folder.c: the tokenizer of a checkpoint's folder: tokenizer.json where there
- * is one, else the files that its class names; the tokens that have a role, and
- * those that were added beside.                                             */
+/* folder.c: reads the tokenizer of a checkpoint folder: tokenizer.json if there
+ * is one, else the files that its class names; tokens with a role; and tokens
+ * added in other files. */
 #include <stdlib.h>
 
 #include "tokenizer/folder.h"
 
 /* ---- added tokens ---- */
 
-/* added_tokens_decoder: {"0": {"content": "[PAD]", ..}, ..} */
+/* Reads added_tokens_decoder: {"0": {"content": "[PAD]"}} */
 static bool read_decoder(Folder *f)
 {
     const json_t *list = json_value(f->config, "added_tokens_decoder");
@@ -25,14 +25,14 @@ static bool read_decoder(Folder *f)
         if (!added_of(f->r, o, place, id, &a))
             return false;
         if (f->by_class)
-            a.flags &= ~ATTN_ADDED_NORMALISED; /* found in the text alone */
+            a.flags &= ~ATTN_ADDED_NORMALISED; /* search the raw text only */
         if (!added_put(f->r, place, a))
             return false;
     }
     return true;
 }
 
-/* added_tokens.json: {"<mask>": 250001, ..} */
+/* Reads added_tokens.json: {"<mask>": 250001} */
 static bool read_added(Folder *f)
 {
     const char *path = folder_file(f, "added_tokens.json"), *key;
@@ -79,8 +79,8 @@ static Text language_text(const Folder *f, const char *code)
                       : code);
 }
 
-/* The language of this side, and that of the file's template, whose place it
- * takes.                                                                    */
+/* Finds the language of this side, and puts it in the template in place of the
+ * default source language. */
 static bool find_language(Folder *f)
 {
     const bool target = f->from->side == TextTarget;
@@ -118,7 +118,7 @@ static const json_t *read_beside(Folder *f, const char *name, bool *ok)
     return root;
 }
 
-/* Its tokenizer_class, with or without the "Fast" of the same. */
+/* Finds the row of tokenizer_class, whose name may end in "Fast". */
 static bool find_class(Folder *f)
 {
     const char *name = json_string_value(

@@ -1,5 +1,5 @@
-/* folder_keys.c: what the files beside a tokenizer say, by key: its config, the
- * map of special tokens, the row of its class.                              */
+/* folder_keys.c: looks up keys in the files next to a tokenizer: its config,
+ * the special tokens map, and the row of its class. */
 #include <unistd.h>
 
 #include "tokenizer/folder.h"
@@ -44,7 +44,7 @@ Text folder_role(const Folder *f, Role role)
     for (int i = 0; i < 3 && !text.at; i++) {
         const json_t *v = json_object_get(from[i], role_keys[role]);
         if (v && json_is_null(v) && i == 0)
-            break; /* none, whatever is usual */
+            break; /* the config says none, so defaults do not count */
         text = token_text(v);
     }
     return text;

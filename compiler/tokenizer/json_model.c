@@ -1,5 +1,5 @@
-/* json_model.c: the "model" of a tokenizer.json: tokens and their ids, merges
- * by rank, pieces with scores. */
+/* json_model.c: reads the "model" of a tokenizer.json: tokens and their ids,
+ * merges by rank, pieces with scores. */
 #include <math.h>
 
 #include "tokenizer/reader.h"
@@ -81,7 +81,7 @@ void merges_room(Reader *r, int64_t n)
     r->t.merge = arena_alloc(r->arena, (size_t)(n + 1) * sizeof *r->t.merge);
 }
 
-/* An option that would change what the tokens are. */
+/* Rejects a text option that is not empty, because it would change tokens. */
 static bool must_be_empty(Reader *r, const json_t *model, const char *key)
 {
     Text text;
@@ -168,7 +168,8 @@ static bool wordpiece_read(Reader *r, const json_t *model)
     return unknown_read(r, model, "[UNK]");
 }
 
-/* Whole words alone: a WordPiece whose pieces begin with what none does. */
+/* Reads a model of complete words only: a WordPiece whose continuing pieces
+ * would begin with a byte that no text has. */
 static bool wordlevel_read(Reader *r, const json_t *model)
 {
     static const char *const known[] = { "type", "unk_token", "vocab", NULL };
@@ -223,7 +224,7 @@ static bool unigram_read(Reader *r, const json_t *model)
 
 /* ---- model ---- */
 
-/* Pieces of single bytes, "<0x0A>", are known by their texts. */
+/* Marks the pieces of single bytes, which have texts such as "<0x0A>". */
 static void mark_bytes(Reader *r)
 {
     for (int64_t i = 0; i < r->t.tokens; i++) {
@@ -233,7 +234,7 @@ static void mark_bytes(Reader *r)
     }
 }
 
-/* Files of old have no type: what the model has tells. */
+/* Returns the model's type. Old files do not name it, so its keys decide. */
 static const char *type_of(const json_t *model)
 {
     const char *type = json_string_value(json_object_get(model, "type"));

@@ -1,4 +1,4 @@
-/* load_tokenizer.c: which reader takes a file, by what the file has. */
+/* load_tokenizer.c: selects the reader of a file by its content. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 /* ---- files of other tools ---- */
 
-/* Are all members integers? */
+/* True if all members are integers, and there is at least one. */
 static bool is_map(const json_t *root)
 {
     const char *key;
@@ -18,7 +18,7 @@ static bool is_map(const json_t *root)
     return json_object_size(root) > 0;
 }
 
-/* A vocab.json, whose merges are beside it. */
+/* Reads a vocab.json, whose merges are in merges.txt next to it. */
 static bool read_map(Reader *r, const json_t *map)
 {
     const char *slash = strrchr(r->path, '/');
@@ -42,7 +42,8 @@ static bool read_map(Reader *r, const json_t *map)
         && step_put(r, StepsDecode, ATTN_STEP_BYTE_LEVEL_OUT, 0, none, none);
 }
 
-/* True, and *is, where it is of one of these forms and was read. */
+/* Reads a JSON file of another tool; *is: it has one of these formats. False:
+ * reading failed. */
 static bool load_json(Reader *r, const char *path, bool *is)
 {
     const json_t *root = reader_json(r, path);
@@ -62,7 +63,8 @@ static bool load_json(Reader *r, const char *path, bool *is)
     return true;
 }
 
-/* A model of SentencePiece begins with a piece: field 1 of field 1. */
+/* True for a SentencePiece model, which begins with a piece: field 1 whose
+ * first field is 1. */
 static bool is_model(const File *f)
 {
     return f->size > 2 && f->at[0] == '\n' && f->at[2] == '\n';
@@ -82,8 +84,8 @@ static bool read_other(Reader *r, const char *path, bool *is)
 
 /* ---- load ---- */
 
-/* What the spec says of special tokens holds; an end token that the template
- * has is not put twice.                                                     */
+/* Applies the spec's special tokens over the file's. An end token that the
+ * template already adds is not added twice. */
 static void take_special(Tokenizer *t, const VocabTokens *s)
 {
     const int last = t->singles ? t->single[t->singles - 1].id : -1;
@@ -118,7 +120,7 @@ static bool is_folder(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-/* Tokens a line, pieces with scores. */
+/* Loads a list of one token per line, or of pieces with scores. */
 static void *load_list(const File *f, int64_t expected,
                        const VocabTokens *special, int64_t *bytes, Fault *why)
 {

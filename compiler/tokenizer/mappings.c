@@ -1,6 +1,6 @@
-/* mappings.c: what the steps of a tokenizer know of Unicode, as utf8proc knows
- * it (runtime/text/mapping.c, runtime/text/normal.c): a table a step that needs
- * one. */
+/* mappings.c: makes the Unicode tables of a tokenizer's steps from utf8proc's
+ * data, one for each step that needs one (runtime/text/mapping.c,
+ * runtime/text/normal.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,16 +10,16 @@
 
 enum { Points = 0x110000, Pages = Points / 256, Longest = 64 };
 
-typedef struct { /* of one step */
+typedef struct { /* the table of one step */
     int32_t op;
     uint16_t index[Pages];
     Bytes page, record, pair;
     uint32_t pages, times;
-    bool composed; /* second[]: the second of a pair */
+    bool composed; /* second[c]: c is the second of a composed pair */
     unsigned char *second;
 } Table;
 
-/* Neither a surrogate, nor of the planes 4 to 13, which are empty. */
+/* False for surrogates and for planes 4 to 13, which are empty. */
 static bool is_point(uint32_t c)
 {
     return (c < 0xd800 || c > 0xdfff) && (c < 0x40000 || c >= 0xe0000);
@@ -40,7 +40,7 @@ static void grows(Table *t, uint32_t c, size_t bytes)
 
 /* ---- characters, one by one ---- */
 
-/* A record of a text: those of one byte or none are there once. */
+/* Returns the record of a text; texts of at most one byte share records. */
 static uint16_t text_record(Table *t, const char *text, size_t n)
 {
     const char length = (char)n;
@@ -62,7 +62,7 @@ static uint16_t lower_case(Table *t, uint32_t c)
     char text[8];
     int32_t lower = utf8proc_tolower((int32_t)c);
     size_t n = 0;
-    if (c == 0x130) { /* the one with two: i and a dot above */
+    if (c == 0x130) { /* the only one that becomes two: i and a dot above */
         text[n++] = 'i';
         lower = 0x307;
     }
@@ -88,7 +88,7 @@ static uint16_t no_accents(Table *t, uint32_t c)
              : 0;
 }
 
-/* BertNormalizer's: controls go, all sorts of spaces become one. */
+/* Cleans like BertNormalizer: drops control characters; spaces become ' '. */
 static uint16_t clean(Table *t, uint32_t c)
 {
     const utf8proc_category_t k = utf8proc_category((int32_t)c);
@@ -100,7 +100,8 @@ static uint16_t clean(Table *t, uint32_t c)
     return 0;
 }
 
-/* What SentencePiece's rules for translation remove or take for a space. */
+/* Drops or turns into spaces the characters that SentencePiece's rules for
+ * translation do. */
 static uint16_t translation(Table *t, uint32_t c)
 {
     static const struct {
@@ -135,14 +136,14 @@ static utf8proc_ssize_t decompose(uint32_t c, bool compatible, int32_t *to)
                                    &boundary);
 }
 
-/* c, or what its parts make together; 0: more than one. */
+/* Returns the one character that the parts compose to; 0: more than one. */
 static uint32_t compose(int32_t *part, utf8proc_ssize_t n)
 {
     n = utf8proc_normalize_utf32(part, n, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
     return n == 1 ? (uint32_t)part[0] : 0;
 }
 
-/* The pair that makes c, where there is one. */
+/* Finds the pair that composes to c, if there is one. */
 static bool pair_of(uint32_t c, struct attn_composition *p)
 {
     int32_t part[Longest], some[Longest];
@@ -186,7 +187,8 @@ static void add_pairs(Table *t)
         qsort(t->pair.at, t->pair.n / sizeof p, sizeof p, by_pair);
 }
 
-/* A record: how many items, and in which forms c stays; the items. */
+/* Returns the record of a character: the number of items with flags that tell
+ * in which forms c stays, then the items. */
 static uint16_t form_record(Table *t, uint32_t c)
 {
     int32_t part[Longest];
@@ -224,8 +226,8 @@ static uint16_t cluster_class(Table *t, uint32_t c)
     return (uint16_t)utf8proc_get_property((int32_t)c)->boundclass;
 }
 
-/* Returns how many times as long a text becomes by the map of characters, whose
- * trie has no more nodes than units; out->full: there was no memory.        */
+/* Returns the largest factor by which the character map lengthens a text. Its
+ * trie has no more nodes than units. out->full: out of memory. */
 static uint32_t map_times(Bytes *out, const Text *map)
 {
     struct {
@@ -278,7 +280,7 @@ static uint32_t map_times(Bytes *out, const Text *map)
 
 /* ---- tables ---- */
 
-/* The table that a step needs, and its value of a code point. */
+/* The table that each step needs, and its value for a code point. */
 static const struct {
     int op, table;
     uint16_t (*value)(Table *t, uint32_t c);
@@ -345,8 +347,8 @@ static void free_table(Table *t)
     free(t);
 }
 
-/* Returns the table of a row, which is made once a process, because it depends
- * on Unicode alone; NULL: there was no memory.                              */
+/* Returns the table of a row; NULL: out of memory. It is made once per process,
+ * because it depends only on Unicode. */
 static const Table *table_of(int row)
 {
     static Table *made[Rows];
@@ -389,7 +391,7 @@ static void add_table(Bytes *out, const Table *t, const Text *charmap,
         memcpy(out->at + directory, &m, sizeof m);
 }
 
-/* The rows whose tables the steps need, each table once. */
+/* Lists the rows whose tables the steps need, each table once. */
 static int needed(const Tokenizer *t, int *row)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* normaliser.c: the "normalizer" of a tokenizer.json becomes steps. */
+/* normaliser.c: turns the "normalizer" of a tokenizer.json into steps. */
 #include "tokenizer/reader.h"
 
 const char *type_name(const json_t *o)
@@ -24,7 +24,7 @@ static bool normal_put(Reader *r, int op, int flags, Text text, Text other)
 
 static const Text none = { "", 0 };
 
-/* Those without options. */
+/* Reads a normaliser without options. */
 static bool read_plain(Reader *r, const json_t *o, const char *place, int op)
 {
     static const char *const known[] = { "type", NULL };
@@ -78,8 +78,8 @@ static bool read_prepend(Reader *r, const json_t *o, const char *place, int op)
         && normal_put(r, op, 0, text, none);
 }
 
-/* A regular expression is known by its text: runs of so many or more of a
- * character, "" for white space.                                            */
+/* Recognises a regular expression by its text: runs of at least `least` of the
+ * character `text`, which is "" for white space. */
 static bool run_of(Reader *r, const char *place, Text regex, int *least,
                    Text *text)
 {
@@ -97,7 +97,7 @@ static bool run_of(Reader *r, const char *place, Text regex, int *least,
                           arena_strndup(r->arena, regex.at, regex.n));
 }
 
-/* An expression that only says itself, or a line feed; *text: what it says. */
+/* True if an expression matches only a fixed text, which *text gets. */
 static bool is_literal(Text regex, Text *text)
 {
     *text = regex;
@@ -150,7 +150,7 @@ static int digit64(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Base64 [RFC 4648]; false: it is none. */
+/* Decodes base64 [RFC 4648]; false: invalid. */
 static bool decode64(Arena *a, Text from, Text *to)
 {
     char *out = arena_alloc(a, from.n / 4 * 3 + 1);

@@ -1,5 +1,5 @@
-/* patterns.c: the regular expressions that known tokenizers cut text with, each
- * with the step that does the same.                                         */
+/* patterns.c: the regular expressions with which known tokenizers split text,
+ * and the step that does the same as each. */
 #include <string.h>
 
 #include "tokenizer/block.h"

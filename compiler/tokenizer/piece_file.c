@@ -1,5 +1,5 @@
-/* piece_file.c: reads a tokenizer file: pieces that are merged by score, with
- * pieces for single bytes. docs/spec.md shows one.                          */
+/* piece_file.c: reads a tokenizer file of pieces that are merged by score, with
+ * pieces for single bytes. docs/spec.md shows one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const char *const piece_kinds[] = {
 };
 enum { PieceKinds = sizeof piece_kinds / sizeof *piece_kinds };
 
-/* One fault of one piece. */
+/* Reports an error in a piece. */
 static bool bad_piece(const Tokenizer *l, int64_t i, Fault *why,
                       const char *what)
 {
@@ -86,7 +86,7 @@ static bool read_piece(const Tokenizer *l, int64_t i, const json_t *piece,
         && read_text(l, i, json_object_get(piece, "text"), why);
 }
 
-/* An id that the file states beside its pieces must be one of that kind. */
+/* Checks that an id in the file belongs to a piece of that kind. */
 static bool check_id(const Tokenizer *l, const json_t *root, const char *key,
                      int piece, Fault *why)
 {
@@ -103,7 +103,7 @@ static bool check_id(const Tokenizer *l, const json_t *root, const char *key,
                  l->path, key, piece_kinds[piece]);
 }
 
-/* What the spec leaves open is as the file says. */
+/* Takes special tokens that the spec does not set from the pieces. */
 static void take_piece_special(Tokenizer *l)
 {
     for (int64_t i = l->tokens - 1; i >= 0; i--) {
@@ -114,7 +114,7 @@ static void take_piece_special(Tokenizer *l)
     }
 }
 
-/* A file of another tool, by the keys that it has; NULL: of none known. */
+/* Recognises a file of another tool by its keys; NULL: unknown. */
 static const char *other_form(const json_t *root)
 {
     const json_t *model = json_object_get(root, "model"), *id;

@@ -1,5 +1,5 @@
-/* reader.c: the files of a tokenizer, held until its block is made, and what of
- * their JSON is refused.                                                    */
+/* reader.c: keeps the files of a tokenizer until its block is made, and rejects
+ * invalid JSON. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* sentencepiece.h: what a .model of SentencePiece has in it. */
+/* sentencepiece.h: the content of a SentencePiece .model file. */
 #ifndef ATTNC_TOKENIZER_SENTENCEPIECE_H
 #define ATTNC_TOKENIZER_SENTENCEPIECE_H
 
@@ -19,29 +19,29 @@ enum { PiecesUnigram = 1, PiecesMerges = 2 };
 typedef struct {
     Text text;
     float score;
-    int type; /* PieceNormal .. */
+    int type; /* PieceNormal to PieceByte */
 } SentencePiece;
 
 typedef struct {
     SentencePiece *piece; /* [n] */
     int64_t n;
-    int model;                         /* PiecesUnigram .. */
+    int model;                         /* PiecesUnigram or PiecesMerges */
     int32_t unknown, begin, end, pad;  /* ids; below 0: none */
     bool fallback;                     /* bytes have pieces */
-    bool dummy, extra, escape, suffix; /* of the normaliser: a space is put in
-                         front; those too many go; spaces are U+2581; the one
-                         that is put stands behind */
-    bool whole;                        /* its last part was there */
-    Text charmap, surface;             /* what an unknown piece is as text */
+    bool dummy, extra, escape, suffix; /* the normaliser adds a space in front;
+                         drops surplus spaces; writes spaces as U+2581; adds its
+                         space at the end instead */
+    bool whole;                        /* the normaliser, its end, was read */
+    Text charmap, surface;             /* surface: text of an unknown piece */
 } SentencePieces;
 
 bool sentencepiece_read(Reader *r, const File *file, SentencePieces *s);
-/* The model and its steps, without tokens. */
+/* Sets the model and its steps, without tokens. */
 bool sentencepiece_steps(Reader *r, const SentencePieces *s);
-/* Piece i as the token `id`. */
+/* Adds piece i as token `id`. */
 bool sentencepiece_put(Reader *r, const SentencePieces *s, int64_t i,
                        int64_t id);
-/* All of it: ids are the pieces' places. */
+/* Reads a complete tokenizer, in which ids are indices of pieces. */
 bool sentencepiece_load(Reader *r, const File *file);
 
 #endif

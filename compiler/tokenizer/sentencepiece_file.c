@@ -1,6 +1,5 @@
-/* sentencepiece_file.c: reads a .model of SentencePiece: pieces with scores,
- * and how a text is made ready for them (sentencepiece_model.proto of that
- * project). */
+/* sentencepiece_file.c: reads a SentencePiece .model file: pieces with scores,
+ * and how a text is normalised (sentencepiece_model.proto of that project). */
 #include <math.h>
 
 #include "tokenizer/sentencepiece.h"
@@ -124,7 +123,7 @@ bool sentencepiece_read(Reader *r, const File *file, SentencePieces *s)
 
 /* ---- tokens ---- */
 
-/* What the model does, whatever ids its pieces have. */
+/* Sets the model and its steps, which do not depend on the ids. */
 bool sentencepiece_steps(Reader *r, const SentencePieces *s)
 {
     static const Text none = { "", 0 };

@@ -1,4 +1,4 @@
-/* splitting.c: the "pre_tokenizer" of a tokenizer.json becomes steps. */
+/* splitting.c: turns the "pre_tokenizer" of a tokenizer.json into steps. */
 #include "tokenizer/reader.h"
 
 static const Text none = { "", 0 };
@@ -15,7 +15,7 @@ static bool read_plain_splitter(Reader *r, const json_t *o, const char *place,
     return json_only(r, o, place, known) && split_put(r, op, flags, none);
 }
 
-/* A space in front, GPT-2's pattern, letters for bytes. */
+/* Reads ByteLevel: a space in front, then GPT-2's pattern. */
 static bool read_byte_splitter(Reader *r, const json_t *o, const char *place,
                                int op, int flags)
 {

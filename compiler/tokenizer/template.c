@@ -1,5 +1,5 @@
-/* template.c: the "post_processor" of a tokenizer.json: what stands around a
- * text and between two of them, and whether offsets leave out spaces.       */
+/* template.c: reads the "post_processor" of a tokenizer.json: tokens around a
+ * text and between two texts, and whether offsets exclude spaces. */
 #include "tokenizer/reader.h"
 
 enum { TextFirst = -1, TextSecond = -2 };
@@ -16,7 +16,7 @@ bool template_put(Reader *r, const char *place, bool pair, int32_t id, int type)
     return true;
 }
 
-/* Of one form: "c1s" is the class token, the text, the separator. */
+/* Adds a template from a form: "c1s" is class token, text, separator. */
 static bool put_form(Reader *r, const char *place, const char *form,
                      const int *types, int32_t class, int32_t separator)
 {
@@ -91,7 +91,7 @@ static bool read_bytes(Reader *r, const json_t *o, const char *place)
 
 /* ---- written ---- */
 
-/* The ids of a token that a template names. */
+/* Adds the ids of a token that a template names. */
 static bool put_named(Reader *r, const json_t *o, const char *place, bool pair,
                       const char *name, int type)
 {
@@ -177,7 +177,7 @@ bool template_read(Reader *r, const json_t *o, const char *place)
     static const struct {
         const char *type;
         bool (*read)(Reader *r, const json_t *o, const char *place);
-        bool around; /* puts tokens around a text */
+        bool around; /* adds tokens around a text */
     } rows[] = { { "Sequence", read_templates, false },
                  { "TemplateProcessing", read_template, true },
                  { "BertProcessing", read_bert_template, true },

@@ -1,13 +1,12 @@
-/* token_list.c: reads a list of tokens, one a line, whose number from 0 is its
- * id.
- */
+/* token_list.c: reads a list of one token per line; the line's index from 0 is
+ * the token's id. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tokenizer/block.h"
 
-/* Lines split at \n only: tokens may be any other character. A final newline
- * ends the last token and begins none.                                      */
+/* Counts lines, which end only in \n, because other characters may be tokens. A
+ * final newline begins no further line. */
 static int64_t count_lines(const File *f)
 {
     int64_t n = 0;
@@ -38,8 +37,8 @@ static bool check_token(const File *f, const Token *t, Fault *why)
     return true;
 }
 
-/* Where the first line begins: behind a byte order mark, unless that is the
- * token of this line.                                                       */
+/* Returns the start of the first line: after a byte order mark, unless that
+ * mark is the first token. */
 static const char *first_line(const File *f)
 {
     size_t mark = file_mark(f);
@@ -47,7 +46,7 @@ static const char *first_line(const File *f)
     return (const char *)f->at + (token ? 0 : mark);
 }
 
-/* A file of another tool, by how it begins. */
+/* Rejects a file of another tool, recognised by its first bytes. */
 static bool check_form(const File *f, Fault *why)
 {
     static const struct {

@@ -1,8 +1,8 @@
-/* tokenizer_gguf.c: the tokenizer of a file of llama.cpp, which its metadata
- * have: pieces with scores, as SentencePiece's BPE or Unigram, the merges of a
- * BPE of bytes, or WordPiece. How merges cut a text has a name there; what a
- * name means is a row of models/import/gguf_splitting.json, as a tokenizer.json
- * says it.    */
+/* tokenizer_gguf.c: reads the tokenizer from the metadata of a llama.cpp file:
+ * SentencePiece's BPE or Unigram with scores, a byte-level BPE with merges, or
+ * WordPiece. The file names the way in which a BPE splits text; a row of
+ * models/import/gguf_splitting.json defines each name in the terms of a
+ * tokenizer.json. */
 #include <math.h>
 
 #include "runtime/weights/gguf.h"
@@ -15,14 +15,14 @@ typedef struct {
     const json_t *metadata;
     const json_t *tokens, *types; /* [n] */
     int64_t n;
-    SentencePieces pieces;            /* of a SentencePiece */
+    SentencePieces pieces;            /* for "llama" and "t5" */
     int32_t begin, end, unknown, pad; /* ids; -1: none */
-    bool adds_begin, adds_end;        /* where the file does not say */
+    bool adds_begin, adds_end;        /* defaults if the file has none */
 } GgufTokens;
 
 /* ---- lists ---- */
 
-/* A list of `n` values, or of any number: *to; its values are read later. */
+/* Finds a list of `n` values; n < 0: any number. Does not check the values. */
 static bool list_of(GgufTokens *g, const char *key, int64_t n,
                     const json_t **to)
 {
@@ -42,7 +42,7 @@ static Text gguf_text_in(const json_t *list, int64_t i)
     return (Text){ json_string_value(v), json_string_length(v) };
 }
 
-/* The texts of all tokens, and of which type each is. */
+/* Reads and checks the lists of texts and types of all tokens. */
 static bool read_lists(GgufTokens *g)
 {
     if (!list_of(g, KEY("tokens"), -1, &g->tokens))
@@ -78,7 +78,7 @@ static bool read_id(GgufTokens *g, const char *key, int32_t *id)
     int64_t n;
     if (!json_int(g->r, g->metadata, "the file", key, -1, &n))
         return false;
-    if (n >= g->n && n != UINT32_MAX) /* -1 of 32 bits: none */
+    if (n >= g->n && n != UINT32_MAX) /* UINT32_MAX is -1 in 32 bits: none */
         return refuse(g->r, "%s: %lld, and there are %lld tokens", key,
                       (long long)n, (long long)g->n);
     *id = n >= 0 && n < g->n ? (int32_t)n : -1;
@@ -116,7 +116,7 @@ static bool fill_pieces(GgufTokens *g, const json_t *scores)
     return true;
 }
 
-/* Those that a template of a conversation has in it are found in a text. */
+/* Makes control tokens match in a text, because chat templates contain them. */
 static bool put_controls(GgufTokens *g)
 {
     for (int64_t i = 0; i < g->n; i++)
@@ -128,7 +128,7 @@ static bool put_controls(GgufTokens *g)
     return true;
 }
 
-/* The map of characters, a list of bytes; none: nothing is changed. */
+/* Reads the character map, a list of bytes, if there is one. */
 static bool read_gguf_charmap(GgufTokens *g, Text *to)
 {
     const json_t *list;
@@ -150,8 +150,8 @@ static bool read_gguf_charmap(GgufTokens *g, Text *to)
     return true;
 }
 
-/* Of merges by score llama.cpp changes no character of a text and takes no
- * space from it; of Unigram the file says what it does.                     */
+/* Reads pieces with scores. For merges by score, llama.cpp changes no character
+ * and drops no space; for Unigram the file says what to do. */
 static bool read_gguf_pieces(GgufTokens *g, int model)
 {
     const json_t *scores;
@@ -189,7 +189,7 @@ static json_t *keep(Reader *r, json_t *root)
     return root;
 }
 
-/* The row of a name; NULL and a message: there is none. */
+/* Returns the row of the file's "pre"; NULL with a message: unknown. */
 static const json_t *row_of(GgufTokens *g, const VocabularyFrom *from)
 {
     const char *name = json_string_value(
@@ -219,7 +219,7 @@ static const json_t *row_of(GgufTokens *g, const VocabularyFrom *from)
     return row;
 }
 
-/* What is found in a text before all else. */
+/* Lists a token as added if its type says that it is matched in texts. */
 static void put_added(GgufTokens *g, json_t *added, int64_t i)
 {
     const int type = gguf_type_of(g, i);
@@ -231,14 +231,14 @@ static void put_added(GgufTokens *g, json_t *added, int64_t i)
                                         "special", type == PieceControl));
 }
 
-/* {"token": id, ..} */
+/* Fills `vocab` with {"token": id}, and `added`. */
 static bool put_tokens(GgufTokens *g, json_t *vocab, json_t *added)
 {
     for (int64_t i = 0; i < g->n; i++) {
         const Text t = gguf_text_in(g->tokens, i);
         const json_t *old = json_object_get(vocab, t.at);
         if (t.n == 0)
-            continue; /* nothing becomes it */
+            continue; /* no text becomes this token */
         if (memchr(t.at, 0, t.n))
             return refuse(g->r, KEY("tokens[%lld]") " has a NUL", (long long)i);
         if (old)
@@ -252,7 +252,7 @@ static bool put_tokens(GgufTokens *g, json_t *vocab, json_t *added)
     return true;
 }
 
-/* A tokenizer.json of the same. */
+/* Reads a byte-level BPE as an equivalent tokenizer.json. */
 static bool read_gguf_merges(GgufTokens *g, const json_t *row)
 {
     const json_t *merges;
@@ -278,8 +278,8 @@ static bool read_gguf_merges(GgufTokens *g, const json_t *row)
 
 /* ---- words ---- */
 
-/* What the vocabulary of WordPiece has: [CLS] as it is, a word's beginning
- * behind a space's mark, what goes on without one: as ## before it.         */
+/* Returns a token in the form of a WordPiece vocabulary: "[CLS]" as it is, a
+ * word's beginning without its space mark, a continuation with "##". */
 static const char *word_of(GgufTokens *g, int64_t i)
 {
     static const char mark[] = "\xe2\x96\x81";
@@ -312,7 +312,7 @@ static bool put_words(GgufTokens *g, json_t *vocab, json_t *added)
     return true;
 }
 
-/* The id at one of two keys, else that of the word; -1: there is none. */
+/* Finds an id by one of two keys, else by the word; false: refused. */
 static bool gguf_special_id(GgufTokens *g, const json_t *vocab,
                             const char *const keys[2], const char *word,
                             int32_t *id)
@@ -329,7 +329,7 @@ static bool gguf_special_id(GgufTokens *g, const json_t *vocab,
                   keys[0], word);
 }
 
-/* [CLS] $A [SEP], and of a pair $B [SEP] behind it, of the second type. */
+/* Adds [CLS] $A [SEP]; for a pair also $B [SEP], of type 1. */
 static bool put_word_template(GgufTokens *g, const json_t *vocab)
 {
     static const char *const begins[] = { KEY("cls_token_id"),
@@ -349,7 +349,8 @@ static bool put_word_template(GgufTokens *g, const json_t *vocab)
     return true;
 }
 
-/* A tokenizer.json of the same; llama.cpp makes all letters small. */
+/* Reads a WordPiece as an equivalent tokenizer.json; llama.cpp always makes
+ * text lower-case. */
 static bool read_gguf_words(GgufTokens *g)
 {
     json_t *root = keep(
@@ -370,7 +371,7 @@ static bool read_gguf_words(GgufTokens *g)
 
 /* ---- file ---- */
 
-/* What stands around a text: bos $A eos, and the same of the second. */
+/* Adds the template of a text, bos $A eos, and for a pair the same twice. */
 static bool put_gguf_template(GgufTokens *g)
 {
     const char *const keys[] = { KEY("add_bos_token"), KEY("add_eos_token") };
@@ -385,7 +386,7 @@ static bool put_gguf_template(GgufTokens *g)
     }
     if (!adds[0] && !adds[1])
         return true;
-    for (int row = 0; row < 3; row++) { /* one text; the two of a pair */
+    for (int row = 0; row < 3; row++) { /* single text; both of a pair */
         const bool pair = row > 0;
         const int32_t text = row == 2 ? -2 : -1;
         if ((adds[0] && !template_put(g->r, keys[0], pair, g->begin, 0))

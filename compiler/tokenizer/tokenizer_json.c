@@ -1,7 +1,7 @@
 /* tokenizer_json.c: reads a tokenizer.json of the package `tokenizers`. */
 #include "tokenizer/reader.h"
 
-/* Is a step of this type there, alone or in a list of steps? */
+/* True if a step has this type, or contains one in its list that has. */
 static bool has_type(const json_t *o, const char *type)
 {
     const json_t *list = json_object_get(o, "pretokenizers");
@@ -11,7 +11,7 @@ static bool has_type(const json_t *o, const char *type)
     return has;
 }
 
-/* Texts of a byte level are written in letters that stand for bytes. */
+/* Decodes tokens of a byte-level vocabulary, whose letters stand for bytes. */
 void decode_letters(Reader *r)
 {
     for (int64_t i = 0; i < r->t.tokens; i++) {
@@ -30,8 +30,6 @@ bool tokenizer_json_is(const json_t *root)
     return json_is_object(json_object_get(root, "model"));
 }
 
-/* Tokens that came beside the file may follow, then decode_letters() where the
- * model has ATTN_MODEL_BYTES.                                               */
 bool tokenizer_json_read(Reader *r, const json_t *root)
 {
     static const char *const known[] = { "version",        "truncation",

@@ -1,5 +1,5 @@
-/* tokenizer_tokens.c: the list of a tokenizer's tokens as its readers fill it:
- * each id once, each text found by a hash table. */
+/* tokenizer_tokens.c: the list of tokens that readers fill: each id has one
+ * token, and a hash table finds tokens by text. */
 #include "tokenizer/reader.h"
 
 void tokens_room(Reader *r, int64_t n)
@@ -45,7 +45,7 @@ static void index_one(Reader *r, int64_t id)
 static void index_tokens(Reader *r)
 {
     const int64_t n = r->t.tokens;
-    if (r->slots <= 2 * n) { /* also for no token: the table is never empty */
+    if (r->slots <= 2 * n) { /* also if n is 0, so that a table exists */
         for (r->slots = 1024; r->slots < 3 * n;)
             r->slots *= 2;
         r->slot = arena_alloc(r->arena, (size_t)r->slots * sizeof *r->slot);
@@ -106,7 +106,7 @@ bool tokens_of_map(Reader *r, const json_t *map, const char *place)
     return true;
 }
 
-/* The last `extra` tokens move behind: there is room for `size` ids before. */
+/* Moves the last `extra` tokens up, so that ids up to size - 1 come before. */
 void tokens_move_extra(Reader *r, int64_t size)
 {
     Tokenizer *t = &r->t;
@@ -120,7 +120,7 @@ void tokens_move_extra(Reader *r, int64_t size)
         t->token[i] = (Token){ .at = "",
                                .id = (int32_t)i,
                                .piece = ATTN_PIECE_UNUSED };
-    r->slots = r->indexed = 0; /* ids have changed */
+    r->slots = r->indexed = 0; /* ids changed: rebuild the hash table */
 }
 
 bool tokens_fit(Reader *r, int64_t size)

@@ -1,5 +1,5 @@
-/* unicode.c: what kind of character each code point is, as utf8proc knows it,
- * as the table that a block carries: blocks of 256 bytes, equal ones once.  */
+/* unicode.c: makes the table of character classes that a block carries, from
+ * utf8proc's data: 256 characters per page, equal pages stored once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "tokenizer/block.h"
 
-/* White_Space of Unicode. */
+/* True for the Unicode property White_Space. */
 static bool is_space(uint32_t c)
 {
     return (c >= 0x9 && c <= 0xd) || c == 0x20 || c == 0x85 || c == 0xa0
@@ -15,8 +15,8 @@ static bool is_space(uint32_t c)
         || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* \w beside letters, marks, numbers, connectors: Join_Control, and the symbols
- * that are Other_Alphabetic.                                                */
+/* True for characters in \w that are not letters, marks, numbers or connectors:
+ * Join_Control, and symbols that are Other_Alphabetic. */
 static bool is_word_property(uint32_t c)
 {
     return c == 0x200c || c == 0x200d || (c >= 0x24b6 && c <= 0x24e9)
@@ -50,7 +50,7 @@ static void make_classes(Bytes *out)
     }
 }
 
-/* They are made once a process. */
+/* Appends the table, which is made once per process. */
 void unicode_classes(Bytes *out)
 {
     static Bytes made;

@@ -1,5 +1,5 @@
-/* wire.c: the wire format of protocol buffers: fields by number, each a number
- * or bytes.                                                                 */
+/* wire.c: reads the wire format of protocol buffers: numbered fields, each with
+ * a number or bytes. */
 #include "tokenizer/wire.h"
 
 static bool cut(Wire *w)
@@ -22,7 +22,7 @@ static bool read_number(Wire *w, uint64_t *to)
     return cut(w);
 }
 
-/* Little-endian, of `bytes` bytes. */
+/* Reads a little-endian number of `bytes` bytes. */
 static bool read_fixed(Wire *w, int bytes, uint64_t *to)
 {
     *to = 0;

@@ -1,13 +1,13 @@
-/* wire.h: fields of a protocol buffer, one after another. */
+/* wire.h: reads the fields of a protocol buffer one after another. */
 #ifndef ATTNC_TOKENIZER_WIRE_H
 #define ATTNC_TOKENIZER_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct { /* what is left of a message */
+typedef struct { /* the rest of a message */
     const unsigned char *at, *end;
-    bool wrong; /* it is cut, or none, at `at` */
+    bool wrong; /* truncated or invalid, at `at` */
 } Wire;
 
 typedef enum {
@@ -18,12 +18,12 @@ typedef enum {
 } WireType;
 
 typedef struct {
-    int number, type; /* of the field; WireNumber .. */
-    uint64_t value;   /* but of WireBytes */
-    Wire bytes;
+    int number, type; /* the field's number; a WireType */
+    uint64_t value;   /* unless type is WireBytes */
+    Wire bytes;       /* if it is */
 } WireField;
 
-/* False: there is no more, or w->wrong. */
+/* Reads the next field. False: the message ended, or w->wrong is set. */
 bool wire_next(Wire *w, WireField *f);
 
 #endif
