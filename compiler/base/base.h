@@ -142,7 +142,7 @@ void error_reset(void);
 void errors_hold(void);
 void errors_release(void);
 /* While muted, errors are counted but not shown, so that a caller can try
- * whether a text can be read. The count is reset by each call. fail() still
+ * to read a text. The count is reset by each call. fail() still
  * prints. */
 void messages_mute(bool mute);
 bool messages_muted(void);

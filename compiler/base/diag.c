@@ -30,7 +30,7 @@ struct Held { /* an error and its notes */
 
 /* Messages shown and pending; global, because stderr is. */
 static struct {
-    int errors;               /* shown, or only counted */
+    int errors;               /* errors that were shown or counted */
     bool shown;               /* the last error was shown: show its notes */
     bool holds;               /* errors are collected, not shown yet */
     bool mute;                /* errors are counted, nothing is shown */
@@ -88,7 +88,7 @@ static bool printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-/* Keeps one byte per byte, so that the caret stays aligned. */
+/* Replaces each unsafe byte by one byte, so that the caret stays aligned. */
 static void add_safe(Text *t, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -83,7 +83,7 @@ const char *number_text(Arena *a, double x)
     return arena_printf(a, "%.17g", x);
 }
 
-/* Prints three digits, in a unit that needs no exponent. */
+/* Formats three digits, in a unit that needs no exponent. */
 char *seconds_text(Arena *a, double seconds)
 {
     static const char *const units[] = { "s", "ms", "us", "ns" };

@@ -79,7 +79,7 @@ typedef enum {
     CacheForeign  /* not a file of the cache; never touched */
 } CacheState;
 typedef struct {
-    const char *name, *what; /* what "": no description */
+    const char *name, *what; /* `what` may be "" */
     CacheKind kind;          /* if the name has a key */
     CacheState state;
     uint64_t bytes;

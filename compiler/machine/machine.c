@@ -41,8 +41,7 @@ double machine_seconds(void)
 #define ONLY_12(more) (void)0
 
 /* One loop for each vector width, written so that every compiler keeps its sums
- * in registers. a*x+y converges to y/(1-x) = 1, so no number becomes extreme.
- */
+ * in registers. a*x+y converges to y/(1-x) = 1, so no number is extreme. */
 #define FMA_LOOP(name, floats, fourth, target)                                \
     typedef float name##_vector __attribute__((vector_size(4 * (floats))));   \
     target static float name(int64_t steps)                                   \
@@ -120,7 +119,7 @@ struct Crew {
     double (*step)(Member *m); /* does about 20 us of work, returns how much */
     pthread_barrier_t start;
     double until;      /* no round starts after this time */
-    atomic_int rounds; /* set by member 0, after the last one */
+    atomic_int rounds; /* set by member 0 after the last round */
     Member *member;
 };
 

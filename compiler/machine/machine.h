@@ -18,11 +18,11 @@
 #include "machine/target.h"
 
 typedef enum { LevelL1, LevelL2, LevelL3, LevelMemory, Levels } Level;
-extern const char *const level_name[Levels]; /* "L1" .. "memory" */
+extern const char *const level_name[Levels]; /* "L1" to "memory" */
 
 typedef struct { /* rates of several threads together */
     int threads;
-    double fma;          /* operations: f32, one FMA is two */
+    double fma;          /* f32 operations, two for each FMA */
     double dot;          /* operations of integer dot products; 0: there is
                             no instruction for them */
     double read[Levels]; /* bytes; 0: unknown */

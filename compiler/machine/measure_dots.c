@@ -1,6 +1,5 @@
 /* measure_dots.c: loops that measure integer dot products in registers: of
- * 8-bit numbers if an instruction sums four products, else of 16-bit numbers.
- */
+ * 8-bit numbers if an instruction sums four products, else of 16-bit ones. */
 #include "machine/dots.h"
 
 #if defined __x86_64__

@@ -382,9 +382,8 @@ static int64_t elements(int64_t bytes, int64_t lines)
     return k;
 }
 
-/* Does not split the sum if a block of rows and a panel fit L2 together. Else
- * it is split so that a tall tile's panel stays in L1, or others in part of L2.
- */
+/* Keeps the sum in one piece if a block of rows and a panel fit L2 together.
+ * Else a piece of a tall tile's panel fits L1, of others a part of L2. */
 int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
 {
     const int64_t block = target_row_block(t, 4, 1);

@@ -9,7 +9,7 @@ typedef enum { FromDefault, FromOption, FromTuned } TilingFrom;
 extern const char *const from_word[]; /* "default", "option", "tuned" */
 
 typedef struct {                 /* a target of code generation */
-    const char *name;            /* "znver4", "x86-64-v3", ..., "generic" */
+    const char *name;            /* "znver4", "x86-64-v3", "generic" */
     const char *march;           /* the compiler's -march: "x86-64-v4" */
     const char *const *features; /* further -m options: "avx512vnni", NULL */
     const char *triple;          /* "aarch64-linux-gnu"; NULL: any machine */
@@ -21,7 +21,7 @@ typedef struct {                 /* a target of code generation */
     const char *dot;            /* how it multiplies bytes without a feature for
                                    that: "maddubs", "dotprod", "plain" */
     const char *guard;          /* preprocessor condition; NULL: none */
-    const char *const *needs;   /* by the instruction set: "avx2", "fma" */
+    const char *const *needs;   /* the instruction set's: "avx2", "fma" */
     int fmas;                   /* FMAs of the widest vectors per cycle */
     int64_t code;               /* bytes of L1 for instructions */
     int64_t cache[3];           /* bytes of L1, L2, L3 */

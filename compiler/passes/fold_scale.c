@@ -17,8 +17,10 @@
  * weight, one of a residual into the weights before it. Two kinds of weight are
  * not scaled: one with several readers, and one in bf16 unless the factor is a
  * power of 2, because other factors would round it again. Integer weights have
- * a scale per column, which takes any factor. needs: nothing.  keeps: values of
- * all but the scaled chain, whose nodes get new names.  breaks: nothing. */
+ * a scale per column, which takes any factor.
+ *
+ * needs: nothing.  keeps: values of all but the scaled chain, whose nodes get
+ * new names.  breaks: nothing. */
 #include "passes/rewrite.h"
 
 #include <math.h>

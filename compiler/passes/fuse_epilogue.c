@@ -106,8 +106,7 @@ static int absorb_residual(Graph *g, int root)
     return absorb(g, root, k, p);
 }
 
-/* Only attention scores have a fused cap; that of logits is a pass of its own.
- */
+/* Explains that a cap stays unfused: only attention has a fused one. */
 static int leave_softcap(const Graph *g, int root)
 {
     int x = g->nodes.at[root].in[0];

@@ -4,8 +4,10 @@
  *     %4 = select %3            ->    %4 = matmul %2, %3
  *
  * The select moves up past ops that work row by row and stops at the edge of
- * the layers, so that these stay alike. needs: nothing.  keeps: the entry's
- * results.  breaks: the shapes of the ops it passes: they now have r rows. */
+ * the layers, so that these stay alike.
+ *
+ * needs: nothing.  keeps: the entry's results.  breaks: the shapes of the ops
+ * it passes: they now have r rows. */
 #include "passes/rewrite.h"
 
 /* True if the select may move before x, because each row of x depends only on

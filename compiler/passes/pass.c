@@ -1,6 +1,5 @@
 /* pass.c: the table of passes and the code that runs it. Each pass is a row
- * here and a file of its own; every pass but the required ones can be skipped.
- */
+ * here and a file of its own; all but the required ones can be skipped. */
 #include <string.h>
 
 #include "passes/rewrite.h"

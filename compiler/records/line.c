@@ -1,6 +1,7 @@
 /* line.c: converts a record to a line of JSON and back.
  *
- * {"version": 2, "cpu": .., "tile": {"mr": 6, ..}, .., "hash": "16 digits"}
+ * {"version": 2, "cpu": "...", "tile": {"mr": 6, ...}, ..., "hash": "16
+ * digits"}
  *
  * The hash covers everything before `, "hash"`. The file may contain anything,
  * so each value is checked before use. */

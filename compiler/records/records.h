@@ -7,8 +7,7 @@
  * one.
  *
  * In:  a file of records; a host, the tasks of a plan.
- * Out: the tilings that hold for them; the file with records added or removed.
- */
+ * Out: the tilings that hold for them; the file, with changed records. */
 #ifndef ATTNC_RECORDS_H
 #define ATTNC_RECORDS_H
 
@@ -27,8 +26,8 @@ typedef struct {
     Host host;
     TaskKey key;
     Tiling tiling;       /* the best one found */
-    double ns, usual_ns; /* median of a run, with the default tiling; finite */
-    int samples;         /* timed pairs that decided; or 0 */
+    double ns, usual_ns; /* median time of a run; the default's; finite */
+    int samples;         /* timed pairs behind the decision; may be 0 */
     double spread;       /* half of the median's 95 % confidence interval,
                             relative to the median */
 } Record;
@@ -83,8 +82,7 @@ typedef enum {
     LineForeign, /* undamaged, but not understood */
     LineBroken   /* truncated or changed */
 } LineKind;
-/* Returns the line, without a newline. Dies if record_parse() would reject it.
- */
+/* Returns the line without a newline; dies if record_parse() rejects it. */
 char *record_line(Arena *a, const Record *r);
 /* Parses a line. `why` is set if it is not a valid record. */
 LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
