@@ -1,14 +1,14 @@
-/* batch.c: a model's inner entries behind a look at their batch: a table of
- * checks, each of which knows whether it is about this call.                */
+/* batch.c: checks a batch, then calls the model's inner entry. Each check of a
+ * table decides whether it applies to the call.                             */
 #include "runtime/core.h"
 
 #include <string.h>
 
-struct batch_call { /* of an entry */
+struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* it reads the input, the other the target */
+    int first; /* 1: the call reads the source; 0: the target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -32,7 +32,7 @@ static int batch_keys(const struct batch_call *c)
                              c->m->max_target);
 }
 
-/* Ids, or rows of numbers. */
+/* Checks the token ids, or the pointer to rows of numbers. */
 static int batch_input(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -65,8 +65,8 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* Of one cache: pages for `rows` positions behind `past`, and for those of the
- * past that they read, in a row of the table of pages.                      */
+/* Checks one cache's row of the page table: it needs pages for `rows` new
+ * positions after `past`, and for the past ones that they read.             */
 static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -90,7 +90,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* The same of all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+/* Checks all caches of one kind: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -101,7 +101,7 @@ static int batch_pages(const struct batch_call *c, int of, int64_t row,
     return wrong;
 }
 
-/* Encode writes the cross cache. */
+/* Checks the cross caches, which encode writes. */
 static int batch_written(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -117,7 +117,7 @@ static int batch_written(const struct batch_call *c)
     return wrong;
 }
 
-/* Decode goes on in the self cache ... */
+/* Checks the self caches, to which decode appends. */
 static int batch_past(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -135,7 +135,7 @@ static int batch_past(const struct batch_call *c)
     return wrong;
 }
 
-/* ... and reads the cross cache. */
+/* Checks the cross caches, which decode reads. */
 static int batch_sources(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -160,7 +160,7 @@ static int batch_output(const struct batch_call *c)
     const struct attn_batch *b = c->b;
     int wrong = 0;
     if (c->decodes) {
-        if (b->selected > b->rows) /* the arena has no more */
+        if (b->selected > b->rows) /* the arena has room for one per row */
             return ATTN_ERROR_COUNT;
         wrong = attn_check_ids(b->select, b->selected, b->rows);
         if (b->selected > 0 && !b->output)
@@ -189,8 +189,8 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The inner encode() reads a row for each learned one before those of each
- * sequence that has any: so they are copied apart.                          */
+/* The inner encode() expects each non-empty sequence to begin with rows of
+ * zeros for the learned ones, so the input is copied with those inserted.   */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -234,7 +234,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Of one sequence: its rows, behind those of zeros. */
+/* Copies one sequence's rows, after rows of zeros for the learned ones. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
                            const struct attn_batch *b, int64_t s)

@@ -1,5 +1,5 @@
-/* check.c: what a caller gives is looked at before it is used: one check for
- * each kind of argument, each 0 or its error.                               */
+/* check.c: checks a caller's arguments before they are used. Each check returns
+ * 0 or an error.                                                            */
 #include "runtime/core.h"
 
 static const char *const check_texts[] = {
@@ -83,7 +83,7 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
 /* ---- lengths ---- */
 
 #if ATTN_HAS_FIXED
-/* Each is what is fixed, where something is. */
+/* Checks that each sequence has the fixed length, if there is one. */
 static int check_lengths(const int32_t *start, int64_t n, int64_t fixed)
 {
     for (int64_t i = 0; fixed > 0 && i < n; i++)

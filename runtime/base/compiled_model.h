@@ -1,5 +1,5 @@
-/* compiled_model.h: what a compiled model is: its kind, sizes, functions; and
- * the errors of all that is around it.                                      */
+/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
+ * errors that all functions return.                                         */
 #ifndef ATTN_MODEL_1
 #define ATTN_MODEL_1
 
@@ -13,82 +13,84 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
- * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
+ * returns them.                                                             */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
-    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
-    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
-    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
-                                 rows, sources outside of what there is */
-    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
-    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
-    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
-    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
-                                 opened, or no other slot of its room */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
-                                 model */
-    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
-                                 bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14,  /* logits, or their weights, not finite */
-    ATTN_ERROR_PAIR = -15,    /* a vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
-                                 one that the code was made for */
+    ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
+    ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
+                                 rows or sources out of range */
+    ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option is out of range */
+    ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
+    ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
+                                 open, or a full slot table */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 another model */
+    ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
+    ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
+                                 weights are not */
+    ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
+                                 from the fixed one */
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
-/* What the pages of a cache hold. Layers whose keys and values have the same
- * sizes, and that look back as far, share a cache: for each of the blocks, the
- * (layer, head) pairs, keys [4][d_k][16], then values [v_panels][64][16]
- * (panels of 16 columns). */
+/* Layout of a cache's pages. Layers whose keys and values have the same sizes
+ * and the same window share a cache. A page holds, for each block (a pair of
+ * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
+ * 16 columns).                                                              */
 struct attn_cache_layout {
-    int64_t of;          /* whose rows: ATTN_SELF, ATTN_CROSS */
+    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t page_floats; /* 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row reads: itself and those just before
-                       it; 0: all */
-    int64_t states; /* floats that recurrent layers leave after a row; a page
-                       ends in two of them, after the last even row that it
-                       has and the last odd one, and zeros to a multiple of
-                       16 floats */
+    int64_t window; /* rows that a row attends to: itself and those just
+                       before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' state after a row. A
+                       page ends in two states, after its last even and its
+                       last odd row, and zeros to a multiple of 16 floats */
 };
 
-/* A compiled model: constants and inner entries. Everything is a pure function
- * of its arguments; nothing is global, so threads may share one model. The
- * inner entries check nothing: an id or a length that is out of range is a
- * fault in memory. The functions around them, NAME_encode_batch() .., check. */
+/* A compiled model: constants and inner entries. The entries are pure functions
+ * without global state, so threads may share a model. They check nothing: an id
+ * or a length out of range corrupts memory. Their wrappers, such as
+ * NAME_encode_batch(), check.                                               */
 struct attn_model {
     const char *name;
-    int64_t kind; /* ATTN_ENCODER_DECODER .. */
+    int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in a row; 0: token ids are read */
-    int64_t class_token; /* rows that inner encode() skips: of the class
-                            token, of one of distillation */
-    int64_t types;       /* of tokens; 0: it reads none */
-    /* what each call has, and no other; 0: any. Rows of a sequence of encode,
-     * those of the class token among them, or of query; new ones of decode;
-     * keys that these see; sequences                                        */
+    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
+    int64_t class_token; /* rows that inner encode() skips: those of the
+                            class and distillation tokens */
+    int64_t types;       /* number of token types; 0: it reads none */
+    /* Required sizes of each call; 0: any. In order: rows of a source sequence
+     * (with the class token) or of query; new rows of decode; keys that these
+     * attend to; sequences.                                                 */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
-    int64_t output_columns; /* numbers in a row of the result */
-    int64_t output_pooled;  /* 1: it has a row for each sequence */
-    int64_t weights_bytes;  /* of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8" .. */
-    uint64_t weights_hash;  /* of names, shapes, layout: as in the file */
-    uint64_t spec_hash;     /* of all that decides what is computed */
-    const char *command;    /* that packs its weights */
-    int64_t bound_bytes;    /* of the struct that bind() fills, and room
-                               for what bind() says */
-    int64_t caches;         /* ATTN_SELF, ATTN_CROSS, and others */
+    int64_t output_columns; /* numbers in a result row */
+    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t weights_bytes;  /* size of the packed weights */
+    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
+    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
+                               file */
+    uint64_t spec_hash;     /* hash of everything that affects the results */
+    const char *command;    /* the command that packs the weights */
+    int64_t bound_bytes;    /* the struct that bind() fills, and the space
+                               for the tables that it computes */
+    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
+                               others */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0..n-1]))), vectorised, the same bits everywhere */
+    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 

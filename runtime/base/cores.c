@@ -1,5 +1,6 @@
-/* cores.c: how many threads are worth having: two threads of one core share
- * its arithmetic, and a control group may grant less than the machine has.  */
+/* cores.c: counts the cores for threads. Two threads of one core share its
+ * arithmetic units, and a control group may grant fewer cores than the machine
+ * has.                                                                      */
 #include "system.h"
 
 #include "pool.h"
@@ -15,7 +16,8 @@ static int cores_line(const char *path, char *line, int size)
     return read;
 }
 
-/* "200000 100000" is the time granted in each period; "max 100000" all. */
+/* "200000 100000" grants 200000 us in each period of 100000 us; "max 100000"
+ * grants everything.                                                        */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 {
     long long time, period;
@@ -26,7 +28,8 @@ ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 }
 
 #ifdef __linux__
-/* The least that the process's group and those above it grant. */
+/* Returns the smallest grant of the process's control group and its ancestors;
+ * 0: no limit.                                                              */
 static int64_t cores_of_group(void)
 {
     enum { BYTES = 4096 };
@@ -50,7 +53,7 @@ static int64_t cores_of_group(void)
     return least;
 }
 
-/* The first processor of the core that `cpu` belongs to. */
+/* Returns the first processor of the core that `cpu` belongs to. */
 static int cores_first(int cpu)
 {
     char path[128], line[256];

@@ -1,11 +1,11 @@
-/* fault.c: words what failed. */
+/* fault.c: stores the code and message of an error. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "runtime/rt.h"
 
-/* Names come from outside: a byte that is not printable ASCII is shown as
- * \xHH, so that no message can break its line or steer a terminal.          */
+/* Shows each byte that is not printable ASCII as \xHH. Names come from outside;
+ * without this, they could break a message's line or steer a terminal.      */
 static void escape(char *out, size_t size, const char *text)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* hash.c: XXH64, the hash of Yann Collet's xxHash: four sums side by side, each
- * over every fourth word, so that it is read as fast as memory gives it.    */
+/* hash.c: XXH64, the hash of Yann Collet's xxHash. Four independent sums, each
+ * over every fourth word, hash as fast as memory delivers.                  */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ static uint64_t hash_word(const char *at)
     return word;
 }
 
-/* Products of 64 bits take longer in vectors, which clang would make of the
- * four sums: half the speed.                                                */
+/* Without the asm, clang vectorises the four sums. 64-bit products are slower
+ * in vectors: that halves the speed.                                        */
 static uint64_t hash_step(uint64_t sum, uint64_t word)
 {
     sum += word * hash_prime[2];
@@ -34,7 +34,7 @@ static uint64_t hash_step(uint64_t sum, uint64_t word)
     return hash_rotate(sum, 31) * hash_prime[1];
 }
 
-/* All whole 32 bytes; four sums become one. */
+/* Hashes all complete blocks of 32 bytes and merges the four sums. */
 static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
 {
     uint64_t a = seed + hash_prime[1] + hash_prime[2];
@@ -55,7 +55,7 @@ static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
     return h;
 }
 
-/* The fewer than 32 bytes behind them. */
+/* Hashes the last 0 to 31 bytes. */
 static uint64_t hash_rest(uint64_t h, const char *at, int64_t bytes)
 {
     for (; bytes >= 8; bytes -= 8, at += 8) {

@@ -1,11 +1,11 @@
-/* json.c: jansson calls what it could not allocate for a syntax error, or
- * leaves it out: so its allocations are watched.                            */
+/* json.c: reads JSON by jansson. Jansson reports a failed allocation as a
+ * syntax error, or not at all, so its allocations are watched.              */
 #include <stdlib.h>
 
 #include "json.h"
 
-/* Since json_read() began. Static, since jansson hands its allocator nothing;
- * each thread has its own.                                                  */
+/* True if an allocation failed since json_read() began. It is static because
+ * jansson's allocator gets no context, and thread-local for threads.        */
 static _Thread_local bool ran_out;
 
 static void *watched_malloc(size_t n)

@@ -1,4 +1,4 @@
-/* json.h: jansson's parser, with lack of memory told apart from bad text. */
+/* json.h: jansson's parser, with out-of-memory told apart from invalid text. */
 #ifndef ATTNC_JSON_H
 #define ATTNC_JSON_H
 
@@ -7,15 +7,16 @@
 #include "runtime/rt.h"
 
 typedef struct {
-    const char *path; /* or what it is, for messages */
-    const char *text; /* of n bytes */
+    const char *path; /* or a description, for messages */
+    const char *text; /* n bytes */
     size_t n;
-    bool followed; /* what is behind the value is somebody else's */
-    bool reals;    /* integers, too: 10^30 is none that fits */
+    bool followed; /* other text may follow the value */
+    bool reals;    /* read integers as reals, because 10^30 does not fit */
 } JsonText;
-/* False: memory ran out, *why says so of the path. Else *to is the value, to be
- * given to json_decref(), or NULL where the text is refused, as with a member
- * that is there twice: *e says why and where.                               */
+/* Parses a text. Returns false, with a message in *why, if memory ran out.
+ * Otherwise *to is the value, which the caller passes to json_decref(), or NULL
+ * if the text is invalid (duplicate members are): *e then has the reason and
+ * place.                                                                    */
 bool json_read(json_t **to, const JsonText *from, json_error_t *e, Fault *why);
 
 #endif

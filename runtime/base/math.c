@@ -1,12 +1,13 @@
-/* math.c: exp and log of our own, because those of C libraries differ in bits.
- * Both are the kernels', in the same bits; attn_exp goes on up to its limit. */
+/* math.c: exp and log, because those of C libraries differ in the last bits.
+ * Both are bit-identical to the kernels' functions; attn_exp also covers
+ * results up to the largest float.                                          */
 #include "runtime/core.h"
 
 #include <math.h>
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody
- * and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. Below the smallest normal
- * number e^x is 0.                                                          */
+/* x = n ln 2 + r with r in -ln 2 / 2 .. ln 2 / 2, where ln 2 is split in two
+ * parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. The result is
+ * 0 below the smallest normal number.                                       */
 ATTN_API float attn_exp(float x)
 {
     union {
@@ -29,7 +30,7 @@ ATTN_API float attn_exp(float x)
     p = fmaf(p, r, 0x1.555492p-3f);
     p = fmaf(p, r, 0x1.fffffcp-2f);
     p = fmaf(p, r * r, r);
-    if (n > 127.0f) { /* 2^128 is no float */
+    if (n > 127.0f) { /* 2^128 is not a float */
         t = t - 1.0f;
         twice = 2.0f;
     }
@@ -78,7 +79,7 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
     return p;
 }
 
-/* Without a branch, so that compilers take many at once. */
+/* Has no branch, so that compilers vectorise it. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 {
     int any = 0;

@@ -1,10 +1,10 @@
-/* pool.c: threads that run the parts of a call. Parts are taken in turn by
- * whoever is free, the caller too, so that a thread which the system holds up
- * delays none but the part that it has.
+/* pool.c: threads that run the parts of a call. Each free thread, the caller
+ * included, takes the next part, so a thread that the system delays holds up
+ * only its own part.
  *
- * A thread without work looks for some for 50 us, then sleeps on a futex (where
- * there is none, on a condition variable): between the steps of a model it is
- * awake, while the model waits for its next line it costs nothing.          */
+ * An idle thread polls for work for 50 us, then sleeps on a futex (on systems
+ * without one, on a condition variable). So it stays awake between the steps of
+ * a model, and costs nothing while the model waits for its next input.      */
 #include "system.h"
 
 #include "pool.h"
@@ -12,10 +12,11 @@
 #ifdef ATTN_ATOMICS
 enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
 
-/* The turn: the number of the call, its parts, and the next one to be taken, of
- * POOL_BITS bits each but for the first. A part is taken by exchanging the
- * whole: never one of another call. While a part that was taken is not done,
- * its call's function stays.                                                */
+/* `turn` packs three fields: the number of the call in the upper 32 bits, then
+ * its number of parts and the next part to take, POOL_BITS bits each. A part is
+ * taken by a compare-exchange of all three, so a thread never takes one of
+ * another call. A call's function stays valid until all parts taken are done.
+ */
 enum { POOL_BITS = 16 };
 
 struct attn_pool {
@@ -26,10 +27,11 @@ struct attn_pool {
     void (*part)(void *arg, int64_t part, int64_t parts);
     void *arg;
     _Alignas(POOL_LINE) _Atomic uint64_t turn;
-    _Alignas(POOL_LINE) atomic_uint call; /* grows with each; sleepers' word */
+    _Alignas(POOL_LINE) atomic_uint call; /* call number; idle threads sleep
+                                             on it */
     atomic_uint sleepers;
-    _Alignas(POOL_LINE) atomic_uint left; /* parts that are not done */
-    atomic_uint waiting; /* the caller sleeps until there are none */
+    _Alignas(POOL_LINE) atomic_uint left; /* parts not yet done */
+    atomic_uint waiting; /* 1: the caller sleeps until left is 0 */
     _Alignas(POOL_LINE) atomic_int busy;
     atomic_int closing;
 #ifndef __linux__
@@ -86,7 +88,8 @@ static int64_t pool_time(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Until the word is no longer `seen`: 1; 0 when that took too long. */
+/* Polls the word until it differs from `seen`. Returns 1 if it changed, 0 after
+ * POOL_SPIN us.                                                             */
 static int pool_spin(atomic_uint *word, unsigned seen)
 {
     const int64_t until = pool_time() + POOL_SPIN;
@@ -102,7 +105,8 @@ static int pool_spin(atomic_uint *word, unsigned seen)
 
 /* ---- parts ---- */
 
-/* Takes the next part of the call `call` and does it; 0: none is left. */
+/* Takes and runs the next part of call number `call`. Returns 0 if none is
+ * left.                                                                     */
 static int pool_part(struct attn_pool *p, unsigned call)
 {
     uint64_t turn = atomic_load_explicit(&p->turn, memory_order_acquire);
@@ -197,7 +201,8 @@ static void *pool_work(void *pool)
     return NULL;
 }
 
-/* Signals go to the thread that calls, but for a fault of the thread's own. */
+/* Blocks signals in the new thread, so that the calling thread gets them.
+ * Faults that a thread itself causes stay unblocked.                        */
 static int pool_start(struct attn_pool *p, pthread_t *thread,
                       pthread_attr_t *attributes)
 {
@@ -253,7 +258,7 @@ ATTN_API void attn_pool_close(struct attn_pool *p)
 }
 
 #else
-/* Without atomics the caller is the only thread. */
+/* Without atomics, the caller is the only thread. */
 struct attn_pool {
     struct attn_parallel parallel;
     const char *refused;

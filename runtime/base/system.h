@@ -1,10 +1,10 @@
-/* system.h: what threads and the program take from the system. The emitted file
- * has this at its top, since _GNU_SOURCE stands before all headers.         */
+/* system.h: the system headers of threads and of the program. An emitted file
+ * begins with these, because _GNU_SOURCE must precede all headers.          */
 #ifndef ATTN_SYSTEM_1
 #define ATTN_SYSTEM_1
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall, sched_getaffinity, getline */
+#define _GNU_SOURCE /* for syscall, sched_getaffinity, getline */
 #endif
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #endif
 #if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
-#define ATTN_ATOMICS /* else there is one thread */
+#define ATTN_ATOMICS /* without it, there is one thread */
 #include <stdatomic.h>
 #endif
 
