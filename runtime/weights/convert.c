@@ -1,4 +1,4 @@
-/* convert.c: elements of a tensor, of whatever type, as floats; bf16. */
+/* convert.c: converts elements of any type to floats, and floats to bf16. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* formats.c: what the rows of formats.h say. */
+/* formats.c: properties of the storage formats, from the rows of formats.h. */
 #include "formats.h"
 
 #include <stddef.h>

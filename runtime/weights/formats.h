@@ -1,13 +1,13 @@
-/* formats.h: how matrices of weights are stored in packed files: a row each.
+/* formats.h: storage formats of weight matrices in packed files, one row each.
  *
- *   FORMAT(name, word, group, line, ending, shared)
+ * FORMAT(name, word, group, line, ending, shared)
  *
- * group: numbers of a sum over k that are packed together; whole groups are
- * stored. In a panel of ATTN_PANEL columns a group is `line` bytes a column,
- * and `ending` bytes a column stand behind all of them: of integers a scale, a
- * float, and -128 times their sum, 32 bits. A group of integers is whole lines
- * of a cache: where `shared` numbers of a column have a step and an offset, of
- * a byte each, it is a pair of these. */
+ * group: consecutive numbers along k that are packed together; the last group
+ * is padded. In a panel of ATTN_PANEL columns, each group takes `line` bytes
+ * per column. After all groups come `ending` bytes per column: for integers, a
+ * float scale and -128 times their sum as 32 bits. If shared > 0, `shared`
+ * consecutive numbers of a column share a step and an offset of one byte each;
+ * a group contains two such blocks, so that integer groups fill cache lines. */
 #ifndef ATTNC_FORMATS_H
 #define ATTNC_FORMATS_H
 
@@ -28,18 +28,19 @@ typedef enum {
         Dtypes
 } Dtype;
 
-extern const char *const dtype_word[]; /* "f32", "bf16" ..; NULL at the end */
+extern const char *const dtype_word[]; /* "f32", "bf16", etc.; NULL at the
+                                          end */
 
-/* Are its numbers integers, with a scale for each column? */
+/* True for formats of integers with a scale per column. */
 bool dtype_is_integer(Dtype d);
-/* Numbers of a column that share a step and an offset; 0: none do. Those are of
- * 4 bits.                                                                   */
+/* Returns how many numbers of a column share a step and an offset. Only 4-bit
+ * formats do; the others return 0.                                          */
 int64_t dtype_shared(Dtype d);
-/* k as it is stored: whole groups. */
+/* Returns k rounded up to complete groups. */
 int64_t dtype_stored(Dtype d, int64_t k);
-/* Bytes of a number in the middle of many. */
+/* Returns the average bytes of one number, without the endings. */
 double dtype_number_bytes(Dtype d);
-/* Bytes of a column of k numbers in panels. */
+/* Returns the bytes of a column of k numbers in a panel. */
 int64_t dtype_column_bytes(Dtype d, int64_t k);
 
 #endif

@@ -1,7 +1,7 @@
 /* gguf.c: reads a .gguf file: a head, keys with typed values, the list of
  * tensors, then their data at multiples of general.alignment. The file is
- * mapped and never trusted: each count, length and offset is held to the bytes
- * that are left before anything is read.                                    */
+ * mapped and not trusted: each count, length and offset is checked against the
+ * bytes left before anything is read.                                       */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "safetensors.h"
 
 enum {
-    MostMetadata = 1 << 24, /* values, those in lists too */
-    MostDims = 4,           /* of a tensor, by the format */
+    MostMetadata = 1 << 24, /* values, including those in lists */
+    MostDims = 4,           /* limit of the format, per tensor */
     MostName = 65535,       /* bytes of a key */
     DefaultAlignment = 32
 };
@@ -20,7 +20,7 @@ enum {
 typedef struct { /* a reader at byte `at` */
     const File *file;
     size_t at;
-    int64_t values; /* of metadata so far */
+    int64_t values; /* number of metadata values so far */
     Fault *why;
 } Cursor;
 
@@ -59,7 +59,7 @@ static bool read_number(Cursor *c, int bytes, uint64_t *to)
     return true;
 }
 
-/* A text of the file, which no NUL ends. */
+/* Reads a string; it has no terminating NUL. */
 static bool read_gguf_text(Cursor *c, const char **text, size_t *n)
 {
     const size_t from = c->at;
@@ -80,7 +80,8 @@ static bool no_memory(const Cursor *c)
     return fault(c->why, ExitResource, "%s: out of memory", c->file->path);
 }
 
-/* NULL: it is not UTF-8, or there is no memory. */
+/* Returns a copy. Returns NULL, with a fault, if the text is not UTF-8 or
+ * memory runs out.                                                          */
 static json_t *own_text(Cursor *c, size_t from, const char *text, size_t n)
 {
     if (attn_utf8(text, (int64_t)n) != (int64_t)n) {
@@ -104,7 +105,8 @@ static json_t *text_value(Cursor *c)
 enum { TypeBool = 7, TypeText = 8, TypeList = 9 };
 typedef enum { Natural, Signed, Real, Other } ValueKind;
 
-/* By number of type: bytes of a value, at least. */
+/* Indexed by the number of the type; `bytes` is the minimum for a text or a
+ * list.                                                                     */
 static const struct {
     int bytes;
     ValueKind kind;
@@ -116,8 +118,8 @@ static const struct {
 };
 enum { ValueTypes = sizeof value_types / sizeof *value_types };
 
-/* 0.001 of 32 bits is 0.001: the shortest decimal that reads back as the same
- * float.                                                                    */
+/* Returns the value of the shortest decimal that reads back as the same float,
+ * so that a 32-bit 0.001 becomes the double 0.001.                          */
 static double real_of(uint64_t bits, int bytes)
 {
     float single;
@@ -184,7 +186,7 @@ static bool read_gguf_type(Cursor *c, uint64_t *type)
         || bad_gguf(c, c->at - 4, "a value of unknown type");
 }
 
-/* The type and the number of a list's values. */
+/* Reads the type and the number of a list's values. */
 static bool read_list(Cursor *c, uint64_t *type, uint64_t *n)
 {
     const size_t from = c->at;
@@ -240,7 +242,7 @@ static bool skip_value(Cursor *c, uint64_t type)
 
 typedef struct {
     uint64_t tensors, pairs;
-    uint64_t alignment; /* of the tensors' data */
+    uint64_t alignment; /* of tensor data */
 } Head;
 
 static bool read_head(Cursor *c, Head *h)
@@ -261,7 +263,7 @@ static bool read_head(Cursor *c, Head *h)
     h->alignment = DefaultAlignment;
     if (!read_number(c, 8, &h->tensors) || !read_number(c, 8, &h->pairs))
         return false;
-    /* the least that one takes: a text, a number of dimensions, ... */
+    /* minimum bytes of a tensor's entry and of a key with its value */
     if (h->tensors > (c->file->size - c->at) / 24)
         return bad_gguf(c, 8, "more tensors than the file has bytes for");
     if (h->pairs > (c->file->size - c->at) / 13)
@@ -311,7 +313,7 @@ static bool keep_pair(Cursor *c, json_t *to, const char *key, uint64_t type)
     return json_object_set_new(to, key, value) == 0 || no_memory(c);
 }
 
-/* The key, which no NUL ends in the file, and its value. */
+/* Reads a key and its value. */
 static bool read_pair(Cursor *c, Head *h, json_t *to)
 {
     const char *key;
@@ -331,7 +333,7 @@ static bool read_pair(Cursor *c, Head *h, json_t *to)
     return ok;
 }
 
-/* All pairs to `to`, where it is not NULL. */
+/* Reads all pairs, into `to` unless it is NULL. */
 static bool read_pairs(Cursor *c, Head *h, json_t *to)
 {
     for (uint64_t i = 0; i < h->pairs; i++)
@@ -359,8 +361,7 @@ json_t *gguf_metadata(const char *path, Fault *why)
 
 /* ---- tensors ---- */
 
-/* Types of the format by number, those that are read: elements of a block that
- * are stored together, and their bytes.                                     */
+/* The readable types of the format: elements per block and bytes per block. */
 static const struct {
     int number, elements, bytes;
     StType type;
@@ -374,7 +375,8 @@ static const struct {
 };
 enum { TensorTypes = sizeof tensor_types / sizeof *tensor_types };
 
-/* Names a type that cannot be read; one of a later version by its number. */
+/* Returns the name of a type that cannot be read; the number of an unknown
+ * type.                                                                     */
 static const char *type_name(uint64_t type, char number[24])
 {
     static const char *const names[] = {
@@ -445,7 +447,7 @@ static bool read_storage(Cursor *c, Tensor *t)
     return true;
 }
 
-/* Its entry; its offset, from where the data begin, in *offset. */
+/* Reads a tensor's entry. *offset is relative to the start of the data. */
 static bool read_entry(Cursor *c, Tensor *t, json_t *names, uint64_t *offset)
 {
     const char *name;
@@ -487,7 +489,7 @@ static int by_offset(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* No two share bytes, none has another's name. */
+/* Checks that no two tensors share bytes or a name. */
 static bool check_apart(const Cursor *c, Safetensors *s)
 {
     qsort(s->tensor, (size_t)s->count, sizeof *s->tensor, by_offset);
@@ -545,7 +547,7 @@ Safetensors *gguf_open(const char *path, Fault *why)
         return NULL;
     }
     if (!file_map(&s->file, path, why))
-        s->file = (File){ 0 }; /* nothing to close */
+        s->file = (File){ 0 }; /* so that nothing is closed */
     else if (read_gguf_file(s, why))
         return s;
     safetensors_close(s);

@@ -1,4 +1,4 @@
-/* gguf.h: files of llama.cpp: tensors, and what their metadata say. */
+/* gguf.h: reads llama.cpp's .gguf files: tensors and metadata. */
 #ifndef ATTNC_GGUF_H
 #define ATTNC_GGUF_H
 
@@ -6,13 +6,13 @@
 
 #include "runtime/rt.h"
 
-/* By its first bytes; false where it cannot be read. */
+/* True if the first bytes are those of a .gguf file; false if unreadable. */
 bool is_gguf(const char *path);
-/* The file's tensors, mapped; NULL and a fault. Shapes are as in other files,
- * the slowest dimension first, against the order that the format has.       */
+/* Maps the file's tensors. Shapes have the slowest dimension first, the reverse
+ * of the order in the file. Returns NULL, with a fault, on errors.          */
 Safetensors *gguf_open(const char *path, Fault *why);
-/* All keys and values, lists among them, as a map; NULL and a fault. Versions 2
- * and 3 of the format, little-endian.                                       */
+/* Returns all keys and values, including lists, as a map. Supports versions 2
+ * and 3, little-endian. Returns NULL, with a fault, on errors.              */
 json_t *gguf_metadata(const char *path, Fault *why);
 
 #endif

@@ -1,7 +1,7 @@
-/* integer_loops.h: the loops that make integers of the weights, for
- * weight_loops.c, which compiles them for several machines: 16 columns side by
- * side, each a lane. No sum goes over lanes and nothing is contracted, so that
- * the bits are the same in vectors of any width. */
+/* integer_loops.h: the loops that quantise weights, for weight_loops.c, which
+ * compiles them for several machines. They process 16 columns in parallel, one
+ * per lane. There are no sums across lanes and no contracted operations, so the
+ * bits are the same for vectors of any width.                               */
 #ifndef ATTNC_INTEGER_LOOPS_H
 #define ATTNC_INTEGER_LOOPS_H
 
@@ -21,8 +21,9 @@
 typedef float Lanes __attribute__((vector_size(4 * ATTN_PANEL)));
 typedef uint32_t Bits __attribute__((vector_size(4 * ATTN_PANEL)));
 
-/* A number below 2^22 and this: the sum's last bits are the nearest integer, of
- * two the even one; without it again, that integer as a float.              */
+/* Adding this to a number below 2^22 rounds it: the sum's low bits are the
+ * nearest integer (ties to even). Subtracting it again gives that integer as a
+ * float.                                                                    */
 #define ROUNDING      12582912.0f
 #define ROUNDING_BITS 0x4b400000u
 
@@ -36,7 +37,8 @@ EACH void store(const Lanes *x, float *at)
     memcpy(at, x, sizeof *x);
 }
 
-/* The larger, the smaller one of two; of NaN and y it is y. */
+/* Sets *x to the maximum (least: minimum) per lane. If x is NaN, the result is
+ * y.                                                                        */
 EACH void most(Lanes *x, const Lanes *y)
 {
     const Bits more = (Bits)(*x > *y);
@@ -68,7 +70,7 @@ EACH void store_bits(const Bits *x, unsigned char *at)
     }
 }
 
-/* Per column the largest magnitude. */
+/* Updates the largest magnitude of each column. */
 EACH void largest_any(const float *x, int64_t stride, int64_t n, float *largest)
 {
     Lanes all;
@@ -83,7 +85,8 @@ EACH void largest_any(const float *x, int64_t stride, int64_t n, float *largest)
     store(&all, largest);
 }
 
-/* The integer of x as a float, and as the last bits of one; x: what is left. */
+/* Quantises x: *w is the integer as a float, *bits has it in its low bits, and
+ * *x becomes the remainder.                                                 */
 EACH void int8_of(Lanes *x, const Lanes *step, const Lanes *per_step, Lanes *w,
                   Bits *bits)
 {
@@ -157,10 +160,11 @@ EACH void int8_any(const float *x, int64_t stride, int64_t n, const Step *step,
     memcpy(sums->total, &total, sizeof total);
 }
 
-/* x is nearest to (q - 8) step + offset for q in 0 .. 15, both of them integers
- * such that all of these are in -127 .. 127.                                */
+/* A block of int4 numbers approximates x by (q - 8) step + offset, q in 0 ..
+ * 15. The step and the offset are integers such that all these values are in
+ * -127 .. 127.                                                              */
 typedef struct {
-    Lanes step, offset, error; /* squared, of a group */
+    Lanes step, offset, error; /* squared error of the block */
 } Group;
 
 EACH void int4_error(const Lanes *x, int n, Group *g)
@@ -187,7 +191,8 @@ EACH void keep_better(Group *g, const Group *other)
                        | (~better & (Bits)g->error));
 }
 
-/* Steps around a 15th of the range, offsets around its middle: the best. */
+/* Tries steps near a 15th of the range and offsets near its middle, and keeps
+ * the best.                                                                 */
 EACH void int4_search(const Lanes *x, int n, Group *best)
 {
     const Lanes zero = { 0 }, one = zero + 1.0f, sixteen = zero + 16.0f;
@@ -226,7 +231,8 @@ EACH void store_bytes(const Lanes *x, unsigned char *at)
         at[c] = (unsigned char)v[c];
 }
 
-/* The numbers of a group as nibbles: two lines of four numbers in one. */
+/* Packs a block's numbers as nibbles: each output line holds eight numbers per
+ * column.                                                                   */
 EACH void int4_lines(const Lanes *u, int n, int shared, const Group *g,
                      const Lanes *step, unsigned char *lines, VectorSums *sums,
                      Bits *total)

@@ -1,16 +1,14 @@
-/* integer_rows.c: rows of a matrix, which are columns of its block, as
- * integers.
+/* integer_rows.c: quantises rows of a matrix, which are columns of its packed
+ * block.
  *
- * Columns stand side by side in lanes, a panel or some, and are read in blocks
- * that stay in L1, three times: for the largest magnitude; for the squared
- * error of some steps around it; to make integers by the best of these. Then
- * the scale is the one of least error for these integers:
+ * Columns are processed in parallel lanes, one panel or several, in blocks that
+ * fit in L1. Up to three passes find the largest magnitude, compute the squared
+ * error of several steps near it, and quantise with the best step. The final
+ * scale is the one with the least error for these integers: sum (x - s w)^2 is
+ * least for s = sum x w / sum w^2 = step + sum (x - step w) w / sum w^2.
  *
- *   sum (x - s w)^2 is least for s = sum x w / sum w^2
- *                                  = step + sum (x - step w) w / sum w^2
- *
- * All sums go over 64 numbers in float, then in double, in the order of k: so
- * the bytes are the same wherever and however they are made.                */
+ * All sums are over 64 numbers in float, then in double, in the order of k, so
+ * the bytes do not depend on the machine or the number of threads.          */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -18,14 +16,14 @@
 #include "integer_rows.h"
 
 enum {
-    Wide = 64,      /* columns that are read at once of a transposed matrix */
+    Wide = 64,      /* columns of a transposed matrix read at once */
     Block = 4096,   /* numbers: 16 KiB */
-    Kept = 1 << 16, /* numbers: they stay in L2 */
+    Kept = 1 << 16, /* numbers: 256 KiB, which fits in L2 */
     MostSteps = 5
 };
 
-/* A step is the largest magnitude divided by one of these; the first is taken
- * where none is better. Above 127 the largest numbers are cut.              */
+/* A step is the largest magnitude divided by one of these; the first wins ties.
+ * A divisor above 127 clips the largest numbers.                            */
 static const struct {
     int count;
     float divisor[MostSteps];
@@ -37,13 +35,13 @@ static const struct {
 
 typedef struct {
     Elements *e;
-    int64_t row, rows;    /* of the item, from lane `first` on */
-    int64_t first, width; /* lanes: whole panels */
+    int64_t row, rows;    /* rows of the item; the first is in lane `first` */
+    int64_t first, width; /* number of lanes, a multiple of the panel */
     int pass;
-    bool keeps;          /* all of x is kept, and read once */
-    float x[Kept];       /* [k][width], of all k or of a block of them */
-    float largest[Wide]; /* from here on by lane */
-    float factor[Wide];  /* 2^-exponent, which makes it less than 1 */
+    bool keeps;          /* x has all of k, so it is read only once */
+    float x[Kept];       /* [k][width], for all k or one block */
+    float largest[Wide]; /* this and the following: per lane */
+    float factor[Wide];  /* 2^-exponent, which scales the largest below 1 */
     int exponent[Wide];
     Step step[Wide / ATTN_PANEL];
 } Columns;
@@ -55,7 +53,7 @@ static bool by_columns(const Elements *e)
 
 /* ---- reading ---- */
 
-/* Numbers k .. k + n - 1 of all columns; the lanes of no column are 0. */
+/* Reads numbers k .. k + n - 1 of all columns; unused lanes are 0. */
 static void read_block(Columns *c, int64_t k, int64_t n, float *x)
 {
     float rows[Block];
@@ -74,7 +72,7 @@ static void read_block(Columns *c, int64_t k, int64_t n, float *x)
     c->e->loops->transpose(rows, columns, n, x);
 }
 
-/* Each column times its factor, which is exact. */
+/* Multiplies each column by its factor, a power of two, so this is exact. */
 static void multiply(const Columns *c, int64_t n, float *x)
 {
     for (int64_t i = 0; i < n; i++)
@@ -88,7 +86,7 @@ static void look_for_largest(Columns *c, int64_t n, const float *x)
         c->e->loops->largest(x + lane, c->width, n, c->largest + lane);
 }
 
-/* The block at k, as the first pass has it, or as the later ones do. */
+/* Returns the block at k: unscaled in pass 0, scaled in later passes. */
 static const float *block_at(Columns *c, int64_t k, int64_t n)
 {
     float *x = c->keeps ? c->x + k * c->width : c->x;
@@ -101,7 +99,7 @@ static const float *block_at(Columns *c, int64_t k, int64_t n)
     return x;
 }
 
-/* A group of numbers k .. k + n - 1 of the panel at a lane. */
+/* Numbers k .. k + n - 1 of the panel at a lane. */
 typedef struct {
     const float *x;
     int64_t lane, k, n;
@@ -109,7 +107,7 @@ typedef struct {
 
 typedef void Use(Columns *c, const Group *g, void *with);
 
-/* All of n numbers; of none one group. */
+/* Calls `use` for each group of n numbers; if n is 0, for one empty group. */
 static void use_groups(Columns *c, int64_t k, int64_t n, const float *x,
                        Use *use, void *with)
 {
@@ -121,7 +119,7 @@ static void use_groups(Columns *c, int64_t k, int64_t n, const float *x,
         }
 }
 
-/* All groups, in the order of k. */
+/* Processes all groups, in the order of k. */
 static void pass(Columns *c, Use *use, void *with)
 {
     const int64_t all = c->e->item->k;
@@ -137,7 +135,8 @@ static void pass(Columns *c, Use *use, void *with)
 
 /* ---- steps ---- */
 
-/* What is infinite, or NaN, has no step. */
+/* Finds each column's largest magnitude; 0 for a column with infinity or
+ * NaN.                                                                      */
 static void find_largest(Columns *c)
 {
     memset(c->largest, 0, sizeof c->largest);
@@ -146,7 +145,8 @@ static void find_largest(Columns *c)
         if (c->largest[lane] > FLT_MAX)
             c->largest[lane] = 0;
         frexpf(c->largest[lane], &c->exponent[lane]);
-        if (c->exponent[lane] < -127) /* 2^127 is the largest that there is */
+        if (c->exponent[lane] < -127) /* 2^127 is the largest power of two in
+                                         a float */
             c->exponent[lane] = -127;
         c->factor[lane] = ldexpf(1, -c->exponent[lane]);
         c->largest[lane] *= c->factor[lane];
@@ -174,7 +174,7 @@ static void add_sums(Sums *to, const LaneSums *s)
     }
 }
 
-typedef struct { /* the steps that may be chosen */
+typedef struct { /* the candidate steps */
     Step step[MostSteps][Wide / ATTN_PANEL];
     Sums sums[MostSteps][Wide];
 } Choice;
@@ -190,7 +190,7 @@ static void try_steps(Columns *c, const Group *g, void *choice)
     }
 }
 
-/* What is left with the best scale for the integers. */
+/* Returns the squared error that remains with the best scale. */
 static double error_of(const Sums *s)
 {
     return s->squares > 0 ? s->error - s->along * s->along / s->squares : 0;
@@ -249,7 +249,7 @@ static void make_group(Columns *c, const Group *g, void *maker)
     m->taker->lines(m->taker->to, &lanes, g->k, lines);
 }
 
-/* Behind all numbers: zeros, up to what is stored. */
+/* Pads with zeros up to the stored size. */
 static void make_rest(Columns *c, Maker *m)
 {
     const int64_t k = c->e->item->k;
@@ -271,7 +271,7 @@ static void make_scales(const Columns *c, const Maker *m, int64_t lane)
     m->taker->scales(m->taker->to, &lanes, scale, m->total + lane);
 }
 
-/* What is in whole panels of at most Wide lanes. */
+/* Quantises rows that fit in complete panels of at most Wide lanes. */
 static void make_columns(Elements *e, int64_t row, int64_t rows,
                          const Taker *taker)
 {
@@ -310,7 +310,7 @@ GroupBytes group_bytes(Dtype d)
                   : (GroupBytes){ numbers, 0 };
 }
 
-/* Nibbles, then steps and offsets of each `shared`. */
+/* Decodes nibbles with the step and the offset of their block. */
 static void int4_integers(const unsigned char *lines, int64_t shared,
                           int64_t lane, int8_t out[ATTN_GROUP])
 {

@@ -1,22 +1,22 @@
-/* packed.c: is this block of bytes a weights file, whole, and of this model? A
- * file that passes is safe to read wherever its header points. What is wrong is
- * said with what was found, what is expected and what makes it right.       */
+/* packed.c: checks that a block of bytes is a complete weights file of this
+ * model. A file that passes is safe to read wherever its header points.
+ * Messages have the value found, the value expected, and how to fix it.     */
 #include "runtime/core.h"
 
 #include <string.h>
 
-struct packed { /* a file that is bound */
+struct packed { /* a file being bound */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
-    struct attn_packed_header h; /* its head, once there are as many bytes */
-    char *why;                   /* [ATTN_PACKED_TEXT], n of them used */
+    struct attn_packed_header h; /* copy of its header, if it is large enough */
+    char *why;                   /* [ATTN_PACKED_TEXT], n bytes used */
     int64_t n;
 };
 
 /* ---- words ---- */
 
-/* Up to `most` bytes of a text, which may be any: '?' is what has no form. */
+/* Appends up to `most` bytes of any text; unprintable ones become '?'. */
 static void packed_bytes(struct packed *p, const char *text, int64_t most)
 {
     for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
@@ -46,7 +46,8 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
     packed_say(p, digits + at);
 }
 
-/* "FIRST found MIDDLE expected", as "cut short: it has 5 of 64 bytes". */
+/* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
+ * bytes".                                                                   */
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
@@ -83,7 +84,8 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* ---- checks ---- */
 
-static const char packed_magic[] = "ATTNCW03"; /* the digits: the format */
+static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
+                                                  version */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -104,7 +106,7 @@ static const char *packed_foreign(struct packed *p)
     return packed_again(p, "");
 }
 
-/* Its format, its first page, its length. */
+/* Checks the format, the first page and the length. */
 static const char *packed_wrong_page(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -138,7 +140,8 @@ static int packed_same_dtype(const struct packed *p)
     return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
 }
 
-/* Of a model with the same weights in the same places, whatever its name. */
+/* Checks that the file's weights have the model's layout. The model's name may
+ * differ.                                                                   */
 static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -166,7 +169,8 @@ static const char *packed_wrong_layout(struct packed *p)
     return packed_again(p, "");
 }
 
-/* A part lies after the header page, at a multiple of 64, inside the file. */
+/* True if the part lies after the header page, 64-byte aligned, inside the
+ * file.                                                                     */
 static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
 {
     if (at < ATTN_PACKED_PAGE || at % ATTN_ALIGN != 0)
@@ -211,7 +215,7 @@ static const char *packed_wrong_block(struct packed *p, int64_t at,
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* behind magic and page */
+    const char *from = (const char *)file + 16; /* after magic and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -276,7 +280,7 @@ ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
     return packed_fill(m, bound, file, bytes, 0);
 }
 
-/* A part of a file that was bound; NULL: it has none, or is no such file. */
+/* Returns a part of a bound file, or NULL if the file has no such part. */
 static const void *packed_part(const void *file, int64_t at, int64_t bytes)
 {
     const struct attn_packed_header *h = file;
@@ -307,7 +311,7 @@ ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
     const void *block = NULL;
     if (!packed_head(file))
         return NULL;
-    if (target || m->kind == ATTN_DECODER) /* whose source is the same */
+    if (target || m->kind == ATTN_DECODER) /* its source is the target */
         block = packed_part(file, h->target_vocab_at, h->target_vocab_bytes);
     else
         block = packed_part(file, h->source_vocab_at, h->source_vocab_bytes);

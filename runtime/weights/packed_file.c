@@ -1,26 +1,26 @@
-/* packed_file.c: writes model.weights, which packed.c of the core checks and
- * a model maps: a header page, the packed weights, the vocabularies, each at
- * a multiple of 64 bytes, and in the header the hashes of them and of it.   */
+/* packed_file.c: writes model.weights, which a model maps after packed.c has
+ * checked it: a header page with hashes, the packed weights, the vocabularies,
+ * each 64-byte aligned.                                                     */
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "runtime/rt.h"
 
-enum { Sections = 3 }; /* weights, vocabularies */
+enum { Sections = 3 }; /* weights and two vocabularies */
 typedef struct {
     const void *at;
     int64_t bytes;
 } Section;
 
-static const char zeros[64]; /* between a section and the next */
+static const char zeros[64]; /* padding between sections */
 
 static int64_t aligned(int64_t n)
 {
     return (n + 63) / 64 * 64;
 }
 
-/* Places and lengths; without hashes. */
+/* Fills in positions and lengths, not hashes. */
 static struct attn_packed_header head_of(const PackedModel *m, const Section *s)
 {
     const PackList *p = m->list;
@@ -43,7 +43,7 @@ static struct attn_packed_header head_of(const PackedModel *m, const Section *s)
     return head;
 }
 
-/* The first page, which has the hash of its own rest. */
+/* Makes the first page, with the hash of its other bytes. */
 static void make_page(char *page, const struct attn_packed_header *head)
 {
     memset(page, 0, ATTN_PACKED_PAGE);
@@ -53,7 +53,7 @@ static void make_page(char *page, const struct attn_packed_header *head)
            sizeof hash);
 }
 
-/* Of what follows the page; false: out of memory. */
+/* Hashes everything after the page. Returns false if memory runs out. */
 static bool hash_sections(const Section *s, uint64_t *hash)
 {
     XXH64_state_t *state = XXH64_createState();

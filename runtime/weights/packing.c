@@ -1,19 +1,20 @@
 /* packing.c: packs tensors into the layouts that the kernels read (rt.h), at
- * about the rate of memory: by blocks that stay in L1, on all threads.
+ * about memory speed: in blocks that fit in L1, on all threads.
  *
- * What is done in one piece is rows of one tensor, whole panels of them. What
- * is stored as it is packed is copied; a matrix goes into panels by tiles; one
- * that the file has transposed goes there by runs of ATTN_PANEL numbers.    */
+ * A piece of work is several rows of one tensor, in complete panels. Rows that
+ * are stored unchanged are copied. A matrix goes into panels by tiles; one that
+ * is transposed in the file goes there by runs of ATTN_PANEL numbers.       */
 #include <stdlib.h>
 #include <string.h>
 
 #include "integer_rows.h"
 
 enum {
-    Columns = 256,       /* of a block of ATTN_PANEL rows: 16 KiB */
-    Wide = 256,          /* rows that are read at once of a transposed matrix */
-    PieceSize = 1 << 17, /* elements of a piece, about */
-    Parts = 64           /* for each thread: so many take what is left */
+    Columns = 256,       /* per block of ATTN_PANEL rows: 16 KiB */
+    Wide = 256,          /* rows of a transposed matrix read at once */
+    PieceSize = 1 << 17, /* approximate elements of a piece */
+    Parts = 64           /* per thread; more parts than threads balance the
+                            load */
 };
 
 static int64_t round_up(int64_t n)
@@ -22,7 +23,7 @@ static int64_t round_up(int64_t n)
 }
 
 /* ---- a block ---- */
-typedef struct { /* where the rows of a tensor go */
+typedef struct { /* a tensor and its destination */
     Elements from;
     void *block; /* floats, bf16, or panels of integers */
 } Way;
@@ -33,7 +34,7 @@ static void scale(const Way *w, float *x, int64_t n)
         w->from.loops->scale(x, n, w->from.item->scale);
 }
 
-/* n numbers, one behind the other, to index `to` of the block. */
+/* Stores n consecutive numbers from index `to` of the block. */
 static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
 {
     if (w->from.item->dtype == DtypeBf16)
@@ -42,21 +43,21 @@ static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
         memcpy((float *)w->block + to, x, (size_t)n * sizeof *x);
 }
 
-/* The same, ATTN_PANEL from one to the next. */
+/* Stores n numbers at a stride of ATTN_PANEL. */
 static void put_column(const Way *w, const float *x, int64_t n, int64_t to)
 {
     for (int64_t i = 0; i < n; i++)
         put_run(w, x + i, 1, to + i * ATTN_PANEL);
 }
 
-/* Index in the block of column 0 of row `row`, in panels. */
+/* Returns the index in the block of column 0 of row `row`, for panels. */
 static int64_t panel_start(const PackItem *item, int64_t row)
 {
     const int64_t at = item->first + row;
     return at / ATTN_PANEL * ATTN_PANEL * item->k + at % ATTN_PANEL;
 }
 
-/* Rows of one panel, all of them or some. */
+/* Packs up to ATTN_PANEL rows of one panel. */
 static void pack_panel(Way *w, int64_t row, int64_t rows)
 {
     const PackItem *item = w->from.item;
@@ -79,7 +80,8 @@ static void pack_panel(Way *w, int64_t row, int64_t rows)
     }
 }
 
-/* Rows up to the end of the panel of `row`. */
+/* Returns the number of rows from `row` to the end of its panel, or to
+ * `end`.                                                                    */
 static int64_t rows_of_panel(const PackItem *item, int64_t row, int64_t end)
 {
     return attn_min(end - row, ATTN_PANEL - (item->first + row) % ATTN_PANEL);
@@ -93,7 +95,7 @@ static void pack_panels(Way *w, int64_t row, int64_t end)
     }
 }
 
-/* The numbers of a column, in the order of the file. */
+/* Packs a transposed matrix, column by column in the order of the file. */
 static void pack_transposed(Way *w, int64_t row, int64_t end)
 {
     const PackItem *item = w->from.item;
@@ -112,7 +114,7 @@ static void pack_transposed(Way *w, int64_t row, int64_t end)
     }
 }
 
-/* PackRows, PackVector */
+/* Packs PackRows and PackVector. */
 static void pack_rows(Way *w, int64_t row, int64_t end)
 {
     const PackItem *item = w->from.item;
@@ -132,7 +134,7 @@ static void pack_rows(Way *w, int64_t row, int64_t end)
     }
 }
 
-/* Biases by bucket become biases by distance, a row for each head. */
+/* Expands biases per bucket to biases per distance, one row for each head. */
 static void pack_distances(Way *w)
 {
     const PackItem *item = w->from.item;
@@ -149,8 +151,8 @@ static void pack_distances(Way *w)
 
 /* ---- integers ---- */
 
-/* Some lanes of a line are an item's; those of others may be written to by
- * another thread.                                                           */
+/* Copies only an item's lanes of a line, because another thread may write the
+ * others.                                                                   */
 static void put_lanes(unsigned char *to, const void *from,
                       const LaneRange *lanes, int64_t bytes, int64_t each)
 {
@@ -169,8 +171,8 @@ static unsigned char *panel_of(const Way *w, const LaneRange *lanes)
          + column * dtype_column_bytes(item->dtype, item->k);
 }
 
-/* Lines of a column's 4 bytes; behind those of all that is packed together
- * those of a byte: int4's steps, offsets.                                   */
+/* Stores a group's lines. All lines of four bytes per column come first, then
+ * those of one byte: int4's steps and offsets.                              */
 static void put_lines(void *way, const LaneRange *lanes, int64_t k,
                       const unsigned char *from)
 {
@@ -215,10 +217,11 @@ typedef struct {
     const PackList *list;
     const WeightSource *from;
     void *packed;
-    int64_t *first; /* [list->count + 1] pieces of the items before */
+    int64_t *first; /* [list->count + 1] number of pieces in earlier items */
 } Work;
 
-/* Rows of a piece: whole panels, but for the first and the last. */
+/* Returns the rows of a piece. Pieces end at panel boundaries, so the first and
+ * the last may have fewer.                                                  */
 static int64_t piece_rows(const PackItem *item)
 {
     const int64_t least = item->from.transposed ? Wide : ATTN_PANEL;
@@ -258,7 +261,7 @@ static void pack_piece(const Work *w, int64_t i, int64_t piece)
                          __ATOMIC_RELAXED);
 }
 
-/* The item that has this piece. */
+/* Returns the index of the item that contains this piece. */
 static int64_t item_of(const Work *w, int64_t piece)
 {
     int64_t low = 0, high = w->list->count;

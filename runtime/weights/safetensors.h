@@ -1,5 +1,5 @@
-/* safetensors.h: what safetensors.c, a file of tensors, and shards.c, several
- * behind an index, both know.                                               */
+/* safetensors.h: shared by safetensors.c, one file of tensors, and shards.c,
+ * several files with an index.                                              */
 #ifndef ATTNC_SAFETENSORS_H
 #define ATTNC_SAFETENSORS_H
 
@@ -8,22 +8,22 @@
 #include "runtime/rt.h"
 
 typedef struct {
-    const char *name; /* as the index has it */
+    const char *name; /* as in the index */
     char *path;
     Safetensors *file;
 } Shard;
 
 struct Safetensors {
-    File file;      /* of an index: its path alone */
+    File file;      /* for an index, only the path is set */
     json_t *header; /* or the index; owns the names */
-    Tensor *tensor; /* sorted by name once the file is checked */
+    Tensor *tensor; /* sorted by name after the checks */
     int count;
-    size_t data;  /* where the tensors begin in the file */
-    Shard *shard; /* of an index: where its tensors are */
+    size_t data;  /* offset of the tensors in the file */
+    Shard *shard; /* files of an index */
     int shards;
 };
 
-/* One file, which is no index. */
+/* Opens a single file, not an index. Returns NULL, with a fault, on errors. */
 Safetensors *safetensors_file(const char *path, Fault *why);
 void safetensors_sort(Safetensors *s);
 

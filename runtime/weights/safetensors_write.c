@@ -1,13 +1,13 @@
 /* safetensors_write.c: writes tensors as a .safetensors file: header length,
  * JSON header padded by spaces to a multiple of 8, then the data in order. The
- * header begins with our mark, which looks.c finds.                         */
+ * header begins with attnc's mark, which looks.c recognises.                */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/rt.h"
 
-/* Bytes of a tensor, 4 an element; -1: too many. */
+/* Returns the bytes of a tensor, 4 per element, or -1 on overflow. */
 static int64_t bytes_of(const TensorOut *t)
 {
     int64_t n = 4;
@@ -27,7 +27,8 @@ static json_t *entry_of(const TensorOut *t, int64_t from, int64_t to)
                      (json_int_t)to);
 }
 
-/* The header's text, to be freed; NULL when a size or a name is not valid. */
+/* Returns the header's text, which the caller frees, or NULL if a size or a
+ * name is invalid.                                                          */
 static char *header_text(const TensorOut *t, int n)
 {
     json_t *header = json_pack("{s:{s:s}}", "__metadata__", "attnc", "written");
@@ -57,7 +58,7 @@ static bool write_header(Output *o, const char *text, Fault *why)
         && output_write(o, "       ", padded - n, why);
 }
 
-/* A chunk at a time, so that no tensor is in memory as a whole. */
+/* Writes in chunks, so that no complete tensor is in memory. */
 static bool write_filled(Output *o, const TensorOut *t, Fault *why)
 {
     float chunk[4096];

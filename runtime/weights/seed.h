@@ -4,7 +4,7 @@
 
 #include "runtime/rt.h"
 
-/* Elements first .. first + n - 1 of the tensor, row-major. */
+/* Writes elements first .. first + n - 1 of the tensor, row-major. */
 void seeded_floats(const PackItem *item, uint64_t seed, int64_t first,
                    int64_t n, float *out);
 

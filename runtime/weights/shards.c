@@ -1,6 +1,6 @@
-/* shards.c: tensors in several files, by an index: {"weight_map": {"NAME":
- * "FILE", ...}}. Files stand beside the index; each has the tensors that the
- * index says and no other.                                                  */
+/* shards.c: tensors in several files, listed by an index: {"weight_map":
+ * {"NAME": "FILE", ...}}. The files are in the folder of the index, and each
+ * contains exactly the tensors that the index lists for it.                 */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,8 @@
 
 enum { IndexLimit = 100000000 };
 
-/* The file's path: names lead to no other folder, and to no other index. */
+/* Makes the path of a shard, which the caller frees. Rejects names that lead to
+ * another folder or to an index.                                            */
 static bool shard_path(const char *index, const char *name, char **path,
                        Fault *why)
 {
@@ -52,7 +53,7 @@ static bool add_shard(Safetensors *s, const char *name, Fault *why)
         || fault(why, own.code, "%s (a shard of %s)", own.text, s->file.path);
 }
 
-/* Each tensor of a shard is where the index says. */
+/* Checks that the index has each tensor of the shard in this file. */
 static bool check_shard(const char *index, const Shard *shard,
                         const json_t *map, Fault *why)
 {
@@ -133,7 +134,7 @@ static bool read_index(Safetensors *s, Fault *why)
     return read;
 }
 
-/* All tensors of the shards, as of one file. */
+/* Lists the tensors of all shards as if they were in one file. */
 static bool join_shards(Safetensors *s, Fault *why)
 {
     size_t n = 0;

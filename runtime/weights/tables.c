@@ -1,20 +1,20 @@
-/* tables.c: tables of positions: computed in double, rounded once, since angles
- * in float are wrong by more than everything else together.                 */
+/* tables.c: position tables, computed in double and rounded once, because float
+ * angles would cause more error than everything else together.              */
 #include <math.h>
 
 #include "runtime/rt.h"
 
-/* The tables are made column by column, or row by row, so that what these have
- * in common is computed once.                                               */
-typedef struct { /* rows of a table, from column `first` on */
+/* Sinusoid and rotary tables are made by columns, ALiBi by rows, so that common
+ * factors are computed once.                                                */
+typedef struct { /* rows of a table, from column `first` */
     int64_t row, rows, first, n;
     float *out;
-    int64_t stride; /* from a row to the next */
+    int64_t stride; /* floats from a row to the next */
 } Piece;
 
-/* PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos of the same; with
- * `tensor2tensor` the exponent is i / (d/2 - 1), with `halves` all sines stand
- * before all cosines [Vaswani et al. 2017, section 3.5].                    */
+/* PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos of the same. With
+ * `tensor2tensor` the exponent is i / (d/2 - 1); with `halves` all sines
+ * precede all cosines [Vaswani et al. 2017, section 3.5].                   */
 static void sinusoid(const PackItem *item, int64_t column, const Piece *p,
                      float *out)
 {
@@ -31,7 +31,7 @@ static void sinusoid(const PackItem *item, int64_t column, const Piece *p,
     }
 }
 
-/* Cosines of the k/2 angles of a position, then their sines [Su et al. 2021,
+/* Writes cosines of a position's k/2 angles, then their sines [Su et al. 2021,
  * equation 34].                                                             */
 static void rotary(const PackItem *item, int64_t column, const Piece *p,
                    float *out)
@@ -45,8 +45,9 @@ static void rotary(const PackItem *item, int64_t column, const Piece *p,
     }
 }
 
-/* 2^(-8i/n) for n heads, a power of two; else those of the next lower power,
- * then every other of the next higher.                                      */
+/* Returns 2^(-8i/n) if the number of heads n is a power of two. Otherwise, uses
+ * the slopes of the next lower power, then every other slope of the next
+ * higher.                                                                   */
 double alibi_slope(int64_t head, int64_t heads)
 {
     int64_t power = 1;
@@ -57,7 +58,8 @@ double alibi_slope(int64_t head, int64_t heads)
     return pow(2, -4.0 * (double)(2 * (head - power) + 1) / (double)power);
 }
 
-/* Row: a head; column: the distance key - query, from -(length - 1). */
+/* Each row is a head; each column is a distance key - query, starting from
+ * -(length - 1).                                                            */
 static void alibi(const PackItem *item, int64_t head, const Piece *p,
                   float *out)
 {
@@ -95,7 +97,8 @@ int64_t relative_bucket(int64_t distance, int64_t buckets, int64_t max_distance,
         return first + n;
     double log_part = log((double)n / (double)exact)
                     / log((double)max_distance / (double)exact);
-    /* whole powers fall on the edge of a bucket: they belong to the next */
+    /* 1e-9: an exact power is on the edge of a bucket and belongs to the
+     * next                                                                  */
     int64_t far = exact
                 + (int64_t)(log_part * (double)(buckets - exact) + 1e-9);
     return first + (far < buckets - 1 ? far : buckets - 1);

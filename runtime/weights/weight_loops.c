@@ -1,6 +1,5 @@
 /* weight_loops.c: the loops over all numbers of the weights. Each is written
- * once, as plain C that compilers make vectors of, and compiled for several
- * machines.
+ * once, as plain C that compilers vectorise, and compiled for several machines.
  *
  * Tensors may begin at any byte, and files are little-endian.               */
 #include <math.h>
@@ -51,7 +50,7 @@ EACH double double_of(uint64_t v)
     return d;
 }
 
-/* The same number with the wider exponent; a NaN keeps its payload. */
+/* Converts f16 to f32; a NaN keeps its payload. */
 EACH float half_of(uint32_t h)
 {
     const uint32_t sign = (h & 0x8000) << 16, rest = h & 0x7fff;
@@ -66,13 +65,14 @@ EACH uint16_t nearest_bf16(float x)
 {
     const uint32_t v = bits_of(x);
     const uint32_t nearest = v + 0x7fff + (v >> 16 & 1);
-    /* what tells a NaN from infinity may be below */
+    /* a NaN whose payload is only in the dropped bits must stay a NaN */
     const uint32_t nan = v & 0x7f0000 ? v : v | 0x400000;
     return (uint16_t)(((v & 0x7fffffff) > 0x7f800000 ? nan : nearest) >> 16);
 }
 
-/* Blocks of 32 elements: the scale, then the elements in 8 bits; or in 4, above
- * 8, element i and i + 16 in one byte. The products are exact.               */
+/* Blocks of 32 elements: an f16 scale, then 8-bit elements, or 4-bit elements
+ * with an offset of 8, elements i and i + 16 in one byte. The products are
+ * exact.                                                                    */
 enum { Block = 32, BytesQ8 = 34, BytesQ4 = 18 };
 
 EACH float element_q8(const unsigned char *block, int64_t i)
@@ -156,7 +156,7 @@ EACH void floats_any(StType type, const unsigned char *at, int64_t first,
         break;
     case StQ8:
     case StQ4: floats_of_blocks(type, at, first, n, out); break;
-    case StOther: /* refused by weights_check */
+    case StOther: /* rejected by weights_check */
         for (int64_t i = 0; i < n; i++)
             out[i] = NAN;
         break;
@@ -190,7 +190,8 @@ EACH void bf16_any(const float *x, int64_t n, uint16_t *out)
         out[i] = nearest_bf16(x[i]);
 }
 
-/* 8 rows of 8: pairs, then fours, then the halves of a vector. */
+/* Transposes 8 rows of 8 in three steps: pairs, fours, then halves of a
+ * vector.                                                                   */
 #if defined __has_builtin
 #if __has_builtin(__builtin_shufflevector)
 #define EIGHTS 8
@@ -252,8 +253,8 @@ EACH uint64_t splitmix64(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Mean 0, variance 1: a uniform integer below n has variance (n^2 - 1) / 12.
- * Four of 16 bits are added, two at a time.                                 */
+/* Returns a deviate with mean 0 and variance 1. A uniform integer below n has
+ * variance (n^2 - 1) / 12. Four of 16 bits are added, two at a time.        */
 EACH double deviate(uint64_t v, double deviation_of_sum)
 {
     const uint64_t both = 0x0000ffff0000ffff;

@@ -1,56 +1,55 @@
-/* weight_loops.h: what goes over every number of the weights, in the vectors of
- * the machine that it runs on. Results are the same on all, bit by bit. */
+/* weight_loops.h: loops over all numbers of the weights, with the vectors of
+ * the machine. Results are bit-identical on all machines.                   */
 #ifndef ATTNC_WEIGHT_LOOPS_H
 #define ATTNC_WEIGHT_LOOPS_H
 
 #include "runtime/rt.h"
 
-enum {
-    ATTN_GROUP = 64
-}; /* numbers of a column of integers, as they are made
-    */
+enum { ATTN_GROUP = 64 }; /* numbers of a column quantised together */
 
-typedef struct { /* of a panel's columns: a number is about `step` times its */
-    float step[ATTN_PANEL], per_step[ATTN_PANEL]; /* integer; 1 / step */
+typedef struct { /* by column: a number is about step * integer */
+    float step[ATTN_PANEL], per_step[ATTN_PANEL]; /* per_step is 1 / step */
 } Step;
 
-typedef struct { /* over the numbers x of each column, and their integers w */
+typedef struct { /* by column: sums over numbers x and their integers w */
     float error[ATTN_PANEL];   /* (x - w step)^2 */
     float along[ATTN_PANEL];   /* (x - w step) w */
     float squares[ATTN_PANEL]; /* w^2 */
-    int32_t total[ATTN_PANEL]; /* w, of what is stored */
+    int32_t total[ATTN_PANEL]; /* w, with padding */
 } LaneSums;
 
 typedef struct {
-    /* Elements first .. first + n - 1 of numbers of a type as floats. */
+    /* Converts elements first .. first + n - 1 of a type to floats. */
     void (*floats)(StType type, const unsigned char *at, int64_t first,
                    int64_t n, float *out);
-    int64_t (*not_finite)(const float *x, int64_t n); /* how many of them */
+    int64_t (*not_finite)(const float *x, int64_t n); /* returns their number */
     void (*change)(float *x, int64_t n, float scale, float add);
     void (*scale)(float *x, int64_t n, float scale);
     void (*bf16)(const float *x, int64_t n, uint16_t *out); /* bf16_of() */
-    /* ATTN_PANEL rows of n numbers, each `stride` behind the one before, as n
-     * rows of ATTN_PANEL, one behind the other.                             */
+    /* Transposes ATTN_PANEL rows of n numbers, `stride` apart, to n consecutive
+     * rows of ATTN_PANEL.                                                   */
     void (*transpose)(const float *x, int64_t stride, int64_t n, float *out);
-    /* mean + deviation times the deviates first .. first + n - 1 of a key */
+    /* Writes mean + deviation * d for the deviates first .. first + n - 1 of a
+     * key.                                                                  */
     void (*deviates)(uint64_t key, int64_t first, int64_t n, double deviation,
                      float mean, float *out);
-    /* Of numbers k < n of ATTN_PANEL columns, at x[k * stride + column]: */
-    /* largest[column] or the largest magnitude, which leaves NaN out */
+    /* The following loops read numbers k < n of ATTN_PANEL columns, at
+     * x[k * stride + column].                                               */
+    /* Raises largest[column] to the largest magnitude; NaNs are ignored. */
     void (*largest)(const float *x, int64_t stride, int64_t n, float *largest);
-    /* the sums but total, as int8 */
+    /* Computes the same sums as int8, except total. */
     void (*int8_sums)(const float *x, int64_t stride, int64_t n, const Step *s,
                       LaneSums *sums);
-    /* An ATTN_GROUP of them as they are packed (formats.h), n of which are
-     * there: of int4 its lines, then the steps and offsets of each `shared`,
-     * those of the least error.                                             */
+    /* Quantise one ATTN_GROUP, of which n numbers exist, to packed lines
+     * (formats.h). int4 writes lines, then the step and offset with the least
+     * error for each `shared` numbers.                                      */
     void (*int8)(const float *x, int64_t stride, int64_t n, const Step *s,
                  unsigned char *lines, LaneSums *sums);
     void (*int4)(const float *x, int64_t stride, int64_t n, const Step *s,
                  int shared, unsigned char *lines, LaneSums *sums);
 } Loops;
 
-const Loops *loops_of(int vectors); /* NULL: not of this machine; from 0 on */
-const Loops *loops(void);           /* the widest that this machine has */
+const Loops *loops_of(int vectors); /* 0: portable; NULL: unsupported */
+const Loops *loops(void);           /* the widest vectors of this machine */
 
 #endif

@@ -1,13 +1,14 @@
-/* weights.c: elements of the tensors of a model: from the file, from the seed
- * or from the formula of the positions. A tensor of the file may hold several
- * of ours, or ours transposed (FileTensor).                                 */
+/* weights.c: reads elements of a model's tensors: from the file, the seed or
+ * the formula of a position table. A tensor of the file may contain several of
+ * the model's, or a transposed one (FileTensor).                            */
 #include "seed.h"
 #include "weights.h"
 
 /* ---- the file ---- */
 
-/* Where index i of an axis of ours is in the file's; how many of the n from it
- * on are one after another there. shared: the axis is cut into groups.      */
+/* Maps index i of an axis to the file's index *at, and returns how many of the
+ * n indices from i are consecutive in the file. shared: the axis is divided
+ * into groups.                                                              */
 static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
                       int64_t *at)
 {
@@ -19,7 +20,7 @@ static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
     return run < n ? run : n;
 }
 
-/* The same of our columns first .. first + n - 1 of `all`. */
+/* Same as run_of(), for columns first .. first + n - 1 of `all`. */
 static int64_t columns_of(const FileTensor *f, int64_t all, int64_t first,
                           int64_t n, int64_t *at)
 {
@@ -29,7 +30,7 @@ static int64_t columns_of(const FileTensor *f, int64_t all, int64_t first,
     return run_of(f, f->groups && f->by_columns, i, f->taps > 1 ? 1 : n, at);
 }
 
-/* Elements that are one after another in the file. */
+/* Reads n elements that are consecutive in the file. */
 static void file_floats(Elements *e, int64_t at, int64_t n, float *out)
 {
     const FileTensor *f = &e->item->from;
@@ -69,7 +70,8 @@ static void file_column(Elements *e, int64_t column, int64_t row, int64_t n,
     }
 }
 
-/* A few rows at a time, so that each line of the file is read once. */
+/* Reads ATTN_PANEL rows at a time, so that each line of the file is read
+ * once.                                                                     */
 static void file_transposed(Elements *e, int64_t row, int64_t rows,
                             int64_t first, int64_t n, float *out,
                             int64_t stride)

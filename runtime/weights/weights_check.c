@@ -1,6 +1,6 @@
-/* weights_check.c: does a file of weights fit the model? Every tensor that is
- * missing, mis-shaped or of a wrong type is listed, and every one that nothing
- * reads; what is the same of many layers is one line.                       */
+/* weights_check.c: checks that a file of weights fits the model. Lists every
+ * tensor that is missing, has a wrong shape or type, or is unused. The same
+ * finding in several layers is one line.                                    */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,10 +45,11 @@ enum { LongName = 200, Hints = 20, ShownLines = 20, LookBack = 256 };
 
 typedef enum { FoundError, FoundWarning, FoundNote, FoundLevels } Level;
 
-typedef struct { /* one of a tensor, or the same of the tensors of layers */
+typedef struct { /* about one tensor, or the same tensor of several layers */
     Level level;
-    char name[LongName], rest[LongName], hint[LongName]; /* with {i} */
-    long first, last, layers; /* of layers; 0: it has none */
+    char name[LongName], rest[LongName], hint[LongName]; /* layer number
+                                                            replaced by {i} */
+    long first, last, layers; /* number of layers; 0: not in a layer */
 } Finding;
 
 typedef struct {
@@ -57,8 +58,8 @@ typedef struct {
     bool cut;
 } Findings;
 
-/* Where the first segment of a name that is a number begins, its digits in *n;
- * -1: none is.                                                              */
+/* Returns the start of the first segment of a name that is a number, with its
+ * number of digits in *n, or -1 if there is none.                           */
 static int layer_at(const char *name, int *n)
 {
     for (int i = 0; name[i]; i += name[i] == '.') {
@@ -73,7 +74,8 @@ static int layer_at(const char *name, int *n)
     return -1;
 }
 
-/* The name with {i} in the place of that layer; false: it has another. */
+/* Copies the name with {i} in place of that layer's number. Returns false if
+ * the name has no such segment.                                             */
 static bool without_layer(char out[LongName], const char *name, long layer)
 {
     int n = 0, at = layer_at(name, &n);
@@ -121,8 +123,8 @@ static void add_finding(Findings *f, const Finding *x)
     f->at[f->n++] = *x;
 }
 
-/* Of the tensor `name`; `hint`, another tensor's name that the text ends in, or
- * NULL. The text comes behind the name.                                     */
+/* Adds a finding about the tensor `name`. The text follows the name; `hint` is
+ * the name of a similar tensor, or NULL.                                    */
 static void found(Findings *f, Level level, const char *name, const char *hint,
                   const char *fmt, ...)
 {
@@ -142,7 +144,7 @@ static void found(Findings *f, Level level, const char *name, const char *hint,
     add_finding(f, &x);
 }
 
-/* A name as it is, where only one layer is meant. */
+/* Restores the layer's number if the finding is about one layer. */
 static void name_of(const Finding *x, const char *with_i, char out[LongName])
 {
     const char *hole = strstr(with_i, "{i}");
@@ -177,12 +179,12 @@ static void say_finding(Report *r, const char *path, const Finding *x)
     report_line(r, levels[x->level], safe.text);
 }
 
-/* Of each level the first lines; how many more there are. */
+/* Prints the first lines of each level, then the number of the others. */
 static void say_findings(Report *r, const char *path, const Findings *f)
 {
     static const char *const words[] = { "errors", "warnings", "notes" };
     int said[FoundLevels] = { 0 };
-    long more[FoundLevels] = { 0 }; /* tensors */
+    long more[FoundLevels] = { 0 }; /* number of tensors */
 
     for (size_t i = 0; i < f->n; i++) {
         const Finding *x = &f->at[i];
@@ -208,7 +210,7 @@ static int least_of(int a, int b, int c)
     return m < c ? m : c;
 }
 
-/* Levenshtein's distance; both names at most LongName long. */
+/* Returns Levenshtein's distance; both names have at most LongName bytes. */
 static int distance(const char *a, const char *b)
 {
     int row[LongName + 1];
@@ -228,15 +230,18 @@ static int distance(const char *a, const char *b)
     return row[n];
 }
 
-/* What the model does with a tensor of the file. */
+/* How the model uses a tensor of the file. */
 typedef struct {
-    int64_t elements;     /* that it takes */
-    int64_t packed;       /* of these, each as it is */
-    const char *integers; /* the format that it becomes, where it has no NaN */
-    bool checked, misfit, longer; /* reported once, for all that share it */
+    int64_t elements;     /* used */
+    int64_t packed;       /* number of these that are packed unchanged */
+    const char *integers; /* the target format if it is an integer one, which
+                             has no NaN */
+    bool checked, misfit, longer; /* reported once, even if several items
+                                     share it */
 } Use;
 
-/* The unused tensor whose name is nearest, NULL when none is near. */
+/* Returns the unused tensor with the nearest name, or NULL if none is
+ * similar.                                                                  */
 static const char *nearest_unused(const Safetensors *file, const Use *use,
                                   const char *name)
 {
@@ -270,7 +275,8 @@ static const char *shape_text(char *text, size_t size, int rank,
     return text;
 }
 
-/* The shape that the file's tensor must have, or each slice of it; its rank. */
+/* Sets the shape that the file's tensor, or each slice of it, must have.
+ * Returns its rank.                                                         */
 static int slice_shape(const PackItem *item, int64_t dim[2])
 {
     const FileTensor *f = &item->from;
@@ -292,7 +298,7 @@ static int file_shape(const PackItem *item, int64_t dim[3])
     return slices + slice_shape(item, dim + slices);
 }
 
-/* Tables whose first rows are taken where the file has more. */
+/* True for tables of which the first rows are used if the file has more. */
 static bool may_be_longer(const PackItem *item)
 {
     static const char *const names[] = {
@@ -307,9 +313,9 @@ static bool may_be_longer(const PackItem *item)
     return false;
 }
 
-/* The rows of the tensor as a matrix of so many columns, or as a vector:
- * without the 1s that some tools put before a shape, its last dimensions as
- * one. -1: it is none.                                                      */
+/* Returns the rows of the tensor seen as a matrix of `columns` columns, or as a
+ * vector. Leading dimensions of 1, which some tools add, are dropped; the last
+ * ones are merged. Returns -1 if it has no such shape.                      */
 static int64_t rows_of(const Tensor *t, int rank, int64_t columns)
 {
     int at = 0;
@@ -324,7 +330,7 @@ static int64_t rows_of(const Tensor *t, int rank, int64_t columns)
     return rank == 1 || rest == columns ? t->dim[at] : -1;
 }
 
-/* dim[0] where all dimensions are those, else -1. */
+/* Returns dim[0] if all dimensions are equal, else -1. */
 static int64_t rows_of_slices(const Tensor *t, int rank, const int64_t *dim)
 {
     bool same = t->rank == rank;
@@ -336,12 +342,12 @@ static int64_t rows_of_slices(const Tensor *t, int rank, const int64_t *dim)
 typedef struct {
     const PackList *list;
     const Safetensors *file;
-    Use *use; /* by tensor of the file */
+    Use *use; /* one per tensor of the file */
     Findings found;
     int errors;
-    bool shapes; /* no value is looked at, nothing is said of what is unused */
+    bool shapes; /* check only shapes: no values, no unused tensors */
     bool allow_nan;
-    const bool *bad; /* of the report */
+    const bool *bad; /* from the report; may be NULL */
 } Check;
 
 static void check_shape(Check *c, const PackItem *item, const Tensor *t,
@@ -373,7 +379,7 @@ static void check_shape(Check *c, const PackItem *item, const Tensor *t,
           turned ? "; see transpose in the spec's names" : "");
 }
 
-/* "[3, 17]" */
+/* Formats the index of element i, e.g. as "[3, 17]". */
 static const char *place_text(char *text, size_t size, const Tensor *t,
                               int64_t i)
 {
@@ -386,7 +392,7 @@ static const char *place_text(char *text, size_t size, const Tensor *t,
 }
 
 typedef struct {
-    int64_t n, first; /* first: -1 if n is 0 */
+    int64_t n, first; /* index of the first; -1 if n is 0 */
 } Places;
 
 static Places find_values(const Tensor *t, bool wanted(float x))
@@ -412,7 +418,7 @@ static bool not_finite(float x)
     return !isfinite(x);
 }
 
-/* Reports a tensor that has n values, 1 or more, that are not finite. */
+/* Reports a tensor with n > 0 values that are not finite. */
 static void report_not_finite(Check *c, const Tensor *t, const Use *use,
                               long long n)
 {
@@ -485,8 +491,8 @@ static int by_tensor(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* By item: does one before it need the same tensor of the file? NULL: out of
- * memory.                                                                   */
+/* Marks each item if an earlier one in name order needs the same tensor of the
+ * file. The caller frees it. Returns NULL if memory runs out.               */
 static bool *find_told(const PackList *p)
 {
     size_t n = 0, count = (size_t)p->count + 1;
@@ -559,7 +565,7 @@ static void count_uses(Check *c)
         if (item->alias)
             continue;
         use->elements += item->rows * item->k;
-        if (item->layout != PackDistance) /* which leaves buckets out */
+        if (item->layout != PackDistance) /* does not use all buckets */
             use->packed += item->rows * item->k;
     }
 }
@@ -567,7 +573,7 @@ static void count_uses(Check *c)
 bool weights_check(const PackList *p, const Safetensors *file, Report *r)
 {
     if (!file)
-        return true; /* seeded weights fit by construction */
+        return true; /* seeded weights always fit */
     Check c = { .list = p,
                 .file = file,
                 .shapes = r->shapes,

@@ -1,4 +1,5 @@
-/* weights_tensor.c: a tensor as the packer sees it, for the oracle. */
+/* weights_tensor.c: returns a tensor with the packer's rounding, for the
+ * oracle.                                                                   */
 #include "integer_rows.h"
 
 typedef struct {
