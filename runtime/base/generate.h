@@ -17,9 +17,8 @@ struct attn_process {         /* zero turns an option off */
     const int32_t *suppress;       /* sequences, each as its length, then its
                                       tokens */
     int64_t suppress_size;         /* number of entries of suppress[] */
-    const int32_t *suppress_first; /* tokens that may not begin an answer,
-                                      with */
-    int64_t suppress_first_count;  /* or without a prefix before it */
+    const int32_t *suppress_first; /* forbidden as the first token after */
+    int64_t suppress_first_count;  /* the prefix, if any; and their number */
     const int32_t *forbid; /* tokens never produced (start, pad); the end
                               token is allowed even if listed */
     int64_t forbid_count;

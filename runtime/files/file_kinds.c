@@ -1,5 +1,6 @@
-/* file_kinds.c: the kinds of files that attnc is given or could replace, by
- * their first bytes, else by the ends of their names. */
+/* file_kinds.c: a table of the kinds of files that a user may name as an input
+ * or an output. A file's first bytes or the end of its name determine its kind.
+ */
 #include "file_kinds.h"
 
 #include <stdbool.h>
@@ -66,7 +67,7 @@ static const FileKind kinds[] = {
       "is the source of a program",
       { "the spec is a .yaml file", "weights are in a .safetensors file",
         FROM_CHECKPOINT } },
-    /* what attnc reads itself, or refuses by its content */
+    /* files that attnc reads itself, or rejects by their content */
     { 0, 0, NULL, " .yaml .yml ", KEPT_SPEC, NULL, { NULL } },
     { 0, 0, NULL, " .index.json ", KEPT_CONFIG, NULL, { NULL } },
     { 0, 0, NULL, " .vocab ", KEPT_VOCABULARY, NULL, { NULL } },
@@ -76,7 +77,7 @@ static const FileKind kinds[] = {
 /* clang-format on */
 enum { Kinds = sizeof kinds / sizeof *kinds };
 
-/* Does the name end in one of these, in letters of either size? */
+/* True if the name ends in one of the endings; case is ignored. */
 static bool name_ends(const char *path, const char *endings)
 {
     const size_t length = strlen(path);

@@ -1,6 +1,6 @@
-/* file_kinds.h: kinds of files: what each is, what is to be done with it where
- * something else is asked for, and whether an output may replace it. A kind is
- * a row of file_kinds.c. */
+/* file_kinds.h: kinds of files: what each is, what to do with it when attnc
+ * expects something else, and whether an output may replace it. Each kind is a
+ * row of file_kinds.c.                                                      */
 #ifndef ATTNC_FILE_KINDS_H
 #define ATTNC_FILE_KINDS_H
 
@@ -19,17 +19,19 @@ typedef enum {
 #define KEPT_WEIGHTS "weights that attnc did not write"
 
 typedef struct {
-    int at, n; /* of the first bytes; n 0: known by its name alone */
+    int at, n; /* place of the first bytes; n 0: known by its name only */
     const char *bytes;
-    const char *endings; /* between blanks; NULL: known by its bytes alone */
-    const char *kept;    /* without --force, as this; NULL: it is replaced */
+    const char *endings; /* separated by blanks; NULL: known by its bytes
+                            only */
+    const char *kept;    /* description if replacing it needs --force; else
+                            NULL */
     const char *is;
-    /* with $file and $folder; NULL: it is what is asked for */
+    /* advice with $file and $folder; NULL: the expected kind */
     const char *remedy[AskedKinds];
 } FileKind;
 
 /* Returns the first row whose bytes are in the n bytes of `head`, or one of
- * whose endings the path has; NULL: there is none.                          */
+ * whose endings the path has. Returns NULL if no row matches.               */
 const FileKind *kind_of(const char *path, const char *head, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
-/* files.c: reads and maps whole files.
+/* files.c: reads and maps complete files.
  *
- * A name on a command line may lead to a folder, a FIFO or a device: only
- * regular files are read, and the open never waits for one that is not.     */
+ * A name on a command line may be a folder, a FIFO or a device. Only regular
+ * files are read, and opening one of the others never blocks.               */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,9 @@ static bool cannot(Fault *why, const char *path, const char *what)
 /* ---- pages that vanished ---- */
 enum { MaxMapped = 64 };
 
-/* The files that are mapped, of all threads; NULL: a free place. Static, since
- * the handler of SIGBUS, which names the one that was cut, gets no argument. */
+/* The mapped files of all threads; NULL: a free slot. The table is static
+ * because the handler of SIGBUS, which reports the file that was truncated,
+ * gets no argument.                                                         */
 static _Atomic(const File *) mapped_files[MaxMapped];
 
 static bool watch(const File *f)
@@ -49,13 +50,13 @@ static void unwatch(const File *f)
 
 static void say(const char *text)
 {
-    /* nothing is left to do when stderr is closed */
+    /* if stderr is closed, nothing else can be done */
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
         return;
 }
 
-/* Only what is safe in a handler: the table, write and _exit. A bus error
- * outside of our files is somebody else's: the default action takes it.     */
+/* Calls only what is safe in a handler: the table, write and _exit. A bus error
+ * outside of the mapped files gets the default action.                      */
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
     (void)context;
@@ -81,9 +82,9 @@ static void catch_bus_errors(void)
 }
 
 /* ---- files ---- */
-static const unsigned char nothing[1]; /* an empty file, mapped */
+static const unsigned char nothing[1]; /* the contents of an empty file */
 
-/* Who is told of files that are read; of a process. NULL: nobody. */
+/* Called with the path of each file read by this process; NULL: nothing. */
 static void (*told)(const char *path);
 
 void files_tell(void (*f)(const char *path))
@@ -102,7 +103,8 @@ static FileIdentity identity_of(const struct stat *st)
                            nanoseconds(st->st_mtim), nanoseconds(st->st_ctim) };
 }
 
-/* Its path, size and identity go to *f. */
+/* Opens a regular file and sets the path, size and identity of *f. Returns the
+ * descriptor, or -1 with a fault.                                           */
 static int open_regular(File *f, const char *path, FileUse use, Fault *why)
 {
     if (told)
@@ -130,7 +132,8 @@ static int open_regular(File *f, const char *path, FileUse use, Fault *why)
     return -1;
 }
 
-/* Reads up to `size` bytes: fewer when the file is cut meanwhile; -1: errno. */
+/* Reads up to `size` bytes and returns their number, less if the file was
+ * truncated meanwhile. Returns -1, with errno, if reading fails.            */
 static ssize_t read_whole(int fd, unsigned char *to, size_t size)
 {
     size_t done = 0;
@@ -203,7 +206,7 @@ bool file_map_for(FileUse use, File *f, const char *path, Fault *why)
     if (fd < 0)
         return false;
     const size_t size = f->size;
-    if (size == 0) { /* nothing that mmap would take */
+    if (size == 0) { /* mmap rejects length 0 */
         close(fd);
         return true;
     }
@@ -246,7 +249,7 @@ bool file_unchanged(const File *f)
 {
     struct stat st;
     if (stat(f->path, &st) != 0)
-        return true; /* what is mapped is there still */
+        return true; /* the mapping stays valid */
     const FileIdentity now = identity_of(&st);
     if (now.device != f->identity.device || now.inode != f->identity.inode)
         return true;

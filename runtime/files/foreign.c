@@ -1,5 +1,5 @@
-/* foreign.c: says what a file of another program is, and what to do with it in
- * place of what was asked for (file_kinds.c). */
+/* foreign.c: reports what a file of another program is, and what to do with it
+ * (file_kinds.c) to get the kind of file that attnc expects.                */
 #define _POSIX_C_SOURCE 200809L
 #include "foreign.h"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MostShown = 120 }; /* bytes of a name within a remedy */
+enum { MostShown = 120 }; /* maximum bytes of a name in a remedy */
 
 /* ---- text ---- */
 static const char *base_name(const char *path)
@@ -18,7 +18,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Returns the name as a command line may have it, or else the word for it. */
+/* Returns the name if it needs no quotes on a command line, else `word`. */
 static const char *shown(const char *name, const char *word)
 {
     static const char signs[] = "abcdefghijklmnopqrstuvwxyz"
@@ -42,7 +42,7 @@ static void append(char out[512], const char *text, size_t n)
     snprintf(out + have, 512 - have, "%.*s", (int)n, text);
 }
 
-/* A remedy with the names of the file and of its folder. */
+/* Inserts the names of the file and of its folder into a remedy. */
 static void expand(const char *remedy, const char *path, char out[512])
 {
     char folder[256];
@@ -74,7 +74,7 @@ static size_t read_first_bytes(const char *path, char head[64])
     return n;
 }
 
-/* May it be the name of a model of a hub, as `model` or `owner/model`? */
+/* True if the path could be a model on a hub: `model` or `owner/model`. */
 static bool is_hub_name(const char *path)
 {
     static const char signs[] = "abcdefghijklmnopqrstuvwxyz"

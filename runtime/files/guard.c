@@ -1,9 +1,9 @@
-/* guard.c: no output replaces a file that its command reads, nor, without
- * --force, one that looks like an input.
+/* guard.c: protects inputs. No output replaces a file that its command reads,
+ * nor, without --force, one that looks like an input.
  *
- * Files that were read are remembered by device and inode. Outputs that are to
- * come are remembered by path, because what lies there may change. A conflict
- * is found by whichever of the two comes second, before the work is done.   */
+ * Files that were read are remembered by device and inode. Future outputs are
+ * remembered by path, because the file there may change. Whichever of the two
+ * comes second reports the conflict, before the work is done.               */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ typedef struct {
     dev_t device;
     ino_t inode;
     FileUse use;
-    char *output; /* its path; NULL: a file that was read */
+    char *output; /* path of an output; NULL: a file that was read */
 } Guarded;
 
 /* The list belongs to the process, because any directory may read and write
@@ -58,8 +58,8 @@ static bool conflict(const char *path, Fault *why)
                  path);
 }
 
-/* One use for both, but for plain inputs, makes reading and writing one file
- * the purpose of the command.                                               */
+/* True if both uses are the same and neither is a plain input: then the command
+ * is meant to read and write one file.                                      */
 static bool may_share(FileUse a, FileUse b)
 {
     return a == b && a != UseInput;
@@ -69,7 +69,8 @@ void guard_begin(void)
 {
     struct stat st;
     Fault unused;
-    /* A command that ended by exit() left a list, whose memory may be gone. */
+    /* Forgets, without freeing, the list of a command that ended by exit(): its
+     * memory may be gone.                                                   */
     guard.at = NULL;
     guard.n = guard.capacity = 0;
     guard.force = guard.refused = false;
@@ -142,7 +143,7 @@ bool guard_operand(const char *path, FileUse use, Fault *why)
         return true;
     if (stat(path, &st) == 0)
         return guard_read(&st, path, use, why);
-    /* what is kept there is made by the command */
+    /* the file does not exist yet: the command creates it */
     return use == UseInput || guard_write(path, use, why);
 }
 
@@ -202,7 +203,8 @@ bool guard_same(const char *a, const char *b)
         || (guard_place(a, x) && guard_place(b, y) && strcmp(x, y) == 0);
 }
 
-/* st is NULL where nothing is there yet. */
+/* Registers an output, or reports a conflict. st is NULL if there is no
+ * file.                                                                     */
 static bool write_locked(const struct stat *st, const char *path, FileUse use,
                          Fault *why)
 {

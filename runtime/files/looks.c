@@ -1,5 +1,5 @@
-/* looks.c: tells files that attnc reads from those that it writes, by their
- * first bytes and their names.                                              */
+/* looks.c: distinguishes files that attnc reads from files that it writes, by
+ * their first bytes and their names.                                        */
 #include "looks.h"
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 
 #define LOOKS_TOKENIZER "a tokenizer that attnc did not write"
 
-/* bytes that are looked at; those of an emitted file's title; lines of a list
- * that is a vocabulary                                                      */
+/* bytes that are inspected; bytes of an emitted file's title; minimum lines of
+ * a word list that counts as a vocabulary                                   */
 enum { LOOKS_HEAD = 1 << 16, LOOKS_TITLE = 1 << 10, LOOKS_WORDS = 100 };
 
 struct looks_row {
@@ -25,7 +25,7 @@ static bool looks_begins(const char *at, int64_t bytes, const char *with)
     return bytes >= (int64_t)n && memcmp(at, with, n) == 0;
 }
 
-/* Finds the text anywhere in the bytes. */
+/* True if the text occurs anywhere in the bytes. */
 static bool looks_has(const char *at, int64_t bytes, const char *text)
 {
     for (int64_t i = 0; i < bytes; i++)
@@ -36,7 +36,7 @@ static bool looks_has(const char *at, int64_t bytes, const char *text)
 
 /* ---- attnc's own work ---- */
 
-/* The mark of a spec; NULL: the last line is none. */
+/* Returns the mark in a spec's last line, or NULL if there is none. */
 static const char *looks_mark(const char *at, int64_t bytes)
 {
     const int64_t above = bytes - ATTN_MARK_BYTES;
@@ -46,7 +46,7 @@ static const char *looks_mark(const char *at, int64_t bytes)
              : NULL;
 }
 
-/* Is the mark's hash that of the lines above it? */
+/* True if the mark's hash matches the lines above it. */
 static bool looks_unedited(const char *at, const char *mark)
 {
     char hash[20];
@@ -56,8 +56,9 @@ static bool looks_unedited(const char *at, const char *mark)
     return memcmp(mark + sizeof ATTN_MARK - 1, hash, 17) == 0;
 }
 
-/* Packed weights, vocabularies and states; objects, programs, pictures; emitted
- * C. The header of tensors follows its length, 8 bytes.                     */
+/* True for packed weights, vocabularies and states; objects, programs and
+ * pictures; emitted C. In a file of tensors, the header begins at byte 8, after
+ * its length.                                                               */
 static bool looks_written(const char *at, int64_t bytes)
 {
     static const char *const heads[] = { "ATTN", "attnc plain weights",
@@ -75,17 +76,17 @@ static bool looks_written(const char *at, int64_t bytes)
 
 /* ---- inputs ---- */
 
-/* Is this a long list of one word a line? Words of answers are few; a column of
- * a table is a word with numbers below it.                                  */
+/* True for a long list of one word a line. Answers have fewer words, and a
+ * column of a table has numbers below its name.                             */
 static bool looks_list(const char *at, int64_t bytes)
 {
     static const char number[] = "+-.0123456789eE";
-    int64_t line = 0; /* where it begins */
+    int64_t line = 0; /* start of the line */
     int words = 0;
 
     for (int64_t i = 0; i < bytes; i++) {
         if (at[i] != '\n') {
-            const bool alone = i == line; /* a space may be a token */
+            const bool alone = i == line; /* a space alone may be a token */
             if ((unsigned char)at[i] < ' ' || (!alone && strchr(" ,{", at[i])))
                 return false;
             continue;
@@ -116,7 +117,7 @@ static const char *looks_json(const char *at, int64_t bytes)
 static const char *looks_content(const char *at, int64_t bytes)
 {
     const int64_t head = bytes < LOOKS_HEAD ? bytes : LOOKS_HEAD;
-    const bool zip = looks_begins(at, head, "PK\3\4"); /* as PyTorch's */
+    const bool zip = looks_begins(at, head, "PK\3\4"); /* PyTorch's format */
 
     if (zip || looks_begins(at, head, "GGUF")
         || (head > 8 && looks_begins(at + 8, head - 8, "{\"")))
@@ -144,6 +145,6 @@ ATTN_API const char *attn_looks_like(const char *path, const char *at,
         return looks_unedited(at, mark)
                  ? NULL
                  : "a spec that was edited since attnc wrote it";
-    kind = kind_of(path, "", 0); /* by its name */
+    kind = kind_of(path, "", 0); /* uses only the name */
     return kind && kind->kept ? kind->kept : looks_content(at, bytes);
 }

@@ -1,17 +1,17 @@
-/* looks.h: what an existing file seems to be, before an output replaces it. */
+/* looks.h: guesses what an existing file is, before an output replaces it. */
 #ifndef ATTN_LOOKS_1
 #define ATTN_LOOKS_1
 
 #include "runtime/base/memory.h"
 
-/* The last line of a spec that attnc writes: this, the hash of all bytes above
- * it as 16 hexadecimal digits, and a line feed.                             */
+/* The last line of a spec that attnc writes is ATTN_MARK, the hash of all bytes
+ * above it as 16 hexadecimal digits, and a line feed.                       */
 #define ATTN_MARK "# written by attnc; hash of the lines above: "
 enum { ATTN_MARK_BYTES = sizeof ATTN_MARK - 1 + 16 + 1 };
 
-/* Says what the file is, as "weights that attnc did not write", when it looks
- * like an input of attnc. Returns NULL for all other files: empty ones,
- * pictures, tables, and what attnc wrote and nobody edited.                 */
+/* Describes the file, for example as "weights that attnc did not write", if it
+ * looks like an input of attnc. Returns NULL for all other files: empty ones,
+ * pictures, tables, and files that attnc wrote and nobody edited.           */
 ATTN_API const char *attn_looks_like(const char *path, const char *at,
                                      int64_t bytes);
 

@@ -1,9 +1,9 @@
-/* output.c: files that appear whole or not at all.
+/* output.c: writes files that appear complete or not at all.
  *
- * Bytes go to .NAME.tmp.PID.RANDOM in the target's folder; fsync and rename
- * put it in place. What is unfinished is removed on every failure and when a
- * signal ends the process. "-" is stdout, which takes bytes as they come, as
- * do pipes, /dev/null and the descriptors of /dev/fd.                       */
+ * Bytes go to .NAME.tmp.PID.RANDOM in the target's folder; fsync and rename put
+ * it in place. An unfinished file is removed on every failure and when a signal
+ * ends the process. "-" is stdout. It gets bytes immediately, as do pipes,
+ * /dev/null and the descriptors in /dev/fd.                                 */
 #define _GNU_SOURCE /* getentropy, sync_file_range */
 #include <dirent.h>
 #include <errno.h>
@@ -24,16 +24,16 @@
 /* ---- temporary files, signals ---- */
 enum { MaxTemps = 16 };
 
-/* The files that this process has not finished, of all its threads. Static,
- * since a handler of signals and of exits, which removes them, gets no
- * argument; and a file that is held may be written by any room. */
+/* The unfinished files of all threads of this process. The table is static
+ * because the handlers of signals and of exit, which remove the files, get no
+ * argument, and because any module may write a file that is then held.      */
 static struct {
-    _Atomic(const char *) temp[MaxTemps]; /* NULL: a free place */
-    pid_t writer;          /* a child that was forked leaves them alone */
+    _Atomic(const char *) temp[MaxTemps]; /* NULL: a free slot */
+    pid_t writer;          /* a forked child does not remove them */
     bool holding;          /* outputs_hold(): committed files wait here */
-    Output held[MaxTemps]; /* as many as are remembered */
+    Output held[MaxTemps]; /* one for each temporary file */
     int n_held;
-    void (*_Atomic on_signal)(void); /* call_on_signal(); NULL: nothing */
+    void (*_Atomic on_signal)(void); /* set by call_on_signal(); NULL: none */
 } unfinished;
 
 static bool remember(const char *temp)
@@ -46,7 +46,7 @@ static bool remember(const char *temp)
     return false;
 }
 
-/* The same name lies elsewhere from now on. */
+/* Moves an entry to another copy of the same name. */
 static void replace(const char *temp, const char *by)
 {
     for (int i = 0; i < MaxTemps; i++)
@@ -59,7 +59,7 @@ static void forget(const char *temp)
     replace(temp, NULL);
 }
 
-/* Only what is safe in a handler. */
+/* Calls only what is safe in a handler. */
 static void remove_temps(void)
 {
     for (int i = 0; i < MaxTemps; i++) {
@@ -69,8 +69,8 @@ static void remove_temps(void)
     }
 }
 
-/* SA_RESETHAND has restored the default, which the raised signal meets as soon
- * as this returns.                                                          */
+/* SA_RESETHAND has restored the default action, which the raised signal gets
+ * when this handler returns.                                                */
 static void on_signal(int sig)
 {
     void (*const also)(void) = atomic_load(&unfinished.on_signal);
@@ -80,7 +80,7 @@ static void on_signal(int sig)
     raise(sig);
 }
 
-/* Where memory ran out, say. */
+/* Runs at exit(), for example after an out-of-memory error. */
 static void on_exit_early(void)
 {
     if (getpid() == unfinished.writer)
@@ -102,11 +102,11 @@ void files_on_signal(void)
     atexit(on_exit_early);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction old;
-        /* who runs us under nohup wants the signal ignored */
+        /* a signal ignored before, as under nohup, stays ignored */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &act, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* write says EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* write then fails with EFBIG instead */
 }
 
 /* ---- outputs ---- */
@@ -115,8 +115,9 @@ bool is_stdout(const char *path)
     return path && attn_descriptor(path) == STDOUT_FILENO;
 }
 
-/* Does the path name what takes bytes as they come and is never replaced: a
- * pipe, a terminal, /dev/null? Disks are not meant.                         */
+/* True if the path is a pipe or a character device, such as a terminal or
+ * /dev/null. These get bytes immediately and are never replaced. Disks do not
+ * count.                                                                    */
 static bool is_pipe(const char *path)
 {
     struct stat st;
@@ -129,12 +130,12 @@ bool is_stream(const char *path)
     return path && (attn_descriptor(path) >= 0 || is_pipe(path));
 }
 
-/* After a write that failed earlier errno is another call's: one more byte is
- * written, to learn why.                                                    */
+/* If an earlier write failed, errno may be from another call since. Writing one
+ * more byte gets the reason.                                                */
 bool stream_flush(FILE *to, Fault *why)
 {
     const bool lost = ferror(to);
-    errno = EIO; /* where that byte can be written */
+    errno = EIO; /* in case that byte can be written */
     if (lost) {
         clearerr(to);
         fputc('\n', to);
@@ -155,9 +156,8 @@ static bool cannot_write(Output *o, Fault *why)
     return false;
 }
 
-/* Opens what takes bytes as they come. A descriptor is copied, so that closing
- * the Output leaves it open; of stdout, all that was printed before goes first.
- */
+/* Opens a stream. A descriptor is duplicated, so that closing the Output leaves
+ * it open. For stdout, text printed earlier is flushed first.               */
 static bool open_stream(Output *o, const char *path, Fault *why)
 {
     const int fd = attn_descriptor(path);
@@ -169,8 +169,9 @@ static bool open_stream(Output *o, const char *path, Fault *why)
     return o->fd >= 0 || cannot_write(o, why);
 }
 
-/* Where the bytes will stand in the end: a link is written through, and what
- * is not a regular file is refused, since rename would replace it.          */
+/* Sets o->path, the final place of the file. A symbolic link is followed. A
+ * path that is not a regular file is rejected, because rename would replace it.
+ */
 static bool set_path(Output *o, const char *path, Fault *why)
 {
     struct stat st;
@@ -188,14 +189,15 @@ static bool set_path(Output *o, const char *path, Fault *why)
     return true;
 }
 
-/* The folder of o->path with its slash; its length. */
+/* Returns the length of the folder in o->path, with its slash. */
 static int folder_length(const Output *o)
 {
     const char *slash = strrchr(o->path, '/');
     return slash ? (int)(slash + 1 - o->path) : 0;
 }
 
-/* A long name is cut: the temporary one must fit into 255 bytes too. */
+/* Truncates a long name, because the temporary name may have at most 255
+ * bytes.                                                                    */
 #define TEMP_NAME ".%.200s.tmp."
 
 static bool set_temp(Output *o)
@@ -235,7 +237,7 @@ bool output_open_for(FileUse use, Output *o, const char *path, Fault *why)
     o->fd = open(o->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (o->fd < 0) {
         forget(o->temp);
-        o->temp[0] = '\0'; /* not ours to remove */
+        o->temp[0] = '\0'; /* so that output_cancel() removes nothing */
         return cannot_write(o, why);
     }
     return true;
@@ -243,8 +245,8 @@ bool output_open_for(FileUse use, Output *o, const char *path, Fault *why)
 
 enum { Large = 16 << 20 };
 
-/* The disk begins while the rest is copied: fsync has less to wait for. Where
- * that can't be, nothing is lost.                                           */
+/* Starts writing to the disk while later bytes are copied, so that fsync takes
+ * less time. If it is not supported or fails, nothing is lost.              */
 static void begin_writing(const Output *o)
 {
 #if defined SYNC_FILE_RANGE_WRITE
@@ -271,8 +273,8 @@ bool output_write(Output *o, const void *data, size_t n, Fault *why)
     return true;
 }
 
-/* The name is on the disk only when its folder is. The file itself is whole by
- * now, so a file system that can't do this does no harm.                    */
+/* Syncs the folder, because otherwise the file's name may be lost in a crash.
+ * Errors are ignored: the file itself is already complete.                  */
 static void sync_folder(const Output *o)
 {
     char folder[sizeof o->path];
@@ -387,7 +389,7 @@ bool outputs_release(bool keep, Fault *why)
     return keep;
 }
 
-/* True when the file is there with these bytes already. */
+/* True if the file already has exactly these bytes. */
 static bool unchanged(const char *path, const void *data, size_t n)
 {
     File old;
