@@ -94,7 +94,7 @@ typedef struct {
 void cache_list(CacheList *l, Arena *a, bool whole);
 /* Removes the files for which `is` returns true, then the least recently used
  * until the rest is within `limit`; stores what it removed in `removed`.
- * Foreign files stay. is NULL: only the limit counts. */
+ * Foreign files stay. `is` NULL: only the limit counts. */
 void cache_clean(CacheList *removed, Arena *a,
                  bool (*is)(const CacheFile *f, const void *with),
                  const void *with, uint64_t limit, bool dry_run);

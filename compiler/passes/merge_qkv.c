@@ -14,7 +14,7 @@
  * results.  breaks: nothing. */
 #include "passes/rewrite.h"
 
-enum { MaxParts = 4 }; /* the most inputs of a Stack */
+enum { MaxParts = 4 }; /* maximum inputs of a Stack */
 
 typedef struct { /* products that read the same rows */
     int n, matmul[MaxParts], bias[MaxParts]; /* bias -1: none */

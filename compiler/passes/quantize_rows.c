@@ -1,6 +1,6 @@
 /* quantize_rows.c: quantize turns the rows that integer products read into
  * integers, each row with a scale of its own. Products of a layer that read the
- * same rows share one quantize.
+ * same rows share one quantize node.
  *
  *     %5 = linear %2, %3, %4     ->    %5 = quantize %2
  *     %6 = linear %2, %7               %6 = linear %5, %3, %4
@@ -10,8 +10,8 @@
  * breaks: products that other passes look for. */
 #include "passes/rewrite.h"
 
-/* Returns the quantize of rows `x` in the part of `reader`, or -1. Quantizes
- * are the last nodes of the graph, so the search ends at any other op. */
+/* Returns the quantize node for rows `x` in the layer of `reader`, or -1. These
+ * nodes stand at the end of the graph, so the search stops at any other op. */
 static int made_before(const Graph *g, const Node *reader, int x)
 {
     for (int i = g->nodes.n - 1; i >= 0; i--) {

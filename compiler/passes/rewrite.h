@@ -42,7 +42,7 @@ int pass_each(Graph *g, int (*rewrite)(Graph *g, int node));
 /* Returns NULL if a pass may absorb `node` into its only reader, so that it
  * disappears; else the reason as the end of a sentence. */
 const char *pass_refuses(const Graph *g, int node);
-/* True if it may; else reports a miss at `root`. */
+/* Returns true if a pass may absorb `node`; else reports a miss at `root`. */
 bool pass_takes(const Graph *g, int node, int root);
 
 /* True if both nodes are in one layer of one entry. */
