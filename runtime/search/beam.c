@@ -1,8 +1,8 @@
-/* beam.c: the rules of the search, for one sentence.
+/* beam.c: the search rules for one sentence.
  *
- * A step offers every open hypothesis with every token; the best are kept in a
- * list; the rule takes answers and the next open hypotheses out of the list.
- * Equal sums: the lower (hypothesis, token) stands first.                   */
+ * A step extends every open hypothesis by every token and lists the best pairs.
+ * The rule takes answers and the next open hypotheses from the list. Ties go to
+ * the lower hypothesis, then to the lower token.                            */
 #include "runtime/core.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 static float beam_power(float x, float alpha)
 {
-    if (alpha == 1.0f) /* exact where it can be */
+    if (alpha == 1.0f) /* exact, without exp and log */
         return x;
     return attn_exp(alpha * attn_log(x));
 }
@@ -33,7 +33,7 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
 {
     int64_t i = b->listed;
     if (i == b->room)
-        i--; /* the last one drops out */
+        i--; /* drops the last one */
     else
         b->listed++;
     for (; i > 0; i--) {
@@ -46,7 +46,8 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
     b->list[i].token = token;
 }
 
-/* Greedy, or sampled; its log-probability only where it is wanted. */
+/* Lists the best or the sampled token. Computes its log-probability only if
+ * scores are wanted.                                                        */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
@@ -60,7 +61,8 @@ static void beam_offer_best(struct attn_beam *b, const float *logits,
     beam_insert(b, sum, 0, (int32_t)best);
 }
 
-/* A logit not above a refused one is refused too, without a look at its sum. */
+/* Skips a logit that is not above one whose sum was too low: its sum is too low
+ * as well.                                                                  */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp)
@@ -96,7 +98,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
 {
     int64_t n = b->length;
-    int64_t length = n; /* with the end token */
+    int64_t length = n; /* including the end token */
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
@@ -118,7 +120,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
         last--;
     else
         b->found++;
-    /* The buffer of the place that is given up takes the new tokens. */
+    /* The new answer reuses the token buffer of the place that is dropped. */
     int32_t *tokens = (int32_t *)b->best[last].tokens;
     for (int64_t i = last; i > rank; i--)
         b->best[i] = b->best[i - 1];
@@ -138,7 +140,8 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 
 /* ---- rules ---- */
 
-/* The i-th of the list ends: by its token, or because it is as long as any. */
+/* True if the i-th pair of the list ends, by its token or at the length
+ * limit.                                                                    */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
     if (attn_ends(b->o, b->list[i].token))
@@ -152,8 +155,9 @@ static void beam_record_listed(struct attn_beam *b, int64_t i)
     attn_beam_record(b, c->parent, c->token, c->sum);
 }
 
-/* The score that a hypothesis with this sum could reach at best: it only falls,
- * and is divided by at most the largest divisor of the lengths to come.     */
+/* Returns the best score that a hypothesis with this sum could reach. The sum
+ * can only fall, and it is divided by at most the largest divisor of the
+ * lengths to come.                                                          */
 static float beam_bound(const struct attn_beam *b, float sum)
 {
     float near = attn_length_divisor(b->o, b->length + 2);
@@ -163,9 +167,9 @@ static float beam_bound(const struct attn_beam *b, float sum)
     return sum / far;
 }
 
-/* The paper's: all that end among the list are answers, the best `beam` others
- * stay open. Done when none of these can beat the last of the best answers;
- * so a search that went on would give the same.                             */
+/* The exact rule: all pairs of the list that end are answers, and the best
+ * `beam` others stay open. Stops when none of these can beat the worst of the
+ * best answers, so continuing would not change the result.                  */
 static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
@@ -194,7 +198,8 @@ static int64_t beam_round(float x)
     return (int64_t)(x + 0.5f);
 }
 
-/* After forced tokens, an end anywhere but in front leaves its place empty. */
+/* After forced tokens, drops every end that is not first in the list; its place
+ * stays empty.                                                              */
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
@@ -215,8 +220,8 @@ static int beam_recorded_done(const struct attn_beam *b)
     return b->recorded >= enough;
 }
 
-/* CTranslate2's: of the first `beam` in the list, those that end are answers,
- * and each one's place goes to the next pair behind that does not end.      */
+/* CTranslate2's rule: of the first `beam` pairs, those that end are answers.
+ * The place of each goes to the next pair after them that does not end.     */
 static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;
@@ -260,7 +265,7 @@ static int64_t (*const beam_rules[])(struct attn_beam *) = { beam_exact,
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 {
     int64_t open = 0;
-    if (b->listed == 0) { /* no token was allowed */
+    if (b->listed == 0) { /* no token is allowed */
         for (int64_t i = 0; i < b->open; i++)
             attn_beam_record(b, (int32_t)i, -1, b->sum[i]);
     } else if (b->o->beam == 1) {

@@ -1,18 +1,18 @@
-/* cache.c: pages of keys and values, shared between sequences by counting.
+/* cache.c: reference-counted pages of keys and values, which sequences share.
  *
- * refs[page] is the number of slots whose table names the page. A page with
- * one reader may be written; a page with more is full, or open and copied
- * before a write (copy on write, so the last of its readers just keeps it).
- * Distinct pages are never more than table entries in use: slots * width pages
- * are always enough, and fewer where a window gives them back.
+ * refs[page] is the number of slots whose table contains the page. A page with
+ * one reader may be written. A page with several readers is full, or is copied
+ * before a write; the last reader keeps the original. There are never more
+ * distinct pages than table entries in use, so slots * width pages are always
+ * enough. Fewer are needed if a window frees pages.
  *
- * All groups of a cache have the same slots of the same lengths.            */
+ * All groups of a cache have the same slots, with the same lengths.         */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Rows that are read at once: so few that pages of windows are given back soon,
- * so many that products have enough of them.                                */
+/* Rows that are read at once: few enough that windows free their pages early,
+ * many enough for efficient products.                                       */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
 static int64_t cache_pages_of(int64_t length)
@@ -28,7 +28,7 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
     return attn_max(length - is->window, 0) / ATTN_PAGE;
 }
 
-/* The pages that a slot may have at once. */
+/* Returns the maximum number of pages that a slot holds at once. */
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
@@ -37,7 +37,7 @@ static int64_t cache_slot_pages(const struct attn_cache_layout *is,
         return all;
     if (is->window > size->length || size->rows > size->length)
         return all;
-    /* so many positions, and their first may be the last of its page */
+    /* + 1 because the first position may be the last of its page */
     return attn_min(all, cache_pages_of(is->window + size->rows - 1) + 1);
 }
 
@@ -77,7 +77,7 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
         || size->spare < -INT32_MAX || size->rows < 0)
         return -1;
     if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
-        return -1; /* a table names 2^31 - 1 */
+        return -1; /* a table entry is an int32_t */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, size, &memory);
     return attn_memory_bytes(&memory);
@@ -95,7 +95,8 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
         memset(g->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
         memset(g->first, 0, (size_t)c->slots * sizeof(int32_t));
         memset(g->refs, 0, (size_t)g->pages * sizeof(int32_t));
-        for (int64_t q = 0; q < g->pages; q++) /* page 0 is taken first */
+        for (int64_t q = 0; q < g->pages; q++) /* so that page 0 is taken
+                                                  first */
             g->free_list[q] = (int32_t)(g->pages - 1 - q);
         g->free_count = g->pages;
     }
@@ -117,7 +118,7 @@ static int64_t cache_states_floats(const struct attn_cache_group *g)
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* Where the states after a page's last rows lie. */
+/* Returns the address of the states after a page's last rows. */
 static float *cache_states(const struct attn_cache_group *g, int64_t page)
 {
     return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
@@ -174,7 +175,8 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
     }
 }
 
-/* The first `used` positions: whole panels of 16 keys, rows of values. */
+/* Copies the first `used` positions: complete panels of 16 keys, rows of
+ * values.                                                                   */
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
@@ -197,12 +199,12 @@ static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
     }
 }
 
-struct cache_growth { /* of a slot in one group */
+struct cache_growth { /* of one slot in one group */
     int32_t *table;
-    int64_t first;      /* page that is still read; those before it go */
-    int64_t have, want; /* pages: before, after */
-    int64_t used;       /* rows of the last page; 0: it is full */
-    int copies;         /* that page has other readers */
+    int64_t first;      /* first page still read; earlier ones go */
+    int64_t have, want; /* number of pages before and after */
+    int64_t used;       /* rows in the last page; 0: it is full */
+    int copies;         /* the last page has other readers */
 };
 
 static void cache_plan_growth(struct cache_growth *w,
@@ -219,7 +221,7 @@ static void cache_plan_growth(struct cache_growth *w,
     w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
 }
 
-/* Are there pages for it, with those that are given back? */
+/* True if there are enough pages, including those about to be freed. */
 static int cache_has_room(const struct cache_growth *w,
                           const struct attn_cache_group *g, int64_t slot)
 {
@@ -283,7 +285,7 @@ ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
     attn_cache_cut(c, slot, 0);
 }
 
-/* The pages of a slot, read once more, go to `table`. */
+/* Adds a reader to each page of a slot and copies their numbers to `table`. */
 static void cache_read_again(const struct attn_cache *c,
                              struct attn_cache_group *g, int64_t slot,
                              int32_t *table)
@@ -315,11 +317,11 @@ static void cache_reorder_group(struct attn_cache *c,
                                 const int32_t *length, int32_t *scratch)
 {
     int32_t *first = scratch + n * c->width;
-    for (int64_t i = 0; i < n; i++) { /* the new readers first, */
+    for (int64_t i = 0; i < n; i++) { /* count the new readers first, */
         first[i] = g->first[parent[i]];
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
-    for (int64_t i = 0; i < c->slots; i++) { /* so none is freed here */
+    for (int64_t i = 0; i < c->slots; i++) { /* so no page in use is freed */
         int64_t pages = cache_pages_of(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);

@@ -1,16 +1,16 @@
-/* process.c: a table of functions that change a row of logits before the
- * search looks at it. -INFINITY forbids a token. A new one is one row.      */
+/* process.c: a table of functions that change a row of logits before the search
+ * reads it. -INFINITY forbids a token. To add a function, add a row.        */
 #include "runtime/core.h"
 
 #include <math.h>
 #include <string.h>
 
-struct process_row { /* one row of logits, and what led to it */
+struct process_row { /* a row of logits and its context */
     const struct attn_search_options *search;
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
-    const int32_t *tokens; /* [n] so far */
+    const int32_t *tokens; /* [n] output so far */
     int64_t n;
 };
 
@@ -36,7 +36,7 @@ static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
     return 0;
 }
 
-/* Each token of the output is made less likely, once. */
+/* Makes each token of the output less likely, once. */
 static void process_repetition(const struct process_row *r)
 {
     float penalty = r->options->repetition_penalty;
@@ -69,7 +69,8 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* A token that would repeat the last size - 1 tokens and what followed them. */
+/* Forbids a token that would repeat an n-gram: the last size - 1 tokens have
+ * occurred before with this token after them.                               */
 static void process_ngram(const struct process_row *r)
 {
     int64_t size = r->options->no_repeat_ngram;
@@ -81,7 +82,8 @@ static void process_ngram(const struct process_row *r)
             process_forbid(r, r->tokens[i + size - 1]);
 }
 
-/* A sequence is suppressed at its last token, after those before it. */
+/* Forbids the last token of a suppressed sequence if the output ends in the
+ * tokens before it.                                                         */
 static void process_suppress(const struct process_row *r)
 {
     const int32_t *at = r->options->suppress;
@@ -107,13 +109,14 @@ static void process_first(const struct process_row *r)
         process_forbid(r, r->options->suppress_first[i]);
 }
 
-/* Penalties first: they need the logits that others would forbid. */
+/* Penalties come first, because they need the logits before others set them to
+ * -INFINITY.                                                                */
 static void (*const process_table[])(const struct process_row *) = {
     process_repetition, process_min_length, process_ngram,
     process_suppress,   process_first,
 };
 
-/* Sequences of tokens, each with its length in front. */
+/* Checks sequences of tokens, each preceded by its length. */
 static int process_check_suppress(const struct attn_process *p, int64_t vocab)
 {
     const int32_t *at = p->suppress;

@@ -1,6 +1,6 @@
 /* sampling.c: draws a token from a row of logits. The same seed draws the same
- * token everywhere: exp is our own, sums have one order, tokens of equal logits
- * stand in order of their ids.                                              */
+ * token on every machine: exp is math.c's, sums have a fixed order, and ties
+ * are ordered by token id.                                                  */
 #include "runtime/core.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] a heap; what left it, from the end on */
+    int32_t *order; /* [n] a heap; removed tokens are stored from the end */
     int64_t n, heap_n;
     float largest;
 };
@@ -70,7 +70,7 @@ static void sampling_down(struct sampling *s, int64_t at)
     s->order[at] = token;
 }
 
-/* All tokens that may come. */
+/* Makes a heap of all tokens that are not forbidden. */
 static void sampling_begin(struct sampling *s, int64_t vocab)
 {
     s->n = 0;
@@ -87,7 +87,7 @@ static void sampling_begin(struct sampling *s, int64_t vocab)
         s->largest = s->logits[s->order[0]];
 }
 
-/* The token at place i of the order; places are asked for one by one. */
+/* Returns the i-th best token. Sorts only as far as needed. */
 static int32_t sampling_at(struct sampling *s, int64_t i)
 {
     while (s->n - s->heap_n <= i) {
@@ -103,7 +103,7 @@ static int32_t sampling_at(struct sampling *s, int64_t i)
 
 /* ---- mass ---- */
 
-/* Probability of a token, times a constant; the first one's is 1. */
+/* Returns a token's probability relative to the best one's, which is 1. */
 static double sampling_weight(const struct sampling *s, int32_t token)
 {
     float x = (s->logits[token] - s->largest) / s->o->temperature;
@@ -118,8 +118,8 @@ static double sampling_sum(struct sampling *s, int64_t n)
     return sum;
 }
 
-/* Returns the sum of all tokens' weights, in order of their ids: the heap need
- * not be sorted. */
+/* Returns the sum of all tokens' weights, in the order of their ids, so the
+ * heap need not be sorted.                                                  */
 static double sampling_sum_all(const struct sampling *s, int64_t vocab)
 {
     double sum = 0.0;
@@ -129,8 +129,9 @@ static double sampling_sum_all(const struct sampling *s, int64_t vocab)
     return sum;
 }
 
-/* How many of the first n stay: until their share of `mass` is top_p, and only
- * those that are min_p times as probable as the first. *mass: theirs.       */
+/* Returns how many of the first n tokens remain: until their share of `mass`
+ * reaches top_p, and only those at least min_p times as probable as the first.
+ * Sets *mass to their sum.                                                  */
 static int64_t sampling_cut(struct sampling *s, int64_t n, double *mass)
 {
     double enough = *mass * (double)s->o->top_p, sum = 0.0;
@@ -166,7 +167,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     for (int64_t i = 0; i < n; i++) {
         double weight = sampling_weight(s, sampling_at(s, i));
         if (weight == 0.0)
-            break; /* and all behind it */
+            break; /* so are all that follow */
         drawn = i;
         sum += weight;
         if (sum > u * mass)
@@ -175,7 +176,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     return sampling_at(s, drawn);
 }
 
-/* The first of the largest. */
+/* Returns the first of the largest logits, or -1 if all are -INFINITY. */
 static int64_t sampling_best(const float *logits, int64_t vocab)
 {
     int64_t best = -1;

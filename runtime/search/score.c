@@ -1,5 +1,5 @@
-/* score.c: log-probabilities of a given output: the decoder reads all of it, so
- * many rows at a time that their logits need little room.                   */
+/* score.c: log-probabilities of a given output. The decoder reads it in chunks
+ * of up to SCORE_ROWS rows, so that their logits take little memory.        */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -11,12 +11,12 @@ struct score {
     int32_t *ids, *select, *start, *source_start;
     float *logits; /* [SCORE_ROWS][target_vocab] */
     void *arena;
-    int64_t rows;  /* that the decoder reads; */
-    int64_t first; /* that which the first token follows */
+    int64_t rows;  /* number of rows that the decoder reads */
+    int64_t first; /* row before the first target token */
 };
 
-/* Room for a start token, the source (a decoder's prompt), what is forced and
- * the target, as far as the model has positions. */
+/* Lays out memory for a start token, the source (a decoder's prompt), the
+ * forced tokens and the target, up to the model's number of positions.      */
 static void score_lay_out(struct score *s, const struct attn_score_request *r,
                           struct attn_memory *at)
 {
@@ -97,7 +97,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     return attn_enter(m, r->bound, b, s->arena, 0);
 }
 
-/* Every token but the last is read. */
+/* Fills in the tokens to read: all but the target's last. */
 static int score_fill(struct score *s, const struct attn_score_request *r)
 {
     const struct attn_model *m = r->model;
@@ -131,8 +131,8 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     return 0;
 }
 
-/* Reads n rows, from row `at` on; the logits of those from the first on that a
- * token follows. Their number, or an error.                                 */
+/* Reads n rows, starting at row `at`, and computes the logits of those that a
+ * target token follows. Returns their number, or an error.                  */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {
@@ -158,7 +158,7 @@ static int64_t score_rows(struct score *s, const struct attn_score_request *r,
     return wrong ? wrong : n - skipped;
 }
 
-/* The log-probabilities of all tokens of the target, one behind the other. */
+/* Computes the log-probabilities of all target tokens in order. */
 static int score_target(struct score *s, const struct attn_score_request *r,
                         struct attn_batch *b, float *log_probability)
 {

@@ -1,19 +1,20 @@
 /* search.c: encodes all sources, then decodes all open hypotheses of all
- * sentences in one call a step, until every sentence's rule (beam.c) is done.
+ * sentences in one call per step, until every sentence's rule (beam.c) is done.
  *
- * Slot i of the self cache is row i of the batch: the open hypotheses, sentence
- * by sentence. The cross cache has one slot a sentence, written by encode.
+ * Slot i of the self cache is sequence i of the batch: the open hypotheses,
+ * sentence by sentence. The cross cache has one slot per sentence, written by
+ * encode.
  *
- * Where the code is for so many sequences, others fill the batch, copies of the
- * first source and hypotheses of one token, and nobody reads their logits.  */
+ * If the code has a fixed batch size, copies of the first source and hypotheses
+ * of one token fill the batch. Their logits are ignored.                    */
 #include "runtime/core.h"
 
 #include <string.h>
 
 /* ---- sources ---- */
 
-/* Copies `rows` rows of what is asked, from row `from` on, to row `at`: behind
- * zeros where learned rows go. Returns 0, or an error.                      */
+/* Copies `rows` rows of the request, from row `from`, to row `at`, after zeros
+ * for the learned rows. Returns 0 or an error.                              */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -38,7 +39,7 @@ static int search_copy(struct attn_search_state *s,
                                                   : m->source_vocab);
 }
 
-/* Copies the sources, cut to max_input. 0, or an error. */
+/* Copies the sources, truncated to max_input. Returns 0 or an error. */
 static int search_sources(struct attn_search_state *s,
                           const struct attn_search_request *r)
 {
@@ -82,8 +83,8 @@ static int search_read(struct attn_search_state *s)
     return attn_enter(s->model, s->bound, b, s->arena, 0);
 }
 
-/* One open hypothesis: the forced tokens. A source that asks nothing has no
- * answer; one whose limit is the prefix has it already.                     */
+/* Opens one hypothesis with the forced tokens. A source that asks nothing has
+ * no answer; if the limit is the prefix, the prefix is the answer.          */
 static int search_begin(struct attn_search_state *s, int64_t i,
                         struct attn_hypothesis *out)
 {
@@ -113,8 +114,8 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* ---- steps ---- */
 
-/* Token j of those that the decoder reads of a hypothesis: what comes before
- * the answer, then the answer's. */
+/* Returns token j of a hypothesis as the decoder reads it: the tokens before
+ * the answer, then the answer.                                              */
 static int32_t search_token(const struct attn_search_state *s, int64_t i,
                             int64_t h, int64_t j)
 {
@@ -132,7 +133,8 @@ static int32_t search_token(const struct attn_search_state *s, int64_t i,
     return b->tokens[h * b->width + j];
 }
 
-/* Tokens of an open hypothesis in that slot that are not in the cache. */
+/* Returns how many tokens of the open hypothesis in a slot are not in the
+ * cache.                                                                    */
 static int64_t search_unread(const struct attn_search_state *s, int64_t i,
                              int64_t slot)
 {
@@ -151,7 +153,8 @@ static int64_t search_most_unread(const struct attn_search_state *s)
     return most;
 }
 
-/* `n` tokens more of a hypothesis are the rows of the batch from `row` on. */
+/* Adds the next `n` tokens of a hypothesis to the batch, starting at row
+ * `row`.                                                                    */
 static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
                       int64_t slot, int64_t row, int64_t n)
 {
@@ -166,7 +169,9 @@ static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
 }
 
 #if ATTN_HAS_FIXED
-/* What was read ahead of the call that wants its logits is unread. */
+/* Removes from the cache the last rows of hypotheses that were read to the end
+ * too early, so that they are read again in the call that needs their logits.
+ */
 static void search_go_back(struct attn_search_state *s)
 {
     int64_t slot = 0;
@@ -179,7 +184,8 @@ static void search_go_back(struct attn_search_state *s)
         }
 }
 
-/* What fills the batch from `slot` on; the row behind it, or -1. */
+/* Fills the batch with unused sequences, starting at `slot`. Returns the number
+ * of rows, or -1.                                                           */
 static int64_t search_add_others(struct attn_search_state *s, int64_t slot,
                                  int64_t row)
 {
@@ -201,9 +207,9 @@ static int64_t search_add_others(struct attn_search_state *s, int64_t slot,
 }
 #endif
 
-/* Fills the batch with the unread tokens of all open hypotheses, whose last
- * ones' logits are wanted; where some have more than are read at once, with the
- * first of these alone, of which none is.                                   */
+/* Fills the batch with the unread tokens of all open hypotheses and selects the
+ * logits of the last ones. If a hypothesis has more tokens than one call reads,
+ * reads ahead only in such hypotheses, without logits.                      */
 static int search_fill(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
@@ -211,7 +217,7 @@ static int search_fill(struct attn_search_state *s)
     const int ahead = search_most_unread(s) > most;
     int64_t row = 0, slot = 0, last = 0;
 #if ATTN_HAS_FIXED
-    last = s->model->fixed_target; /* to be read once more: none has no rows */
+    last = s->model->fixed_target; /* read these rows once more */
 #endif
     for (int64_t i = 0; i < s->sentences; i++) {
         for (int64_t h = 0; h < s->beam[i].open; h++) {
@@ -249,7 +255,7 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* 0: there is nothing to choose from. */
+/* Lists the tokens of one hypothesis. Returns 0 if no logit is finite. */
 static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
                         int64_t h, float *logits)
 {
@@ -266,7 +272,8 @@ static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
     return 1;
 }
 
-/* Looks at the logits of all; returns how many hypotheses stay open. */
+/* Applies the rules to all logits. Returns the number of hypotheses that stay
+ * open, with their parents.                                                 */
 static int64_t search_choose(struct attn_search_state *s)
 {
     int64_t slot = 0, stay = 0;
@@ -328,7 +335,7 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
     return longest;
 }
 
-/* All sources encoded, a hypothesis open for each. */
+/* Encodes all sources and opens a hypothesis for each. */
 static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)
@@ -341,7 +348,7 @@ static int search_prepare(struct attn_search_state *s,
     return wrong;
 }
 
-/* Is all there, and do the sources lie as they should? 0, or an error. */
+/* Checks the request's pointers and source positions. Returns 0 or an error. */
 static int search_check(const struct attn_search_request *r)
 {
     if (!r->bound || !r->o || !r->start || !r->memory)

@@ -1,5 +1,5 @@
-/* search.h: the decoder that drives a model: caches, logits processors,
- * sampling, beams, and the search over all of them.                         */
+/* search.h: the search that drives a model, and its parts: caches, logits
+ * processors, sampling, beams.                                              */
 #ifndef ATTN_SEARCH_2
 #define ATTN_SEARCH_2
 
@@ -8,192 +8,193 @@
 
 /* ---- cache.c ---- */
 
-/* How large a cache is: has it `spare` pages more (negative: fewer) than what
- * is always enough, of each group ceil(length / 64) a slot, and no more than
- * what its window and new rows lie in. */
+/* The size of a cache. A slot needs ceil(length / 64) pages of each group, or
+ * fewer if the window and the new rows need fewer. `spare` pages are added; it
+ * may be negative.                                                          */
 struct attn_cache_size {
-    int64_t which; /* ATTN_SELF, ATTN_CROSS */
+    int64_t which; /* ATTN_SELF or ATTN_CROSS */
     int64_t slots;
-    int64_t length; /* of each: positions, at most */
+    int64_t length; /* maximum positions of each slot */
     int64_t spare;
-    int64_t rows; /* by which a slot is lengthened at once, at most; 0: any */
+    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
 };
-/* Bytes of such a cache; -1: too large for int64. */
+/* Returns the bytes of such a cache; -1 on overflow. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
                                   const struct attn_cache_size *size);
-/* An empty one in memory of that many bytes, of any alignment. */
+/* Makes an empty cache in memory of that size, at any alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size, void *memory);
-/* The same in memory that it takes for itself. */
+/* Same, but takes its memory from `at`. */
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at);
-/* The batch's sequence i reads and writes slot first + i of this cache. */
+/* Binds a batch: its sequence i uses slot first + i of this cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b);
-/* The first page that a row behind `length` others reads, or the last of these,
- * should it be read again.                                                  */
+/* Returns the first page that the row after `length` others reads, or that the
+ * last of these reads if it is read again.                                  */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length);
-/* Rows of a sequence that are read at once, that windows may give their pages
- * back before the last of them are read.                                    */
+/* Returns the maximum rows of a sequence that are read at once, so that windows
+ * can free pages in between.                                                */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
-/* What recurrent layers left after that row of the slot, the last of its page's
- * even or odd ones.                                                         */
+/* Returns the recurrent layers' state after a row, which must be the last even
+ * or the last odd one of its page.                                          */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row);
-/* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
- * open page that others also read is copied first. Pages that neither they nor
- * the last row before them read are given back. 0; or -1, and nothing has
- * changed, when pages or the table do not suffice.                          */
+/* Adds `rows` positions to `slot`, in pages that only this slot uses: a partly
+ * filled page with other readers is copied first. Frees pages that neither the
+ * new rows nor the last row before them read. Returns 0, or -1 without any
+ * change if pages or table entries do not suffice.                          */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Forgets the positions from `length` on: all, or some of the last growth and
- * the row before it.                                                        */
+/* Removes the positions from `length`. They must be all, or part of the last
+ * growth and the row before it.                                             */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
                              int64_t length);
-/* Slot `to` becomes what slot `from` is: they share its pages. */
+/* Makes slot `to` a copy of slot `from`; they share pages. */
 ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
-/* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
- * slots become empty. Nothing is copied but tables.                         */
+/* Sets slot i to the former slot parent[i], for i in 0 .. n - 1, all at once;
+ * later slots become empty. Copies only tables.                             */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n,
                                  int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */
-ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */
+ATTN_API float attn_exp(float x); /* <= 1.5 ulp, bit-identical everywhere */
 ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
-/* Of a token with this logit; never above 0, whatever the rounding. */
+/* Returns a token's log-probability; never above 0, despite rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
-enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
-/* Is one of x[0..n-1] larger than that? */
+enum { ATTN_BLOCK = 64 }; /* logits that are skipped together */
+/* True if one of x[0 .. n - 1] is above `least`. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ---- process.c ---- */
 
-/* Are the options right? 0, or an error. */
-/* Does this token end an answer? */
+/* attn_check_process() checks the options and returns 0 or an error. */
+/* True if the token ends an answer. */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
-/* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
- * finite. One of -INFINITY is a token that the model never gives.           */
+/* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
+ * is finite. -INFINITY marks a token that the model never produces.         */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_search_options *o,
                                   float *logits, int64_t vocab,
                                   const int32_t *tokens,
                                   int64_t n /* so far, prefix included */);
-/* Those of `forbid`, once the probabilities are known: theirs falls to nobody,
- * so that an answer's score is what attn_score gives it.                    */
+/* Forbids the tokens of `forbid` after the probabilities are computed. Their
+ * probability is not given to other tokens, so an answer's score equals that of
+ * attn_score.                                                               */
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab);
 
 /* ---- sampling.c ---- */
 
-/* Is every number in its range? */
+/* True if every number is in its range. */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
-/* In [0, 1): the same for the same seed and counter. */
+/* Returns a number in [0, 1) that depends only on the seed and the counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter);
-/* A token; -1: none is allowed. counter: tokens of the answer so far. order:
- * [vocab], to work in.                                                      */
+/* Returns a token, or -1 if none is allowed. counter: tokens of the answer so
+ * far. order: [vocab] scratch memory.                                       */
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---- beam.c, search_memory.c, search.c ---- */
 
-/* How a token is chosen: start, end, process, sampling; and threads. 0, or an
- * error.                                                                    */
+/* Checks the options for choosing tokens (start, end, process, sampling) and
+ * threads. Returns 0 or an error.                                           */
 ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o);
 
-/* What a search knows of one sentence, and (beam.c) its rules. */
-struct attn_candidate {    /* an open hypothesis, longer by a token */
-    float sum;             /* of log-probabilities */
-    int32_t parent, token; /* token -1: an empty place */
+/* The state of one sentence's search (beam.c). */
+struct attn_candidate {    /* an open hypothesis and its next token */
+    float sum;             /* sum of log-probabilities */
+    int32_t parent, token; /* token -1: dropped */
 };
 struct attn_beam {
     const struct attn_search_options *o;
-    int64_t limit;           /* tokens, the end token counted */
+    int64_t limit;           /* maximum tokens, with the end token */
     int64_t length;          /* tokens of each open hypothesis */
     int64_t open;            /* open hypotheses; 0: the search is done */
     float *sum;              /* [beam] log-probability of each */
-    int32_t *tokens, *spare; /* [beam][width], and room for the next */
+    int32_t *tokens, *spare; /* [beam][width], and a second buffer */
     int64_t width;
-    struct attn_candidate *list;  /* [room] this step's best, best first */
-    int64_t listed, room;         /* beam, and as many that end */
+    struct attn_candidate *list;  /* [room] the best of this step, in order */
+    int64_t listed, room;         /* room: beam, plus beam for each end token */
     int32_t *answers;             /* [results][width] tokens of the best */
-    int32_t *order;               /* [vocab] to sample in, or NULL */
-    int64_t recorded, top_ended;  /* answers so far; first place ended once */
+    int32_t *order;               /* [vocab] scratch of sampling, or NULL */
+    int64_t recorded, top_ended;  /* number of answers; 1: the best ended */
     struct attn_hypothesis *best; /* [results] best first */
     int64_t found;
 };
-/* Divisor of a log-probability of `length` tokens; 1 for none of them. */
+/* Returns the divisor for a log-probability of `length` tokens. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
-/* Offers hypothesis `parent` with every token to the list (greedy: its best).
- * Logits of -INFINITY are never listed; NaN must not be there.              */
+/* Adds to the list hypothesis `parent` with every token (greedy: the best).
+ * Logits of -INFINITY are never listed; NaN is not allowed.                 */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp);
-/* Ends a step: records answers, extends what stays open, writes the parent of
- * each open hypothesis, sets open to 0 when the search is done.             */
+/* Ends a step: records answers, extends the hypotheses that stay open, writes
+ * their parents, and sets open to 0 when the search is done.                */
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
-/* Records hypothesis `parent`, with `token` (-1: as it stands). */
+/* Records as an answer hypothesis `parent` with `token` (-1: without). */
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum);
 
-/* What a search knows of all of them, and (search_memory.c) its sizes. */
+/* The state of a search over all sentences (search_memory.c). */
 struct attn_search_state {
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sentences and hypotheses of a call */
-    int64_t limit, positions; /* the most of any sentence */
+    int64_t sources, slots;   /* sequences in a call of encode, of decode */
+    int64_t limit, positions; /* maximum of all sentences */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */
-    struct attn_batch batch; /* and the arrays that it points to: */
+    struct attn_batch batch; /* with the arrays that it points to: */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* in the place of source_ids */
+    float *source_input; /* instead of source_ids */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] */
-    int32_t *order; /* [target_vocab] where tokens are sampled */
+    int32_t *order; /* [target_vocab] if tokens are sampled */
     void *arena;
 };
-/* Rows that the decoder reads before the first token of an answer to a source
- * of `rows` rows. */
+/* Returns the rows that the decoder reads before the first token of an answer
+ * to a source of `rows` rows.                                               */
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);
-/* Is a source of `rows` rows a question? One of none is where the decoder reads
- * a start token, and has room for an answer.                                */
+/* True if a source of `rows` rows gets an answer. An empty one does if the
+ * decoder reads a start token and has positions for an answer.              */
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
-/* Rows that a source may have. */
+/* Returns the maximum rows of a source. */
 ATTN_API int64_t attn_search_source(const struct attn_model *m);
-/* Tokens that such an answer may have: the last needs no position, for it is
- * never read. */
+/* Returns the maximum tokens of such an answer. The last token is never read,
+ * so it needs no position.                                                  */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);
-/* Cuts source_rows and longest by the options, then sets the other sizes, the
- * arrays and the caches. */
+/* Truncates source_rows and longest by the options, then sets the other sizes,
+ * the arrays and the caches.                                                */
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
-struct attn_search_request { /* what a search is asked for: attn_search() */
+struct attn_search_request { /* arguments of attn_search() */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences;
-    const int32_t *ids;   /* their tokens, one sentence after the other */
-    const float *input;   /* in their place, of a model that reads numbers:
-                             input_width of them a row */
-    const int32_t *start; /* [sentences + 1] where each begins there */
+    const int32_t *ids;   /* tokens of the concatenated sentences */
+    const float *input;   /* instead of ids for a model that reads numbers:
+                             input_width per row */
+    const int32_t *start; /* [sentences + 1] first row of each */
     void *memory;
-    int64_t bytes; /* attn_search_bytes(), or more */
+    int64_t bytes; /* at least attn_search_bytes() */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* search_memory.c: the sizes of a search and the arrays that it works in. One
- * walk counts them and lays them out.                                       */
+/* search_memory.c: checks the sizes of a search and lays out its arrays. The
+ * same code counts the bytes and places the arrays.                         */
 #include "runtime/core.h"
 
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
@@ -67,7 +67,7 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
     return attn_check_process(&o->process, vocab);
 }
 
-/* What a search has beside the choice of tokens. */
+/* Checks the options that concern the search, not the choice of tokens. */
 static int search_rules(const struct attn_search_options *o)
 {
     if (o->beam < 1 || o->beam > INT16_MAX)
@@ -78,7 +78,7 @@ static int search_rules(const struct attn_search_options *o)
         return ATTN_ERROR_OPTION;
     if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
         return ATTN_ERROR_OPTION;
-    if (!(o->alpha - o->alpha == 0.0f)) /* no number */
+    if (!(o->alpha - o->alpha == 0.0f)) /* infinite or NaN */
         return ATTN_ERROR_OPTION;
     if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
         return ATTN_ERROR_OPTION;
@@ -104,7 +104,7 @@ static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     int64_t n = s->sources, keys = s->longest + s->model->class_token;
-    /* Of the pages of a source only the last is not full. */
+    /* All pages of a source except the last are full. */
     int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
@@ -148,7 +148,7 @@ static void search_lay_out_beams(struct attn_search_state *s,
 }
 
 #if ATTN_HAS_FIXED
-/* What fills a call that has always as many sequences; its rows. */
+/* Adds the sequences that fill a batch of fixed size. Returns their rows. */
 static int64_t search_fill_up(struct attn_search_state *s)
 {
     const struct attn_model *m = s->model;
@@ -181,7 +181,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    /* read before the first token is chosen, so many of a sentence at once */
+    /* rows before the first token; the cache limits those per sentence */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;

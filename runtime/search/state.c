@@ -1,15 +1,16 @@
-/* state.c: a stream as bytes, and back. A head, the tokens, then the used part
- * of every page that a later row may read: of each self cache, then of each
- * cross cache. Whoever restores it goes on with the same bits.
+/* state.c: saves a stream as bytes and restores it: a header, the tokens, then
+ * the used part of every page that a later row may read, first of each self
+ * cache, then of each cross cache. A restored stream continues with the same
+ * bits.
  *
- * One walk writes the bytes and reads them.                                 */
+ * The same code writes and reads the bytes.                                 */
 #include "runtime/core.h"
 
 #include <string.h>
 
 struct state_walk {
-    char *to;         /* saving, or */
-    const char *from; /* restoring */
+    char *to;         /* destination if saving, or */
+    const char *from; /* source if restoring */
     int64_t n;        /* bytes so far */
 };
 
@@ -22,7 +23,7 @@ static void state_move(struct state_walk *w, void *memory, int64_t bytes)
     w->n += bytes;
 }
 
-/* Zeros behind what is there, so that the next part is aligned. */
+/* Pads with zeros, so that the next part is aligned. */
 static void state_align(struct state_walk *w)
 {
     int64_t end = (w->n + 7) / 8 * 8;
@@ -31,8 +32,8 @@ static void state_align(struct state_walk *w)
     w->n = end;
 }
 
-/* The panels of 16 keys that have any of the first `used`. In the file, lanes
- * behind these are zero, whatever lies there in the page.                   */
+/* Moves the panels of 16 keys that contain the first `used`. Unused lanes are
+ * saved as zeros, whatever the page contains.                               */
 static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
                        int64_t used)
 {
@@ -78,8 +79,8 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
     }
 }
 
-/* What recurrent layers have left after the last row, and after the one before,
- * for the last may be read again.                                           */
+/* Moves the recurrent layers' states after the last row and the one before it,
+ * because the last row may be read again.                                   */
 static void state_steps(struct state_walk *w, const struct attn_cache *c,
                         int64_t slot)
 {
@@ -90,7 +91,7 @@ static void state_steps(struct state_walk *w, const struct attn_cache *c,
                        states * (int64_t)sizeof(float));
 }
 
-/* All that follows the head. */
+/* Moves everything after the header. */
 static void state_body(struct state_walk *w, const struct attn_stream *s)
 {
     state_move(w, s->tokens, s->n * (int64_t)sizeof *s->tokens);
@@ -105,9 +106,8 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 
 /* ---- size ---- */
 
-/* Of the rows of a slot in one cache: keys in panels of 16, the last with
- * zeros.
- */
+/* Returns the bytes of a slot's rows in one cache. Keys are in panels of 16;
+ * zeros fill the last one.                                                  */
 static int64_t state_group_size(const struct attn_cache_layout *is,
                                 int64_t length)
 {
@@ -119,7 +119,7 @@ static int64_t state_group_size(const struct attn_cache_layout *is,
     return (is->blocks * (keys + values) + states) * (int64_t)sizeof(float);
 }
 
-/* In all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+/* Returns the bytes of all caches of ATTN_SELF or of ATTN_CROSS. */
 static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
 {
     int64_t n = 0;
@@ -151,7 +151,8 @@ enum {
     STATE_SEED_CACHES = 4
 };
 
-/* Returns a hash of all that gives the contents of a cache their meaning. */
+/* Returns a hash of everything that affects the meaning of a cache's
+ * contents.                                                                 */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
     int64_t sizes[8];
@@ -161,7 +162,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     sizes[3] = m->d_model;
     sizes[4] = m->source_vocab;
     sizes[5] = m->target_vocab;
-    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
+    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks, etc. */
     sizes[7] = (int64_t)attn_hash(m->cache,
                                   m->caches * (int64_t)sizeof *m->cache,
                                   STATE_SEED_CACHES);
@@ -233,13 +234,13 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
 
 /* ---- restore ---- */
 
-/* Could a stream of this model have these lengths? */
+/* True if a stream of this model could have these lengths. */
 static int state_lengths_fit(const struct attn_model *m,
                              const struct attn_state_header *h)
 {
     const int64_t source = m->kind == ATTN_ENCODER_DECODER;
     if (h->tokens < source || h->tokens > m->max_target + 1)
-        return 0; /* with a source there is a start token */
+        return 0; /* an encoder-decoder has a start token */
     if (h->lead < source || h->lead > h->tokens)
         return 0;
     if (h->read < 0 || h->read > attn_min(h->tokens, m->max_target))
@@ -253,7 +254,8 @@ ATTN_API int attn_state_begins(const void *at, int64_t bytes)
     return at && bytes >= 8 && memcmp(at, "ATTNST", 6) == 0;
 }
 
-/* Is it whole, and what attn_state_save wrote? */
+/* Returns NULL if the bytes are complete and unchanged since attn_state_save,
+ * else a message.                                                           */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
@@ -292,7 +294,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
-/* A slot of so many positions: no more at once than it has room for. */
+/* Grows a slot to `length` positions, at most `rows` at once, because the cache
+ * has space for no more.                                                    */
 static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
 {
     int wrong = 0;
@@ -301,7 +304,7 @@ static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
     return wrong;
 }
 
-/* Into a stream that is empty. */
+/* Fills an empty stream from a checked state. */
 static int state_read(struct attn_stream *s, const void *state)
 {
     const struct attn_state_header *h = state;
@@ -342,6 +345,6 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
         return wrong;
     wrong = state_read(s, r->state);
     if (wrong)
-        s->room = NULL; /* it is not open */
+        s->room = NULL; /* not open */
     return wrong;
 }

@@ -1,8 +1,8 @@
-/* stream.c: one answer, token by token; and many answers that go on from one
- * beginning, whose full pages they share.
+/* stream.c: one answer, token by token; and several answers that share the full
+ * pages of a common beginning.
  *
- * A stream is a list of tokens, of which the first are read: they are in its
- * slot of the self cache. The next token is chosen once all are.            */
+ * A stream is a list of tokens. The first `read` of them are in its slot of the
+ * self cache. The next token is chosen when all have been read.             */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static int stream_sizes(const struct attn_model *m,
     int wrong = attn_check_choice(m, o);
     if (wrong)
         return wrong;
-    if (m->input_width > 0) /* its source is no tokens */
+    if (m->input_width > 0) /* its source is not tokens */
         return ATTN_ERROR_KIND;
     if (m->kind == ATTN_ENCODER_DECODER) {
         least = 1;
@@ -187,13 +187,14 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
     if (wrong)
-        s->room = NULL; /* it is not open */
+        s->room = NULL; /* not open */
     return wrong;
 }
 
 /* ---- tokens ---- */
 
-/* Reads tokens up to, not with, `to`; the last one's logits are in the room. */
+/* Reads tokens up to index `to`, exclusive. Leaves the logits of the last one
+ * in the room.                                                              */
 static int stream_read(struct attn_stream *s, int64_t to)
 {
     struct attn_stream_room *r = s->room;
@@ -237,7 +238,7 @@ static int stream_stops(const struct attn_stream *s, int64_t token)
     return attn_ends(&s->o, token);
 }
 
-/* A token that needs no look at the model. */
+/* Appends a token without running the model. */
 static int64_t stream_forced(struct attn_stream *s, int64_t token)
 {
     s->tokens[s->n] = (int32_t)token;
@@ -260,7 +261,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* its logits are gone */
+    if (s->read == s->n) { /* its logits are overwritten: read it again */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
@@ -301,7 +302,7 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1); /* what both will need */
+    wrong = stream_read(from, from->n - 1); /* reads what both will need */
     if (wrong)
         return wrong;
     s = *from;
@@ -309,6 +310,6 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
     s.tokens = s.room->tokens + slot * s.room->width;
     memcpy(s.tokens, from->tokens, (size_t)s.n * sizeof *s.tokens);
     attn_cache_fork(&s.room->self, from->slot, slot);
-    *to = s; /* which may be `from` */
+    *to = s; /* may be `from` */
     return 0;
 }

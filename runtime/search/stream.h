@@ -1,4 +1,4 @@
-/* stream.h: what streams and their saved states have in common. */
+/* stream.h: declarations that streams and their saved states share. */
 #ifndef ATTN_STREAM_H_2
 #define ATTN_STREAM_H_2
 
@@ -7,44 +7,45 @@
 
 /* ---- stream.c ---- */
 
-/* Is it one that was opened, and are its options right? 0, or an error. */
+/* Checks that a stream is open and its options are valid. Returns 0 or an
+ * error.                                                                    */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
-/* Was that next token an error, and not the end, or room that is full? */
+/* True if attn_stream_next() returned an error, not END or FULL. */
 ATTN_API int attn_stream_failed(int64_t token);
-struct attn_stream_request { /* what a stream begins with */
+struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    const int32_t *ids; /* [n] the source; of a decoder the prompt */
+    const int32_t *ids; /* [n] source; for a decoder, the prompt */
     int64_t n;
-    int64_t tokens, streams; /* as attn_stream_bytes() takes them */
+    int64_t tokens, streams; /* same as for attn_stream_bytes() */
     void *memory;
-    int64_t bytes; /* attn_stream_bytes(), or more */
+    int64_t bytes; /* at least attn_stream_bytes() */
 };
-/* A stream without tokens, in slot 0 of a new room: ids are not read. 0, or an
- * error.                                                                    */
+/* Makes a stream without tokens in slot 0 of a new room; ignores the ids.
+ * Returns 0 or an error.                                                    */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows);
 
 /* ---- state.c ---- */
 
-/* The hash of the weights' values that these take: it keeps a state from other
- * weights. packed: where they lie.                                          */
+/* Returns a hash of the weights at `packed`, so that a state is not restored
+ * with other weights.                                                       */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
 
-/* Do the bytes begin as a saved state of any version does? */
+/* True if the bytes begin like a saved state of any version. */
 ATTN_API int attn_state_begins(const void *at, int64_t bytes);
 
-struct attn_restore_request { /* what a stream goes on from */
+struct attn_restore_request { /* arguments for restoring a stream */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    uint64_t weights; /* their hash */
+    uint64_t weights; /* their hash, from attn_state_weights() */
     const void *state;
     int64_t bytes;           /* of the state */
-    int64_t tokens, streams; /* as attn_stream_bytes() takes them */
+    int64_t tokens, streams; /* same as for attn_stream_bytes() */
     void *memory;
     int64_t memory_bytes;
 };
