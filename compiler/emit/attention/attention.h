@@ -12,10 +12,8 @@ void need_mask(Gen *g, const MaskSpec *m); /* NULL: no mask */
 /* Emits the function of a mask from a file; its positions have type
  * `integer`. */
 void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer);
-const char *prefix_text(Gen *g);                  /* prefix of the current
-                                                   * sequence */
-const char *mask_name(Gen *g, const MaskSpec *m); /* function of a mask from a
-                                                   * file */
+const char *prefix_text(Gen *g);                  /* a sequence's prefix */
+const char *mask_name(Gen *g, const MaskSpec *m); /* a mask from a file */
 /* Emitted C: the first key that the row at position p sees (NULL: key 0), and
  * the last one + 1. */
 const char *mask_from(Gen *g, const MaskSpec *m, const char *p);

@@ -1,5 +1,4 @@
-/* c_names.c: names in emitted C of the plan's values, weights, rows and sizes.
- */
+/* c_names.c: how emitted C names the plan's values, weights, rows and sizes. */
 #include "emit/gen/c_names.h"
 
 #include "emit/gen/step.h"
@@ -32,14 +31,14 @@ static const char *const batch_member[] = {
     [BatchValue] = "value",
 };
 
-/* Has each part's block memory of its own for it? */
+/* True if each part has a block of its own for the value. */
 static bool in_block(const Gen *g, int node)
 {
     const Value *v = &g->p->value[owner_of(g->p, node)];
     return v->place != PlaceInput && g->p->slot.at[v->slot].kind == SlotParts;
 }
 
-/* row NULL: the first one. */
+/* Returns the address of a row; NULL: the first row. */
 static const char *row_at(Gen *g, int node, const char *row)
 {
     const Plan *p = g->p;
@@ -170,7 +169,7 @@ static void dimension(Emit *e, const char *name, int64_t value)
     put(e, "$dim = $value,\n");
 }
 
-/* As few lines as they fit in. */
+/* Emits the dimensions as an enum on as few lines as possible. */
 static void put_in_lines(Gen *g, Emit *e, const Dimension *d, size_t n)
 {
     const char *line = "enum {", *gap = " ";
@@ -192,7 +191,7 @@ static void put_in_lines(Gen *g, Emit *e, const Dimension *d, size_t n)
     put(e, "$line\n\n");
 }
 
-/* For the preprocessor, and to be shown. */
+/* Emits the version, as text and as a number for the preprocessor. */
 static void version(Emit *e, const char *prefix)
 {
     let(e, "macro", "%sATTNC_VERSION", prefix);
@@ -205,7 +204,7 @@ static void version(Emit *e, const char *prefix)
            "\n");
 }
 
-/* Bytes of the arena, where each call needs as many; else 0. */
+/* Returns the bytes of the arena if every call needs the same, else 0. */
 static int64_t arena_constant(const Plan *p)
 {
     int64_t bytes = 0;
@@ -220,7 +219,7 @@ static int64_t arena_constant(const Plan *p)
     return plan_fixed(p) ? bytes : 0;
 }
 
-/* With a prefix they are a header's. */
+/* Emits the dimensions as constants; those with a prefix belong to a header. */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
     const Spec *s = g->p->g->spec;
@@ -240,13 +239,13 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         { "MAX_SOURCE", enc->max_len },
         { "MAX_TARGET", dec->max_len },
         { "OUTPUT", columns },             /* numbers in a row of the result */
-        { "FIXED_SOURCE", s->fix.source }, /* each call has as many */
+        { "FIXED_SOURCE", s->fix.source }, /* rows of each call */
         { "FIXED_TARGET", s->fix.target },
         { "FIXED_QUERY", s->fix.query },
         { "FIXED_KEY", s->fix.key },
-        { "FIXED_KEYS", plan_length(g->p, SymPT) }, /* those of past, too */
+        { "FIXED_KEYS", plan_length(g->p, SymPT) }, /* including past keys */
         { "FIXED_BATCH", s->fix.batch },
-        /* that of freestanding text is a macro (static_memory.c) */
+        /* a macro in freestanding text (static_memory.c) */
         { "ARENA_BYTES", g->o->freestanding ? 0 : arena_constant(g->p) },
     };
     if (g->plain) {

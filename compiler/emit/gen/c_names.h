@@ -1,5 +1,4 @@
-/* c_names.h: names in emitted C of the plan's values, weights, rows and sizes.
- */
+/* c_names.h: how emitted C names the plan's values, weights, rows and sizes. */
 #ifndef ATTNC_C_NAMES_H
 #define ATTNC_C_NAMES_H
 
@@ -7,19 +6,19 @@
 
 /* ---- values ---- */
 
-/* Where a row of a value begins: of those of the batch, */
+/* Return the address of a value's row: of a row of the batch; */
 const char *value_at(Gen *g, int node, const char *row);
-/* the first of the rows of a block, which a step that goes row by row has, */
+/* of the first row of a block, for a step that goes row by row; */
 const char *block_at(Gen *g, int node);
-/* and the first of a part of these. Values of one block begin with it. */
+/* of the first row of a part, counted in the part's own block if it has one; */
 const char *part_at(Gen *g, int node);
-/* The first of all of its rows. */
+/* of the first of all rows. */
 const char *first_at(Gen *g, int node);
-long long stride_of(const Gen *g, int node); /* floats from row to row */
+long long stride_of(const Gen *g, int node); /* floats per row */
 const char *row_count(Sym s);                /* "b->rows" */
 const char *starts_of(Sym s); /* "start" or "key_start" of the batch */
-/* The values of an entry's arena, those with one name once: the next one from
- * *at on, which begins at 0; NULL: there are no more. */
+/* Returns the next value in an entry's arena from *at on, which begins at 0;
+ * each name comes once. NULL: there are no more. */
 const Value *next_value(const Gen *g, Entry entry, int *at);
 
 /* ---- weights ---- */
@@ -30,9 +29,9 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 /* ---- entries ---- */
 
 const char *entry_name(Entry e);   /* "encode", "decode" */
-bool has_decoder(const Plan *p);   /* it generates, so it has the core */
+bool has_decoder(const Plan *p);   /* the model generates */
 int output_columns(const Plan *p); /* numbers in a row of the result */
-bool is_pooled(const Plan *p);     /* a row of it is of a whole sequence */
+bool is_pooled(const Plan *p);     /* the result has one row per sequence */
 
 /* ---- sizes ---- */
 

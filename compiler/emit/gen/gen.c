@@ -1,5 +1,4 @@
-/* gen.c: what all that make the file ask for: tilings, and the helpers of
- * emitted C, which are made where they are needed first. */
+/* gen.c: tilings, names of shared functions, and helpers of emitted C. */
 #include "emit/gen/gen.h"
 
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node)

@@ -1,6 +1,5 @@
-/* gen.h: what is known of the file that is being made, and what all that make
- * it ask for. Each section of the file is text of its own; model.c puts them in
- * order. */
+/* gen.h: the state of the file being emitted, and helpers for all of its
+ * sections. Each section is a text of its own; model.c puts them in order. */
 #ifndef ATTNC_EMIT_GEN_H
 #define ATTNC_EMIT_GEN_H
 
@@ -8,23 +7,23 @@
 #include "emit/emit.h"
 #include "emit/tile/needs.h"
 
-/* Members of the call that the body of a step reads. Whoever emits a text that
- * reads one sets its flag. */
+/* Members of the call that the body of a step reads. Code that emits a use of
+ * one sets its flag. */
 typedef struct {
-    bool row;     /* `i`, of the batch: the part's first */
-    bool weights; /* `w`, of its layer */
-    bool layer;   /* its layer's number */
-    bool batch;   /* `b`, of a step that is never divided; others declare it */
+    bool row;     /* `i`: the part's first row in the batch */
+    bool weights; /* `w`: the layer's weights */
+    bool layer;   /* the layer's number */
+    bool batch;   /* `b`, in a step that is never divided */
 } Uses;
 
-/* A step's function; a step or a list of them. Two of one base are one function
- * if their comments and bodies are the same, all of them. */
+/* The function of a step, or a constant: a step or a list of steps. Those with
+ * the same base, comment and body are emitted once. */
 typedef struct {
-    const char *base;           /* name that it asked for */
-    const char *name;           /* the same, or numbered */
-    const char *comment, *body; /* behind its first brace */
+    const char *base;           /* requested name */
+    const char *name;           /* the base, or numbered */
+    const char *comment, *body; /* body: after its first brace */
     const char *type; /* "struct step", "struct steps"; NULL: a function */
-    bool whole;       /* a function that is never divided: it has no parts */
+    bool whole;       /* never divided among threads: it takes no parts */
     Entry entry;
     Uses uses;
     int next; /* the next function with the same body; -1: none */
@@ -32,12 +31,12 @@ typedef struct {
 
 typedef struct { /* the layers of one stack (weight_structs.c) */
     Stack stack;
-    int n;                /* of layers that have weights */
-    const char **members; /* text of each one's struct of weights */
+    int n;                /* number of layers */
+    const char **members; /* each layer's struct of weights, as text */
     int *like;            /* the first layer with the same text */
-    int *place;           /* of a layer among those */
-    int *count;           /* of a first layer: how many these are */
-    bool alike;           /* all that have weights */
+    int *place;           /* a layer's index among those */
+    int *count;           /* for a first layer: their number */
+    bool alike;           /* all layers with weights are alike */
 } Layers;
 
 /* Functions of the file that steps and other functions share. */
@@ -51,29 +50,29 @@ typedef enum {
     HelperPrefixOf,
     HelperHeadsAtOnce,
     HelperOrder,
-    SharedPairs,     /* pairs(): of these starts and keys */
-    SharedStates,    /* states in pages of a cache */
-    SharedZeros,     /* zeros of so many columns */
+    SharedPairs,     /* pairs() for these starts and keys */
+    SharedStates,    /* states in the pages of a cache */
+    SharedZeros,     /* an array of zeros */
     SharedTap,       /* a row that a convolution reads */
     SharedMask,      /* a mask from a file */
     SharedMatmul,    /* a product */
-    SharedRows,      /* tiles of all rows */
+    SharedRows,      /* tiles of a fixed number of rows */
     SharedSmallRows, /* tiles of a small M */
     SharedPanels,    /* a run-time number of panels */
-    SharedSeen,      /* values that some rows see */
-    SharedAttention, /* of a task */
-    SharedHeads,     /* of a task, four heads at once */
-    SharedShort,     /* attention whose lengths are known */
-    SharedScores,    /* beside softmax of rows that wait */
+    SharedSeen,      /* values that only some rows see */
+    SharedAttention, /* attention of a task */
+    SharedHeads,     /* the same for four heads at once */
+    SharedShort,     /* attention of known lengths */
+    SharedScores,    /* products of pipelined softmax */
     SharedValues
 } SharedKind;
 
-/* Tells shared functions apart. All that the text of a function depends on,
- * and that differs within one file, is a member. */
+/* Identifies a shared function. Everything that its text depends on and that
+ * varies within a file is a member. */
 typedef struct {
     SharedKind kind;
-    int mr, nr, prefetch; /* of a tiling */
-    int64_t size[5];      /* numbers, in the kind's own order */
+    int mr, nr, prefetch; /* from the tiling */
+    int64_t size[5];      /* in an order of the kind's own */
     AttentionForm form;
     Epilogue ep;
 } SharedKey;
@@ -90,49 +89,48 @@ struct Gen {
     const Plan *p;
     const EmitOptions *o;
     Kernels *kernels;
-    Cut *core; /* files of runtime/, of which it has a part (runtime_files.c) */
-    Uses uses; /* of the body that is made now */
-    bool whole;  /* it is never divided: rows and columns are all there are,
-                    and constants where they are fixed */
-    Entry entry; /* that it is of */
-    bool alone;  /* so is the only sequence */
-    const char *sequence; /* text of the one that it is about: "s" */
-    const char *row;      /* of its first row: "row"; NULL: 0 */
-    Arena *scratch;       /* of the region that is printed now */
-    Emit *helpers;        /* what all sections may call: min() .. */
-    Emit *shapes;         /* products and attention of one shape */
+    Cut *core;   /* tree shaker of runtime/ (runtime_files.c) */
+    Uses uses;   /* of the body being emitted */
+    bool whole;  /* the step is never divided: it has all rows and columns,
+                  * which are constants if they are fixed */
+    Entry entry; /* entry of the body */
+    bool alone;  /* whole, and the call has one sequence */
+    const char *sequence; /* text of the current sequence: "s" */
+    const char *row;      /* text of its first row: "row"; NULL: 0 */
+    Arena *scratch;       /* freed after each region */
+    Emit *helpers;        /* min() and other helpers of all sections */
+    Emit *shapes;         /* products and attention, by shape */
     Emit *counts;         /* pairs(): queries times keys of a batch */
     Emit *count_prototypes;
     VEC(SharedFunction) shared;
-    VEC(Function) functions; /* those of steps */
-    Index bases, bodies; /* the first of `shared`, of `functions` with one */
-    Index names;         /* of functions: place in `taken` */
-    VEC(int) taken;      /* how many have asked for that name */
-    int *function_of;    /* by region: its step, or list of steps */
-    int *step_of;        /* by place in the plan's order: its function */
-    const Task *only;    /* the one that is printed; NULL: all */
+    VEC(Function) functions; /* functions of steps */
+    Index bases, bodies; /* first in `shared` by base, in `functions` by body */
+    Index names;         /* function names: index in `taken` */
+    VEC(int) taken;      /* how often a name was requested */
+    int *function_of;    /* by region: its step or list of steps */
+    int *step_of;        /* by place in the plan's order */
+    const Task *only;    /* task whose tiling replaces the plan's; NULL: none */
     Layers layers[Stacks];
-    bool plain; /* the file of plain_file.c */
-    /* The lines of a block's members in a struct of weights. */
+    bool plain; /* this is the file of plain_file.c */
+    /* Returns the lines of a block's members in a struct of weights. */
     const char *(*member)(Gen *g, const Block *b);
 };
 
-/* How a node's task is worked on; NULL: it has none of that kind. */
+/* Returns the tiling of a node's task; NULL if it has no task of that kind. */
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
 
-/* Returns `base`, or if that is taken base_2 or another name; takes it. */
+/* Returns and reserves `base`, or base_2 or another free name. */
 const char *free_name(Gen *g, const char *base);
-/* Returns the name of the function that `key` tells from others: of a new one
- * `base`, or another that is free. *made: it is there; else the caller makes
+/* Returns the name of the function that `key` identifies; a new one gets `base`
+ * or another free name. *made: it exists already; otherwise the caller emits
  * it. */
 const char *shared_name(Gen *g, const SharedKey *key, const char *base,
                         bool *made);
-/* Returns whether a helper, of which a file has one, is not there yet. It is
- * from now on. */
+/* Returns true, once per file, if the caller has to emit a helper. */
 bool first_time(Gen *g, SharedKind helper, const char *name);
-/* Helpers of emitted C, made where they are needed first. */
+/* Helpers of emitted C, emitted at their first use. */
 void need_min(Gen *g);
 void need_max(Gen *g);
-void need_part_begin(Gen *g); /* where a part begins */
+void need_part_begin(Gen *g); /* first index of a part */
 
 #endif

@@ -1,20 +1,21 @@
-/* layer_loops.c: layers as loops in loops: see layer_loops.h. */
+/* layer_loops.c: layers as nested loops; see layer_loops.h. */
 #include "emit/gen/layer_loops.h"
 
 #include "emit/gen/c_names.h"
 
 /* ---- what repeats ---- */
 
-enum { LoopDepth = 32 }; /* a round has half of what its loop has, at most */
+enum { LoopDepth = 32 }; /* each level at least halves the number of items */
 
 typedef struct {
     Arena *a;
     const LoopItem *item;
-    int outer[LoopDepth]; /* periods of the loops around */
+    int outer[LoopDepth]; /* periods of the surrounding loops */
     int depth;
 } Search;
 
-/* Is it as far from item a to a + by as from b to b + by, in all numbers? */
+/* True if every number grows equally from item a to a + by and from b to b +
+ * by. */
 static bool same_growth(const Search *s, int a, int b, int by)
 {
     for (int k = 0; k < LoopNumbers; k++)
@@ -24,8 +25,9 @@ static bool same_growth(const Search *s, int a, int b, int by)
     return true;
 }
 
-/* May item at + period stand for `at` a round later? `first` does in the first
- * round. Loops around must do the same to both.                             */
+/* True if item at + period can be `at` one round later. Its numbers must grow
+ * as those of `first` do in the first round, and as surrounding loops make them
+ * grow. */
 static bool repeats(const Search *s, int first, int at, int period)
 {
     if (s->item[at + period].like != s->item[at].like
@@ -46,7 +48,8 @@ static int rounds_from(const Search *s, int first, int end, int period)
     return (at - first) / period + 1;
 }
 
-/* The loop that has most items from `first` on, of these the shortest. */
+/* Returns the loop that covers most items from `first` on; of equal ones, that
+ * with the shortest period. */
 static Loop longest_loop(const Search *s, int first, int end)
 {
     Loop best = { .first = first, .period = 1, .rounds = 1 };
@@ -92,7 +95,7 @@ int64_t loop_growth(const LoopItem *item, const Loop *around, int number)
 
 /* ---- text ---- */
 
-/* "l * 6 + l2", the outer counters first; "": nothing grows. */
+/* "l * 6 + l2", outer counters first; "" if nothing grows. */
 static const char *counted(Gen *g, const LoopItem *first, const LoopPath *path,
                            int number)
 {

@@ -1,6 +1,6 @@
-/* layer_loops.h: layers of which parts repeat, as loops in loops: what an entry
- * calls for each of them, where their weights are. So the text is as long as
- * their pattern, whatever their number.                                     */
+/* layer_loops.h: repeating layers as nested loops, for the calls of an entry
+ * and the addresses of weights. The length of the text depends on the pattern
+ * of the layers, not on their number. */
 #ifndef ATTNC_LAYER_LOOPS_H
 #define ATTNC_LAYER_LOOPS_H
 
@@ -8,43 +8,45 @@
 
 enum { LoopNumbers = 4 };
 
-typedef struct { /* a layer, as one of a row of them */
+typedef struct { /* one layer of a stack */
     Stack stack;
-    int like; /* those that have the same differ in numbers alone */
+    int like; /* items with the same value differ only in numbers */
     int64_t number[LoopNumbers];
 } LoopItem;
 
 typedef struct Loop Loop;
-struct Loop { /* the items from `first` on, a period a round */
+struct Loop { /* items from `first` on, `period` of them per round */
     int first, period, rounds;
-    Loop *body; /* of a round; NULL: it is one item */
-    Loop *next; /* behind it */
+    Loop *body; /* a round; NULL: one item */
+    Loop *next; /* next loop of the list */
 };
 
-/* In each loop any number of any item grows by the same from round to round. */
+/* Returns the loops that cover n items, allocated from `a`. Each number of an
+ * item grows by the same amount in each round. */
 Loop *find_loops(Arena *a, const LoopItem *item, int n);
 
-/* By how much a number of an item grows from a round of a loop around it to the
- * next. */
+/* Returns how much a number of an item grows per round of a surrounding
+ * loop. */
 int64_t loop_growth(const LoopItem *item, const Loop *around, int number);
 
 typedef struct LoopPath LoopPath;
 struct LoopPath { /* the loops around an item, the innermost first */
     const Loop *loop;
-    const char *counter; /* "l", "l2" .. */
+    const char *counter; /* "l", "l2", ... */
     const LoopPath *outer;
 };
 
-/* "l * 6 + l2 + 3": a number of the first item of those that are done there. */
+/* "l * 6 + l2 + 3": a number of an item, in terms of the loop counters. */
 const char *loop_number(Gen *g, const LoopItem *item, const LoopPath *path,
                         int number);
-/* " + l * 6 + l2 + 3"; "" where it is 0. */
+/* " + l * 6 + l2 + 3"; "" if it is 0. */
 const char *loop_offset(Gen *g, const LoopItem *item, const LoopPath *path,
                         int number);
 
 typedef void LoopBody(Gen *g, Emit *e, const void *of, int item,
                       const LoopPath *path);
-/* Loops and, where items are alone, blocks, each with its item's body. */
+/* Emits the loops, and blocks for items that do not repeat, each with its
+ * body. */
 void put_loops(Gen *g, Emit *e, const LoopItem *item, int n, LoopBody *body,
                const void *of);
 

@@ -1,4 +1,4 @@
-/* length.c: numbers in emitted C that may be known already. */
+/* length.c: numbers in emitted C that may be known at compile time. */
 #include "emit/gen/length.h"
 
 #include "emit/gen/c_names.h"
@@ -60,7 +60,7 @@ Length length_max(Gen *g, Length a, Length b)
 
 /* ---- of a call ---- */
 
-/* What is fixed, else what the batch says. */
+/* Returns the fixed number, else the text that reads it from the batch. */
 static Length fixed_or(Gen *g, int64_t fixed, const char *text)
 {
     g->uses.batch |= fixed == 0;

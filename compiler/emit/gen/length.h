@@ -1,35 +1,35 @@
-/* length.h: numbers in emitted C that may be known already. What is known is
- * added, multiplied and compared here, so that a text has one number for it;
- * what is not is text. Whatever `fix` of a spec makes a constant, rows of a
- * call, of a sequence, keys, places in memory, goes through these.           */
+/* length.h: numbers in emitted C that may be known at compile time. Known ones
+ * are added, multiplied and compared here, so that the text has a single
+ * number; others are text. Everything that `fix` of a spec can make constant
+ * goes through these functions: rows of a call or a sequence, keys, offsets. */
 #ifndef ATTNC_EMIT_LENGTH_H
 #define ATTNC_EMIT_LENGTH_H
 
 #include "emit/gen/gen.h"
 
 typedef struct {
-    const char *text; /* NULL: it is n */
+    const char *text; /* NULL: the number is n */
     int64_t n;
     bool sum; /* text that needs parentheses in a product */
 } Length;
 
 Length length_of(int64_t n);
-Length length_text(const char *text); /* "b->rows": no sum */
+Length length_text(const char *text); /* "b->rows", not a sum */
 const char *length_c(Gen *g, Length l);
 bool length_is(Length l, int64_t n);
 Length length_add(Gen *g, Length a, Length b);
 Length length_times(Gen *g, Length a, int64_t n);
 Length length_max(Gen *g, Length a, Length b);
 
-/* Of a call of the entry: */
+/* Sizes of a call of the entry: */
 Length call_sequences(Gen *g);
-Length call_rows(Gen *g, Sym s);     /* of all sequences */
-Length rows_of_type(Gen *g, Type t); /* the same of a value */
-Length sequence_rows(Gen *g, Sym s); /* of the sequence at hand */
-Length call_past(Gen *g);            /* its rows before the new ones */
+Length call_rows(Gen *g, Sym s);     /* in all sequences */
+Length rows_of_type(Gen *g, Type t); /* of a value's type */
+Length sequence_rows(Gen *g, Sym s); /* of the current one */
+Length call_past(Gen *g);            /* cached rows before it */
 
-/* A loop from 0 on, which "}\n" ends; the name of what it counts. Where it has
- * one turn there is none, and NULL, for 0.                                  */
+/* Begins a loop from 0 to `to`, which "}\n" ends, and returns the name of its
+ * counter. For a single turn it begins a block and returns NULL, for 0. */
 const char *begin_each(Gen *g, Emit *e, const char *name, Length to);
 
 #endif

@@ -1,39 +1,38 @@
-/* sections.h: the sections of the file, in their order. model.c puts them
- * together. */
+/* sections.h: the sections of the file, in their order. model.c joins them. */
 #ifndef ATTNC_EMIT_SECTIONS_H
 #define ATTNC_EMIT_SECTIONS_H
 
 #include "emit/gen/gen.h"
 
-/* The part of the file that has threads of its own. */
+/* Guards the part of the file that starts threads. */
 #define IF_THREADS "#if defined ATTNC_MAIN || defined ATTNC_THREADS\n"
 
 /* ---- comment.c ---- */
-void emit_comment(Gen *g, Emit *e); /* the first of the file */
-/* Text from outside that neither ends a comment nor begins another. */
+void emit_comment(Gen *g, Emit *e); /* the file's first comment */
+/* Returns outside text changed so that it cannot end or begin a comment. */
 const char *harmless(Arena *a, const char *text);
 
 /* ---- weight_structs.c ---- */
 void emit_weight_structs(Gen *g, Emit *e);
-/* The structs alone; fills layers by what g->member says of blocks. */
+/* Emits only the structs; fills g->layers from the text of g->member. */
 void emit_layer_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
 const char *layer_type(Gen *g, Stack stack, int layer);
-/* The member of struct weights that is an array of a layer and those like it,
- * and its place there. */
+/* Returns the array in struct weights that holds a layer and those like it, and
+ * the layer's index there. */
 const char *layer_array(Gen *g, Stack stack, int layer);
 int layer_place(const Gen *g, Stack stack, int layer);
-int layer_like(const Gen *g, Stack stack, int layer); /* the first there */
+int layer_like(const Gen *g, Stack stack, int layer); /* first layer like it */
 
 /* ---- region.c ---- */
-void make_functions(Gen *g); /* fills functions and function_of */
+void make_functions(Gen *g); /* fills g->functions, g->function_of */
 void emit_function(Gen *g, Emit *e, const Function *f);
-/* The head of a function that is never divided. */
+/* Emits the head of a function that is never divided, then `tail`. */
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
 /* ---- thread_split.c ---- */
-void emit_split(Gen *g, Emit *e); /* runs a step's parts */
-/* Heads of functions that entries call, of prototypes with a tail ";". */
+void emit_split(Gen *g, Emit *e); /* code that runs a step's parts */
+/* Emit heads of functions that entries call; the tail ";" makes a prototype. */
 void emit_run_step_head(Emit *e, const char *tail);
 void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
 /* Emitted C: the rows of a region, or its pairs of a query and a key. */
@@ -41,69 +40,71 @@ const char *count_text_of(Gen *g, const Region *r);
 
 /* ---- step_recurrent.c ---- */
 bool has_scan(const Plan *p, Entry entry);
-void emit_scan(Gen *g, Emit *e, Entry entry); /* runs a scan's parts */
+void emit_scan(Gen *g, Emit *e, Entry entry); /* code that runs a scan */
 void emit_scan_head(Emit *e, Entry entry, const char *tail);
 
 /* ---- entry.c ---- */
 void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
 void emit_entries(Gen *g, Emit *e);      /* the steps, encode(), decode() */
-void emit_layouts(Gen *g, Emit *e);      /* where values lie in the arena */
+void emit_layouts(Gen *g, Emit *e);      /* addresses in the arena */
 
 /* ---- runtime_text.c ---- */
-bool has_vocabulary(const Plan *p); /* of what it reads, or of what it writes */
-bool has_chat(const Plan *p);       /* turns of a conversation */
-/* A file of runtime/ as this model has it. */
+bool has_vocabulary(const Plan *p); /* for its input or output */
+bool has_chat(const Plan *p);       /* the model is a chat model */
+/* Returns a file of runtime/ as adapted to this model. */
 const char *runtime_text(Gen *g, const char *name, size_t *n);
 
 /* ---- runtime_files.c ---- */
 void paste(Emit *e, const char *text, const char *end);
-void paste_file(Gen *g, Emit *e, const char *name); /* of runtime/, whole */
-/* The files of runtime/ that are pasted: types of a batch, of a model, of
- * one that is open, which users see; what else the sources declare; the
- * sources; the pool; a model that is open.                                  */
+void paste_file(Gen *g, Emit *e, const char *name); /* a complete one */
+/* Groups of runtime/ files in the output: public types (a batch, a model, an
+ * open model), internal headers, sources, cold sources, the thread pool, the
+ * open model. */
 typedef enum {
     CoreBatch,
     CoreTypes,
     CoreOpened,
     CoreHeaders,
     CoreSources,
-    CoreSeldom, /* sources that are called once, or seldom */
+    CoreSeldom, /* sources that are called once or rarely */
     CoreThreads,
     CoreOpenFile
 } CorePart;
-void emit_core(Gen *g, Emit *e, CorePart part); /* whole files */
-/* Headers, sources and a model that is open: files that are read, then what
- * texts need of them, which is said of all before the first is pasted.      */
+void emit_core(Gen *g, Emit *e, CorePart part); /* complete files */
+/* The tree shaker of headers, sources and the open model: core_read() reads
+ * their files, core_need() marks what a text uses. All texts are marked before
+ * the first emit_needed(). */
 void core_read(Gen *g);
 void core_need(Gen *g, const Emit *text);
 void emit_needed(Gen *g, Emit *e, CorePart part);
 
 /* ---- exports.c ---- */
 
-/* The rows of runtime/exports.h, for header, core and file: those about a model
- * that is open, or the lower level.                                         */
+/* Emit the functions of runtime/exports.h for the header, the core and the
+ * file: `opened` selects those of an open model, else the lower level. */
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
 void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
-bool has_text(const Plan *p); /* vocabularies for all that it reads, writes */
+bool has_text(const Plan *p); /* for all inputs and outputs */
 
 /* ---- handle_text.c ---- */
-bool has_handle(const Gen *g);                  /* the next two have text;
-                                                   threads, the program, too */
-void emit_handle_system(const Gen *g, Emit *e); /* what it includes */
-void emit_handle_names(Gen *g, Emit *e); /* what those files call by others */
+bool has_handle(const Gen *g);                  /* the output has handles */
+void emit_handle_system(const Gen *g, Emit *e); /* its system headers */
+void emit_handle_names(Gen *g, Emit *e);        /* macros that rename */
 
 /* ---- example.c ---- */
 
-/* Programs that use the model, each in the lines of a comment. */
+/* Emits programs that use the model, each as lines of a comment. */
 void emit_examples(Gen *g, Emit *e);
-/* static_example.c: that of a freestanding header, not yet in a comment. */
+/* static_example.c: the program of a freestanding header, not yet in a
+ * comment. */
 void put_static_program(Gen *g, Emit *e);
-/* $n: of a program's one sequence the rows of that side, `usual` where any will
- * do. "three tokens".                                                       */
+/* Binds and returns $n, the rows of that side in an example's only sequence;
+ * `usual` if their number is not fixed. count_of(): "three tokens". */
 int64_t let_rows(Gen *g, Emit *e, Side side, int64_t usual);
 const char *count_of(Gen *g, int64_t n, const char *noun);
-/* $ids: so many tokens, of which the first are named. */
+/* Binds $ids, the first of n token ids (at most 3), and $all, the array's size
+ * if n is more. */
 void let_ids(Gen *g, Emit *e, int64_t vocab, int64_t n);
 
 /* ---- static_memory.c ---- */
@@ -117,6 +118,6 @@ void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
 
 /* ---- program_options.c ---- */
-void emit_options(Gen *g, Emit *e); /* of the program */
+void emit_options(Gen *g, Emit *e); /* options of the program */
 
 #endif

@@ -4,26 +4,26 @@
 
 #include "emit/gen/gen.h"
 
-/* What writes the C of an op, by the column `code` of graph/ops.h: a kernel of
- * rows, or a function.                                                      */
+/* How the C of an op is emitted, from the column `code` of graph/ops.h: by a
+ * kernel on rows, or by a function. */
 typedef struct OpCode OpCode;
 typedef void EmitStep(Gen *g, Emit *e, int node);
 typedef void EmitScoreRow(Gen *g, Emit *e, int node, const char *y,
                           const char *x);
 struct OpCode {
-    EmitStep *step;          /* all of the step; NULL: one of those below */
+    EmitStep *step;          /* the complete step; NULL: see below */
     EmitScoreRow *score_row; /* one row of scores, from x to y */
-    const char *rows;        /* the kernel: of rows, then of vectors .. */
-    int inputs;              /* .. so many of its inputs are rows */
-    bool by_activation;      /* its name ends in the activation's */
-    size_t number;           /* last argument, a member of Node; 0: none */
+    const char *rows;        /* kernel on rows, then vectors */
+    int inputs;              /* number of inputs that are rows */
+    bool by_activation;      /* the kernel's name ends in the activation's */
+    size_t number;           /* offset in Node of the last argument; 0: none */
 };
 
 /* ---- step_rows.c ---- */
 EmitStep emit_join, emit_scale_columns, emit_quantize, emit_product, emit_norm,
     emit_add_norm, emit_head_norm, emit_output;
 void emit_rows(Gen *g, Emit *e, int node, const OpCode *code);
-/* ", 0.125": the last argument of the kernel of rows, or "". */
+/* ", 0.125": the last argument of the kernel, or "". */
 const char *last_number(Gen *g, const Node *n, const OpCode *code);
 
 /* ---- step_gather.c ---- */
@@ -37,7 +37,7 @@ EmitStep emit_taps, emit_depthwise, emit_patches;
 
 /* ---- step_experts.c ---- */
 EmitStep emit_choose, emit_weigh, emit_routes, emit_spread, emit_combine;
-void emit_by_experts(Gen *g, Emit *e, int node); /* a product */
+void emit_by_experts(Gen *g, Emit *e, int node); /* product by expert */
 
 /* ---- kv_cache.c ---- */
 EmitStep emit_attention, emit_pack_kv;
@@ -45,7 +45,7 @@ EmitStep emit_attention, emit_pack_kv;
 /* ---- naive_attention.c ---- */
 EmitStep emit_scores, emit_context;
 EmitScoreRow emit_score_bias, emit_mask, emit_softmax, emit_sigmoid;
-/* An op on stored scores, one row of one head at a time. */
+/* Emits an op on stored scores, one row of one head at a time. */
 void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code);
 
 #endif

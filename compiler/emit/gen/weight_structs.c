@@ -1,6 +1,6 @@
-/* weight_structs.c: the structs of weights, shapes beside their fields, and the
- * function that binds them to packed bytes. Layers with the same fields share
- * a struct, and are an array of it.                                         */
+/* weight_structs.c: the structs of weights, with comments on their shapes, and
+ * the function that binds them to packed bytes. Layers with the same fields
+ * share a struct and form an array. */
 #include "emit/gen/layer_loops.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -24,15 +24,15 @@ static const char *shape_text(Gen *g, const Block *b)
                         (long long)b->k);
 }
 
-/* The first block of a layer, and by Block.of_layer all others; -1: none.
- * layer -1: of the model.                                                   */
+/* Returns the first block of a layer, from which Block.of_layer leads to the
+ * others; -1: none. Layer -1 is the model itself. */
 static int first_block(const Gen *g, Stack stack, int layer)
 {
     const LayerBlocks *l = plan_layer(g->p, stack, layer);
     return l ? l->first : -1;
 }
 
-/* A pointer into the packed bytes. */
+/* Returns the member that points into the packed bytes. */
 static const char *pointer_to(Gen *g, const Block *b)
 {
     const char *start = arena_printf(g->a, "    const %s *%s;",
@@ -42,7 +42,7 @@ static const char *pointer_to(Gen *g, const Block *b)
                         b->dtype == DtypeF32 ? "" : " ", shape_text(g, b));
 }
 
-/* The members of one layer's struct, or of the model's. */
+/* Returns the members of one layer's struct, or of the model's for layer -1. */
 static const char *members(Gen *g, Stack stack, int layer)
 {
     Buffer text = { .arena = g->a };
@@ -89,8 +89,8 @@ static void find_layers(Gen *g)
         compare_layers(g, &g->layers[i]);
 }
 
-/* "encoder" or, where layers differ, "encoder_2": of those that are alike the
- * first. */
+/* "encoder" or, if layers differ, "encoder_2" after the first of those
+ * alike. */
 static const char *of_layers(Gen *g, Stack stack, int layer, const char *what)
 {
     const Layers *s = &g->layers[stack];
@@ -158,7 +158,7 @@ static const char *const format_text[Dtypes] = {
         " * the others. An integer is (half - 8) step + offset. */\n",
 };
 
-/* Is a block of this format among the weights? */
+/* True if some block has this format. */
 static bool stores(const Gen *g, Dtype d)
 {
     bool found = false;
@@ -214,7 +214,7 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
     }
 }
 
-enum { NumberFrom, NumberPlace }; /* of an item: the first number, floats */
+enum { NumberFrom, NumberPlace }; /* its first weight, in floats; its index */
 
 typedef struct { /* the layers of a stack that have weights */
     VEC(int) layer;
@@ -242,8 +242,8 @@ static void bind_layer(Gen *g, Emit *e, const void *of, int item,
     bind_fields(g, e, stack, layer, first_number(g, stack, layer));
 }
 
-/* The first layer that the loop of this one binds: with the same fields, as far
- * apart. */
+/* Returns the first layer with the same fields at the same distances, which the
+ * loop of this layer can bind. */
 static int first_bound(Gen *g, Index *layers, Stack stack, int layer)
 {
     const int64_t from = first_number(g, stack, layer);

@@ -1,5 +1,5 @@
-/* plain_arguments.c: what the functions of kernels/plain.c are given: the name
- * of a parameter says it, by a row of `arguments`. */
+/* plain_arguments.c: the arguments for functions of kernels/plain.c: the name
+ * of a parameter selects a row of `arguments`. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -23,7 +23,7 @@ static const char *number(Plain *p, int64_t n)
     return arena_printf(p->g.a, "%lld", (long long)n);
 }
 
-/* Is there one row of a value, whatever there are of others? */
+/* True if a value always has one row. */
 static bool has_one_row(const Plain *p, Type t)
 {
     const Sym sym = row_sym(t);
@@ -31,7 +31,6 @@ static bool has_one_row(const Plain *p, Type t)
         || (sym == SymT && p->decode_rows == 1 && row_times(t) == 1);
 }
 
-/* "rows * 32" of a value with so many columns. */
 const char *plain_count(Plain *p, Type t, int64_t columns)
 {
     return has_one_row(p, t)
@@ -52,7 +51,8 @@ Type plain_input_type(const Plain *p, int node, int k)
     return input_of(p, node_at(p->g.p, node), k)->type;
 }
 
-/* Place of vector number `which` among the constants of a node; -1: none. */
+/* Returns vector number `which` among the constants that a node reads; -1:
+ * none. */
 static int vector_input(const Plain *p, int node, int which)
 {
     const Node *n = node_at(p->g.p, node);
@@ -69,7 +69,6 @@ static int matrix_input(const Node *n)
     return n->in[n->op == OpEmbed || n->op == OpPosition ? 0 : 1];
 }
 
-/* In a loop over rows by expert: what stands for choice c, or expert e. */
 const char *plain_of_choice(Plain *p, const char *at, int64_t columns)
 {
     if (!p->one_choice)
@@ -107,7 +106,7 @@ static const char *input_text(Plain *p, int node, int k)
                            plain_columns(node_at(p->g.p, in)));
 }
 
-/* Taps begin at the first row that they do not skip. */
+/* The taps of a convolution begin at the first row that is not skipped. */
 static const char *arg_x(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -140,8 +139,8 @@ static const char *arg_y_scale(Plain *p, int node)
     return arena_printf(p->g.a, "%s_scale", plain_value(p, node));
 }
 
-/* The weights of a matrix, or what its integers have beside them, of which a
- * row has so many.                                                          */
+/* Returns the weights of a matrix, or an array that accompanies its integers,
+ * with `row` numbers per row. */
 static const char *matrix_part(Plain *p, int node, const char *part,
                                int64_t row)
 {
@@ -150,8 +149,8 @@ static const char *matrix_part(Plain *p, int node, const char *part,
     return of_expert(p, plain_weight(p, w, part), rows * row);
 }
 
-/* Of weights in four bits: numbers that share a step, and such groups of a row;
- * 0: they are others.                                                       */
+/* For 4-bit weights: how many numbers share a step (0: other weights), and how
+ * many such groups a row has. */
 static int64_t num_shared(Plain *p, int node)
 {
     const int w = matrix_input(node_at(p->g.p, node));
@@ -219,7 +218,6 @@ static const char *arg_before(Plain *p, int node)
     return n ? plain_left(p, node, name, n, "of each layer") : "NULL";
 }
 
-/* A table has a row a position, from the first new one on. */
 const char *plain_table_row(Plain *p, int node, int table)
 {
     const Node *n = node_at(p->g.p, node);
@@ -323,8 +321,8 @@ static int64_t num_stride(Plain *p, int node)
     return stride > 0 ? stride : 1;
 }
 
-/* The row that is a learned one; tap 0 of row 0, from the first row that is not
- * skipped.                                                                  */
+/* Returns the learned row of FirstRow; otherwise the row that tap 0 of row 0
+ * reads, counted from the first row that is not skipped. */
 static int64_t num_first(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -363,7 +361,7 @@ REAL(by, scale)
 /* clang-format off */
 static const struct {
     const char *name;
-    const char *(*text)(Plain *p, int node); /* one of the three */
+    const char *(*text)(Plain *p, int node); /* exactly one of the three */
     int64_t (*number)(Plain *p, int node);
     double (*real)(const Node *n);
 } arguments[] = {

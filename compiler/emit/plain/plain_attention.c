@@ -1,7 +1,8 @@
-/* plain_attention.c: attention as one reads it in the paper's section 3.2.1,
- * row by row: scores, softmax, weighted sum. A function for each form of it:
- * masks, biases, what makes weights of scores. Scores are made for 64 keys at a
- * time, after which the softmax moves its maximum, as everywhere.            */
+/* plain_attention.c: attention as section 3.2.1 of the paper describes it, row
+ * by row: scores, softmax, weighted sum. There is a function per form: mask,
+ * bias, and normalizer. Scores are computed for 64 keys at a time, after which
+ * softmax updates its maximum, so that all results equal those of the fast
+ * file. */
 #include "emit/plain/plain.h"
 
 #include "emit/attention/attention.h"
@@ -11,10 +12,10 @@ typedef struct {
     const Node *n, *k, *v;
     long long heads, group, d_k, d_v;
     const MaskSpec *mask;
-    bool positions; /* it must know where a row is */
+    bool positions; /* needs the positions of rows */
 } Form;
 
-/* A decoder's one row sees all keys so far. */
+/* True if a decoder's single row sees all keys so far. */
 static bool sees_all(const Plain *p, const Node *n)
 {
     const MaskSpec *m = n->mask;
@@ -55,7 +56,7 @@ static const char *parameters(const Form *f, Arena *a)
         f->mask && f->mask->prefix ? ", int prefix" : "");
 }
 
-/* Keys from .. to - 1 that row i, at position p, sees. */
+/* Declares from and to: row i, at position p, sees keys from .. to - 1. */
 static void put_interval(Plain *p, Emit *e, const Form *f)
 {
     const char *from = mask_from(&p->g, f->mask, "p");
@@ -123,7 +124,8 @@ static void put_plain_score(Plain *p, Emit *e, const Form *f)
     }
 }
 
-/* weight[64] of keys at .., then their share of the sum. */
+/* Emits the loop over 64 keys at a time: their weights, then their share of the
+ * sum. */
 static void put_chunk(Plain *p, Emit *e, const Form *f)
 {
     put(e, "for (int at = $first; at < $to; at += 64) {\n"
@@ -211,7 +213,8 @@ static void put_form_comment(Plain *p, Emit *e, const Form *f)
                    "times these.$more");
 }
 
-/* Tells the functions of forms apart. Where keys lie is an argument. */
+/* Returns the key of a form's function. The layout of keys is an argument, not
+ * part of it. */
 static SharedKey form_key(const Plain *p, const Form *f)
 {
     const int node = (int)(f->n - p->g.p->g->nodes.at);
@@ -229,7 +232,7 @@ static SharedKey form_key(const Plain *p, const Form *f)
     return key;
 }
 
-/* The function of a form, which is made if it is not there yet. */
+/* Emits the function of a form unless it exists; returns its name. */
 static const char *need_function(Plain *p, const Form *f)
 {
     Arena *a = p->g.a;

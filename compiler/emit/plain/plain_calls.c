@@ -1,12 +1,12 @@
-/* plain_calls.c: the plain C of an op: calls of the functions of
- * kernels/plain.c.                                                          */
+/* plain_calls.c: the plain C of each op, as calls of functions of
+ * kernels/plain.c. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
 
 #include <string.h>
 
-/* A call of a function whose parameters are all rows of arguments. */
+/* Emits a call whose arguments are all found in `arguments` by name. */
 void plain_piece(Plain *p, Emit *e, int node, const char *piece)
 {
     const char *args = "";
@@ -18,7 +18,7 @@ void plain_piece(Plain *p, Emit *e, int node, const char *piece)
     put_call(e, name, args, ";");
 }
 
-/* The same, with the result elsewhere. */
+/* The same, but the result goes to `result`. */
 static void piece_to(Plain *p, Emit *e, int node, const char *piece,
                      const char *result)
 {
@@ -38,7 +38,7 @@ static void put_copy(Plain *p, Emit *e, const char *y, const char *x,
 
 /* ---- activations ---- */
 
-/* x becomes act(x), of n numbers. */
+/* Emits x = act(x) for n numbers. */
 static void put_activation(Plain *p, Emit *e, Activation act, const char *x,
                            const char *n)
 {
@@ -56,7 +56,7 @@ static void plain_activate(Plain *p, Emit *e, int node)
     put_activation(p, e, n->act, y, plain_argument(p, node, "n"));
 }
 
-/* act(a) * b, where a is not read again. */
+/* Emits act(a) * b, in place of a, which is not read again. */
 static void plain_gate(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -79,7 +79,7 @@ static const char *suffix(Plain *p, Dtype d, Arithmetic a)
         [ArithmeticInt15] = "_int15",
     };
     if (dtype_shared(d))
-        d = DtypeInt4; /* whatever shares a step */
+        d = DtypeInt4; /* any format with shared steps */
     return arena_printf(p->g.a, "%s%s%s", d == DtypeF32 ? "" : "_",
                         d == DtypeF32 ? "" : dtype_word[d], arithmetic[a]);
 }
@@ -107,7 +107,7 @@ static void one_product(Plain *p, Emit *e, int node, const char *y)
              ";");
 }
 
-/* Each row of choices by its expert's weights. */
+/* Emits a loop over choices, each multiplied by its expert's weights. */
 static void by_experts(Plain *p, Emit *e, int node, const char *y)
 {
     const Node *n = node_at(p->g.p, node);
@@ -122,7 +122,7 @@ static void by_experts(Plain *p, Emit *e, int node, const char *y)
     put(e, "}\n");
 }
 
-/* x W^T + b, the activation, then what is added to it. */
+/* Emits x W^T + b, the activation, then the sum with the residual. */
 static void plain_product(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -196,7 +196,7 @@ static void plain_scale_columns(Plain *p, Emit *e, int node)
                  ";");
 }
 
-/* Add & Norm, a norm, or one of each head's columns. */
+/* Emits a norm, Add & Norm, or the norm of each head's columns. */
 static void plain_norm(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -227,7 +227,7 @@ static void plain_rotate(Plain *p, Emit *e, int node)
                                                               : "rotate_pairs");
 }
 
-/* Rows that are made for the cache are made there. */
+/* Copies new rows to the cache, unless they were computed there. */
 static void plain_append(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -237,7 +237,7 @@ static void plain_append(Plain *p, Emit *e, int node)
                              plain_columns(n)));
 }
 
-/* The last row, or another one. */
+/* Emits a copy of the last row, or of the first. */
 static void put_call_row(Plain *p, Emit *e, int node, bool last)
 {
     const Node *n = node_at(p->g.p, node);
@@ -274,7 +274,7 @@ static void plain_choose(Plain *p, Emit *e, int node)
 
 /* ---- what goes from row to row ---- */
 
-/* Before the first row of a decoder there are zeros. */
+/* Emits zeros as the state before a decoder's first row. */
 static void put_zeros_at_first(Plain *p, Emit *e, const char *at, int64_t n)
 {
     p->uses.past = true;
@@ -302,7 +302,7 @@ static void plain_taps(Plain *p, Emit *e, int node)
                  ";");
 }
 
-/* Its last state, of an LSTM with the cell's numbers behind it. */
+/* Returns the address of a node's last state; an LSTM's cell follows it. */
 static const char *last_state(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -333,7 +333,7 @@ static void put_first_state(Plain *p, Emit *e, int node)
     }
 }
 
-/* The product of the last state, and its bias. */
+/* Emits the product of the last state, plus its bias. */
 static void put_state_product(Plain *p, Emit *e, int node, int64_t columns)
 {
     const Node *n = node_at(p->g.p, node);
@@ -399,7 +399,7 @@ static void plain_recurrent(Plain *p, Emit *e, int node)
 
 /* ---- ops ---- */
 
-/* The words of the column `plain` of graph/ops.h. */
+/* The words that the `plain` column of graph/ops.h uses. */
 /* clang-format off */
 #define NONE         { .piece = NULL }
 #define PIECE(name)  { .piece = name }
@@ -418,7 +418,7 @@ bool plain_has(Op op)
     return plain_op[op].piece || plain_op[op].call;
 }
 
-/* Columns of another value, which are copied before they are first read. */
+/* Copies columns of other values before they are first read. */
 static void make_columns(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);

@@ -1,7 +1,7 @@
-/* plain_file.c: the file of `attnc compile --plain`, section by section: the
- * same graph as plain C, to be read and taught, and for small processors.
- * Constants, loops, one function a kind of layer; no tiles, no vectors, no
- * pages.       */
+/* plain_file.c: the sections of the file of `attnc compile --plain`: the same
+ * graph as plain C, for reading, for teaching and for small processors. It has
+ * constants, loops and one function per kind of layer, but no tiles, vectors or
+ * pages. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Products that are one would have to be cut apart again. */
+/* Skipped, because plain C would have to split a merged product again. */
 const char *const plain_skip[2] = { "merge-qkv" };
 
 static void section_heading(Emit *e, const char *title)
@@ -60,8 +60,8 @@ static void put_plain_front(Plain *p, Emit *e)
     emit_float_rules(p->g.kernels, e);
 }
 
-/* Rows that decode() takes at once: one, but where rows of a prefix see each
- * other.                                                                    */
+/* Emits constants. decode() takes one row at a time, unless the rows of a
+ * prefix see each other. */
 static void put_sizes(Plain *p, Emit *e)
 {
     emit_dimensions(&p->g, e, "");

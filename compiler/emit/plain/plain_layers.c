@@ -1,5 +1,5 @@
-/* plain_layers.c: the model in plain C: a function for each kind of layer, and
- * encode() and decode(), which call them in loops.                          */
+/* plain_layers.c: the model in plain C: a function per kind of layer, and
+ * encode() and decode(), which call them in loops. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -25,7 +25,7 @@ static int plain_group_end(const Plain *p, int from)
     return to;
 }
 
-/* The place of what a layer keeps, or reads, of a cache: 0, if nothing. */
+/* Returns the index of a layer in a cache that it writes or reads; -1: none. */
 static int64_t plain_place_in(const Plain *p, int from, int to, int of)
 {
     for (int i = from; i < to; i++) {
@@ -52,7 +52,7 @@ static LoopItem item_of(Plain *p, int from, int to)
     return item;
 }
 
-/* Which numbers are the same as the first, in all layers. */
+/* Finds the numbers that equal NumberWeights in all layers. */
 static void compare_numbers(Plain *p)
 {
     for (int k = 0; k < LoopNumbers; k++)
@@ -79,7 +79,7 @@ static const char *const sublayer_text[Sublayers] = {
     [SublayerFfn] = "Position-wise feed-forward network (section 3.3)",
 };
 
-/* What the nodes from here on are for; NULL: as those before. */
+/* Returns the comment for the nodes from here on; NULL: none. */
 static const char *text_of(const Plain *p, int at, int from)
 {
     const Node *n = node_in(p, at),
@@ -124,7 +124,8 @@ static const char *add_parameter_word(Arena *a, const char *list,
     return arena_printf(a, "%s%s%s", list, *list ? ", " : "", word);
 }
 
-/* Parameters, or with `item` arguments, of a layer's function. */
+/* Returns the parameters of a layer's function or, with `item`, the
+ * arguments. */
 static const char *layer_arguments(Plain *p, const PlainUses *uses,
                                    const LoopItem *item, const LoopPath *path)
 {
@@ -160,7 +161,7 @@ static const char *stack_text(Stack stack)
                                  "becomes what the next one reads.";
 }
 
-/* The function of a layer; its place. */
+/* Adds the function of a layer unless it exists; returns its index. */
 static int layer_function(Plain *p, int from, int to)
 {
     Arena *a = p->g.a;
@@ -202,7 +203,7 @@ static int layer_function(Plain *p, int from, int to)
 
 /* ---- entries ---- */
 
-typedef struct { /* layers one behind the other */
+typedef struct { /* consecutive layers */
     VEC(LoopItem) item;
     VEC(int) function;
 } Calls;
@@ -224,7 +225,7 @@ static void merge_uses(PlainUses *all, const PlainUses *more)
     all->prefix |= more->prefix;
 }
 
-/* Layers from here on; the first node behind them. */
+/* Emits the calls of consecutive layers; returns the first node after them. */
 static int put_plain_layers(Plain *p, Emit *e, int from)
 {
     const Entry entry = node_in(p, from)->entry;
@@ -269,7 +270,7 @@ bool plain_prefix(const Plain *p, Entry entry)
     return found;
 }
 
-/* What an entry is given, by its Inputs. */
+/* Returns the parameters for an entry's inputs. */
 static const char *inputs(const Plain *p, Entry entry)
 {
     static const char *const text[] = {

@@ -1,18 +1,20 @@
-/* plain_names.c: what values are called in plain C, which is where they are.
- * What flows through the layers is x, from the embeddings to the end: a value
- * that may take the place of one that is not read again, an addition to it, its
- * norm, does so. Others are called after the weights that made them; of two
- * that are there at once, the second has a number. */
+/* plain_names.c: the names of values in plain C; values with the same name
+ * share memory.
+ *
+ * The value that flows through the layers is x, from the embeddings to the end:
+ * a sum or a norm takes the name of an operand that is not read again. Other
+ * values are named after the weights that produced them; if a name is in use, a
+ * number is appended. */
 #include "emit/plain/plain.h"
 
 #include <ctype.h>
 #include <string.h>
 
-typedef struct { /* of one entry */
+typedef struct { /* names of one entry */
     Plain *p;
-    int *last;      /* by node: the last place in the order that reads it */
-    Index names;    /* of values: place in `until` .. */
-    VEC(int) until; /* .. up to where the name is taken */
+    int *last;      /* by node: last place in the order that reads it */
+    Index names;    /* of values: index in `until` */
+    VEC(int) until; /* place up to which the name is in use */
 } Names;
 
 /* ---- who reads a value last ---- */
@@ -44,7 +46,7 @@ static int *last_reads(const Plain *p)
 
 /* ---- what flows through the layers ---- */
 
-/* Does a layer read it that did not make it? */
+/* True if a layer reads it that did not compute it. */
 static bool flows_on(const Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -58,8 +60,8 @@ static bool flows_on(const Plain *p, int node)
     return elsewhere;
 }
 
-/* May the value of a node, at a place of the order, be where an operand is that
- * is not read again?                                                        */
+/* True if the value of a node, at a place of the order, can replace operand k:
+ * this is not read again. */
 static bool takes_place(const Plain *p, const int *last, int node, int k,
                         int place)
 {
@@ -77,7 +79,8 @@ static bool takes_place(const Plain *p, const int *last, int node, int k,
     return false;
 }
 
-/* From the last value back: what flows has taken the place of what did. */
+/* Marks the values that flow through the layers, from the last one back: an
+ * operand that one of them replaces flows too. */
 static void find_flow(Plain *p, const int *last)
 {
     for (int o = p->g.p->order.n - 1; o >= 0; o--) {
@@ -117,7 +120,7 @@ static const char *name_free_at(Names *s, const char *label, int place,
     return take(s, name, until);
 }
 
-/* "self_attn_q_rope" of columns that no function of the fast file makes */
+/* "self_attn_q_rope": a name for columns that the fast file only addresses */
 static const char *column_label(const Plain *p, const Node *n)
 {
     const char *place = sublayer_name[n->sublayer];
@@ -129,8 +132,8 @@ static const char *column_label(const Plain *p, const Node *n)
     return name;
 }
 
-/* The name of an operand that it replaces, what flows before others; NULL: it
- * replaces none.                                                            */
+/* Returns the name of an operand that the node replaces, first of all one that
+ * flows; NULL if there is none. */
 static const char *replaced(const Names *s, int node, int place)
 {
     const Node *n = node_at(s->p->g.p, node);

@@ -1,6 +1,6 @@
-/* plain_program.c: what stands around the model in plain C: where its weights
- * come from and, under ATTNC_MAIN, a program that answers lines of ids or
- * blocks of numbers, by greedy search where the model generates.            */
+/* plain_program.c: the code around the model in plain C: the source of the
+ * weights and, under ATTNC_MAIN, a program that answers lines of ids or blocks
+ * of numbers; generating models use greedy search. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -9,7 +9,7 @@
 
 /* ---- weights ---- */
 
-/* The first line of a file of weights: what model it is of. */
+/* Returns the first line of a file of weights, which identifies the model. */
 const char *plain_magic(Arena *a, const Plan *p)
 {
     return arena_printf(a, "attnc plain weights %016llx of %s",
@@ -36,7 +36,7 @@ static void emit_weights_file(Plain *p, Emit *e)
         "}\n\n");
 }
 
-/* The bytes of the struct, 16 a line. */
+/* Emits the bytes of the struct, 16 per line. */
 static void emit_literal(Plain *p, Emit *e)
 {
     const EmitOptions *o = p->g.o;
@@ -91,7 +91,7 @@ static void let_entries(Plain *p, Emit *e)
         (long long)(s->kind == KindAttention ? s->d_model : s->input_width));
 }
 
-/* Ids, and -1 behind them. */
+/* Emits an array of ids that ends with -1. */
 static void put_id_list(Emit *e, const char *name, const int32_t *ids,
                         int64_t n)
 {
@@ -136,7 +136,8 @@ static void emit_search(Plain *p, Emit *e)
         (long long)(plus < 0 ? -plus : plus));
 }
 
-/* Lines of ids; what is none is said as other programs of attnc say it. */
+/* Emits the reader of lines of ids; its error message is that of other programs
+ * of attnc. */
 static void put_read_ids(Emit *e)
 {
     put(e,
@@ -169,7 +170,8 @@ static void put_print_rows(Emit *e)
            "}\n\n");
 }
 
-/* A line of ids becomes a row of numbers for each, or one for all. */
+/* Emits the loop over lines of ids, each answered by a row of numbers per id,
+ * or by one row. */
 static void put_encode_lines(Plain *p, Emit *e)
 {
     let(e, "results", is_pooled(p->g.p) ? "1" : "n");
@@ -198,7 +200,7 @@ static void put_encode_lines(Plain *p, Emit *e)
            "}\n\n");
 }
 
-/* Rows of numbers up to an empty line. */
+/* Emits the reader of rows of numbers; an empty line ends them. */
 static void put_read_rows(Emit *e)
 {
     put(e,
@@ -278,7 +280,7 @@ static void put_attention(Plain *p, Emit *e)
         "}\n\n");
 }
 
-/* Greedy search: the likeliest token, until one ends the answer. */
+/* Emits the choice of the likeliest token for greedy search. */
 static void put_choice(Plain *p, Emit *e)
 {
     const Spec *s = p->g.p->g->spec;
@@ -314,7 +316,7 @@ static void put_choice(Plain *p, Emit *e)
         "}\n\n");
 }
 
-/* What the search's text says of forced tokens. */
+/* Binds the text of the search that depends on forced tokens. */
 static void let_choice(Plain *p, Emit *e)
 {
     const Spec *s = p->g.p->g->spec;
@@ -397,7 +399,7 @@ static void put_answer_lines(Emit *e)
            "}\n\n");
 }
 
-/* Blocks of numbers are what an answer is to. */
+/* Emits the loop over blocks of numbers, each answered by a generated text. */
 static void put_generate_rows(Emit *e)
 {
     put(e,
@@ -413,7 +415,7 @@ static void put_generate_rows(Emit *e)
     put_end_of_rows(e);
 }
 
-/* Weights in the program, or from a file that it is given. */
+/* Emits main(), with embedded weights or those from a file argument. */
 static void put_plain_main(Plain *p, Emit *e)
 {
     const bool outside = p->g.p->block.n && !p->g.o->embed;

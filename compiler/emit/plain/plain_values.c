@@ -1,7 +1,7 @@
-/* plain_values.c: where values are in plain C: each name of the plan is an
- * array of struct state, of as many rows as there may be. What the fast file
- * lays out in pages lies here row by row: keys and values, of each layer one
- * below the other.                                                          */
+/* plain_values.c: the addresses of values in plain C: each name of the plan is
+ * an array of struct state with the maximum number of rows. Keys and values,
+ * which the fast file keeps in pages, are stored row by row, one layer after
+ * the other. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -38,7 +38,7 @@ const char *plain_member(Plain *p, const char *name, const char *type,
     return name;
 }
 
-/* Has the state an array of that name, but of another size? */
+/* True if the state has an array of that name but of another size. */
 static bool other_size(const Plain *p, const char *name, int64_t size)
 {
     const int at = index_find(&p->state_names, name);
@@ -168,7 +168,7 @@ static const char *const input_name[] = {
     [BatchQuery] = "query", [BatchKey] = "key",     [BatchValue] = "value",
 };
 
-/* The array of that name, for values of a node's type. */
+/* Returns the array of that name, for values of a node's type. */
 static const char *array_for(Plain *p, const Node *n, const char *name)
 {
     const char *shape = print_type(p->g.a, n->type);
@@ -218,7 +218,7 @@ static const Node *other_part(const Plain *p, int node)
     return NULL;
 }
 
-/* The arrays that have rows as wide; new ones, where none has. */
+/* Returns the cache whose rows have these widths; adds one if there is none. */
 static int cache_for(Plain *p, int of, int64_t keys, int64_t values)
 {
     int same = 0;
@@ -253,7 +253,7 @@ const char *plain_kept_rows(Plain *p, int node)
                         (long long)plain_columns(node_at(p->g.p, node)));
 }
 
-/* Is a value read by one node alone, through its views? */
+/* True if a single node reads the value, through its views. */
 static bool read_once(const Plain *p, int node)
 {
     const Graph *g = p->g.p->g;
@@ -264,7 +264,7 @@ static bool read_once(const Plain *p, int node)
     return reader >= 0;
 }
 
-/* What only goes into a cache is made there. */
+/* A value that only goes into a cache is computed there. */
 static void find_made_in_cache(Plain *p)
 {
     const Graph *g = p->g.p->g;
@@ -289,7 +289,7 @@ void plain_find_caches(Plain *p)
     const size_t n = (size_t)g->nodes.n;
     p->cache_of = arena_alloc(p->g.a, n * sizeof *p->cache_of);
     p->place = arena_alloc(p->g.a, n * sizeof *p->place);
-    int last = -1; /* keys, whose values follow */
+    int last = -1; /* keys or values whose other part follows */
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *at = node_at(p->g.p, i);
         if (at->op == OpRecall) {

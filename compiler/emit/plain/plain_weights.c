@@ -1,5 +1,6 @@
 /* plain_weights.c: struct weights of plain C, and the file that it is read
- * from: its bytes, as a C compiler lays them out. Matrices are row by row.   */
+ * from, whose bytes are laid out as a C compiler lays out the struct. Matrices
+ * are stored row by row. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/sections.h"
@@ -12,12 +13,12 @@ enum { MostParts = 4 };
 
 typedef struct { /* an array of a struct of weights */
     const char *suffix, *type;
-    int64_t bytes; /* of a number */
+    int64_t bytes; /* bytes per number */
     int64_t size;  /* numbers */
 } WeightArray;
 
-/* The rows of a matrix, those of experts one below the other; of biases by
- * distance a row is a head's.                                               */
+/* Returns the rows of a block. Matrices of experts are stacked; a table of
+ * biases by distance has a row per head. */
 static int64_t rows_of_block(const Plan *p, const Block *b)
 {
     if (b->distances)
@@ -33,14 +34,14 @@ static int64_t columns_of_block(const Block *b)
     return b->layout == PackVector ? 1 : b->distances ? bias_width(b) : b->k;
 }
 
-/* Of a row in four bits. */
+/* Returns the groups in a row of 4-bit weights. */
 static int64_t groups_of(const Block *b)
 {
     const int64_t shared = dtype_shared(b->dtype);
     return (columns_of_block(b) + shared - 1) / shared;
 }
 
-/* Its arrays; how many. */
+/* Fills a[] with the arrays of a block; returns their number. */
 static int arrays_of(const Plan *p, const Block *b, WeightArray a[MostParts])
 {
     const int64_t rows = rows_of_block(p, b), k = columns_of_block(b);
@@ -82,8 +83,8 @@ static const char *shape_of(Gen *g, const Block *b)
                         (long long)columns_of_block(b));
 }
 
-/* Does a node read the vector `b` behind `a`: a bias behind a matrix, beta
- * behind gamma? They are on one line. */
+/* True if a node reads the vector `b` right after `a`: a bias after a matrix,
+ * or beta after gamma. They share a line. */
 static bool go_together(const Plan *p, int a, int b)
 {
     if (a < 0 || b < 0 || p->block.at[b].layout != PackVector
@@ -127,7 +128,7 @@ static const char *float_member(Gen *g, const Block *b)
                         arena_printf(g->a, "%s;", start), shape_of(g, b));
 }
 
-/* The block of its layer before it; -1: none. */
+/* Returns the block before it in its layer; -1: none. */
 static int block_before(const Plan *p, const Block *b)
 {
     const LayerBlocks *l = plan_layer(p, b->layer < 0 ? StackNone : b->stack,
@@ -191,9 +192,9 @@ void emit_plain_weights(Plain *p, Emit *e)
 typedef struct {
     const Plan *p;
     const unsigned char *packed;
-    unsigned char *to; /* NULL: sizes alone */
+    unsigned char *to; /* NULL: only sizes */
     int64_t at;
-    int64_t widest; /* of the numbers of a struct */
+    int64_t widest; /* widest number of any struct, in bytes */
 } Image;
 
 static void align(Image *m, int64_t to)
@@ -201,7 +202,8 @@ static void align(Image *m, int64_t to)
     m->at = (m->at + to - 1) / to * to;
 }
 
-/* Row r of a block in its panels: those of an expert begin a panel. */
+/* Returns the row of the panels that holds row r; each expert begins a
+ * panel. */
 static int64_t packed_row(const Plan *p, const Block *b, int64_t r)
 {
     const Node *n = b->distances ? NULL : node_at(p, b->root);
@@ -212,7 +214,7 @@ static int64_t packed_row(const Plan *p, const Block *b, int64_t r)
     return r / d * round16(d) + r % d;
 }
 
-/* Bytes of one number of row r from where they are packed. */
+/* Returns the packed bytes of number k of a row. */
 static const unsigned char *number_at(const Image *m, const Block *b,
                                       int64_t row, int64_t k, int64_t bytes)
 {
@@ -227,7 +229,7 @@ static const unsigned char *number_at(const Image *m, const Block *b,
          + (k * ATTN_PANEL + r % ATTN_PANEL) * bytes;
 }
 
-/* A panel of integers, and the column of it that is a row. */
+/* Returns the panel of integers that holds a row, and its column there. */
 static const unsigned char *panel_at(const Image *m, const Block *b,
                                      int64_t row, int64_t *column)
 {
@@ -238,7 +240,7 @@ static const unsigned char *panel_at(const Image *m, const Block *b,
                * dtype_column_bytes(b->dtype, columns_of_block(b));
 }
 
-/* Behind the groups of a panel: the scales of its columns. */
+/* Returns the scale of a column; scales follow the groups of a panel. */
 static const unsigned char *scale_at(const Block *b, const unsigned char *panel,
                                      int64_t column)
 {
@@ -259,8 +261,8 @@ static void put_int8(const Image *m, const Block *b, int64_t rows, int64_t k,
     }
 }
 
-/* Of a row two numbers a byte, the first in the lower half. A panel has pairs
- * of groups: their halves, then steps and offsets.                          */
+/* Writes rows with two numbers per byte, the first in the lower half. A panel
+ * has pairs of groups: their numbers, then steps and offsets. */
 static void put_int4(const Image *m, const Block *b, int64_t rows,
                      unsigned char *const to[MostParts])
 {
@@ -316,7 +318,7 @@ static void put_matrix_block(Image *m, const Block *b)
                        (size_t)array[0].bytes);
 }
 
-/* A struct begins and ends at a multiple of its widest number. */
+/* Writes a layer's struct, aligned and padded to its widest number. */
 static void put_struct(Image *m, Gen *g, Stack stack, int layer)
 {
     const LayerBlocks *l = plan_layer(g->p, stack, layer);

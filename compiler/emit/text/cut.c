@@ -1,6 +1,6 @@
-/* cut.c: what is needed of files of C. A file is cut into pieces, each of whole
- * lines: functions, types, tables and prototypes, which have names; and what
- * stands between them: comments, directives, empty lines.                   */
+/* cut.c: the tree shaker. A file is cut into pieces of complete lines:
+ * functions, types, tables and prototypes, which have names, and the comments,
+ * directives and empty lines between them. */
 #include "emit/text/cut.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@
 typedef enum {
     PieceBlank,
     PieceComment,
-    PieceLine, /* the head of a section: a comment of dashes */
+    PieceLine, /* a section rule: a comment of dashes */
     PieceIf,
     PieceElse,
     PieceEndif,
     PieceGuard, /* #define without a value */
-    PieceItem   /* what has names */
+    PieceItem   /* a piece with names */
 } PieceKind;
 
 typedef struct {
@@ -23,11 +23,11 @@ typedef struct {
 } Piece;
 
 typedef struct {
-    int part, first, end; /* its pieces */
+    int part, first, end; /* range of pieces */
 } CutFile;
 
 typedef struct {     /* a piece that defines or declares a name */
-    int piece, next; /* the next one of this name; -1: there are no more */
+    int piece, next; /* next definition of the name; -1: none */
 } Definition;
 
 struct Cut {
@@ -35,8 +35,8 @@ struct Cut {
     VEC(Piece) pieces;
     VEC(CutFile) files;
     VEC(Definition) definitions;
-    Index names;    /* the first Definition; types as "struct x" */
-    VEC(int) found; /* needed pieces whose names are not looked at yet */
+    Index names;    /* first Definition; types as "struct x" */
+    VEC(int) found; /* needed pieces whose names are not yet followed */
 };
 
 /* ---- tokens ---- */
@@ -45,7 +45,7 @@ enum { TokenEnd = 0, TokenName = 'a', TokenOther = '0', MostName = 128 };
 
 typedef struct {
     const char *at, *end;
-    char name[MostName]; /* of a TokenName; of a type with "struct " in front */
+    char name[MostName]; /* of a TokenName; types begin with "struct " */
 } Scan;
 
 static bool is_name(char c)
@@ -64,7 +64,7 @@ static bool begins(const char *at, const char *end, const char *with)
     return (size_t)(end - at) >= n && !memcmp(at, with, n);
 }
 
-/* Behind a comment, or a text in quotes, that begins here. */
+/* Returns the end of the comment or quoted text that begins at `at`. */
 static const char *behind(const char *at, const char *end)
 {
     const char quote = *at;
@@ -113,14 +113,13 @@ static int next_token(Scan *s)
     return TokenEnd;
 }
 
-/* Does the name say that the next one is of a type? Enumerations have none
- * in runtime/.                                                              */
+/* True if a type's name follows. Enumerations of runtime/ have no name. */
 static bool is_tag(const char *name)
 {
     return !strcmp(name, "struct") || !strcmp(name, "union");
 }
 
-/* Makes "struct x" of the name behind that word, where there is one. */
+/* Turns the name after that word into "struct x"; false if there is none. */
 static bool take_tag(Scan *s)
 {
     char tag[MostName];
@@ -158,7 +157,7 @@ static void define(Cut *c, int piece, const char *name)
     vec_push(c->a, &c->definitions, d);
 }
 
-/* The constants of an enumeration, whose brace is open. */
+/* Defines the constants of an enumeration whose brace is open. */
 static void define_constants(Cut *c, int piece, Scan *s)
 {
     int token, before = ',', depth = 0;
@@ -170,7 +169,8 @@ static void define_constants(Cut *c, int piece, Scan *s)
     }
 }
 
-/* The name of (*name[])(..): the last one in front of what ends it. */
+/* Defines the name of a function pointer, (*name[])(...): the last name before
+ * the bracket or parenthesis. */
 static bool define_pointer(Cut *c, int piece, const Scan *from)
 {
     Scan s = *from;
@@ -184,15 +184,15 @@ static bool define_pointer(Cut *c, int piece, const Scan *from)
     return true;
 }
 
-/* The names of a piece: the type that it makes, and what stands in front of the
- * parameters, the value, the size or the end.                               */
+/* Defines the names of a piece: its type, and the name before its parameters,
+ * value, size or end. */
 static void define_item(Cut *c, int piece)
 {
     const Piece *p = &c->pieces.at[piece];
     Scan s = { .at = p->at, .end = p->end };
     char last[MostName] = "", tag[MostName] = "";
     int depth = 0, token;
-    if (*p->at == '#') { /* #define NAME .. */
+    if (*p->at == '#') { /* #define NAME ... */
         next_token(&s);
         next_token(&s);
         if (next_token(&s) == TokenName)
@@ -252,7 +252,7 @@ static PieceKind directive(const char *at, const char *end)
     return PieceBlank; /* #include: such lines are at the top of the text */
 }
 
-/* A piece ends with the line of its last brace, or of its semicolon. */
+/* Returns the end of the line with a piece's last brace or semicolon. */
 static const char *item_end(const char *at, const char *end)
 {
     Scan s = { .at = at, .end = end };
@@ -321,7 +321,7 @@ static void need(Cut *c, const char *name)
     }
 }
 
-/* Members are no names of their own. */
+/* Marks the names in a text as needed, except those of members. */
 static void need_names(Cut *c, const char *text, const char *end)
 {
     Scan s = { .at = text, .end = end };
@@ -348,7 +348,7 @@ void cut_need(Cut *c, const char *text, size_t n)
 
 /* ---- text ---- */
 
-/* Is one of the pieces from i on needed? */
+/* True if a piece from i on is needed. */
 static bool has_needed(const Cut *c, int i, int end)
 {
     for (; i < end; i++)
@@ -357,7 +357,7 @@ static bool has_needed(const Cut *c, int i, int end)
     return false;
 }
 
-/* The next head of a section, or the end. */
+/* Returns the next section rule, or `end`. */
 static int section_end(const Cut *c, int i, int end)
 {
     while (i < end && c->pieces.at[i].kind != PieceLine)
@@ -365,7 +365,8 @@ static int section_end(const Cut *c, int i, int end)
     return i;
 }
 
-/* A comment is of what follows up to the next empty line or comment. */
+/* True if a needed piece follows a comment before the next empty line or
+ * comment. */
 static bool comments_needed(const Cut *c, int i, int end)
 {
     i++;
@@ -382,7 +383,7 @@ static bool comments_needed(const Cut *c, int i, int end)
     return false;
 }
 
-/* The end of what begins with an #if. */
+/* Returns the #endif of the #if at i. */
 static int endif_of(const Cut *c, int i, int end)
 {
     int depth = 0;

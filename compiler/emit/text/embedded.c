@@ -1,4 +1,4 @@
-/* embedded.c: a text that attnc carries, by its file's name. */
+/* embedded.c: looks up an embedded text by its file name. */
 #include "emit/text/embedded.h"
 
 #include "base/base.h"

@@ -1,5 +1,5 @@
-/* embedded.h: texts that attnc carries, by file name: "kernels.c", those of
- * models/ as "new/gpt.yaml". The table is made when attnc is built
+/* embedded.h: the texts embedded in attnc, by file name: "kernels.c", or
+ * "new/gpt.yaml" for those of models/. The build makes the table
  * (base/embed.c). */
 #ifndef ATTNC_EMIT_EMBEDDED_H
 #define ATTNC_EMIT_EMBEDDED_H
@@ -12,6 +12,6 @@ typedef struct Embedded {
 } Embedded;
 extern const Embedded embedded[];
 extern const int n_embedded;
-const char *embedded_text(const char *name, size_t *n); /* else die()s */
+const char *embedded_text(const char *name, size_t *n); /* die()s if absent */
 
 #endif

@@ -1,5 +1,5 @@
-/* writer.c: blocks of whole lines with $name holes go in, indented C text comes
- * out. Nothing else appends to the output.                       */
+/* writer.c: turns blocks of lines with $name holes into indented C text.
+ * Nothing else appends to the output. */
 #include "emit/text/writer.h"
 
 #include <ctype.h>
@@ -13,9 +13,9 @@ typedef struct {
 
 struct Emit {
     Arena *arena;
-    Buffer out, filled; /* filled: the block that is put now */
-    VEC(Binding) bound; /* later ones hide earlier ones */
-    int depth;          /* braces open */
+    Buffer out, filled; /* filled: the current block */
+    VEC(Binding) bound; /* the last of a name counts */
+    int depth;          /* open braces */
 };
 
 Emit *emit_new(Arena *a)
@@ -96,7 +96,7 @@ static const char *bound_text(const Emit *e, const char *name, size_t n)
     die("emit: $%.*s is not bound", (int)n, name);
 }
 
-/* Replaces the holes of one block; the next block takes this text's place. */
+/* Returns the block with its holes filled, valid until the next call. */
 static char *fill(Emit *e, const char *block)
 {
     e->filled.n = 0;
@@ -115,7 +115,7 @@ static char *fill(Emit *e, const char *block)
     }
 }
 
-/* Braces that one line opens, less those that it closes. */
+/* Returns the braces that a line opens, minus those that it closes. */
 static int opened(const char *line, size_t n)
 {
     int depth = 0;
@@ -124,8 +124,8 @@ static int opened(const char *line, size_t n)
     return depth;
 }
 
-/* The block's own indentation counts from `base`, the depth it began at; a
- * line that closes a brace of an earlier block moves the base out.          */
+/* The block's own indentation counts from `base`, the depth at its beginning. A
+ * line that closes a brace of an earlier block lowers the base. */
 void put(Emit *e, const char *block)
 {
     const char *line = fill(e, block);
@@ -147,8 +147,8 @@ void put(Emit *e, const char *block)
         die("emit: too many closing braces: %s", block);
 }
 
-/* Words of a text on lines of 80 columns less `end`, which stands behind the
- * last; `lead` begins each line but the first.                              */
+/* Returns words wrapped at 80 columns, with room for `end` columns after the
+ * last; `lead` begins each line but the first. */
 static const char *wrapped(Emit *e, const char *text, const char *lead, int end)
 {
     Buffer lines = { .arena = e->arena };
@@ -203,8 +203,8 @@ static int longest_argument(const char *args)
     return longest;
 }
 
-/* head(args)tail with args broken at commas, aligned after the parenthesis, or
- * where one does not fit there, on lines of their own.                      */
+/* Breaks the arguments at commas and aligns them after the parenthesis. If one
+ * does not fit there, they go on lines of their own. */
 void put_call(Emit *e, const char *head, const char *args, const char *tail)
 {
     const int width = 80 - 4 * emit_depth(e);
@@ -247,7 +247,8 @@ const char *c_float(Arena *a, double x)
     return arena_printf(a, "(%af)", (double)(float)x);
 }
 
-/* Every byte that means something to a compiler, as three octal digits. */
+/* Writes each byte that could mean something to a compiler as three octal
+ * digits. */
 const char *c_string(Arena *a, const char *s, size_t n)
 {
     char *text = arena_alloc(a, 4 * n + 3), *t = text;

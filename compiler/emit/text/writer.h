@@ -1,7 +1,7 @@
-/* writer.h: writing C text.
+/* writer.h: emits C text.
  *
- * put() prints whole lines with $name holes, nested by the braces that are
- * open; let() binds a hole. An emitter function reads like its output. */
+ * put() prints complete lines with $name holes, indented by the open braces;
+ * let() binds a hole. An emitter function reads like its output. */
 #ifndef ATTNC_EMIT_WRITER_H
 #define ATTNC_EMIT_WRITER_H
 
@@ -11,26 +11,28 @@ typedef struct Emit Emit;
 
 Emit *emit_new(Arena *a);
 Arena *emit_arena(const Emit *e);
-Emit *emit_nested(Arena *a); /* inside of a brace that is not in it */
-/* Binds $name, a literal, until emit_reset() to an earlier emit_mark(). */
+Emit *emit_nested(Arena *a); /* begins one brace deep */
+/* Binds $name until emit_reset() to an earlier emit_mark(). `name` must be a
+ * literal. */
 void let(Emit *e, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int emit_mark(const Emit *e);
 void emit_reset(Emit *e, int mark);
-/* Appends a block: it must end in a newline; an unbound $hole is a bug of
- * attnc and die()s. Indentation: the block's own plus 4 spaces for each brace
- * left open by earlier blocks.                                              */
+/* Appends a block of lines; the last ends in a newline. An unbound $hole is a
+ * bug of attnc and die()s. Adds 4 spaces of indentation for each brace that
+ * earlier blocks left open. */
 void put(Emit *e, const char *block);
-/* Words, broken to 80 columns; `lead` begins each line but the first. */
+/* Appends words, wrapped at 80 columns; `lead` begins each line but the
+ * first. */
 void put_words(Emit *e, const char *text, const char *lead);
-/* Text with holes as a comment, broken between words to 80 columns. */
+/* Appends text with holes as a comment, wrapped at 80 columns. */
 void put_comment(Emit *e, const char *text);
-int emit_depth(const Emit *e); /* braces open */
+int emit_depth(const Emit *e); /* open braces */
 const char *emit_text(const Emit *e, size_t *n);
 void emit_raw(Emit *e, const char *text, size_t n); /* verbatim */
 void emit_add(Emit *e, const Emit *part);           /* verbatim too */
-/* A call or prototype, broken at commas to 80 columns:
- *     head(args)tail                                                       */
+/* Appends a call or prototype, wrapped at commas to 80 columns:
+ * head(args)tail */
 void put_call(Emit *e, const char *head, const char *args, const char *tail);
 const char *c_float(Arena *a, double x); /* hex float literal: (0x1.8p+1f) */
 const char *c_string(Arena *a, const char *s, size_t n); /* octal-escaped */
