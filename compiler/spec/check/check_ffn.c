@@ -1,4 +1,4 @@
-/* check_ffn.c: do so many experts, groups and choices go together? */
+/* check_ffn.c: checks the numbers of experts, groups and choices. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;

@@ -1,9 +1,10 @@
-/* check_fix.c: can calls have the lengths that `fix` makes constants? */
+/* check_fix.c: checks that calls can have the lengths that `fix` makes
+ * constant. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;
 
-/* One that is more than a sequence may have. */
+/* Reports more rows than a sequence may have. */
 static void check_most(const Spec *s, const char *key, const char *most_key,
                        int64_t rows, int64_t most)
 {
@@ -42,7 +43,7 @@ static void check_rows(Spec *s, const FieldState *state)
     }
 }
 
-/* Rows that are learned are no one's; an image has as many as it has. */
+/* fix.source counts learned rows, so it must exceed their number. */
 static void check_learned(Spec *s, const FieldState *state)
 {
     const int64_t rows = s->fix.source;
@@ -56,7 +57,7 @@ static void check_learned(Spec *s, const FieldState *state)
     note_at(nowhere, "fix.source counts the class token: make it more");
 }
 
-/* A search follows several hypotheses in one call. */
+/* A beam search runs several hypotheses in one call. */
 static void check_batch(Spec *s, const FieldState *state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* check_forms.c: which forms of a Transformer go together: masks, positions,
- * norms, and what comes out.                                                */
+/* check_forms.c: checks which variants of a Transformer can be combined: masks,
+ * positions, norms, outputs. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -41,7 +41,7 @@ static void check_prefix(Spec *s, const FieldState *state)
     note_at(nowhere, "write [causal, prefix]");
 }
 
-/* Keys of kind attention have a length of their own. */
+/* In a model of kind attention, keys have their own max_len. */
 static void check_mask_file(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -78,8 +78,8 @@ static const char *join_forms(Arena *a, const char *const *words)
     return text;
 }
 
-/* The row of the key that a field's value stands at, which may give it to
- * others too.                                                               */
+/* Returns the row of the key at which a field's value is written; one key may
+ * set several fields. */
 static int written_row(const Spec *s, int row)
 {
     const Pos at = s->field_pos[row];
@@ -136,7 +136,7 @@ static void check_even(const Spec *s, const char *key, int64_t d)
              key, (long long)least, (long long)d);
 }
 
-/* They are as wide as what they are added to. */
+/* Sinusoids are as wide as the embeddings that they are added to. */
 static void check_sinusoids(Spec *s, const FieldState *state)
 {
     bool narrow = s->embed_project == ProjectSum;
@@ -183,7 +183,7 @@ static void check_rotary(Spec *s, const FieldState *state)
     }
 }
 
-/* Half of the buckets are for one distance each, in either direction. */
+/* Half of the buckets stand for one distance each, in either direction. */
 static void check_relative(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -220,13 +220,14 @@ static void check_ffn(Spec *s, const FieldState *state)
 
 /* ---- mixing ---- */
 
-/* Is it what attention has that this layer, or spec, took the place of? */
+/* True if the key was inherited and `mix` was set later. */
 static bool below_mix(const Spec *s, const char *key)
 {
     return spec_pos(s, key).src->rank < spec_pos(s, "mix.type").src->rank;
 }
 
-/* A state has seen all rows before, and no others; a kernel has its rows. */
+/* Recurrent layers and convolutions accept no mask: a state depends on all
+ * earlier rows, a convolution on the rows of its kernel. */
 static void check_mix_mask(const Spec *s, Side side)
 {
     const MaskSpec *m = &s->side[side].mask;
@@ -250,7 +251,7 @@ static void check_mix_mask(const Spec *s, Side side)
             "mix is here; mix.kernel says how many rows there are");
 }
 
-/* They are added to scores, or turn queries and keys. */
+/* Rejects positions that act on attention's scores, queries or keys. */
 static void check_mix_positions(const Spec *s)
 {
     const bool scores = s->positions == PosRotary
@@ -268,7 +269,7 @@ static void check_mix_positions(const Spec *s)
                                      "more than the order of the rows");
 }
 
-/* Rows that a kernel reaches to either side, or back. */
+/* Checks how many rows a kernel reaches, to either side or back. */
 static void check_reach(const Spec *s, Side side)
 {
     const int64_t rows = (s->mix_kernel - 1) * s->mix_dilation;
@@ -285,7 +286,7 @@ static void check_reach(const Spec *s, Side side)
     note_at(spec_pos(s, key), "max_len is here");
 }
 
-/* What needs a product, or two. */
+/* Checks options that need one or two products. */
 static void check_convolution_parts(const Spec *s)
 {
     const bool product = !s->mix_depthwise || s->mix_pointwise;
@@ -420,7 +421,7 @@ static void check_classes(Spec *s, const FieldState *state)
     }
 }
 
-/* Details of a layer that is not there. */
+/* Reports details of a dense layer that is absent. */
 static void check_dense(Spec *s, const FieldState *state)
 {
     static const char *const details[] = { "head.dense.activation",
@@ -455,7 +456,8 @@ static void check_project(Spec *s, const FieldState *state)
             "embedding.project: sum, or tokens, has one");
 }
 
-/* One table is read by its rows, and by a product with the head's. */
+/* With tied logits one table serves look-ups and the head's product, so the
+ * widths must agree. */
 static void check_tied_width(Spec *s, const FieldState *state)
 {
     int64_t head = s->head_width > 0 ? s->head_width : s->d_model;

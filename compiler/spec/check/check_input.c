@@ -1,5 +1,5 @@
-/* check_input.c: what goes into an encoder: tokens, rows of numbers, frames or
- * an image.                                                                 */
+/* check_input.c: checks the input of an encoder: tokens, rows of numbers,
+ * frames or an image. */
 #include <math.h>
 
 #include "spec/fields/fields.h"
@@ -42,7 +42,7 @@ static void check_input(Spec *s, const FieldState *state)
                                                  "meaning for rows of numbers");
 }
 
-/* All are integers. */
+/* True if all numbers are integers; else reports an error. */
 static bool are_counts(const Spec *s, const char *key, const SpecReals *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
@@ -55,10 +55,10 @@ static bool are_counts(const Spec *s, const char *key, const SpecReals *x)
     return true;
 }
 
-/* Each is a few steps of code. */
+/* a limit, because each convolution adds several steps */
 enum { MostConvolutions = 64 };
 
-/* Convolutions in front of an encoder. */
+/* Checks the convolutions in front of an encoder. */
 static void check_front(Spec *s, const FieldState *state)
 {
     const int64_t frames = spec_input_frames(s);
@@ -90,7 +90,7 @@ static void check_front(Spec *s, const FieldState *state)
     }
 }
 
-/* Is this list there, of `n` integers, as `form` says? */
+/* True if the list consists of `n` integers; else the error suggests `form`. */
 static bool is_list(const Spec *s, const char *key, const SpecReals *x,
                     int64_t n, const char *form)
 {
@@ -105,7 +105,8 @@ static bool is_list(const Spec *s, const char *key, const SpecReals *x,
     return false;
 }
 
-/* Whole patches, as wide as a row, which max_len.source has room for. */
+/* Checks that patches divide the image, are as wide as a row, and fit into
+ * max_len.source. */
 static void check_patches(const Spec *s)
 {
     const double *image = s->input_image.at, *patch = s->input_patch.at;
@@ -134,7 +135,7 @@ static void check_patches(const Spec *s)
     }
 }
 
-/* An image as rows, each a patch. */
+/* Checks an image, each of whose patches becomes a row. */
 static void check_image(Spec *s, const FieldState *state)
 {
     if (is(state, "input.type", StateOff)

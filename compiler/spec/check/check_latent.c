@@ -1,11 +1,12 @@
-/* check_latent.c: does what latent attention makes its heads of go together? */
+/* check_latent.c: checks the ranks and widths of latent attention. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;
 
 #define LATENT "attention.latent."
 
-/* Details without what has them; where that was taken away below, they go. */
+/* Reports details without latent attention, except those that were inherited
+ * before it was removed. */
 static void check_latent_details(const Spec *s, const FieldState *state)
 {
     static const char *const details[] = { LATENT "q_rank", LATENT "rope_dims",
@@ -48,7 +49,7 @@ static void check_latent_heads(const Spec *s, Side side)
             "d_k is both, a head's own columns and those that all share");
 }
 
-/* They turn what all heads share. */
+/* Rotary positions rotate the columns of a key that all heads share. */
 static void check_turned(const Spec *s, const FieldState *state)
 {
     if (s->positions != PosRotary
@@ -64,7 +65,7 @@ static void check_turned(const Spec *s, const FieldState *state)
         return;
     }
     if (is(state, "positions.dims", StateUnset))
-        return; /* they are rope_dims, and odd: check_rotary() says so */
+        return; /* rope_dims is odd: check_rotary() reports it */
     error_at(spec_pos(s, "positions.dims"),
              "positions.dims (%lld%s) is more than " LATENT "rope_dims (%lld)",
              (long long)s->pos_dims,

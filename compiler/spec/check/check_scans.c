@@ -1,5 +1,5 @@
-/* check_scans.c: recurrent layers of decoders, in any row of a pattern: which
- * way they go, and with what they start.                                    */
+/* check_scans.c: checks recurrent layers of decoders, in any row of a pattern:
+ * their direction and their first state. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;
@@ -36,7 +36,7 @@ static bool same_cell(const Spec *a, const Spec *b)
         && a->mix_cell == b->mix_cell && a->mix_width == b->mix_width;
 }
 
-/* The layers of both stacks have states alike. */
+/* Checks that the states of both stacks' layers agree. */
 static void check_sources(const Spec *s)
 {
     const int64_t n = s->side[SideEncoder].N, m = s->side[SideDecoder].N;
@@ -68,7 +68,8 @@ static bool sees_source(const Spec *layer, Side side)
     return layer->attention_cross;
 }
 
-/* A decoder that knows of its source, by one state for another. */
+/* Checks that a decoder depends on its source, by a first state or by
+ * cross-attention. */
 static void check_start(const Spec *s)
 {
     if (s->kind != KindEncoderDecoder)

@@ -1,11 +1,11 @@
-/* check_spec.c: what no single field can say: shapes that fit, sizes that can
- * be counted, tokens that are in the vocabulary. A check is one function and
- * one row; check_forms.c has more.                                          */
+/* check_spec.c: checks that involve several fields: shapes that match, sizes
+ * that do not overflow, tokens within the vocabulary. A check is a function and
+ * a row of a table; check_forms.c has more. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
 
-enum { MostInner = 1 << 20 }; /* h d_k, h d_v */
+enum { MostInner = 1 << 20 }; /* largest h d_k and h d_v */
 static const int64_t most_parameters = (int64_t)1 << 40;
 
 static const Pos nowhere;
@@ -53,7 +53,7 @@ static void check_width(Spec *s, const FieldState *state)
     }
 }
 
-/* Head g of the keys serves heads g h / h_kv and on of the queries. */
+/* Key head g serves the h / h_kv query heads from g h / h_kv on. */
 static void check_kv(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void check_kv(Spec *s, const FieldState *state)
     }
 }
 
-/* A projection that is absent hands on rows of d_model. */
+/* Without a projection, rows keep the width d_model. */
 static void check_identity(Spec *s, const FieldState *state)
 {
     const SpecSide *side = &s->side[SideEncoder];
@@ -129,8 +129,8 @@ static int64_t add_product(int64_t sum, int64_t a, int64_t b, int64_t c)
     return sum;
 }
 
-/* About the number of parameters: enough to refuse what cannot be meant. What
- * has no value is 0 here.                                                   */
+/* Estimates the number of parameters, to reject absurd sizes. Fields that do
+ * not apply are 0 here. */
 static void check_size(Spec *s, const FieldState *state)
 {
     int64_t tokens = s->source.size + 2 * s->target.size, sum = 0;
@@ -175,8 +175,8 @@ static void check_shared(Spec *s, const FieldState *state)
     }
 }
 
-/* Bits of tie that this kind of model has no matrix for. An inherited one is
- * dropped, as other inherited fields without a meaning are.                 */
+/* Drops ties to matrices that this kind of model does not have. They are an
+ * error unless inherited. */
 static bool drop_ties(Spec *s)
 {
     int source = s->input == InputTokens ? TieSource : 0;
@@ -241,7 +241,7 @@ static void check_ids(Spec *s, const char *key, const SpecIds *ids,
 
 static void check_sequences(Spec *s)
 {
-    const SpecIds *all = &s->suppress; /* each with its length before it */
+    const SpecIds *all = &s->suppress; /* each with its length first */
 
     for (int64_t i = 0; i < all->n; i += 1 + all->at[i]) {
         const SpecIds sequence = { all->at + i + 1, all->at[i] };

@@ -1,7 +1,7 @@
-/* rotary.c: the frequencies of rotary positions, one table and a factor made
- * when a model is compiled: as they are [Su et al. 2021], and stretched for
- * texts longer than those of the training. What others choose by the length of
- * each text is chosen once, by the longest one.                             */
+/* rotary.c: the frequencies of rotary positions, computed when a model is
+ * compiled: a table and a factor, either as in [Su et al. 2021] or stretched
+ * for texts longer than those of the training. Scalings that depend on a text's
+ * length use the maximum length for all texts. */
 #include <math.h>
 
 #include "spec/fields/fields.h"
@@ -17,8 +17,8 @@ int64_t spec_rotary_columns(const Spec *s, Side side)
 /* ---- scalings ---- */
 typedef struct {
     const SpecScaling *is;
-    double base, dims, original; /* of the training: its longest text */
-    bool longer;                 /* texts may be longer than that */
+    double base, dims, original; /* original: longest training text */
+    bool longer;                 /* texts may exceed it */
     double max_len;
 } Stretch;
 
@@ -27,8 +27,8 @@ static double usual(const Stretch *x, int64_t pair)
     return pow(x->base, -2 * (double)pair / x->dims);
 }
 
-/* The base grows with the text, so that the slowest pair turns as far as it
- * did, the fastest one as fast.                                             */
+/* The base grows with the maximum length, so that the slowest pair still turns
+ * as far as in training, and the fastest one at its original rate. */
 static double dynamic(const Stretch *x, int64_t pair)
 {
     const double f = x->is->factor;
@@ -40,7 +40,7 @@ static double dynamic(const Stretch *x, int64_t pair)
     return usual(&longer, pair);
 }
 
-/* Long waves are stretched, short ones stay, by a ramp between. */
+/* Stretches long waves, keeps short ones, and interpolates between. */
 static double llama3(const Stretch *x, int64_t pair)
 {
     const double low = x->is->low_freq, high = x->is->high_freq;
@@ -50,15 +50,15 @@ static double llama3(const Stretch *x, int64_t pair)
     return (1 - kept) * rate / x->is->factor + kept * rate;
 }
 
-/* The pair, with a fraction, that turns so often in the longest text of the
- * training.                                                                 */
+/* Returns the (fractional) pair that turns so many times in the longest
+ * training text. */
 static double pair_of(const Stretch *x, double turns)
 {
     return x->dims * log(x->original / (turns * 2 * pi)) / (2 * log(x->base));
 }
 
-/* Peng et al. 2023, by pairs: from the one of beta_fast to that of beta_slow
- * the rate falls to its part by `factor`.                                   */
+/* [Peng et al. 2023]: between the pairs of beta_fast and beta_slow the rate
+ * falls to 1 / factor of its value. */
 static double yarn(const Stretch *x, int64_t pair)
 {
     double first = pair_of(x, x->is->beta_fast);
@@ -71,7 +71,7 @@ static double yarn(const Stretch *x, int64_t pair)
     first = fmax(first, 0);
     last = fmin(last, x->dims - 1);
     if (!(first < last) && !(first > last))
-        last += 0.001; /* as all do, to divide by it */
+        last += 0.001; /* as in other implementations, to avoid dividing by 0 */
     const double far = ((double)pair - first) / (last - first);
     const double slow = fmin(fmax(far, 0), 1), rate = usual(x, pair);
 
@@ -115,7 +115,7 @@ static double longrope_factor(const SpecScaling *is)
 static const struct {
     double (*rate)(const Stretch *x, int64_t pair);
     double (*factor)(const SpecScaling *is);
-    const char *needs[4]; /* below positions.scaling; ends with NULL */
+    const char *needs[4]; /* keys below positions.scaling; ends with NULL */
 } scalings[] = {
     [ScalingNone]     = { usual,    one,             { NULL } },
     [ScalingDynamic]  = { dynamic,  one,             { "factor" } },
@@ -149,7 +149,7 @@ double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
 /* ---- checks ---- */
 #define SCALING "positions.scaling"
 
-/* False: it has no value, and that was said. */
+/* True if the key has a value; a missing one is reported. */
 static bool is_there(const Spec *s, const FieldState *state, const char *key)
 {
     Arena *a = arena_new();

@@ -1,7 +1,7 @@
-/* names_check.c: `names` beside the weights that a model has. Every row says
- * something of a weight, as does every key of `dtype`, and no two
- * weights are the same elements of the file: matrices that are one tensor are
- * one weight of the model (embedding.tie).  */
+/* names_check.c: checks `names` against the weights of the model. Every row,
+ * and every key of `dtype`, must apply to a weight, and no two weights may be
+ * the same elements of the file: matrices that share a tensor are one weight of
+ * the model (embedding.tie). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@ static const Pos nowhere;
 typedef struct {
     Arena *arena;
     const Spec *spec;
-    const WeightName *weight; /* of the model */
+    const WeightName *weight; /* the model's weights */
     int n;
 } WeightNames;
 
-typedef struct { /* a row of names, a key of dtype */
+typedef struct { /* a row of names or a key of dtype */
     const char *ours;
     Pos key;
 } SaidByName;
@@ -33,8 +33,8 @@ static void mark_rows(const Spec *s, const char *weight, bool *says)
     }
 }
 
-/* The beginning of a weight's name, as long as `row`, and with its {i}. NULL:
- * one has a layer where the other has none.                                 */
+/* Returns the beginning of a weight's name with as many parts as `row`, and
+ * with its {i}; NULL if only one of them has a layer number at some part. */
 static const char *row_beginning(Arena *a, const char *row, const char *weight)
 {
     char *name = arena_strdup(a, "");
@@ -53,7 +53,8 @@ static const char *row_beginning(Arena *a, const char *row, const char *weight)
     return name;
 }
 
-/* Of the first layers: the others have the same names. */
+/* Returns the name most similar to the row, or NULL. It searches only the first
+ * layers, because the others have the same names. */
 static const char *nearest_weight(const WeightNames *m, const char *row)
 {
     VEC(const char *) names = { 0 };
@@ -78,7 +79,7 @@ static bool begins_weight(const WeightNames *m, const char *row)
     return false;
 }
 
-/* Is the row of a matrix that is part of another one? */
+/* True if the row names a matrix that is tied to another one. */
 static bool tied(const Spec *s, const char *row)
 {
     static const struct {
@@ -122,7 +123,7 @@ static void idle_row(const WeightNames *m, const char *thing,
                          "names");
 }
 
-/* Did --set make another model of it? */
+/* True if --set changed the model after the row was written. */
 static bool overridden(const Spec *s, const SaidByName *n)
 {
     for (int i = 0; i < n_fields; i++)
@@ -131,9 +132,9 @@ static bool overridden(const Spec *s, const SaidByName *n)
     return false;
 }
 
-/* Reports rows that say nothing of the model, of `what`: "rows of names", each
- * of `thing`: "a weight". Those that came by `extends` may: another model has
- * what they name.                                                           */
+/* Reports rows that apply to nothing in the model: `what` names the rows ("rows
+ * of names"), `thing` what each should name ("a weight"). Rows inherited by
+ * `extends` are exempt, because they may be for another model. */
 static void check_idle(const WeightNames *m, const char *what,
                        const char *thing, const SaidByName *row, int n)
 {
@@ -172,10 +173,10 @@ static void check_name_rows(const WeightNames *m)
 }
 
 /* ---- elements ---- */
-typedef struct { /* where a weight's elements are */
+typedef struct { /* the location of a weight's elements */
     const char *weight;
     const WeightName *of;
-    const SpecName *row; /* NULL: they have the weight's own name */
+    const SpecName *row; /* NULL: the file uses the weight's own name */
     FileTensor from;
 } Origin;
 
@@ -193,15 +194,15 @@ static int by_origin(const void *a, const void *b)
     return strcmp(x->weight, y->weight);
 }
 
-/* The same of another layer, as the row says that has one tensor for all. */
+/* True if a row has one tensor for all layers, and both are that tensor. */
 static bool meant(const Origin *x, const Origin *y)
 {
     return x->row == y->row && names_one_tensor(x->row)
         && x->from.first == y->from.first && x->from.slice == y->from.slice;
 }
 
-/* Two of one tensor, in order. What is described in two ways is not
- * looked at closely: rows and columns always cross.                         */
+/* True if two slices of a tensor, in order, may overlap. Slices described in
+ * different ways count as overlapping: rows always cross columns. */
 static bool overlap(const FileTensor *x, const FileTensor *y)
 {
     if (x->slices && x->slices == y->slices && x->slice != y->slice)
@@ -239,7 +240,7 @@ static bool same_shape(const WeightName *x, const WeightName *y)
         && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
 }
 
-/* All layers have one tensor, but not one shape. */
+/* Reports layers of different shapes that share one tensor. */
 static void other_shape(Arena *a, const Origin *x, const Origin *y)
 {
     error_at(x->row->key, "'%s' would be '%s' and '%s', which is %s, not %s",
@@ -288,7 +289,8 @@ static void check_elements(const WeightNames *m)
 
 /* ---- dtypes ---- */
 
-/* Matrices, and what stands for all that are looked up, or give logits. */
+/* Returns the matrices, plus the names that stand for all that are looked up or
+ * give logits. */
 static WeightNames matrices_of(const WeightNames *all)
 {
     VEC(WeightName) list = { 0 };
@@ -307,7 +309,7 @@ static WeightNames matrices_of(const WeightNames *all)
     return (WeightNames){ all->arena, all->spec, list.at, list.n };
 }
 
-/* One table, of which two things are said. */
+/* Reports a tied table with two different dtypes. */
 static void check_tied(const Spec *s, const WeightName *w)
 {
     const SaidDtypes said = said_dtypes(&s->dtype, w->name, w->readers);
@@ -343,7 +345,7 @@ bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
     const WeightNames m = { a, s, weights, n };
 
     errors_hold();
-    if (s->names.n) { /* canonical names are all different */
+    if (s->names.n) { /* without rows, all names differ */
         check_name_rows(&m);
         check_elements(&m);
     }

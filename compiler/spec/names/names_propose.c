@@ -1,7 +1,6 @@
-/* names_propose.c: a file of weights whose names are not those that the spec
- * says: which of its tensors look like ours, by words that other tools use and
- * by shapes, as rows of `names` ready to be written. A row is proposed where
- * one tensor alone fits.                                                    */
+/* names_propose.c: proposes rows of `names` for a file of weights with other
+ * names than the spec expects. It matches tensors by the words that other tools
+ * use, and by shapes. A row is proposed only if exactly one tensor matches. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <fnmatch.h>
@@ -12,14 +11,14 @@
 
 enum { LongName = 256 };
 
-typedef struct {      /* one of ours, or of the file's: of all layers */
+typedef struct {      /* one of ours or of the file's, in all layers */
     const char *name; /* with {i}, without .weight or .bias */
-    int rank, layers; /* layers 0: outside of them */
-    int64_t dim[2];   /* of its weight; 0: it has none */
-    const char *from; /* ours: the file's name, NULL: not found */
-    bool missing;     /* ours */
-    bool turned;      /* found, and stored [in, out] */
-    bool taken;       /* the file's */
+    int rank, layers; /* layers 0: not in a layer */
+    int64_t dim[2];   /* shape of its weight; 0: none */
+    const char *from; /* for ours: its name in the file; NULL: not found */
+    bool missing;     /* for ours: not in the file */
+    bool turned;      /* found, but stored as [in, out] */
+    bool taken;       /* for the file's: matched already */
 } Module;
 typedef VEC(Module) Modules;
 
@@ -28,12 +27,12 @@ typedef struct {
     const PackList *list;
     const Safetensors *file;
     Modules ours, theirs;
-    bool both; /* encoder and decoder */
-    bool flat; /* the file has no layers: all of ours have one's weights */
+    bool both; /* the model has an encoder and a decoder */
+    bool flat; /* the file has no layers: all of ours share one's weights */
 } Proposal;
 
-/* What others call a module, its last parts, the likeliest first. A * stands
- * for any text.                                                             */
+/* The last parts of a module's names in other tools, the likeliest first. A *
+ * matches any text. */
 static const struct {
     const char *ours, *theirs;
 } looks[] = {
@@ -99,7 +98,8 @@ static bool number(const char *s, size_t n)
     return n > 0 && strspn(s, "0123456789") >= n;
 }
 
-/* A name with {i} in the place of its first number; *layer, -1: it has none. */
+/* Returns the name with {i} in place of its first number; *layer is -1 if it
+ * has none. */
 static char *with_hole(Arena *a, const char *name, long *layer)
 {
     *layer = -1;
@@ -123,7 +123,8 @@ static Module *module_of(Arena *a, Modules *m, const char *name)
     return &m->at[m->n - 1];
 }
 
-/* The module of a tensor, NULL where it is neither a weight nor a bias. */
+/* Adds a tensor to its module; returns NULL if it is neither a weight nor a
+ * bias. */
 static Module *add_tensor(Proposal *p, Modules *to, const char *name, int rank,
                           const int64_t dim[2])
 {
@@ -176,7 +177,7 @@ static void add_theirs(Proposal *p)
         if (t->rank >= 1 && t->rank <= 2 && !is_ours(p, t->name))
             add_tensor(p, &p->theirs, t->name, t->rank, t->dim);
     }
-    for (int i = 0; i < p->theirs.n; i++) { /* of one layer alone */
+    for (int i = 0; i < p->theirs.n; i++) { /* {i} is always 0 */
         Module *m = &p->theirs.at[i];
         const char *hole = strstr(m->name, "{i}");
         if (!hole || m->layers != 1)
@@ -210,7 +211,7 @@ static bool has(const char *name, const char *word)
     return strcasestr(name, word) != NULL;
 }
 
-/* Words that say of what part of a model it is. */
+/* True if the words for parts of a model (attention, encoder, ...) agree. */
 static bool fits_part(const Proposal *p, const char *ours, const char *theirs)
 {
     const bool cross = has(ours, "cross_attn");
@@ -239,7 +240,7 @@ static bool fits_layers(const Proposal *p, const Module *ours,
         || ((ours->layers == 1 || p->flat) && theirs->layers == 0);
 }
 
-/* Does the file's name end in the word, whole parts of it? */
+/* True if the file's name ends in the word, as complete parts. */
 static bool ends_in(const char *name, const char *word)
 {
     char pattern[80];
@@ -249,8 +250,8 @@ static bool ends_in(const char *name, const char *word)
         || fnmatch(pattern, name, FNM_CASEFOLD) == 0;
 }
 
-/* The file's only module of those that fit and whose name ends so (NULL: any
- * name).                                                                    */
+/* Returns the only unmatched module of the file that fits and whose name ends
+ * in the word (NULL: any name); NULL if there is none or several. */
 static Module *only_one(Proposal *p, const Module *ours, const char *word,
                         bool *turned)
 {
@@ -308,7 +309,7 @@ static void find_by_words(Proposal *p, const char *ours, const char *theirs)
     }
 }
 
-/* What no word names: one of ours alone has the shape of one of theirs. */
+/* Matches modules by shape if only one of ours has that shape. */
 static void find_by_shape(Proposal *p)
 {
     for (int i = 0; i < p->ours.n; i++) {
@@ -330,7 +331,7 @@ static void find_by_shape(Proposal *p)
 
 /* ---- rows ---- */
 typedef struct {
-    int rows; /* that were written */
+    int rows; /* rows written so far */
 } Rows;
 
 static void put_row(Rows *r, const char *ours, const char *theirs)
@@ -352,7 +353,7 @@ static Module *ours_of(Proposal *p, const char *stack, const char *part)
     return NULL;
 }
 
-/* q, k and v in one tensor. */
+/* Finds a single tensor that holds q, k and v. */
 static void find_fused(Proposal *p, Rows *r, const char *stack)
 {
     static const char *const words[] = { "c_attn", "qkv_proj", "qkv", "wqkv",

@@ -1,6 +1,6 @@
-/* names_read.c: the rows of `names` as they are written: a name, or a map that
- * says of which slices of a tensor of the file ours are made, that it is
- * transposed or scaled there, or that it is a constant.                     */
+/* names_read.c: reads the rows of `names`, the weight map. A row is a name, or
+ * a map: it says which slices of a tensor in the file form our weights, that
+ * the tensor is transposed or scaled there, or that ours is a constant. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -28,7 +28,8 @@ static bool read_tensor(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
     return true;
 }
 
-/* Parts are named from the row's own name on: [q, k, v] of self_attn. */
+/* Reads the list of parts, whose names continue the row's: [q, k, v] of
+ * self_attn. */
 static bool read_slices(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
 {
     if (n->nparts)
@@ -194,7 +195,7 @@ static bool good_pair(const Yaml *ours, const SpecName *n)
     return false;
 }
 
-/* A row of another file, or of --set, takes the place of one before it. */
+/* Adds a row; it replaces one that another file or --set wrote before. */
 static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 {
     if (!good_pair(ours, name))

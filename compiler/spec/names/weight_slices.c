@@ -1,6 +1,6 @@
-/* weight_slices.c: rows of `names` that say more than a name: tensors of the
- * file that hold several of ours side by side. From them, where in the file the
- * elements of one of our tensors are.                                       */
+/* weight_slices.c: rows of `names` that describe slices, because a tensor of
+ * the file holds several of our weights side by side. Computes where the
+ * elements of one of our tensors are in the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +8,13 @@
 
 /* ---- sizes ---- */
 
-/* The products of a layer, of which alone slices are taken. */
+/* the products of a layer, the only weights that can be slices */
 static const char *const products[] = { "q",      "k",       "v",     "o",
                                         "w1",     "w2",      "w3",    "q_rope",
                                         "k_rope", "kv_down", "q_down" };
 enum { Products = sizeof products / sizeof *products };
 
-/* Bytes of the name without its .weight or .bias. */
+/* Returns the bytes of the name without .weight or .bias. */
 static size_t stem(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -76,8 +76,8 @@ static int64_t size_of(const Spec *s, const char *name, bool columns)
 
 /* ---- slices ---- */
 
-/* What a part has in one group of the file's tensor; -1 after an error has been
- * reported. A side that is absent has sizes of 0.                           */
+/* Returns a part's rows or columns in one group of the file's tensor; -1 after
+ * reporting an error. A side that is absent has sizes of 0. */
 static int64_t slice_of(const Spec *s, const SpecName *n, const char *part,
                         int64_t groups)
 {
@@ -112,7 +112,7 @@ bool slices_fit(const Spec *s, const SpecName *n, FileTensor *out)
     return true;
 }
 
-/* The spec of the layer whose weight has that name. */
+/* Returns the spec of the layer that has the weight. */
 static const Spec *of_layer(const Spec *s, const char *ours)
 {
     const bool decoder = !strncmp(ours, "decoder.", 8);
@@ -159,7 +159,7 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
 
 /* ---- packed ---- */
 
-/* Is a beginning of names that of one layer, by its number? */
+/* True if the name is specific to one layer, by its number. */
 static bool of_one_layer(const char *ours)
 {
     char any[MostNameBytes + 1];
@@ -168,7 +168,7 @@ static bool of_one_layer(const char *ours)
     return strcmp(any, ours) != 0;
 }
 
-/* Is something said of one layer that makes its tensor another one? */
+/* True if some row or dtype applies to this layer's tensor alone. */
 static bool has_own(const Spec *s, const char *canonical)
 {
     const SpecDtype *row = said_dtypes(&s->dtype, canonical, 0).here;

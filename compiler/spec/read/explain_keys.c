@@ -1,5 +1,5 @@
-/* explain_keys.c: keys that no field has: what was meant by each, from the
- * tables of hints, and what to write in its place. */
+/* explain_keys.c: explains unknown keys: what each was meant to be, from the
+ * tables of hints, and what to write instead. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static const Pos nowhere;
 
-typedef struct { /* keys to be left out for one reason */
+typedef struct { /* keys to leave out for one reason */
     const char *why;
     VEC(const KeyValue *) keys;
 } LeftOut;
@@ -17,10 +17,10 @@ typedef struct { /* keys to be left out for one reason */
 typedef struct {
     Unknown *u;
     Arena *arena;
-    const Family *family; /* NULL: none is named */
-    int kind;             /* ModelKind, -1: not said */
+    const Family *family; /* NULL: not named */
+    int kind;             /* ModelKind; -1: unknown */
     bool untied;
-    VEC(char *) lines;     /* to be written in the place of one key */
+    VEC(char *) lines;     /* replacements of one key */
     VEC(LeftOut) left_out; /* by reason */
 } Explain;
 
@@ -52,8 +52,7 @@ static const Yaml *scalar_of(Arena *a, const char *text, Pos pos)
     return v;
 }
 
-/* A value of the tables as it would be read, at a place where it does not
- * stand.                                                                    */
+/* Returns a value from the tables as if it were written at `pos`. */
 static const Yaml *hint_value(Arena *a, const char *text, Pos pos)
 {
     Source *src = arena_alloc(a, sizeof *src);
@@ -68,7 +67,7 @@ static const Yaml *hint_value(Arena *a, const char *text, Pos pos)
     return v;
 }
 
-/* Is `key` what a value at `path` sets, and all that it sets? */
+/* True if a value at `path` sets only `key`. */
 static bool sets_only(const char *path, const char *key)
 {
     const int row = field_find(path); /* -1: a group of fields */
@@ -77,7 +76,7 @@ static bool sets_only(const char *path, const char *key)
     return f->type == FieldSpread && !f->words[1] && !strcmp(f->words[0], key);
 }
 
-/* What the field has so far, by a file (NULL: any) or by a hint. */
+/* Returns the field's value so far, from a file (NULL: any) or from a hint. */
 static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -94,7 +93,8 @@ static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
     return v && (!of || v->pos.src == of) ? v : NULL;
 }
 
-/* One value for both sides is not that of either. */
+/* True if the field has a value of its own; one value for both sides counts for
+ * neither. */
 static bool is_given(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -145,7 +145,8 @@ static void say_left_out(Explain *e, const LeftOut *group)
     note_at(nowhere, "leave %s out: %s", *more ? "them" : "it", group->why);
 }
 
-/* Is it a line of a map that the key stands in, or one of the top? */
+/* Returns the line as it reads within the map of the key; sets *top if it
+ * belongs at the top. */
 static const char *from_here(Explain *e, const KeyValue *k, const char *line,
                              bool *top)
 {
@@ -188,7 +189,7 @@ static bool off(const Explain *e, const char *key)
     return e->kind >= 0 && !(fields[field_row(key)].kinds & 1u << e->kind);
 }
 
-/* A line for the field, unless the file says it or the kind has none. */
+/* Adds a line for the field, unless the file has one or it does not apply. */
 static bool put(Explain *e, const KeyValue *k, const char *key,
                 const Yaml *value)
 {
@@ -203,7 +204,7 @@ static bool put(Explain *e, const KeyValue *k, const char *key,
     return true;
 }
 
-/* A line as it stands: key: value. */
+/* Adds a complete line, "key: value", under the same conditions. */
 static bool put_line(Explain *e, const KeyValue *k, const char *line)
 {
     const size_t n = strcspn(line, ":");
@@ -218,7 +219,7 @@ static bool put_line(Explain *e, const KeyValue *k, const char *line)
     return true;
 }
 
-/* Says what the key's lines are, or, where it has none, that it goes. */
+/* Reports the key's lines or, if there are none, that the key can go. */
 static void finish(Explain *e, const KeyValue *k, const char *ours)
 {
     const size_t n = strcspn(ours, " :");
@@ -236,7 +237,7 @@ static void finish(Explain *e, const KeyValue *k, const char *ours)
         leave_out(e, k, arena_printf(e->arena, "%s is given already", key));
 }
 
-/* Theirs in our words. */
+/* Returns another tool's value in our words. */
 static const Yaml *translated(const Explain *e, const char *key, const Yaml *v)
 {
     const char *text = v->kind == YamlScalar ? v->text : NULL;
@@ -256,7 +257,7 @@ static const Yaml *translated(const Explain *e, const char *key, const Yaml *v)
     return scalar_of(e->arena, text, v->pos);
 }
 
-/* encoder.layers is N.encoder. */
+/* Returns the key for the side in the path: encoder.layers is N.encoder. */
 static const char *key_of_side(Explain *e, const KeyValue *k, const char *key)
 {
     static const char *const sides[] = { "encoder", "decoder" };
@@ -356,7 +357,7 @@ static void explain_format(Explain *e, const KeyValue *k, const Hint *h)
     note_at(nowhere, "in a spec this is %s", line);
 }
 
-/* A text that begins with its end token needs no other. */
+/* A begin token is superfluous if it is the end token. */
 static void explain_begin(Explain *e, const KeyValue *k, const Hint *h)
 {
     const Yaml *end = value_at(e, "vocab.tokens.end", k->key->pos.src);
@@ -384,7 +385,8 @@ static const Family *find_family(const char *name)
     return NULL;
 }
 
-/* `4 d_model` and `1 / sqrt(d_model)` by their values; NULL: none yet. */
+/* Returns the line with `4 d_model` or `1 / sqrt(d_model)` evaluated; NULL if
+ * d_model is unknown. */
 static const char *family_line(Explain *e, const char *line)
 {
     const double d_model = number_at(e, "d_model");
@@ -437,7 +439,8 @@ static const char *last_key(const char *path)
     return dot ? dot + 1 : path;
 }
 
-/* The only field whose path ends so: norm.place of place. */
+/* Returns the only field whose path ends in the name, as norm.place in
+ * place. */
 static const char *only_field(const char *name)
 {
     const char *only = NULL;
@@ -457,7 +460,8 @@ static bool known_key(const char *name)
     return field_find(name) >= 0 || field_group(name) || hint_find(name);
 }
 
-/* model: {d_model: 8, heads: 2}; encoder: {layers: 6} */
+/* Explains a map of known keys, as model: {d_model: 8, heads: 2} or encoder:
+ * {layers: 6}. */
 static bool explain_map(Explain *e, const KeyValue *k)
 {
     const Yaml *map = k->value;
@@ -537,8 +541,8 @@ static void explain_key(Explain *e, const KeyValue *k)
     }
 }
 
-/* Families say what no other key does: they come last, and what names the
- * family first is told what to write.                                       */
+/* Returns the round in which a key is explained. Families come last, because
+ * they only add what no other key says. */
 static int round_of(const KeyValue *k)
 {
     const Hint *h = hint_find(last_key(k->path));
@@ -547,7 +551,7 @@ static int round_of(const KeyValue *k)
     if (!h || k->value->kind == YamlMap)
         return 1;
     switch (h->how) {
-    case HintFormat: return 0; /* it says more than `causal: true` */
+    case HintFormat: return 0; /* it is more specific than `causal: true` */
     case HintBegin:
     case HintFactor: return 2;
     case HintFamily: return list ? 4 : 3;
@@ -555,7 +559,8 @@ static int round_of(const KeyValue *k)
     }
 }
 
-/* What is to be known before: the family, the kind, what is not tied. */
+/* Finds what later rounds need: the family, the kind, and whether matrices are
+ * untied. */
 static void look_ahead(Explain *e)
 {
     const Yaml *kind = e->u->w->value[field_row("kind")];
@@ -588,7 +593,7 @@ void explain_unknown(Unknown *u)
     for (int round = 0; round < 5; round++)
         for (int i = 0; i < u->unknown.n; i++) {
             KeyValue *k = arena_alloc(u->arena, sizeof *k);
-            *k = u->unknown.at[i]; /* the list grows */
+            *k = u->unknown.at[i]; /* the list may grow */
             if (round_of(k) == round)
                 explain_key(&e, k);
         }

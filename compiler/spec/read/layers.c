@@ -1,6 +1,6 @@
-/* layers.c: `layers`, the pattern of a stack. A row of it is the spec with the
- * row's own fields written over it, so all that is known of a field holds in a
- * row too: how it is read, what follows from it, what goes with it.         */
+/* layers.c: `layers`, the pattern of a stack. Each row is resolved as the spec
+ * with the row's own fields written over it, so that parsing, defaults and
+ * checks of fields apply to rows too. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -15,7 +15,7 @@ typedef struct { /* the pattern of one stack */
     const Written *written;
     Side side;
     VEC(const Yaml *) row; /* maps */
-    int64_t *repeat;       /* [rows]; 0: none is said */
+    int64_t *repeat;       /* [rows]; 0: not written */
     const Spec **read;     /* [rows] */
 } Pattern;
 
@@ -32,7 +32,7 @@ static bool take_row(Pattern *p, const Yaml *row)
     return false;
 }
 
-/* A list of rows, or one row for all. */
+/* Takes a list of rows, or one row for all layers. */
 static bool take_rows(Pattern *p, const Yaml *value)
 {
     bool good = true;
@@ -64,7 +64,8 @@ static bool read_repeat(Pattern *p, int row, const Yaml *value)
     return true;
 }
 
-/* A key that sets others is of layers if all of these are. */
+/* True if layers can differ in the field; for a key that sets others, if they
+ * can differ in all of these. */
 static bool is_of_layers(const Field *f)
 {
     if (f->type != FieldSpread || field_of_layers(f->key))
@@ -75,7 +76,7 @@ static bool is_of_layers(const Field *f)
     return true;
 }
 
-/* What a row writes that is the same for all layers. */
+/* Reports fields of a row that must be the same in all layers. */
 static bool refuse_others(const Written *row, const Written *all)
 {
     bool good = true;
@@ -93,7 +94,7 @@ static bool refuse_others(const Written *row, const Written *all)
     return good;
 }
 
-/* What is added to the embeddings is no matter of a layer. */
+/* A row cannot change positions that are added to the embeddings. */
 static bool check_row_positions(const Pattern *p, const Spec *row)
 {
     const bool adds = row->positions == PosSinusoidal
@@ -125,7 +126,7 @@ static bool read_layer_row(Pattern *p, int i)
 
 /* ---- counting ---- */
 
-/* Do some say how often, and do all come to N? */
+/* Checks that the rows add up to N; *counted: some have a repeat. */
 static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
 {
     const int64_t N = p->spec->side[p->side].N;
@@ -160,7 +161,7 @@ CacheForm spec_cache(const Spec *s, bool self)
     if (m->block && (!m->window || m->block < m->window))
         form.window = m->block;
     if (form.window >= side->max_len)
-        form.window = 0; /* it reads all that there may be */
+        form.window = 0; /* the cache never has more rows */
     return form;
 }
 
@@ -176,7 +177,8 @@ static bool has_cache(const Spec *s, bool self)
                 : s->kind == KindEncoderDecoder && s->attention_cross;
 }
 
-/* How many the rows come to; one at least, which may be empty. */
+/* Returns the number of distinct caches of the rows; at least one, which may be
+ * empty. */
 static int count_caches(const Pattern *p, bool self)
 {
     int n = 0;
@@ -209,7 +211,7 @@ static bool check_caches(const Pattern *p, const Yaml *value)
 
 /* ---- text ---- */
 
-/* Does the field have a meaning for this side, and for a layer? */
+/* True if the field applies to layers of this side. */
 static bool is_told(const Field *f, Side side)
 {
     const size_t n = strlen(f->key), w = strlen(side_word[!side]);
@@ -219,7 +221,8 @@ static bool is_told(const Field *f, Side side)
         && field_of_layers(f->key);
 }
 
-/* "{positions.base: 10000}": what a row has otherwise than the spec. */
+/* "{positions.base: 10000}": the fields in which a row differs from the
+ * spec. */
 static const char *row_text(const Pattern *p, const Spec *row)
 {
     Arena *a = p->arena;
@@ -238,7 +241,8 @@ static const char *row_text(const Pattern *p, const Spec *row)
     return b.at;
 }
 
-/* Rows that say nothing new are the spec; a stack of them has no pattern. */
+/* Fills the layers. A row that changes nothing is the spec itself; a stack of
+ * such rows has no pattern. */
 static void settle(Pattern *p, bool counted, Buffer *text)
 {
     Spec *s = p->spec;
@@ -297,7 +301,7 @@ static void refuse_count(const Yaml *value)
         note_at(nowhere, "did you mean N: %lld?", (long long)n);
 }
 
-/* {encoder: .., decoder: ..}, and no third key. */
+/* True for {encoder: rows, decoder: rows}; check_sides() rejects other keys. */
 static bool has_sides(const Yaml *value)
 {
     return value->kind == YamlMap

@@ -1,5 +1,6 @@
-/* load_spec.c: a spec from its file: all that was written, resolved and
- * checked, and its layers, each a spec with a row of the pattern over it. */
+/* load_spec.c: reads a spec from its file: resolves and checks all that was
+ * written, then the layers, each of which is the spec with a row of the pattern
+ * written over it. */
 #include "spec/fields/fields.h"
 
 Spec *spec_read(Arena *a, const char *path, const Source *text,

@@ -1,6 +1,6 @@
-/* read.c: which value was written last for each row of the table of
- * fields, by a spec, by those that it extends and by --set. No value is looked
- * at here.                                                                  */
+/* read.c: finds the value that was written last for each row of the table of
+ * fields: by a base that the spec extends, by the spec itself, or by --set. It
+ * does not interpret values. */
 #define _XOPEN_SOURCE 700         /* realpath */
 #include <limits.h>
 #include <stdlib.h>
@@ -13,19 +13,20 @@ enum {
     MostBytes = 1 << 20,
     MostExtends = 16,
     EnoughErrors = 100,
-    MostRank = 1 << 20 /* of a source: above all files and options */
+    MostRank = 1 << 20 /* rank above all files and options */
 };
 
 typedef struct {
     Arena *arena;
     Written w;
-    VEC(const char *) files; /* that extend one another, real paths */
-    Unknown unknown;         /* keys of what is read now */
+    VEC(const char *) files; /* chain of `extends`, as real paths */
+    Unknown unknown;         /* unknown keys of the current source */
 } Reader;
 
 /* ---- files ---- */
 
-/* A missing top file ends the process; a missing base is an error there. */
+/* Reads a file. If the top file is missing, the process ends; a missing base is
+ * reported as an error. */
 static Source *open_source(Reader *r, const char *path, Pos from)
 {
     Fault why;
@@ -91,7 +92,8 @@ static void assign_map(Reader *r, const char *path, const Yaml *map)
     }
 }
 
-/* Said by its own key, here: what is said of more than it changes nothing. */
+/* True if this source has set the row by its own key; a value for several rows
+ * does not override it. */
 static bool is_own(const Reader *r, int row, const Yaml *value)
 {
     const Yaml *old = r->w.value[row];
@@ -99,7 +101,7 @@ static bool is_own(const Reader *r, int row, const Yaml *value)
     return old && value && old->pos.src == value->pos.src && !r->w.spread[row];
 }
 
-/* NULL: it is not written any more. */
+/* Sets a row; NULL removes its value. */
 static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
 {
     const Yaml *old = r->w.value[row];
@@ -110,7 +112,7 @@ static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
     r->w.spread[row] = spread;
 }
 
-/* A scalar in place of a map replaces the whole map of another file. */
+/* A scalar for several rows replaces the complete map of another file. */
 static void assign_spread(Reader *r, int row, const Yaml *value)
 {
     const char *const *words = fields[row].words;
@@ -146,8 +148,8 @@ static void assign_names(Reader *r, const Yaml *map)
 
 /* ---- maps of dtypes ---- */
 
-/* The map of a row without `name`, and, where the value is one for all, without
- * what other files say.                                                     */
+/* Returns a copy of a map without `name`; with `alone`, only the keys that this
+ * source wrote. */
 static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
                        const Source *alone)
 {
@@ -166,7 +168,7 @@ static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
     return map;
 }
 
-/* The map, and `name` with that value. */
+/* Appends `name` with that value to a map. */
 static void put_key(Reader *r, Yaml *map, const char *name, const Yaml *key,
                     const Yaml *value)
 {
@@ -180,7 +182,7 @@ static void put_key(Reader *r, Yaml *map, const char *name, const Yaml *key,
     vec_push(r->arena, &map->items, item);
 }
 
-/* `name` of the map that row has; `all`: the value stands in its place. */
+/* Sets `name` in a row's map; `all`: the value was written instead of a map. */
 static void assign_dtype(Reader *r, int row, const char *name, const Yaml *key,
                          const Yaml *value, bool all)
 {
@@ -214,7 +216,7 @@ static void assign_dtypes(Reader *r, const char *path, const Yaml *key,
                      false);
 }
 
-/* --set dtype.logits= */
+/* Removes one key of the map: --set dtype.logits= */
 static void unset_dtype(Reader *r, int row, const char *name)
 {
     const Yaml *map = kept_keys(r, r->w.value[row], name, NULL);
@@ -225,7 +227,7 @@ static void unset_dtype(Reader *r, int row, const char *name)
 /* ---- layers ---- */
 static const char *const side_word[] = { "encoder", "decoder" };
 
-/* A map of both stacks' rows. */
+/* True for a map with the rows of both stacks. */
 static bool writes_sides(const Yaml *rows)
 {
     return rows && rows->kind == YamlMap
@@ -233,8 +235,8 @@ static bool writes_sides(const Yaml *rows)
             || yaml_get(rows, side_word[SideDecoder]));
 }
 
-/* One more key in rows, over what they said: in a row, in all rows of a list,
- * of both stacks: --set layers.mix=recurrent.                               */
+/* Sets a key in rows: in one row, or in all rows of a list or of both stacks,
+ * as for --set layers.mix=recurrent. */
 static Yaml *with_key(Reader *r, const Yaml *rows, const char *name,
                       const Yaml *key, const Yaml *value)
 {
@@ -257,7 +259,7 @@ static Yaml *with_key(Reader *r, const Yaml *rows, const char *name,
     return all;
 }
 
-/* The same in one stack: --set layers.decoder.mix=recurrent. */
+/* Does the same in one stack: --set layers.decoder.mix=recurrent. */
 static Yaml *with_side(Reader *r, const Yaml *rows, Side side, const char *name,
                        const Yaml *key, const Yaml *value)
 {
@@ -290,14 +292,14 @@ static void assign_layers(Reader *r, int row, const char *name, const Yaml *key,
     assign_row(r, row, to ? to : with_key(r, rows, name, key, value), false);
 }
 
-/* {window: 8} below masking is the mask of both sides. */
+/* True for {window: 8} below masking, which is the mask of both sides. */
 static bool is_spread_mask(int row, const Yaml *value)
 {
     return fields[field_row(fields[row].words[0])].type == FieldMask
         && value->keys.n > 0 && is_mask(value);
 }
 
-/* A value where a map is needed; a vocabulary's is its size or its file. */
+/* Reports a value in place of a map; vocab's is taken as its size or file. */
 static void refuse_scalar(Reader *r, const char *path, const Yaml *key,
                           const Yaml *value)
 {
@@ -347,7 +349,7 @@ static void assign(Reader *r, const char *path, const Yaml *key,
         assign_map(r, path, value);
 }
 
-/* Keys that no field has are reported; what they mean is taken as written. */
+/* Reports unknown keys, and continues as if their replacements were written. */
 static void explain(Reader *r)
 {
     Unknown *u = &r->unknown;
@@ -400,7 +402,7 @@ static bool load_file(Reader *r, const char *path, Pos from)
         && take_source(r, open_source(r, path, from));
 }
 
-/* key= alone: the field, or all of a map, is as if it had not been written. */
+/* Handles "key=": removes the value of the field, or of all fields of a map. */
 static void unset(Reader *r, const Yaml *key)
 {
     const int row = field_find(key->text), above = field_of_name(key->text);
@@ -459,8 +461,8 @@ static void apply_set(Reader *r, const char *option, int rank)
     explain(r);
 }
 
-/* The comma after which another key= follows, else the end: h=16,d_k=32 has
- * one, embedding.tie=[target,logits] has none.                              */
+/* Returns the comma before another "key=", else the end: h=16,d_k=32 has one,
+ * embedding.tie=[target,logits] has none. */
 static const char *option_end(const char *option)
 {
     const char *comma = option;
@@ -504,13 +506,14 @@ Written *written_copy(Arena *a, const Written *w)
     return copy;
 }
 
-typedef struct { /* sources whose values stand over all others */
+typedef struct { /* copies of sources, with a rank above all others */
     Arena *arena;
     VEC(const Source *) from;
     VEC(const Source *) over;
 } Over;
 
-/* A value of a row may come from --set, and says so. */
+/* Returns the copy of a source, which keeps its name: a value may come from
+ * --set. */
 static const Source *source_over(Over *o, const Source *src)
 {
     for (int i = 0; i < o->from.n; i++)
@@ -523,7 +526,7 @@ static const Source *source_over(Over *o, const Source *src)
     return over;
 }
 
-/* The same values, over all others. */
+/* Copies a tree, with its sources ranked above all others. */
 static Yaml *values_over(Over *o, const Yaml *from)
 {
     Yaml *to = copy_of(o->arena, from, sizeof *from);
@@ -539,7 +542,8 @@ static Yaml *values_over(Over *o, const Yaml *from)
     return to;
 }
 
-/* "masking" in a row of the encoder is masking.encoder. */
+/* Returns a row's key with its side: masking in the encoder's is
+ * masking.encoder. */
 static const char *own_key(Arena *a, const char *key, Side side)
 {
     const char *own = arena_printf(a, "%s.%s", key, side_word[side]);

@@ -1,6 +1,6 @@
-/* spec.c: from what was written to one checked Spec. Values are read once all
- * of them are known, so that `kind` can say which have a meaning and what was
- * inherited can be overridden whole.                                        */
+/* spec.c: turns what was written into one checked Spec. Values are read after
+ * all of them are known, so that `kind` can decide which fields apply, and an
+ * inherited value can be overridden completely. */
 #include <string.h>
 #include <xxhash.h>
 
@@ -12,7 +12,7 @@ typedef struct {
     Spec *spec;
     Written *w;
     FieldState *state; /* by row */
-    int errors;        /* that came before */
+    int errors;        /* errors reported before */
 } Load;
 
 /* ---- values ---- */
@@ -21,8 +21,9 @@ static bool written(const Load *l, int row)
     return l->w->value[row] != NULL;
 }
 
-/* What a base says that has no meaning for the kind written further up, and
- * what a scalar spread over both sides, is left out without a word.         */
+/* True if a field that does not apply is ignored without an error: a scalar set
+ * it for both sides, or it comes from a base and a later source changed the
+ * kind. */
 static bool left_out(const Load *l, int row)
 {
     const Yaml *kind = l->w->value[field_row("kind")];
@@ -50,8 +51,8 @@ static bool is_part(const Field *spread, const char *key)
     return false;
 }
 
-/* The row that sets this one and its fellows, when none of them is written:
- * what is missing is its value. Else this row.                              */
+/* Returns the row that sets this one and its siblings if none of them is
+ * written, because then that row's value is missing; else this row. */
 static int missing_row(const Load *l, int row)
 {
     int spread = 0;
@@ -66,14 +67,15 @@ static int missing_row(const Load *l, int row)
     return spread;
 }
 
-/* Where --set left it out, else where it should be. */
+/* Returns the position where --set removed it, else where it belongs. */
 static Pos missing_pos(const Load *l, int row, const char *key)
 {
     const Pos unset = l->w->unset[row];
     return unset.src ? unset : spec_pos(l->spec, key);
 }
 
-/* A line that would do: what has one value, a name like the file's. */
+/* Returns a suggestion for a missing field, or "": its only valid value, the
+ * file's name, or the common multiple of d_model. */
 static const char *usual_line(Load *l, const Field *f)
 {
     const char *slash = strrchr(l->spec->path, '/');
@@ -97,15 +99,15 @@ static void missing(Load *l, int row)
 
     l->state[row] = StateBad;
     if (l->state[of - fields] == StateBad && of != f)
-        return; /* said of a fellow */
+        return; /* reported for a sibling */
     l->state[of - fields] = StateBad;
     error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
     note_at((Pos){ 0 }, "%sit must be %s. %s", usual_line(l, of),
             field_wants(l->arena, f), of->doc);
 }
 
-/* A value that was spread is read as often as there are sides, under the name
- * of the key that it stands at; what is wrong with it is said once.         */
+/* Reads a field. A value for both sides is read once per side, under the key at
+ * which it is written; its errors are reported once. */
 static bool read_value(Load *l, int row)
 {
     Field f = fields[row];
@@ -122,8 +124,8 @@ static bool read_value(Load *l, int row)
     return field_read(l->arena, &f, l->spec, l->w->value[row]);
 }
 
-/* A field of a stack whose layers are rows of a pattern, which may all say it.
- */
+/* True if the field belongs to a stack with a pattern, whose rows may all set
+ * it. */
 static bool is_of_rows(const Load *l, const char *key)
 {
     const char *dot = strrchr(key, '.');
@@ -152,7 +154,7 @@ static void read_row(Load *l, int row)
     }
 }
 
-/* Without a kind nothing can be missing or out of place. */
+/* Reads all rows. Without a kind, nothing can be missing or misplaced. */
 static bool read_rows(Load *l)
 {
     int kind = field_row("kind");
@@ -204,7 +206,7 @@ static void find_size(Load *l, SpecVocab *v, const char *size_key,
         l->state[size] = StateBad;
 }
 
-/* One vocabulary for both sides may be written at either. */
+/* A shared vocabulary may be written for either side. */
 static void share(Spec *s)
 {
     if (!s->source.size && !s->source.file)
@@ -213,7 +215,8 @@ static void share(Spec *s)
         s->target = s->source;
 }
 
-/* Rows of numbers have no vocabulary; an inherited one is left behind. */
+/* Drops the source vocabulary, because rows of numbers have none. It is an
+ * error unless it was inherited. */
 static void drop_source(Load *l)
 {
     static const char *const keys[] = { "vocab.source.size",
@@ -251,13 +254,13 @@ static void find_vocabularies(Load *l)
 
 /* ---- spec ---- */
 
-/* Does it change nothing but the code? */
+/* True if the field changes only the code, not the results. */
 static bool is_of_code(const Field *f)
 {
     return f->type >= FieldNoValue || field_below(f->key, "fix");
 }
 
-/* Everything that changes what is computed, in the order of the table. */
+/* Returns a hash of all fields that change the results, in table order. */
 uint64_t hash_spec(Arena *a, const Spec *s)
 {
     VEC(char) text = { 0 };
@@ -295,7 +298,7 @@ static Spec *new_spec(Arena *a, const char *path, Pos top, unsigned sides)
     return s;
 }
 
-/* Once no size is in doubt. */
+/* Checks slices of `names`, once all sizes are valid. */
 static void check_slices(Load *l)
 {
     const Spec *s = l->spec;

@@ -1,7 +1,7 @@
-/* yaml.c: YAML text to a tree of scalars, lists and maps, each with its place.
- * libyaml's events are read, never its document API, and only the plain part
- * of the language is taken: what a spec does not need is refused by name.
- * Knows nothing of models.                                                  */
+/* yaml.c: parses YAML text into a tree of scalars, lists and maps with
+ * positions. It reads libyaml's events, never its document API, and accepts
+ * only a plain subset of the language: whatever a spec does not need is
+ * rejected with a message. It knows nothing of models. */
 #include <string.h>
 #include <yaml.h>
 
@@ -11,7 +11,7 @@ enum {
     MostBytes = 1 << 20,
     MostDepth = 32,
     MostEvents = 100000,
-    MostKeys = 1000 /* of one map: each is compared with all */
+    MostKeys = 1000 /* of one map; each is compared with all others */
 };
 
 typedef struct {
@@ -22,13 +22,13 @@ typedef struct {
     int events, depth;
     struct {
         size_t line, column, at;
-    } last; /* place found last */
+    } last; /* last position */
 } Parser;
 
 /* ---- bytes ---- */
 
-/* Bytes of the UTF-8 character at s, 0 when it is none (overlong forms,
- * surrogates, beyond U+10FFFF); its code point in *c.                       */
+/* Returns the bytes of the UTF-8 character at s and its code point in *c; 0 if
+ * it is invalid (overlong, a surrogate, beyond U+10FFFF). */
 static size_t utf8_char(const char *s, size_t n, uint32_t *c)
 {
     const unsigned char *u = (const unsigned char *)s;
@@ -52,8 +52,8 @@ static size_t utf8_char(const char *s, size_t n, uint32_t *c)
     return *c < smallest[bytes] || surrogate || *c > 0x10ffff ? 0 : bytes;
 }
 
-/* Characters that YAML counts as line breaks and editors do not, and those
- * that cannot be seen.                                                      */
+/* True for characters that YAML, unlike editors, treats as line breaks, and for
+ * invisible ones. */
 static bool refused_char(uint32_t c, char after)
 {
     if (c == '\t' || c == '\n')
@@ -120,9 +120,9 @@ static void find_lines(Parser *p, size_t start)
             vec_push(p->arena, &p->line, at + 1);
 }
 
-/* libyaml counts lines and columns from 0, and columns in characters. This
- * is the only place that adds one. Marks mostly grow: a line of 1 MiB is walked
- * through once, not once for each of its parts.                             */
+/* libyaml counts lines and columns from 0, and columns in characters. This is
+ * the only place that adds one. Because marks mostly grow, it continues from
+ * the last position, so a line of 1 MiB is scanned only once. */
 static Pos place(Parser *p, yaml_mark_t mark)
 {
     const char *text = p->src->text;
@@ -211,7 +211,7 @@ static Yaml *read_next(Parser *p)
     return node;
 }
 
-/* True when the list or map ends here; *failed when nothing can be read. */
+/* True at the end of the list or map; *failed if nothing can be read. */
 static bool at_end(Parser *p, yaml_event_type_t end, Yaml **node, bool *failed)
 {
     yaml_event_t e;
@@ -318,7 +318,7 @@ static Yaml *read_node(Parser *p, yaml_event_t *e)
     return read_inside(p, node);
 }
 
-/* Takes the events around the only document. */
+/* Consumes an event before or after the only document. */
 static bool expect(Parser *p, yaml_event_type_t type)
 {
     yaml_event_t e;

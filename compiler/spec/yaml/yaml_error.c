@@ -1,20 +1,20 @@
-/* yaml_error.c: what is wrong with a text that is no YAML, in the words of
- * who wrote it: libyaml says at which token it could not go on, which is often
- * not the line that is wrong.                                               */
+/* yaml_error.c: explains invalid YAML in terms of what the user wrote. libyaml
+ * names the token at which it could not go on, which is often not on the line
+ * of the mistake. */
 #include <string.h>
 
 #include "spec/yaml/yaml.h"
 
 static const Pos nowhere;
 
-typedef struct { /* of a source, without the blanks at both ends */
+typedef struct { /* a line without the blanks at both ends */
     int number;
     size_t indent;
     const char *at;
     size_t n;
 } Line;
 
-/* The line of that number; n is 0 past the end, and where it is blank. */
+/* Returns the line of that number; n is 0 past the end, or if it is blank. */
 static Line line_of(const Source *src, int number)
 {
     const char *at = src->text, *end = at + src->size;
@@ -48,7 +48,7 @@ static Pos place_of(const Source *src, Line line, size_t n)
     return (Pos){ src, line.number, (int)(line.indent + n) + 1 };
 }
 
-/* Bytes of the key that the line begins with, quotes and all. */
+/* Returns the bytes of the key that begins the line, including quotes. */
 static size_t key_bytes(Line line)
 {
     static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst"
@@ -93,7 +93,7 @@ bool yaml_no_colon(const Source *src, int number)
     return true;
 }
 
-/* Where a colon stands that no key can have. */
+/* Reports a colon at which no key can end. */
 static bool second_colon(const Source *src, Pos at)
 {
     const Line line = line_of(src, at.line), above = line_before(src, at.line);
@@ -119,7 +119,8 @@ static bool second_colon(const Source *src, Pos at)
     return true;
 }
 
-/* Keys of a map that began at `from`, in another column. */
+/* Reports a key in another column than those of its map, which began at
+ * `from`. */
 static bool other_column(const Source *src, Pos at, Pos from)
 {
     const Line line = line_of(src, at.line);
