@@ -48,10 +48,7 @@ static AttentionForm form_of(const Plan *p, const Node *n)
         f.file = plan_mask(p, n->mask);
         f.file_hash = p->mask.at[f.file - 1].hash;
     } else if (n->mask) {
-        f.causal = n->mask->causal;
-        f.prefix = n->mask->prefix;
-        f.window = n->mask->window;
-        f.block = n->mask->block;
+        f.mask = *n->mask;
     }
     return f;
 }
@@ -117,12 +114,13 @@ static bool equal(double a, double b)
 
 bool form_same(const AttentionForm *a, const AttentionForm *b)
 {
-    return a->causal == b->causal && a->prefix == b->prefix
-        && a->window == b->window && a->block == b->block && a->file == b->file
-        && a->file_hash == b->file_hash && a->paged == b->paged
-        && a->additive == b->additive && a->sigmoid == b->sigmoid
-        && a->biased == b->biased && a->sinks == b->sinks
-        && equal(a->cap, b->cap) && equal(a->scale, b->scale);
+    return a->mask.causal == b->mask.causal && a->mask.prefix == b->mask.prefix
+        && a->mask.window == b->mask.window && a->mask.block == b->mask.block
+        && a->file == b->file && a->file_hash == b->file_hash
+        && a->paged == b->paged && a->additive == b->additive
+        && a->sigmoid == b->sigmoid && a->biased == b->biased
+        && a->sinks == b->sinks && equal(a->cap, b->cap)
+        && equal(a->scale, b->scale);
 }
 
 bool identity_same(const TaskIdentity *a, const TaskIdentity *b)
@@ -159,10 +157,7 @@ static const char *mask_text(Arena *a, const AttentionForm *f, bool exact)
                             (unsigned long long)f->file_hash);
     if (f->file)
         return arena_printf(a, "_mask%d", f->file);
-    return arena_printf(
-        a, "%s%s%s%s", f->causal ? "_causal" : "", f->prefix ? "_prefix" : "",
-        f->window ? arena_printf(a, "_window%lld", (long long)f->window) : "",
-        f->block ? arena_printf(a, "_block%lld", (long long)f->block) : "");
+    return mask_words(a, &f->mask, "_", "");
 }
 
 /* "_cap30000": 30 in thousandths; exact, 0.0012 is "_cap0.0012". */

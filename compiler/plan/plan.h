@@ -71,11 +71,10 @@ typedef struct { /* the name of a task, as reports and records have it */
 bool task_same(const TaskKey *a, const TaskKey *b);
 
 /* ---- identity.c ---- */
-typedef struct { /* how a function of attention makes weights of scores */
-    bool causal, prefix;   /* its mask .. */
-    int64_t window, block; /* .. as MaskSpec has it */
-    int file;              /* plan_mask() of a mask from a file; 0: none */
-    uint64_t file_hash;    /* of what is in it */
+typedef struct {   /* how a function of attention makes weights of scores */
+    MaskSpec mask; /* without a file */
+    int file;      /* plan_mask() of a mask from a file; 0: none */
+    uint64_t file_hash; /* of what is in it */
     bool paged, additive, sigmoid, biased, sinks;
     double cap, scale; /* cap 0: none */
 } AttentionForm;

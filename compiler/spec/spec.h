@@ -185,6 +185,11 @@ typedef struct {
                                attention: of the query, of the key */
 } MaskSpec;
 
+/* What a mask has but its file, each behind `before`, its number behind
+ * `between`: "_causal_window16". */
+char *mask_words(Arena *a, const MaskSpec *m, const char *before,
+                 const char *between);
+
 /* Whether row i may see row j, where all see the first `prefix` if it says so;
  * NULL: no mask.                                                            */
 bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix);

@@ -224,10 +224,8 @@ static SharedKey form_key(const Plain *p, const Form *f)
                       .form = plan_task(p->g.p, TaskAttention, node)->is.form };
     if (bias >= 0)
         key.size[4] = bias_width(&p->g.p->block.at[bias]);
-    if (!f->mask) {
-        key.form.causal = key.form.prefix = false;
-        key.form.window = key.form.block = 0;
-    }
+    if (!f->mask)
+        key.form.mask = (MaskSpec){ 0 };
     key.form.paged = false;
     return key;
 }

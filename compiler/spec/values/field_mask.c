@@ -193,20 +193,33 @@ bool read_mask(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
     return n > 0 || refuse_value(a, f, v);
 }
 
+char *mask_words(Arena *a, const MaskSpec *m, const char *before,
+                 const char *between)
+{
+    char *text = arena_printf(a, "%s%s%s%s", m->causal ? before : "",
+                              m->causal ? "causal" : "",
+                              m->prefix ? before : "",
+                              m->prefix ? "prefix" : "");
+
+    if (m->window)
+        text = arena_printf(a, "%s%swindow%s%lld", text, before, between,
+                            (long long)m->window);
+    if (m->block)
+        text = arena_printf(a, "%s%sblock%s%lld", text, before, between,
+                            (long long)m->block);
+    return text;
+}
+
 char *mask_text(Arena *a, const MaskSpec *m)
 {
-    size_t cells = (size_t)(m->file_rows * m->file_columns);
+    char *text = mask_words(a, m, " ", " ");
 
-    if (!m->causal && !m->prefix && !m->window && !m->block && !m->file)
-        return arena_strdup(a, "none");
-    char *text = arena_printf(
-        a, "%s%s%s%s%s", m->causal ? " causal" : "", m->prefix ? " prefix" : "",
-        m->window ? arena_printf(a, " window %lld", (long long)m->window) : "",
-        m->block ? arena_printf(a, " block %lld", (long long)m->block) : "",
-        m->file ? arena_printf(a, " file %016llx",
-                               (unsigned long long)XXH3_64bits(m->file, cells))
-                : "");
-    return text + 1; /* the first has no blank */
+    if (m->file)
+        text = arena_printf(a, "%s file %016llx", text,
+                            (unsigned long long)XXH3_64bits(
+                                m->file,
+                                (size_t)(m->file_rows * m->file_columns)));
+    return *text ? text + 1 : arena_strdup(a, "none");
 }
 
 /* ---- meaning ---- */
