@@ -162,8 +162,7 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     const bool product = n->op == OpMatmul || n->op == OpLinear;
     const Type *x = n->nin > 0 ? &g->nodes.at[n->in[0]].type : NULL;
     const int planes = product ? (int)elem_arithmetic(x->elem) : 0;
-    const double sums = planes ? 2.0 * (double)rows * (double)n->type.dim[1].c
-                                     * (double)x->dim[1].c
+    const double sums = planes ? (double)node_sums(g, node, rows / times, 1)
                                : 0;
     to->flops += all - sums;
     to->dots += planes * sums;

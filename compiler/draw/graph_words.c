@@ -88,15 +88,10 @@ static void say_embed(Words *w)
 
 static const char *mask_text(const Words *w, const MaskSpec *m)
 {
-    Arena *a = w->p->arena;
-    const char *text = m->causal ? "causal " : "";
-    if (m->prefix)
-        text = arena_printf(a, "%sprefix ", text);
-    if (m->window)
-        text = arena_printf(a, "%swindow %lld ", text, (long long)m->window);
-    if (m->block)
-        text = arena_printf(a, "%sblock %lld ", text, (long long)m->block);
-    return arena_printf(a, "%smask%s", text, m->file ? " of a file" : "");
+    return arena_printf(w->p->arena, "%s mask%s",
+                        mask_words(w->p->arena, m, " ", " "),
+                        m->file ? " of a file" : "")
+         + 1;
 }
 
 static const char *bias_text(const Node *n)
@@ -183,11 +178,6 @@ static void say_gate(Words *w)
         "");
 }
 
-static void say_number(Words *w, const char *word, double x)
-{
-    say(w, arena_printf(w->p->arena, "%s %.5g", word, x), w->n->word);
-}
-
 static void say_norm(Words *w)
 {
     const char *bold = norm_word(w->n);
@@ -198,46 +188,28 @@ static void say_norm(Words *w)
     say(w, bold, w->n->word);
 }
 
-/* NULL: the op's name. */
-static void say_op(Words *w, const char *bold)
+/* The words of the column `picture` of graph/ops.h. */
+#define BOLD(text)  say(w, text, "")
+#define NAMED(text) say(w, text, n->word)
+#define NAME        NAMED(op_info[n->op].name)
+#define TEXT(...)   arena_printf(w->p->arena, __VA_ARGS__)
+
+static void say_op(Words *w)
 {
-    say(w, bold ? bold : op_info[w->n->op].name, w->n->word);
+    const Node *n = w->n;
+    switch (n->op) {
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
+           gate, code, plain, picture)                                         \
+    case Op##id: picture; break;
+#include "graph/ops.h"
+    default: break;
+    }
 }
 
 void box_words(const Picture *p, Box *b)
 {
     Words w = { p, b, &p->g->nodes.at[b->node] };
-    switch (w.n->op) {
-    case OpInput:     say_input(&w); break;
-    case OpEmbed:     say_embed(&w); break;
-    case OpLinear:    say_linear(&w); break;
-    case OpAttention: say_attention(&w); break;
-    case OpNorm:
-    case OpAddNorm:
-    case OpHeadNorm:  say_norm(&w); break;
-    case OpGate:      say_gate(&w); break;
-    case OpAppend:
-    case OpPackKv:    say_pages(&w); break;
-    case OpScale:     say_number(&w, "\xc3\x97", w.n->scale); break;
-    case OpSoftcap:   say_number(&w, "softcap", w.n->cap); break;
-    case OpClip:      say_number(&w, "clip at", w.n->cap); break;
-    case OpMask:      say_op(&w, mask_text(&w, w.n->mask)); break;
-    case OpScoreBias: say_op(&w, bias_text(w.n)); break;
-    case OpActivate:  say(&w, act_text[w.n->act].plain, ""); break;
-    case OpPool:
-        say(&w, arena_printf(p->arena, "pool: %s", pool_word[w.n->pool]), "");
-        break;
-    case OpRecurrent: say(&w, cell_word[w.n->cell], w.n->word); break;
-    case OpSelect:    say(&w, "select rows", ""); break;
-    case OpFirstRow:  say(&w, "class token first", ""); break;
-    case OpL2Norm:    say(&w, "L2 norm", ""); break;
-    case OpPosition:  say(&w, "position", ""); break;
-    case OpRotate:
-        say(&w, w.n->part == PartKey ? "rotate keys" : "rotate queries", "");
-        break;
-    case OpOutput: say(&w, w.n->word, ""); break;
-    default:       say_op(&w, NULL);
-    }
+    say_op(&w);
     if (w.n->stack == StackCross && w.n->op != OpAppend)
         b->line[0].soft = arena_printf(p->arena, "%s, in encode",
                                        b->line[0].soft);

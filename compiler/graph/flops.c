@@ -7,6 +7,8 @@ typedef struct { /* a node in a call */
     const Graph *g;
     const Node *n;
     int64_t rows, keys;
+    const MaskSpec *mask; /* NULL: none */
+    int64_t tanh, sums;   /* what a tanh counts as; SUMS of the formula */
 } Count;
 
 static int64_t dim_at(const Count *c, Dim d)
@@ -51,8 +53,8 @@ static int64_t keys(const Count *c)
 static int64_t pairs(const Count *c)
 {
     const int64_t rows = dim_at(c, input_of(c, 0)->type.dim[1]), n = keys(c);
-    return mask_pairs(c->n->mask, c->n->entry == EntryDecode ? n - rows : 0,
-                      rows, n);
+    return mask_pairs(c->mask, c->n->entry == EntryDecode ? n - rows : 0, rows,
+                      n);
 }
 
 /* Of all heads. */
@@ -62,9 +64,9 @@ static int64_t scored(const Count *c)
 }
 
 /* Of a column of a query and of a key. */
-static int64_t score_work(const Node *n)
+static int64_t score_work(const Count *c)
 {
-    return n->additive ? 4 : 2;
+    return c->n->additive ? 3 + c->tanh : 2;
 }
 
 /* Numbers that positions turn: the other columns of a head are copied. */
@@ -90,20 +92,42 @@ static int64_t epilogue(const Node *n)
     return n->has_bias + n->has_residual + (n->act != ActNone);
 }
 
-int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t n_keys)
-{
-    return pairs(&(Count){ g, &g->nodes.at[node], rows, n_keys });
-}
-
-int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t n_keys)
+static Count count_of(const Graph *g, int node, int64_t rows, int64_t n_keys)
 {
     const Node *n = &g->nodes.at[node];
-    const Count at = { g, n, rows, n_keys }, *c = &at;
+    return (Count){ g, n, rows, n_keys, n->mask, 1, 0 };
+}
+
+int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t n_keys)
+{
+    const Count c = count_of(g, node, rows, n_keys);
+    return pairs(&c);
+}
+
+static int64_t flops_of(Count *c)
+{
+    const Node *n = c->n;
     const int64_t out = elements(c, n->type);
     switch (n->op) {
+#define SUMS(x) (c->sums = (x))
 #define OP(id, name, min, max, class, formula, shape, in_place, flops, ...)    \
     case Op##id: return flops;
 #include "graph/ops.h"
     default: return 0;
     }
+}
+
+int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t n_keys)
+{
+    Count c = count_of(g, node, rows, n_keys);
+    return flops_of(&c);
+}
+
+int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t tanh)
+{
+    Count c = count_of(g, node, rows, 1);
+    c.mask = NULL;
+    c.tanh = tanh;
+    flops_of(&c);
+    return c.sums;
 }

@@ -5,9 +5,23 @@
 
 #include "graph/graph.h"
 
+/* The words of the column `code`: has it a text without parts, and how long is
+ * it? */
+#define NO_CODE            false, 0
+#define STEP(f)            false, StepBytes
+#define SCORE_ROW(f)       false, StepBytes
+#define WHOLE(f)           true, StepBytes
+#define WHOLE_OF(f, bytes) true, bytes
+#define ROWS(...)          true, StepBytes
+#define ROWS_ACT           ROWS
+#define ROWS_BY            ROWS
+enum { StepBytes = 250 };
+
 const OpInfo op_info[OpCount] = {
-#define OP(id, name, min, max, class, formula, shape, in_place, ...)           \
-    [Op##id] = { name, min, max, Class##class, formula, InPlace##in_place },
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
+           gate, code, ...)                                                    \
+    [Op##id] = { name,    min,                 max, Class##class,              \
+                 formula, InPlace##in_place, code },
 #include "graph/ops.h"
 };
 

@@ -45,6 +45,8 @@ typedef struct { /* what a row of ops.h says to all rooms */
     OpClass op_class;
     const char *formula;
     InPlace in_place;
+    bool whole;     /* can its code be emitted without parts? */
+    int code_bytes; /* of it, about */
 } OpInfo;
 extern const OpInfo op_info[OpCount];
 
@@ -286,6 +288,9 @@ int cell_gates(CellType cell);
 /* For `rows` rows of queries, or of anything, and `keys` keys, of which a mask
  * may hide some; multiply and add count as two.                              */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
+/* Of these the sums of products, of rows that see one key each; a tanh in them
+ * counts as `tanh`. */
+int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t tanh);
 /* Of an op that reads keys: pairs of a query and a key that it sees, of a head.
  */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);

@@ -66,53 +66,40 @@ typedef struct {
     bool json; /* members of an object */
 } Attributes;
 
-/* Text has the word alone; json, key NULL: that it is true. */
-static void add_word(Attributes *to, const char *key, const char *word)
+/* Each adds one if `told`. A word: text has it alone; json, key NULL: that it
+ * is true. */
+static void add_word(Attributes *to, bool told, const char *key,
+                     const char *word)
 {
-    if (!to->json)
+    if (told && !to->json)
         buffer_printf(to->b, ", %s", word);
-    else if (key)
+    else if (told && key)
         buffer_printf(to->b, ", \"%s\": \"%s\"", key, word);
-    else
+    else if (told)
         buffer_printf(to->b, ", \"%s\": true", word);
 }
 
-static void add_count(Attributes *to, const char *name, int64_t n)
+static void add_count(Attributes *to, bool told, const char *name, int64_t n)
 {
-    buffer_printf(to->b, to->json ? ", \"%s\": %lld" : ", %s %lld", name,
-                  (long long)n);
+    if (told)
+        buffer_printf(to->b, to->json ? ", \"%s\": %lld" : ", %s %lld", name,
+                      (long long)n);
 }
 
-static void add_real(Attributes *to, const char *name, double x)
+static void add_real(Attributes *to, bool told, const char *name, double x)
 {
-    buffer_printf(to->b, to->json ? ", \"%s\": %.9g" : ", %s %.9g", name, x);
+    if (told)
+        buffer_printf(to->b, to->json ? ", \"%s\": %.9g" : ", %s %.9g", name,
+                      x);
 }
 
 static void add_mask(Attributes *b, const MaskSpec *m)
 {
-    if (m->causal)
-        add_word(b, NULL, "causal");
-    if (m->prefix)
-        add_word(b, NULL, "prefix");
-    if (m->window)
-        add_count(b, "window", m->window);
-    if (m->block)
-        add_count(b, "block", m->block);
-    if (m->file)
-        add_word(b, NULL, "file");
-}
-
-static void add_bias(Attributes *b, const Node *n)
-{
-    if (n->bias == BiasAlibi)
-        add_word(b, NULL, "alibi");
-    if (n->bias == BiasAlibi && (n->slope < 1 || n->slope > 1))
-        add_real(b, "slope", n->slope);
-    if (n->bias != BiasRelative)
-        return;
-    add_count(b, n->bidirectional ? "relative both ways" : "relative",
-              n->buckets);
-    add_count(b, "to", n->max_distance);
+    add_word(b, m->causal, NULL, "causal");
+    add_word(b, m->prefix, NULL, "prefix");
+    add_count(b, m->window, "window", m->window);
+    add_count(b, m->block, "block", m->block);
+    add_word(b, m->file, NULL, "file");
 }
 
 const char *const pool_word[] = {
@@ -128,44 +115,73 @@ const char *const cell_word[] = {
     [CellLstm] = "lstm",
 };
 
-/* What an op computes with: heads, factors, its kind of norm. */
+static bool is_factor(double x)
+{
+    return (x < 0 || x > 0) && (x < 1 || x > 1);
+}
+
+/* Heads, factors, the kind of norm. */
 static void add_numbers(Attributes *b, const Node *n)
 {
-    bool headed = n->op == OpSplit || n->op == OpAttention || n->op == OpRotate
-               || n->op == OpHeadNorm;
-    bool scales = n->op == OpScale || n->op == OpEmbed || n->op == OpAttention
-               || n->op == OpWeigh;
-    bool norms = n->op == OpNorm || n->op == OpAddNorm || n->op == OpHeadNorm;
-    if (headed || (n->op == OpJoin && n->heads > 1))
-        add_count(b, "heads", n->heads);
-    if (n->op == OpJoin && n->heads_kv != n->heads)
-        add_word(b, NULL, "one for all");
-    if (n->op == OpAttention && n->heads_kv != n->heads)
-        add_count(b, "kv heads", n->heads_kv);
-    if (scales && (n->scale < 1 || n->scale > 1))
-        add_real(b, "scale", n->scale);
-    if (n->cap > 0)
-        add_real(b, "cap", n->cap);
-    if (norms && n->norm == NormRms)
-        add_word(b, "norm", "rms");
-    if (norms || n->op == OpL2Norm)
-        add_real(b, "eps", n->eps);
+    const bool join = n->op == OpJoin;
+    const bool norms = n->op == OpNorm || n->op == OpAddNorm
+                    || n->op == OpHeadNorm;
+    add_count(b, n->heads > join && n->op != OpScoreBias, "heads", n->heads);
+    add_word(b, join && n->heads_kv != n->heads, NULL, "one for all");
+    add_count(b, n->op == OpAttention && n->heads_kv != n->heads, "kv heads",
+              n->heads_kv);
+    add_real(b, is_factor(n->scale), "scale", n->scale);
+    add_real(b, n->cap > 0, "cap", n->cap);
+    add_word(b, norms && n->norm == NormRms, "norm", "rms");
+    add_real(b, norms || n->op == OpL2Norm, "eps", n->eps);
+}
+
+/* Which rows and columns of the input it reads, and in which order. */
+static void add_places(Attributes *b, const Node *n)
+{
+    const bool patches = n->op == OpPatches, rotate = n->op == OpRotate;
+    add_count(b, n->op == OpSlice || n->first != 0, "first", n->first);
+    add_count(b, n->taps > 0, "taps", n->taps);
+    add_count(b, n->stride > 1, "stride", n->stride);
+    add_count(b, n->frames > 1, "frames", n->frames);
+    add_count(b, n->skipped > 0, "skipped", n->skipped);
+    add_count(b, patches, "channels", n->channels);
+    add_count(b, patches, "tall", n->tall);
+    add_count(b, patches, "wide", n->wide);
+    add_count(b, patches, "across", n->across);
+    add_count(b, n->dilation > 1, "dilation", n->dilation);
+    add_count(b, rotate, "dims", n->dims);
+    add_word(b, rotate, "layout",
+             n->layout == LayoutHalves ? "halves" : "interleaved");
+    add_word(b, n->op == OpRecurrent, NULL, cell_word[n->cell]);
+    add_word(b, n->reversed, NULL, "backward");
+    add_word(b, n->sourced, NULL, "from the source");
+}
+
+/* How scores become weights. */
+static void add_scores(Attributes *b, const Node *n)
+{
+    const bool alibi = n->bias == BiasAlibi, relative = n->bias == BiasRelative;
+    add_word(b, alibi, NULL, "alibi");
+    add_real(b, alibi && is_factor(n->slope), "slope", n->slope);
+    add_count(b, relative, n->bidirectional ? "relative both ways" : "relative",
+              n->buckets);
+    add_count(b, relative, "to", n->max_distance);
+    add_word(b, n->additive, "score", "additive");
+    add_word(b, n->sigmoid, "weights", "sigmoid");
+    add_word(b, n->sinks, "softmax", "sinks");
 }
 
 /* How experts are chosen and weighed. */
 static void add_choice(Attributes *b, const Node *n)
 {
-    if (n->op == OpChoose && n->groups > 1) {
-        add_count(b, "groups", n->groups);
-        add_count(b, "groups chosen", n->groups_chosen);
-        add_word(b, "group score", n->group_pairs ? "pair" : "max");
-    }
-    if (n->op == OpWeigh && n->softmax)
-        add_word(b, NULL, "softmax");
-    if (n->op == OpWeigh && n->normalize)
-        add_word(b, NULL, "normalized");
-    if (n->op == OpRoutes)
-        add_count(b, "experts", n->experts);
+    const bool groups = n->op == OpChoose && n->groups > 1;
+    add_count(b, groups, "groups", n->groups);
+    add_count(b, groups, "groups chosen", n->groups_chosen);
+    add_word(b, groups, "group score", n->group_pairs ? "pair" : "max");
+    add_word(b, n->softmax, NULL, "softmax");
+    add_word(b, n->normalize, NULL, "normalized");
+    add_count(b, n->experts > 0, "experts", n->experts);
 }
 
 /* "self"; "self.2" where layers of another form lie. */
@@ -176,60 +192,25 @@ static void add_cache(Attributes *b, const Node *n)
 
     if (n->cache > CacheCross)
         word = arena_printf(b->b->arena, "%s.%d", word, n->cache);
-    add_word(b, "cache", word);
+    add_word(b, true, "cache", word);
 }
 
 /* The attributes that matter. */
 static void add_attributes(Attributes *b, const Node *n)
 {
+    const bool cached = n->op == OpAppend || n->op == OpRecall;
     add_numbers(b, n);
-    if (n->op == OpSlice || n->first != 0)
-        add_count(b, "first", n->first);
-    if (n->taps > 0)
-        add_count(b, "taps", n->taps);
-    if (n->stride > 1)
-        add_count(b, "stride", n->stride);
-    if (n->frames > 1)
-        add_count(b, "frames", n->frames);
-    if (n->skipped > 0)
-        add_count(b, "skipped", n->skipped);
-    if (n->op == OpPatches) {
-        add_count(b, "channels", n->channels);
-        add_count(b, "tall", n->tall);
-        add_count(b, "wide", n->wide);
-        add_count(b, "across", n->across);
-    }
-    if (n->dilation > 1)
-        add_count(b, "dilation", n->dilation);
-    if (n->op == OpRotate) {
-        add_count(b, "dims", n->dims);
-        add_word(b, "layout",
-                 n->layout == LayoutHalves ? "halves" : "interleaved");
-    }
-    if (n->op == OpRecurrent)
-        add_word(b, NULL, cell_word[n->cell]);
-    if (n->reversed)
-        add_word(b, NULL, "backward");
-    if (n->sourced)
-        add_word(b, NULL, "from the source");
-    add_bias(b, n);
-    if (n->additive)
-        add_word(b, "score", "additive");
-    if (n->sigmoid)
-        add_word(b, "weights", "sigmoid");
-    if (n->sinks)
-        add_word(b, "softmax", "sinks");
+    add_places(b, n);
+    add_scores(b, n);
     add_choice(b, n);
     if (n->mask)
         add_mask(b, n->mask);
-    if (n->act != ActNone)
-        add_word(b, "activation", act_text[n->act].plain);
-    if (n->op == OpPool)
-        add_word(b, "pool", pool_word[n->pool]);
-    if (n->op == OpAppend || n->op == OpRecall)
+    add_word(b, n->act != ActNone, "activation", act_text[n->act].plain);
+    add_word(b, n->op == OpPool, "pool", pool_word[n->pool]);
+    if (cached)
         add_cache(b, n);
-    if (n->op == OpAppend || n->op == OpRecall || n->op == OpPackKv)
-        add_word(b, "part", n->part == PartKey ? "keys" : "values");
+    add_word(b, cached || n->op == OpPackKv, "part",
+             n->part == PartKey ? "keys" : "values");
 }
 
 /* Blanks up to a column, counted from `from` on. */

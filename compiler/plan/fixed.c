@@ -34,24 +34,13 @@ static bool has_whole_text(const Plan *p, const Region *r)
 {
     for (int i = 0; i < r->count; i++) {
         const Node *n = node_at(p, p->order.at[r->first + i]);
-        switch (n->op) {
-        case OpEmbed:
-        case OpPosition:
-        case OpRotate:
-        case OpFirstRow:
-        case OpPool:
-        case OpSelect:
-        case OpAttention:
-        case OpAppend:
-        case OpPackKv:    break;
-        case OpChoose:
-        case OpWeigh:
-        case OpSpread:
-        case OpCombine:   return false;
-        default:
-            if (!r->by_rows || graph_routes(p->g, p->order.at[r->first]) >= 0)
-                return false;
-        }
+        const OpInfo *op = &op_info[n->op];
+        const bool rows = op->op_class == ClassRow || op->op_class == ClassSink;
+        if (!op->whole
+            || (rows
+                && (!r->by_rows
+                    || graph_routes(p->g, p->order.at[r->first]) >= 0)))
+            return false;
         if (n->op == OpLinear && n->nin > InRoutes)
             return false;
     }

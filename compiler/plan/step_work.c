@@ -9,7 +9,7 @@ enum {
     MemoryRows = 8, /* of a product that take as long as its weights take to */
     CacheRows = 2,  /* come from memory, or from a cache */
     NearRows = 8,   /* of a part whose weights are near */
-    TanhWork = 48
+    TanhWork = 45
 };
 
 static int64_t row_elements(Type t)
@@ -20,32 +20,18 @@ static int64_t row_elements(Type t)
     return n;
 }
 
-/* Of a column of a query and a key. */
-static int64_t score_work(const Node *n)
-{
-    return n->additive ? TanhWork : 2;
-}
-
-/* A product: 2 n k; attention, fused or not: of a query and a key. */
+/* The sums of products of a row, those of attention of a query and a key; what
+ * has none, by its elements. */
 int64_t step_work(const Plan *p, int node)
 {
-    const Node *all = p->g->nodes.at, *n = &all[node];
-    switch (n->op) {
-    case OpMatmul:
-    case OpLinear:
-    case OpRecurrent:
-        return 2 * n->type.dim[1].c * matrix_columns(all[n->in[1]].type);
-    case OpAttention:
-        return n->heads
-             * (score_work(n) * all[n->in[1]].type.dim[2].c
-                + 2 * all[n->in[2]].type.dim[2].c + ElementWork);
-    case OpDepthwise: return 2 * n->taps * n->type.dim[1].c;
-    case OpScores:
-        return score_work(n) * n->type.dim[0].c * all[n->in[1]].type.dim[2].c;
-    case OpContext: return 2 * n->type.dim[0].c * n->type.dim[2].c;
-    case OpEmbed:   return GatherWork * row_elements(n->type);
-    default:        return ElementWork * row_elements(n->type);
-    }
+    const Node *n = node_at(p, node);
+    const int64_t sums = node_sums(p->g, node, 1, TanhWork)
+                       / row_times(n->type);
+    if (n->op == OpAttention)
+        return sums + ElementWork * n->heads;
+    return sums ? sums
+                : (n->op == OpEmbed ? GatherWork : ElementWork)
+                      * row_elements(n->type);
 }
 
 int64_t least_work_rows(const Plan *p)

@@ -5,14 +5,11 @@
 
 #include <string.h>
 
-/* Bytes of code that clang -O2 makes for vectors of 16 floats. */
+/* Bytes of code that clang -O2 makes for vectors of 16 floats, as those of
+ * graph/ops.h are. */
 enum {
-    SumBytes = 38,         /* a vector of sums of a tile: FMA, load, store */
-    AttentionBytes = 2400, /* with its tiles, of a few rows */
-    PagesBytes = 1500,
-    NormBytes = 600,
-    StepBytes = 250, /* of any other */
-    CallBytes = 16,  /* of a step, and of a pointer that a layer sets */
+    SumBytes = 38, /* a vector of sums of a tile: FMA, load, store */
+    CallBytes = 16 /* of a step, and of a pointer that a layer sets */
 };
 
 static int64_t tile_bytes(const Plan *p, int node)
@@ -28,16 +25,8 @@ static int64_t tile_bytes(const Plan *p, int node)
 static int64_t step_bytes(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
-    if (is_product(n))
-        return StepBytes + tile_bytes(p, node);
-    switch (n->op) {
-    case OpAttention: return AttentionBytes;
-    case OpPackKv:
-    case OpAppend:    return PagesBytes;
-    case OpNorm:
-    case OpAddNorm:   return NormBytes;
-    default:          return StepBytes;
-    }
+    return op_info[n->op].code_bytes
+         + (is_product(n) ? tile_bytes(p, node) : 0);
 }
 
 /* The first step that has this one's function: that of its name in another

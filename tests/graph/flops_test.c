@@ -103,6 +103,31 @@ static void test_products(void **state)
                   .has_residual = true });
 }
 
+static void count_sums(int64_t want, Node n)
+{
+    assert_int_equal(node_sums(&graph, add(n), Rows, 1), want);
+}
+
+/* Sums of products are a part of the operations: without the epilogue, and of
+ * a GRU those of its 3 gates. */
+static void test_sums(void **state)
+{
+    (void)state;
+    const int x = rows_in(), w = table(6, Columns), b = table(6, 0);
+    const int gates = add((Node){ .op = OpMatmul, .in = { x, w }, .nin = 2 });
+    const Node gru = { .op = OpRecurrent,
+                       .in = { gates, table(6, 2) },
+                       .nin = 2,
+                       .cell = CellGru };
+    count_sums(2 * Rows * 6 * Columns, (Node){ .op = OpLinear,
+                                               .in = { x, w, b },
+                                               .nin = 3,
+                                               .has_bias = true });
+    count_sums(0, (Node){ .op = OpScale, .in = { x }, .nin = 1 });
+    count_sums(2 * Rows * 2 * 6, gru);
+    count(2 * Rows * 2 * 6 + 8 * Rows * 2, gru);
+}
+
 /* Of the 3 columns of 2 heads 2 turn: a pair costs 4 products and 2 sums. */
 static void test_rotate(void **state)
 {
@@ -177,6 +202,7 @@ static void count_masked(Entry entry, MaskSpec mask, int64_t keys, int pairs)
     graph.nodes.at[node].entry = entry;
     assert_int_equal(node_pairs(&graph, node, Rows, keys), pairs);
     assert_int_equal(node_flops(&graph, node, Rows, keys), 2 * 4 * 3 * pairs);
+    assert_int_equal(node_sums(&graph, node, 1, 1), 2 * 4 * 3);
 }
 
 /* Rows 0 to 4 of an encoder, rows 2 to 6 of a decoder: keys for each row. */
@@ -208,6 +234,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_norms, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_products, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rotate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pools, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_attention, set_up, tear_down),

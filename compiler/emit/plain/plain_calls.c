@@ -407,7 +407,7 @@ static void plain_recurrent(Plain *p, Emit *e, int node)
 
 static const PlainOp plain_op[OpCount] = {
 #define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
-           gate, code, plain)                                                  \
+           gate, code, plain, ...)                                             \
     [Op##id] = plain,
 #include "graph/ops.h"
 };

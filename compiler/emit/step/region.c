@@ -53,6 +53,8 @@ static void tell_slots(Gen *g)
 /* clang-format off */
 #define NO_CODE                     { .step = NULL }
 #define STEP(f)                     { .step = emit_##f }
+#define WHOLE(f)                    STEP(f)
+#define WHOLE_OF(f, bytes)          STEP(f)
 #define SCORE_ROW(f)                { .score_row = emit_##f }
 #define ROWS(kernel, n)             { .rows = kernel, .inputs = n }
 #define ROWS_ACT(kernel, n)         { .rows = kernel, .inputs = n,             \

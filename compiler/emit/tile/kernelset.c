@@ -61,7 +61,7 @@ static bool is_waiting_tile(const Target *t, int adds, int panels)
 #define CALLS(name) NULL
 static const char *const plain_of_op[] = {
 #define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
-           gate, code, plain)                                                  \
+           gate, code, plain, ...)                                             \
     plain,
 #include "graph/ops.h"
 };
