@@ -1,10 +1,10 @@
-/* added.c: tokens that are found in a text before it is cut: of those that
- * begin first the longest, with the spaces that it takes beside it.         */
+/* added.c: finds added tokens in a text before it is split: the leftmost match,
+ * the longest of those, with the adjacent spaces that it absorbs.           */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* The child of this byte; 0: none. */
+/* Returns the node's child for a byte, or 0 if there is none. */
 static uint32_t added_child(const struct attn_vocab *v, uint32_t node,
                             unsigned char byte)
 {
@@ -22,7 +22,7 @@ static uint32_t added_child(const struct attn_vocab *v, uint32_t node,
     return 0;
 }
 
-/* Is this the text of that token? Its row knows it as UTF-8. */
+/* True if the n bytes at s are exactly the token's text; both are UTF-8. */
 static int added_is_row(const struct attn_vocab *v, int32_t row, const char *s,
                         int64_t n)
 {
@@ -31,7 +31,8 @@ static int added_is_row(const struct attn_vocab *v, int32_t row, const char *s,
     return memcmp(v->strings + v->added[row].text.at, s, (size_t)n) == 0;
 }
 
-/* Bytes of the longest token that begins at s: its row; 0: none. */
+/* Finds the longest token that begins at s. Returns its bytes and its row, or 0
+ * if there is none.                                                         */
 static int64_t added_longest(const struct attn_vocab *v, uint32_t root,
                              const char *s, int64_t n, int32_t *row)
 {
@@ -66,7 +67,8 @@ static int added_is(const struct attn_vocab *v, const char *s, int64_t *n,
     return attn_class_word(class);
 }
 
-/* Is it free of letters, digits at both ends, where it has to be? */
+/* True if the match has no letters or digits on either side, so that it is not
+ * part of a longer word.                                                    */
 static int added_alone(const struct attn_vocab *v, const char *s, int64_t n,
                        int64_t from, int64_t to)
 {
@@ -78,7 +80,7 @@ static int added_alone(const struct attn_vocab *v, const char *s, int64_t n,
     return to == n || !added_is(v, s + to, &bytes, ATTN_CLASS_WORD);
 }
 
-/* The token takes the spaces beside it, not those in front of `least`. */
+/* Extends the match over adjacent spaces, but not to before `least`. */
 static void added_strip(const struct attn_vocab *v, const char *s, int64_t n,
                         int64_t least, struct attn_match *m)
 {

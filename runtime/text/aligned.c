@@ -1,4 +1,4 @@
-/* aligned.c: texts that know where their bytes came from. */
+/* aligned.c: texts whose bytes keep their positions in the caller's text. */
 #include "runtime/core.h"
 
 #include <string.h>

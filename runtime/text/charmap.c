@@ -1,11 +1,11 @@
-/* charmap.c: a map from texts to texts as SentencePiece has it in its models:
- * 32 bits, how many bytes the trie has; the trie (struct attn_trie); the texts
- * that its values are places of, each up to a 0.
+/* charmap.c: SentencePiece's precompiled map from texts to texts: 32 bits with
+ * the trie's size in bytes; the trie (struct attn_trie); the replacement texts,
+ * each ended by 0, whose offsets are the trie's values.
  *
- * Two readers of it: that of the `tokenizers` package, for which a cluster of
- * characters (UAX 29) of less than 6 bytes is looked up as one, and becomes the
- * text of its shortest beginning that is there; and SentencePiece's own, which
- * takes the longest at each place, and cares for spaces.                    */
+ * There are two readers. The one of the `tokenizers` package looks up a cluster
+ * of characters (UAX 29) of less than 6 bytes as a whole, and replaces it by
+ * the text of its shortest prefix in the map. SentencePiece's own takes the
+ * longest prefix at each position, and handles spaces.                      */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -31,7 +31,8 @@ ATTN_API int attn_charmap_open(const struct attn_vocab *v,
     return 1;
 }
 
-/* The text at a value, its bytes; NULL: the value is none. */
+/* Returns the text at a value and its length, or NULL if the value is
+ * invalid.                                                                  */
 static const char *charmap_text(const struct attn_charmap *m, int64_t value,
                                 int64_t *bytes)
 {
@@ -44,8 +45,8 @@ static const char *charmap_text(const struct attn_charmap *m, int64_t value,
     return m->text + value;
 }
 
-/* The text for the shortest or longest beginning of s[0 .. n), whose bytes are
- * `taken`; NULL: there is none.                                             */
+/* Finds the text for the shortest or longest prefix of s[0 .. n - 1]. *taken is
+ * the length of the prefix. Returns NULL if there is none.                  */
 static const char *charmap_find(const struct attn_charmap *m, const char *s,
                                 int64_t n, int longest, int64_t *taken,
                                 int64_t *bytes)
@@ -87,7 +88,7 @@ ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
 
 /* ---- clusters of UAX 29 ---- */
 
-/* utf8proc's classes of characters, the values of the table. */
+/* utf8proc's boundary classes of characters, which the table contains. */
 enum {
     CLUSTER_CR = 2,
     CLUSTER_LF = 3,
@@ -106,9 +107,9 @@ enum {
 };
 
 struct cluster {
-    unsigned last;    /* class of the last character */
-    int32_t flags;    /* regional indicators at the end */
-    int32_t pictures; /* 1: a picture and marks, 2: and a joiner */
+    unsigned last;    /* class of the previous character */
+    int32_t flags;    /* number of regional indicators at the end */
+    int32_t pictures; /* 1: a picture and marks; 2: then a joiner */
 };
 
 static int cluster_is_control(unsigned class)
@@ -155,7 +156,7 @@ static void cluster_take(struct cluster *c, unsigned class)
     c->last = class;
 }
 
-/* Where the cluster at `at` ends. */
+/* Returns the end of the cluster at `at`. */
 static int64_t cluster_end(const struct attn_table *t,
                            const struct attn_aligned *in, int64_t at)
 {
@@ -182,13 +183,14 @@ static int64_t cluster_end(const struct attn_table *t,
 
 /* ---- as the package `tokenizers` ---- */
 
-/* The last character waits: those behind it may be taken away. */
+/* Holds back the last character, because the count of characters after it that
+ * it replaces may change.                                                   */
 struct charmap_writer {
     const struct attn_aligned *in;
     struct attn_aligned *out;
-    int64_t at; /* of `in`, that the next one replaces */
+    int64_t at; /* place in `in` that the next one replaces */
     char text[4];
-    int64_t bytes, tag; /* of the last one; bytes 0: none */
+    int64_t bytes, tag; /* of the pending character; bytes 0: none */
     int64_t wrong;
 };
 
@@ -210,7 +212,7 @@ static int64_t charmap_characters(const char *s, int64_t n)
     return count;
 }
 
-/* `were` characters become the n bytes of s. */
+/* Replaces `were` characters by the n bytes of s. */
 static void charmap_put(struct charmap_writer *w, int64_t were, const char *s,
                         int64_t n)
 {

@@ -1,4 +1,4 @@
-/* chat.c: the text of a turn, as a model reads it. */
+/* chat.c: formats a conversation's turn as the model expects it. */
 #include "chat.h"
 
 #include <string.h>
@@ -20,7 +20,8 @@ static void chat_say(struct chat_text *t, const char *text)
     chat_put(t, text, (int64_t)strlen(text));
 }
 
-/* Bytes of the white space, as Unicode has it, that n bytes begin with; 0. */
+/* Returns the length of the Unicode white space at the start of n bytes, or
+ * 0.                                                                        */
 static int64_t chat_space(const char *text, int64_t n)
 {
     static const char wide[][4] = { "\xc2\x85",     "\xc2\xa0",
@@ -44,7 +45,8 @@ static int64_t chat_space(const char *text, int64_t n)
              : 0;
 }
 
-/* A text without white space at its end, and before it where `front`. */
+/* Appends a text without trailing white space, and if `front`, without leading
+ * white space.                                                              */
 static void chat_trimmed(struct chat_text *t, const char *text, int64_t n,
                          int front)
 {

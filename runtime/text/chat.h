@@ -1,27 +1,29 @@
-/* chat.h: conversations: what a model was trained to read around the turns of
- * those who speak.                                                          */
+/* chat.h: chat templates: the texts that a model expects around the turns of a
+ * conversation.                                                             */
 #ifndef ATTN_CHAT_1
 #define ATTN_CHAT_1
 
 #include "runtime/base/memory.h"
 
 struct attn_chat_role {
-    const char *prefix, *suffix; /* of a turn */
+    const char *prefix, *suffix; /* around a turn */
 };
-struct attn_chat { /* as the spec has it */
+struct attn_chat { /* a template from the spec */
     const char *begin;
-    const char *system_text; /* where no other is given; NULL: none */
+    const char *system_text; /* default system text; NULL: none */
     struct attn_chat_role system, user, assistant;
-    int system_inside; /* within the first user's turn, before its text */
-    int trim;          /* ATTN_TRIM_ALL .. */
+    int system_inside; /* 1: in the first user turn, before its text */
+    int trim;          /* ATTN_TRIM_NONE, ATTN_TRIM_TURNS or ATTN_TRIM_ALL */
 };
-/* White space at both ends of what is said goes: of turns, of the system's text
- * too. Before a text behind the system's, in one turn, it stays.            */
+/* Removes white space at both ends of turns, or also of the system text. A
+ * user's text that follows the system text in one turn keeps its leading white
+ * space.                                                                    */
 enum { ATTN_TRIM_NONE, ATTN_TRIM_TURNS, ATTN_TRIM_ALL };
 
-/* What is read before an answer: a turn of n bytes with all that stands around
- * it, the end of the answer before it too. system: NULL for none, read before
- * the first turn alone. Its bytes, of which up to cap are in out[].         */
+/* Formats what the model reads before an answer: a turn of n bytes with the
+ * texts around it, including the end of the previous answer. system is read
+ * only before the first turn; NULL: none. Writes up to cap bytes to out[] and
+ * returns the full length.                                                  */
 ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
                                 int first, const char *text, int64_t n,
                                 char *out, int64_t cap);

@@ -1,13 +1,13 @@
-/* decode.c: the steps of a block's decoder: the text of a token, by what stands
- * before it. Bytes that become no character are U+FFFD.                     */
+/* decode.c: converts tokens to text by the steps of a block's decoder,
+ * depending on the text before. Bytes that form no character become U+FFFD. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-struct decode_steps { /* of a block; NULL: it has no such step */
+struct decode_steps { /* steps of a block by number; NULL: not used */
     const struct attn_step *op[ATTN_STEP_OUT_END - ATTN_STEP_OUT];
     const struct attn_vocab *v;
-    int fused; /* Strip is of the whole text, not of each token */
+    int fused; /* Strip applies to the complete text, not to each token */
 };
 
 static const struct attn_step *decode_step(const struct decode_steps *d, int op)
@@ -32,15 +32,14 @@ static struct decode_steps decode_steps_of(const struct attn_vocab *v)
 
 /* ---- characters ---- */
 
-/* Behind the held ones; what is free goes out. */
+/* Appends bytes to the pending ones and writes those that are final. */
 static void decode_bytes(struct attn_text_out *o, const char *text, int64_t n)
 {
     for (int64_t i = 0; i < n && !o->t->stopped; i++)
         attn_text_byte(o, text[i]);
 }
 
-/* One character: those at the front and the end that Strip takes are not given
- * out.                                                                      */
+/* Writes a character unless Strip removes it at the start or the end. */
 static void decode_character(struct attn_text_out *o,
                              const struct decode_steps *d, const char *text,
                              int64_t n)
@@ -78,8 +77,7 @@ static void decode_text(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* The bytes of a character that does not come are U+FFFD: all of them, or each
- * of them.                                                                  */
+/* Writes U+FFFD for an incomplete character: once, or once for each byte. */
 static void decode_broken(struct attn_text_out *o, const struct decode_steps *d)
 {
     struct attn_text *t = o->t;
@@ -91,8 +89,8 @@ static void decode_broken(struct attn_text_out *o, const struct decode_steps *d)
         decode_character(o, d, "\xef\xbf\xbd", 3);
 }
 
-/* Could these bytes begin a character? Asked by adding the least, the greatest
- * ones.                                                                     */
+/* True if these bytes could begin a character. Tries the smallest and the
+ * largest bytes after them.                                                 */
 static int decode_begins(const char *bytes, int64_t n)
 {
     char whole[8];
@@ -131,8 +129,8 @@ static int decode_at(const struct decode_steps *d, const struct attn_step *s,
         && memcmp(text, d->v->strings + s->text.at, s->text.bytes) == 0;
 }
 
-/* English as it is written: " ." is ".". Bytes that go, of those at hand; what
- * stands there instead has no space.                                        */
+/* Cleans up English spacing, for example " ." to ".". Returns the number of
+ * bytes to replace at `text`, or 0, and the replacement without a space.    */
 static int64_t decode_clean(const char *text, int64_t n, const char **instead)
 {
     static const char *const rows[][2] = {
@@ -150,7 +148,7 @@ static int64_t decode_clean(const char *text, int64_t n, const char **instead)
     return 0;
 }
 
-/* The token's own text. */
+/* Writes the token's text unchanged. */
 static void decode_own(struct attn_text_out *o, const struct decode_steps *d,
                        int kind, const char *text, int64_t n)
 {
@@ -158,7 +156,7 @@ static void decode_own(struct attn_text_out *o, const struct decode_steps *d,
     decode_text(o, d, text, n);
 }
 
-/* Bytes, which may be a part of a character. */
+/* Writes a token of bytes, which may be part of a character. */
 static void decode_level(struct attn_text_out *o, const struct decode_steps *d,
                          int kind, const char *text, int64_t n)
 {
@@ -167,7 +165,8 @@ static void decode_level(struct attn_text_out *o, const struct decode_steps *d,
         decode_byte(o, d, text[i]);
 }
 
-/* A token that goes on with a word has the prefix; others are new words. */
+/* Writes a WordPiece token: with the prefix it continues a word, otherwise it
+ * begins a new one.                                                         */
 static void decode_word(struct attn_text_out *o, const struct decode_steps *d,
                         int kind, const char *text, int64_t n)
 {
@@ -201,7 +200,8 @@ static void decode_word(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* SentencePiece's: marks are spaces, but for that in front of the text. */
+/* Writes a SentencePiece token: marks become spaces, except at the start of the
+ * text.                                                                     */
 static void decode_piece(struct attn_text_out *o, const struct decode_steps *d,
                          int kind, const char *text, int64_t n)
 {
@@ -224,7 +224,7 @@ static void decode_piece(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* A text in which marks become other texts. */
+/* Writes a token and replaces the marks in its text. */
 static void decode_marks(struct attn_text_out *o, const struct decode_steps *d,
                          int kind, const char *text, int64_t n)
 {
@@ -255,7 +255,8 @@ static void decode_marks(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* The byte of a piece like <0x0A>, where the decoder knows them; -1: none. */
+/* Returns the byte of a piece like <0x0A> if the decoder supports such pieces,
+ * else -1.                                                                  */
 static int decode_byte_of(const struct decode_steps *d, const char *text,
                           int64_t n)
 {
@@ -274,7 +275,8 @@ static const struct {
 #include "writers.h"
 };
 
-/* What writes a token's text: one of its steps, or none of them. */
+/* Returns the function that writes a token's text: that of one of the steps, or
+ * decode_own().                                                             */
 static decode_write *decode_writer(const struct decode_steps *d)
 {
     for (int op = ATTN_STEP_OUT; op < ATTN_STEP_OUT_END; op++)
@@ -327,8 +329,8 @@ ATTN_API int attn_decode_is_byte(const struct attn_vocab *v, int32_t id)
     return decode_byte_of(&d, text, n) >= 0;
 }
 
-/* Of neighbouring byte pieces, are there some that are no characters? Then all
- * of them are U+FFFD.                                                       */
+/* True if the byte pieces at the start of ids do not all form characters. Then
+ * all of them become U+FFFD.                                                */
 ATTN_API int attn_decode_breaks(const struct attn_vocab *v, const int32_t *ids,
                                 int64_t n)
 {

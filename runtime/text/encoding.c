@@ -1,4 +1,5 @@
-/* encoding.c: the ids that a model finds, with the places of their texts. */
+/* encoding.c: collects the ids that a model finds, with their positions in the
+ * text.                                                                     */
 #include "runtime/core.h"
 
 static int64_t encoding_before(const char *s, int64_t at)
@@ -9,7 +10,7 @@ static int64_t encoding_before(const char *s, int64_t at)
     return at;
 }
 
-/* Is the character at s a space, or with `any` white space? */
+/* True if the character at s is a space; with `any`, any white space. */
 static int encoding_is_space(const struct attn_vocab *v, const char *s, int any,
                              int64_t *n)
 {
@@ -19,8 +20,8 @@ static int encoding_is_space(const struct attn_vocab *v, const char *s, int any,
     return (attn_class(v, attn_code_point(s, n)) & ATTN_CLASS_SPACE) != 0;
 }
 
-/* Offsets without the white space at the ends of a token's text, as many
- * characters of the caller's text; with the one space in front of the first. */
+/* Removes white space at the ends of a token's text from its offsets, character
+ * by character. A single space before the first token may be kept.          */
 static void encoding_trim(const struct attn_encoding *e, const char *s,
                           int64_t n, int any, int32_t *from, int32_t *to)
 {

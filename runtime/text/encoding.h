@@ -1,76 +1,79 @@
-/* encoding.h: a text on its way to ids, and the models that make ids of its
- * pieces: rows of tokens.c.                                                 */
+/* encoding.h: the state of an encoding, and the models (rows of tokens.c) that
+ * convert pieces of text to ids.                                            */
 #ifndef ATTN_ENCODING_3
 #define ATTN_ENCODING_3
 
 #include "text.h"
 
-struct attn_encoding { /* a text on its way to ids */
+struct attn_encoding { /* an encoding in progress */
     struct attn_vocab vocab;
-    int32_t *ids, *offsets; /* [cap], [2 cap] or NULL; n of them found */
+    int32_t *ids, *offsets; /* [cap], [2 * cap] or NULL; n are filled */
     int64_t cap, n;
-    int64_t how;                     /* ATTN_BEGUN .. */
+    int64_t how;                     /* ATTN_BEGUN, ATTN_PLAIN, ATTN_STARTED */
     const char *given;               /* the caller's text */
-    int64_t bad;                     /* the byte that could not be taken */
-    const struct attn_aligned *text; /* that the piece at hand is of */
-    int64_t at;                      /* where it begins there */
-    int64_t begins;                  /* it begins the caller's text */
-    void *memory;                    /* of the model, for a piece */
+    int64_t bad;                     /* position of the byte that failed */
+    const struct attn_aligned *text; /* the text that contains the piece */
+    int64_t at;                      /* start of the piece in it */
+    int64_t begins;                  /* 1: the piece begins the caller's text */
+    void *memory;                    /* the model's, for one piece */
 };
 enum {
-    ATTN_BEGUN = 1,  /* the text goes on where another ended: no template */
+    ATTN_BEGUN = 1,  /* continues an earlier text: no template */
     ATTN_PLAIN = 2,  /* no template */
-    ATTN_STARTED = 4 /* the start token stands in front already */
+    ATTN_STARTED = 4 /* the start token is already there */
 };
-struct attn_kind {                                    /* a model */
-    const char *(*check)(const struct attn_vocab *v); /* what is wrong */
-    /* of its memory for a piece of so many bytes; -1: too long */
+struct attn_kind {                                    /* a model of ids */
+    const char *(*check)(const struct attn_vocab *v); /* message, or NULL */
+    /* memory for a piece of so many bytes; -1: too long */
     int64_t (*memory)(const struct attn_vocab *v, int64_t bytes);
-    /* the ids of one piece: 0, or an error */
+    /* adds the ids of one piece; 0 or an error */
     int64_t (*encode)(struct attn_encoding *e, const char *text, int64_t n);
 };
-/* NULL: there is no such model. */
+/* Returns the model of this kind, or NULL. */
 ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind);
-/* An id for the bytes from .. to - 1 of the piece: 0, or ATTN_ERROR_ROOM. */
+/* Adds an id for bytes from .. to - 1 of the piece. Returns 0 or
+ * ATTN_ERROR_ROOM.                                                          */
 ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
                                  int64_t from, int64_t to);
-/* The same for a token that was added, with the place of its text. */
+/* Same for an added token in `text`. */
 ATTN_API int64_t attn_encode_added(struct attn_encoding *e, int32_t id,
                                    const struct attn_aligned *text,
                                    int64_t from, int64_t to);
-/* 0, or an error: the byte `at` of the piece could not be taken. */
+/* Records that byte `at` of the piece failed, and returns the error. */
 ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
                                  int64_t at);
 
-/* The symbols of a word, which merges join (ranks.c): by the table of pairs;
- * with `text` also by the pieces' texts and scores (merges.c), where the table
- * is not there or a symbol has no token.                                    */
+/* The symbols of a word, which merges join (ranks.c). Merges are looked up in
+ * the table of pairs. If `text` is set and there is no table or a symbol has no
+ * token, the pieces' texts and scores are used instead (merges.c).          */
 struct attn_symbol {
-    int32_t id, from;   /* of its token, -1: none; where its text begins */
-    int32_t rank, into; /* of the merge with the next one */
+    int32_t id, from;   /* its token, -1: none; start of its text */
+    int32_t rank, into; /* of the merge with the next symbol */
 };
 struct attn_symbols {
     const struct attn_vocab *v;
     const char *text;
     struct attn_symbol *symbol;         /* [n] */
-    int32_t *before, *next, *heap, *at; /* [n] each, of long words */
-    int64_t n, heap_n, end;             /* end: of the text so far */
-    struct attn_pair last; /* that was looked for: letters repeat */
+    int32_t *before, *next, *heap, *at; /* [n] each; used for long words */
+    int64_t n, heap_n, end;             /* end: end of the text so far */
+    struct attn_pair last;              /* the last lookup; letters repeat */
 };
 ATTN_API void attn_symbols_take(struct attn_symbols *r, int64_t n,
                                 struct attn_memory *at);
 ATTN_API void attn_symbols_add(struct attn_symbols *r, int32_t id,
                                int64_t bytes);
-/* Of all neighbours that a merge joins the first, until none is left. */
+/* Repeatedly joins the neighbours whose merge has the lowest rank, until no
+ * merge applies.                                                            */
 ATTN_API void attn_symbols_join(struct attn_symbols *r);
-/* The token that a word is at once; -1: it is not known to be one. */
+/* Returns the single token of a word if that is known in advance, else -1. */
 ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
                                    int64_t n);
-/* Where the word at `at` ends: in front of a space, U+2581 or with `plain` that
- * of ASCII, behind another character.                                       */
+/* Returns the end of the word at `at`: the next space after another character.
+ * A space is U+2581, or with `plain` also ' '.                              */
 ATTN_API int64_t attn_word_end(const char *text, int64_t n, int64_t at,
                                int plain);
-/* The piece that text becomes; -1: none. Its place in the order of scores. */
+/* Return the normal piece with this text, or -1; its place in the order of
+ * scores.                                                                   */
 ATTN_API int32_t attn_piece_find(const struct attn_vocab *v, const char *text,
                                  int64_t n);
 ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id);

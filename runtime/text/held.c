@@ -1,11 +1,11 @@
-/* held.c: bytes of a text that are held back: those that begin a character, or
- * what may become a stop string.                                            */
+/* held.c: holds back bytes at the end of a text: an incomplete character, or a
+ * possible start of a stop string.                                          */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Bytes at the end of the held ones that begin a character and do not end it.
- * Whether bytes are missing is asked by adding the least, the greatest ones. */
+/* Returns the number of pending bytes that are an incomplete character. Tries
+ * the smallest and the largest bytes after them.                            */
 static int64_t held_open_character(const struct attn_text *t)
 {
     for (int64_t n = 1; n <= 3 && n <= t->held; n++) {
@@ -20,7 +20,7 @@ static int64_t held_open_character(const struct attn_text *t)
     return 0;
 }
 
-/* Bytes at the end of the held ones that a stop string begins with. */
+/* Returns the number of pending bytes that could begin a stop string. */
 static int64_t held_open_stop(const struct attn_text *t, const char *stop)
 {
     int64_t n = attn_min((int64_t)strlen(stop) - 1, t->held);
@@ -32,7 +32,7 @@ static int64_t held_open_stop(const struct attn_text *t, const char *stop)
     return n;
 }
 
-/* Gives out the first n of the held bytes. */
+/* Writes the first n of the pending bytes. */
 ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n)
 {
     struct attn_text *t = o->t;

@@ -1,8 +1,8 @@
-/* kinds.h: the models that make ids of a piece of text, a row each: its kind,
- * then the members of struct attn_kind. tokens.c has them in a table; that of
- * an emitted file has the kinds of its vocabularies.
+/* kinds.h: the models that convert a piece of text to ids, one row each: the
+ * kind, then the members of struct attn_kind. tokens.c makes a table of them.
+ * An emitted file contains only the kinds of its vocabularies.
  *
- * Included where KIND is defined, which it is no more behind this.          */
+ * The includer defines KIND; this file undefines it.                        */
 #ifndef KIND
 #define KIND(...)
 #endif

@@ -1,16 +1,16 @@
-/* mapping.c: what steps know of Unicode (ATTN_MAPPINGS): a table a step, from
- * code points to numbers, by pages of 256. Steps that put a text in the place
- * of each character, one by one: cases, accents, spaces, what is removed.    */
+/* mapping.c: Unicode tables of steps (ATTN_MAPPINGS): one table per step, from
+ * code points to numbers, by pages of 256. Also the steps that replace
+ * characters one by one: case, accents, spaces, removed characters.         */
 #include "runtime/core.h"
 
 #include <string.h>
 
 enum {
     MAPPING_INDEX = 0x110000 / 256,
-    MAPPING_TABLES = 16 /* of a block, at most */
+    MAPPING_TABLES = 16 /* maximum per block */
 };
 
-/* The directory's row of a step; NULL: there is none. */
+/* Returns the directory's row of a step, or NULL. */
 static const struct attn_mapping *mapping_row(const struct attn_vocab *v,
                                               int32_t op, int64_t *bytes)
 {
@@ -44,7 +44,7 @@ ATTN_API int attn_table_open(const struct attn_vocab *v, int32_t op,
     return 1;
 }
 
-/* Do n things of so many bytes lie inside, in their places? */
+/* True if n items of `each` bytes lie inside, 4-byte aligned. */
 static int mapping_inside(uint32_t at, uint64_t n, uint64_t each, int64_t bytes)
 {
     return at % 4 == 0 && (int64_t)at <= bytes
@@ -73,7 +73,7 @@ ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
 
 /* ---- characters, one by one ---- */
 
-/* A record: how many bytes; they, which are the text of the character. */
+/* A record is a length and as many bytes: the replacement of a character. */
 ATTN_API const char *attn_map_check(const struct attn_vocab *v,
                                     const struct attn_step *s)
 {
@@ -142,7 +142,8 @@ ATTN_API int64_t attn_map(const struct attn_vocab *v, const struct attn_step *s,
 
 /* ---- CJK, as BertNormalizer has it ---- */
 
-/* Ideographs; neither kana nor Hangul, whose words have spaces. */
+/* True for ideographs. Kana and Hangul do not count, because their words have
+ * spaces.                                                                   */
 static int mapping_is_cjk(uint32_t c)
 {
     return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf)
@@ -161,7 +162,7 @@ ATTN_API void attn_cjk_most(const struct attn_vocab *v,
     *plus = 0;
 }
 
-/* A space before and behind each. */
+/* Puts a space before and after each ideograph. */
 ATTN_API int64_t attn_cjk(const struct attn_vocab *v, const struct attn_step *s,
                           const struct attn_aligned *in,
                           struct attn_aligned *out)
@@ -219,7 +220,7 @@ ATTN_API int64_t attn_character_put(char *text, uint32_t c)
     return 4;
 }
 
-/* Bytes of the character at `at`; 0: the end. */
+/* Returns the length of the character at `at`; 0 at the end. */
 static int64_t mapping_length(const struct attn_aligned *in, int64_t at)
 {
     int64_t end = at + 1;

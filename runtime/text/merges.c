@@ -1,31 +1,32 @@
-/* merges.c: a text becomes pieces by merges: first each character is a piece,
- * or its bytes are, where the vocabulary has no such piece; then, again and
- * again, of all neighbours whose joined text is a piece, those are joined whose
- * piece has the highest score, the leftmost of equal ones. A space is put in
- * front of a text that goes on with no other.
+/* merges.c: converts a text to pieces by merges. Each character starts as a
+ * piece, or as its bytes if the vocabulary has no such piece. Then the two
+ * neighbours whose joined text is the piece with the highest score are joined,
+ * leftmost first, until no join is possible. A text that does not continue
+ * another gets a space in front.
  *
- * Where no piece has a space behind another character, words are merged one by
- * one: none is joined with the next.                                        */
+ * If no piece has a space after another character, words are processed one by
+ * one, because no join can cross them.                                      */
 #include "runtime/core.h"
 
 #include <string.h>
 
 struct merges {
     const struct attn_vocab *v;
-    struct attn_symbols symbols; /* of the word at hand */
-    struct attn_trie users;      /* pieces that join with nothing */
-    const char *text;            /* the line, behind a space or none */
-    char *room;                  /* for it with a space */
+    struct attn_symbols symbols; /* of the current word */
+    struct attn_trie users;      /* pieces that are never joined */
+    const char *text;            /* the line, with the added space if any */
+    char *room;                  /* buffer for the line with a space */
     int64_t bytes;
-    int64_t space;   /* 1: the first byte is a space put in front */
-    int64_t unknown; /* where unknown characters that wait begin; -1: none */
+    int64_t space;   /* 1: the first byte is the added space */
+    int64_t unknown; /* start of pending unknown characters; -1: none */
 };
 
-enum { MERGES_MOST = INT32_MAX / 64 }; /* bytes of a line */
+enum { MERGES_MOST = INT32_MAX / 64 }; /* maximum bytes of a line */
 
 /* ---- check ---- */
 
-/* The table of bytes names a byte piece for every byte, or for none. */
+/* Checks that the table of bytes has a byte piece for every byte or for
+ * none.                                                                     */
 static const char *merges_check_bytes(const struct attn_vocab *v,
                                       int64_t pieces)
 {
@@ -76,7 +77,7 @@ static int64_t merges_put(const struct merges *m, struct attn_encoding *e,
                            attn_max(to - m->space, 0));
 }
 
-/* The unknown characters that end at `to`. */
+/* Adds the pending unknown characters, which end at `to`, as one token. */
 static int64_t merges_flush(struct merges *m, struct attn_encoding *e,
                             int64_t to)
 {
@@ -87,8 +88,8 @@ static int64_t merges_flush(struct merges *m, struct attn_encoding *e,
     return merges_put(m, e, m->v->head->unknown, from, to);
 }
 
-/* The bytes from .. to - 1, each by its own piece. In sentencepiece the last
- * one alone stands for the character.                                       */
+/* Adds a byte piece for each of the bytes from .. to - 1. In SentencePiece's
+ * offsets, only the last one covers the character.                          */
 static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
                                int64_t from, int64_t to)
 {
@@ -104,7 +105,7 @@ static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
     return wrong;
 }
 
-/* A piece, or a character without one (id -1). */
+/* Adds a piece, or a character without one (id -1). */
 static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
                             int32_t id, int64_t from, int64_t to)
 {
@@ -123,9 +124,9 @@ static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
 
 /* ---- words ---- */
 
-/* The symbols of a character, or of a byte that begins none, at `at`; its
- * bytes. Without a piece of its own it is unknown, until it becomes a part of
- * another.                                                                  */
+/* Adds the symbol of the character at `at`, or of a byte that is not valid
+ * UTF-8, and returns its length. A character without a piece is unknown unless
+ * a merge includes it.                                                      */
 static int64_t merges_character(struct merges *m, struct attn_encoding *e,
                                 int64_t at)
 {
@@ -141,7 +142,8 @@ static int64_t merges_character(struct merges *m, struct attn_encoding *e,
     return n;
 }
 
-/* The symbols so far become pieces; the next one begins at `at`. */
+/* Joins the symbols so far and adds their pieces. The next symbol begins at
+ * `at`.                                                                     */
 static int64_t merges_join(struct merges *m, struct attn_encoding *e,
                            int64_t at)
 {
@@ -156,7 +158,7 @@ static int64_t merges_join(struct merges *m, struct attn_encoding *e,
     return wrong;
 }
 
-/* The word at `at`; where the next one begins, or an error. */
+/* Encodes the word at `at`. Returns the start of the next one, or an error. */
 static int64_t merges_word(struct merges *m, struct attn_encoding *e,
                            int64_t at)
 {

@@ -1,18 +1,17 @@
 /* normal.c: Unicode's normal forms (UAX 15): NFC, NFD, NFKC, NFKD. Characters
- * that a form leaves alone are copied. All others are taken apart; marks behind
- * a letter are put in order of their classes; NFC and NFKC put together again.
+ * that a form does not change are copied. Others are decomposed, and marks
+ * after a letter are sorted by their classes; NFC and NFKC then compose them.
  *
- * A character of a form replaces one of the text, comes in addition, or takes
- * some following ones away: where it came from is told by that count, as the
- * `tokenizers` package does: less than 1 (1 - count characters are taken), 1
- * (none is).
+ * Each output character has a tag, which determines its position as in the
+ * `tokenizers` package. 1: inserted. 0: replaces one character. Below 0: also
+ * removes -tag characters after it.
  *
- * Marks need no memory: they are walked through once for each class there is.
+ * Sorting marks needs no memory: they are scanned once for each class present.
  */
 #include "runtime/core.h"
 
 enum {
-    FORM_HANGUL = 0xac00, /* its syllables, leads, vowels and tails */
+    FORM_HANGUL = 0xac00, /* syllables, leads, vowels and tails */
     FORM_SYLLABLES = 11172,
     FORM_LEAD = 0x1100,
     FORM_VOWEL = 0x1161,
@@ -20,11 +19,11 @@ enum {
     FORM_LEADS = 19,
     FORM_VOWELS = 21,
     FORM_TAILS = 28,
-    /* a record's head: how many items, and: the form leaves it alone */
+    /* a record's head: number of items, and flags: unchanged by a form */
     FORM_COUNT = 0xff,
     FORM_COMPOSED = 0x100,
     FORM_DECOMPOSED = 0x200,
-    /* an item: a code point, and: the second of a pair; its class above */
+    /* an item: a code point; a flag: second of a pair; the class above */
     FORM_POINT = 0x1fffff,
     FORM_SECOND = 0x200000,
     FORM_CLASS = 24
@@ -38,14 +37,14 @@ struct form {
     struct attn_aligned *out;
     int64_t at; /* the byte of `in` that the next character replaces */
 };
-struct form_item { /* a character on its way */
+struct form_item { /* an output character */
     uint32_t point;
     int32_t tag;
 };
-struct form_place {     /* the items of a text, one after another */
-    int64_t at, length; /* the character at hand; length 0: the end */
+struct form_place {     /* an iterator over the items of a text */
+    int64_t at, length; /* the current character; length 0: the end */
     uint32_t c, value;
-    int32_t k, n; /* of its items */
+    int32_t k, n; /* current item and number of items */
 };
 
 /* ---- items ---- */
@@ -112,7 +111,7 @@ static int form_stays(const struct form *f, uint32_t c)
 
 /* ---- pairs ---- */
 
-/* What a and b make together; 0: nothing. */
+/* Returns the composition of a and b, or 0. */
 static uint32_t form_pair(const struct form *f, uint32_t a, uint32_t b)
 {
     int64_t low = 0, high = f->table.pairs;
@@ -159,7 +158,7 @@ static int64_t form_put(struct form *f, uint32_t c, int32_t tag)
     return attn_put_at(f->out, text, n, from, to);
 }
 
-struct form_marks { /* the marks behind a starter, and their classes */
+struct form_marks { /* marks after a starter, their classes */
     struct form_place from, to;
     unsigned least, most;
 };
@@ -189,9 +188,9 @@ static int form_same_place(const struct form_place *a,
     return a->at == b->at && a->k == b->k;
 }
 
-/* In order of their classes: those that compose with the starter (NULL: none
- * does), and, where they are to be put, all others. How many others, or an
- * error.                                                                    */
+/* Visits the marks in the order of their classes. Composes with the starter
+ * those that can be (starter NULL: none); writes the others if `put`. Returns
+ * the number of others, or an error.                                        */
 static int64_t form_take_marks(struct form *f, const struct form_marks *m,
                                struct form_item *starter, int put)
 {
@@ -218,7 +217,7 @@ static int64_t form_take_marks(struct form *f, const struct form_marks *m,
 
 /* ---- a form ---- */
 
-/* The starter at p with all that composes with it, and the marks behind. */
+/* Writes the starter at p, composed with all that it can be, and its marks. */
 static int64_t form_starter(struct form *f, struct form_place *p)
 {
     struct form_item starter = { form_item(f, p) & FORM_POINT, p->k > 0 };
@@ -249,7 +248,7 @@ static int64_t form_starter(struct form *f, struct form_place *p)
     return form_take_marks(f, &m, &before, 1);
 }
 
-/* From p to the next character that stays as it is. */
+/* Normalises from `at` to the next character that stays unchanged. */
 static int64_t form_part(struct form *f, int64_t at, int64_t *end)
 {
     struct form_place p;
@@ -275,7 +274,7 @@ static int form_composes(int32_t op)
     return (op == ATTN_STEP_NFC) + (op == ATTN_STEP_NFKC);
 }
 
-/* The table that two forms share. */
+/* Returns the table that the form shares with another one. */
 static int32_t form_table(int32_t op)
 {
     if (op == ATTN_STEP_NFC)
@@ -300,7 +299,7 @@ ATTN_API int64_t attn_form(const struct attn_vocab *v,
         if ((signed char)in->text[at] < 0) {
             uint32_t c = attn_code_point(in->text + at, &length);
             if (!form_stays(&f, c)) {
-                /* it may compose with the one before */
+                /* it may compose with the previous character */
                 if (f.compose && last >= begin)
                     at = last;
                 wrong = attn_put_same(out, in, begin, at - begin);

@@ -1,21 +1,22 @@
 /* ranks.c: byte pair encoding by rank. A word's first symbols are its bytes or
- * its characters; then of all neighbours that a merge joins those of the lowest
- * rank are joined, the leftmost first, until none is left. Words that are one
- * token in the end are found at once.
+ * its characters. Then the neighbours whose merge has the lowest rank are
+ * joined, leftmost first, until no merge applies. Words known to be a single
+ * token are looked up directly.
  *
- * A pass joins all neighbours of the lowest rank, as one at a time would: what
- * it makes may be joined at a higher rank only, else a heap goes on. So does it
- * where a long word's passes join little.                                   */
+ * One pass joins all neighbours of the lowest rank. The result is the same as
+ * one join at a time, if new symbols merge only at higher ranks. If they do
+ * not, or if passes over a long word join few symbols, a heap finishes the
+ * word.                                                                     */
 #include "runtime/core.h"
 
 #include <string.h>
 
 enum {
     RANKS_NONE = INT32_MAX,      /* no merge */
-    RANKS_MOST = INT32_MAX / 64, /* bytes of a word */
-    RANKS_FEW = 40,              /* symbols that are looked through each time */
-    RANKS_SHORT = 64,            /* symbols that passes always take */
-    RANKS_LITTLE = 8             /* the part of a long word that one joins */
+    RANKS_MOST = INT32_MAX / 64, /* maximum bytes of a word */
+    RANKS_FEW = 40,              /* up to this many symbols: linear search */
+    RANKS_SHORT = 64,            /* up to this many symbols: always passes */
+    RANKS_LITTLE = 8             /* minimum share that a pass must join: 1/8 */
 };
 
 /* ---- pieces ---- */
@@ -30,8 +31,8 @@ ATTN_API int32_t attn_piece_find(const struct attn_vocab *v, const char *text,
     return id;
 }
 
-/* The bits of floats are in order, those of negative ones the other way round.
- */
+/* Converts the score's bits to an integer in the order of scores: negative
+ * floats are ordered in reverse. A higher score is a lower rank.            */
 ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id)
 {
     const float score = ((const float *)v->score)[id] + 0.0f;
@@ -57,7 +58,7 @@ static const struct attn_pair *ranks_in_table(const struct attn_vocab *v,
     return at;
 }
 
-/* Bytes of a symbol's text: of its token, else of one character. */
+/* Returns the bytes of a symbol's text: its token's, or one character's. */
 static int64_t ranks_length(const struct attn_symbols *r, int32_t id,
                             int64_t from)
 {
@@ -67,7 +68,8 @@ static int64_t ranks_length(const struct attn_symbols *r, int32_t id,
     return attn_max(attn_character(r->text + from, r->end - from), 1);
 }
 
-/* Without a table: the piece that has both texts. */
+/* Returns the merge of i and j from the piece with their joined text, if there
+ * is no table.                                                              */
 static struct attn_pair ranks_in_texts(const struct attn_symbols *r, int64_t i,
                                        int64_t j)
 {
@@ -84,7 +86,7 @@ static struct attn_pair ranks_in_texts(const struct attn_symbols *r, int64_t i,
     return pair;
 }
 
-/* The merge of symbols i and j goes to rank[i], into[i]. */
+/* Looks up the merge of symbols i and j and stores it in symbol i. */
 static void ranks_pair(struct attn_symbols *r, int64_t i, int64_t j)
 {
     const int32_t left = r->symbol[i].id, right = r->symbol[j].id;
@@ -151,7 +153,7 @@ static void ranks_remove(struct attn_symbols *r, int32_t p)
     ranks_sift(r, at);
 }
 
-/* The merge of p and the one behind it, where there is one, into the heap. */
+/* Puts the merge of p and its next symbol into the heap, if there is one. */
 static void ranks_offer(struct attn_symbols *r, int32_t p)
 {
     ranks_remove(r, p);
@@ -178,7 +180,7 @@ static void ranks_join(struct attn_symbols *r, int32_t p)
         ranks_offer(r, r->before[p]);
 }
 
-/* The rest, one at a time. */
+/* Finishes the word, one join at a time. */
 static void ranks_by_heap(struct attn_symbols *r)
 {
     const int32_t n = (int32_t)r->n;
@@ -202,8 +204,9 @@ static void ranks_by_heap(struct attn_symbols *r)
 
 /* ---- passes ---- */
 
-/* Joins all neighbours of this rank from the left; 0: what it made is joined at
- * no higher rank, before the rest of them. *least: the lowest rank then.     */
+/* Joins all neighbours of this rank from the left, and sets *least to the new
+ * lowest rank. Returns 0 if it stopped because a new symbol merges at the same
+ * or a lower rank.                                                          */
 static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
 {
     int64_t kept = 0, i = 0;
@@ -211,7 +214,7 @@ static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
     *least = RANKS_NONE;
     while (i < r->n) {
         joined = ordered && i + 1 < r->n && r->symbol[i].rank == rank;
-        if (joined && was) { /* first what was made, with this one alone */
+        if (joined && was) { /* check the new symbol's merge first */
             ranks_pair(r, kept - 1, i);
             ordered = r->symbol[kept - 1].rank > rank;
             joined = ordered;
@@ -236,7 +239,7 @@ static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
 
 /* ---- joins ---- */
 
-/* A few symbols: the first of the lowest rank is looked for each time. */
+/* Joins a few symbols: searches for the lowest rank each time. */
 static void ranks_few(struct attn_symbols *r)
 {
     struct attn_symbol *s = r->symbol;
@@ -285,7 +288,7 @@ ATTN_API void attn_symbols_join(struct attn_symbols *r)
 
 /* ---- symbols ---- */
 
-struct ranks_unknown { /* unknown characters that wait for a known one */
+struct ranks_unknown { /* pending unknown characters */
     int64_t bytes;
 };
 
@@ -305,8 +308,8 @@ static void ranks_flush(struct attn_symbols *r, struct ranks_unknown *u)
     u->bytes = 0;
 }
 
-/* A character of n bytes that is no token: its bytes', or an unknown one, or
- * none at all.                                                              */
+/* Adds a character of n bytes that is no token: as its bytes, as an unknown
+ * token, or not at all.                                                     */
 static void ranks_unknown_character(struct attn_symbols *r, const char *s,
                                     int64_t n, struct ranks_unknown *u)
 {
@@ -347,7 +350,8 @@ static void ranks_bytes(struct attn_symbols *r, const char *s, int64_t n)
     ranks_flush(r, &u);
 }
 
-/* The token of a character, with what stands for its place in the word. */
+/* Finds the token of a character, with the prefix or suffix that its place in
+ * the word requires.                                                        */
 static int32_t ranks_find(const struct attn_symbols *r, const char *s,
                           int64_t n, int first, int last)
 {
@@ -415,7 +419,7 @@ ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
-/* The token that the word is at once; -1: it is not known to be one. */
+/* Returns the single token of the word if that is known in advance, else -1. */
 ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
                                    int64_t n)
 {
@@ -438,7 +442,8 @@ ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
     return -1;
 }
 
-/* Bytes of a space at s, as U+2581 or, with `plain`, as it is; 0: none. */
+/* Returns the bytes of a space at s: U+2581, or with `plain` also ' '; 0:
+ * none.                                                                     */
 static int64_t ranks_space(const char *s, int64_t n, int plain)
 {
     if (plain && *s == ' ')
@@ -460,7 +465,7 @@ ATTN_API int64_t attn_word_end(const char *text, int64_t n, int64_t at,
     return at;
 }
 
-/* The n bytes at `first`. */
+/* Encodes the n bytes at `first` as one word. */
 static int64_t ranks_one(struct attn_encoding *e, const char *text,
                          int64_t first, int64_t n)
 {

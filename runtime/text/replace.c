@@ -1,12 +1,11 @@
-/* replace.c: steps that look for texts and spaces: what is found becomes
- * another text, something is put in front, spaces at the ends are taken away.
- * What replaces a text stands where its last character stood, as in the
- * `tokenizers` package.                                                     */
+/* replace.c: steps that search for texts and spaces: replace them, prepend a
+ * text, or strip spaces at the ends. A replacement has the position of the last
+ * character that it replaces, as in the `tokenizers` package.               */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* White_Space of Unicode. */
+/* True for Unicode's White_Space. */
 static int replace_is_space(uint32_t c)
 {
     if (c < 0x80)
@@ -17,7 +16,7 @@ static int replace_is_space(uint32_t c)
          + (c == 0x2029) + (c == 0x202f) + (c == 0x205f) + (c == 0x3000);
 }
 
-/* The character that ends before `end`. */
+/* Returns the start of the character that ends at `end`. */
 static int64_t replace_before(const char *text, int64_t end)
 {
     int64_t at = end - 1;
@@ -26,7 +25,8 @@ static int64_t replace_before(const char *text, int64_t end)
     return at;
 }
 
-/* Bytes of white space from `at` on, and how many characters they are. */
+/* Returns the bytes of white space from `at`, and the number of its
+ * characters.                                                               */
 static int64_t replace_spaces(const struct attn_aligned *in, int64_t at,
                               int64_t *characters)
 {
@@ -91,7 +91,7 @@ ATTN_API int64_t attn_prepend(const struct attn_vocab *v,
 
 /* ---- replace ---- */
 
-/* The first place of the text at `at` or behind it; -1: none. */
+/* Returns the first position of the text from `at`, or -1. */
 static int64_t replace_find(const struct attn_aligned *in, int64_t at,
                             const char *text, int64_t n)
 {
@@ -107,7 +107,7 @@ static int64_t replace_find(const struct attn_aligned *in, int64_t at,
     return -1;
 }
 
-/* in[at .. at + n) becomes the step's other text. */
+/* Replaces n bytes at `at` by the step's other text. */
 static int64_t replace_put(const struct attn_vocab *v,
                            const struct attn_step *s,
                            const struct attn_aligned *in,
@@ -150,8 +150,8 @@ ATTN_API int64_t attn_replace(const struct attn_vocab *v,
     return wrong;
 }
 
-/* How many bytes the run of the text from `at` on has, and how many times; no
- * text: of white space.                                                     */
+/* Returns the bytes of the run of the text from `at`, and how often the text
+ * occurs in it. If the text is empty, the run is of white space.            */
 static int64_t replace_run(const struct attn_vocab *v,
                            const struct attn_step *s,
                            const struct attn_aligned *in, int64_t at,

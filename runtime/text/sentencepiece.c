@@ -1,6 +1,6 @@
-/* sentencepiece.c: what SentencePiece does with a text before its model: its
- * map of characters, spaces that are removed or made visible, a space in front.
- * A byte stands from where its characters begin to where the next ones do.  */
+/* sentencepiece.c: SentencePiece's normalisation: its map of characters,
+ * removal or escaping of spaces, and a space in front. A byte's position is
+ * from the start of its source characters to the start of the next ones.    */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@
 struct spm {
     const struct attn_vocab *v;
     int32_t flags;
-    struct attn_trie users;  /* pieces that stay as they are; units 0: none */
+    struct attn_trie users;  /* pieces that stay unchanged; units 0: none */
     struct attn_charmap map; /* units 0: none */
     const struct attn_aligned *in;
     struct attn_aligned *out;
 };
 
-/* What the bytes at `at` become where they do not stay: how many they are, and
- * the text; 0: the character stays.                                         */
+/* Returns how many bytes at `at` are replaced, and the replacement; 0: the
+ * character stays.                                                          */
 static int64_t spm_changed(const struct spm *m, int64_t at, const char **text,
                            int64_t *bytes)
 {
@@ -33,7 +33,7 @@ static int64_t spm_changed(const struct spm *m, int64_t at, const char **text,
     return *text ? taken : 0;
 }
 
-/* The bytes at `at` that become one text, and that text. */
+/* Returns how many bytes at `at` become one text, and that text. */
 static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
                         int64_t *bytes)
 {
@@ -45,7 +45,8 @@ static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
     return *bytes;
 }
 
-/* The caller's byte that byte `at` came from; at the end: the last one's end */
+/* Returns the position in the caller's text of byte `at`; at the end, the end
+ * of the last byte.                                                         */
 static int32_t spm_place(const struct spm *m, int64_t at)
 {
     int32_t from = 0, to = 0;
@@ -75,7 +76,7 @@ static int64_t spm_put(const struct spm *m, const char *s, int64_t n,
     return wrong;
 }
 
-/* Spaces in front, which are not kept. */
+/* Returns the end of the leading spaces to remove. */
 static int64_t spm_skip(const struct spm *m)
 {
     const char *text;
@@ -91,7 +92,7 @@ static int64_t spm_skip(const struct spm *m)
     return at;
 }
 
-/* Spaces at the end go; the byte that the next one would come from. */
+/* Removes trailing spaces. Returns the position for a following byte. */
 static int32_t spm_trim(const struct spm *m, int32_t end)
 {
     struct attn_aligned *out = m->out;
@@ -108,8 +109,8 @@ static int32_t spm_trim(const struct spm *m, int32_t end)
     return end;
 }
 
-/* Where the characters from `at` on end that stay and are no space; *n bytes
- * behind them become *text.                                                 */
+/* Returns the end of the characters from `at` that stay and are not spaces.
+ * After them, *n bytes become *text.                                        */
 static int64_t spm_same(const struct spm *m, int64_t at, int64_t *n,
                         const char **text, int64_t *bytes)
 {

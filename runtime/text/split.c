@@ -1,11 +1,11 @@
-/* split.c: what cuts a text into words: the patterns of known tokenizers, as
- * functions of their first match; kinds of characters; texts. And what is put
- * in front of a piece.                                                      */
+/* split.c: splits a text into words: by the patterns of known tokenizers, each
+ * a function that finds the first match; by kinds of characters; by texts. Also
+ * adds a prefix to a piece.                                                 */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* The class of the character at s, and its bytes. */
+/* Returns the class of the character at s, and its length. */
 static unsigned split_class(const struct attn_vocab *v, const char *s,
                             int64_t *n)
 {
@@ -17,7 +17,7 @@ static unsigned split_class(const struct attn_vocab *v, const char *s,
     return attn_class(v, attn_code_point(s, n));
 }
 
-/* Kinds of characters to the patterns: each is one of these. */
+/* The kinds that patterns distinguish; each character has exactly one. */
 enum { SPLIT_OTHER = 1, SPLIT_LETTER = 2, SPLIT_NUMBER = 4, SPLIT_SPACE = 8 };
 
 static int split_kind(const struct attn_vocab *v, const char *s, int64_t *n)
@@ -30,7 +30,8 @@ static int split_kind(const struct attn_vocab *v, const char *s, int64_t *n)
     return attn_class_of(class, ATTN_NUMBERS) ? SPLIT_NUMBER : SPLIT_OTHER;
 }
 
-/* The end of a run of one kind, from `at` on, of up to `most` characters. */
+/* Returns the end of a run of up to `most` characters of these kinds, from
+ * `at`.                                                                     */
 static int64_t split_run(const struct attn_vocab *v, const char *s, int64_t n,
                          int64_t at, int kinds, int64_t most)
 {
@@ -42,8 +43,8 @@ static int64_t split_run(const struct attn_vocab *v, const char *s, int64_t n,
     return at;
 }
 
-/* 's 't 're 've 'm 'll 'd: their bytes; 0: none of them. Without case, the long
- * s is one too.                                                             */
+/* Returns the length of 's, 't, 're, 've, 'm, 'll or 'd at s, or 0. If case is
+ * ignored, a long s counts too.                                             */
 static int64_t split_apostrophe(const char *s, int64_t n, int any_case)
 {
     char a, b;
@@ -65,8 +66,8 @@ static int64_t split_apostrophe(const char *s, int64_t n, int any_case)
     return 0;
 }
 
-/* \s+(?!\S)|\s+ of the white space that ends at `end`: without its last
- * character where another stands behind it.                                 */
+/* Matches \s+(?!\S)|\s+ for the white space that ends at `end`: without its
+ * last character if more text follows.                                      */
 static int64_t split_space(const char *s, int64_t n, int64_t end)
 {
     int64_t last = end - 1;
@@ -98,7 +99,7 @@ static int64_t split_gpt2(const struct attn_vocab *v, const struct attn_step *s,
     return split_space(text, n, split_run(v, text, n, 0, SPLIT_SPACE, n));
 }
 
-/* The end of a run of line ends. */
+/* Returns the end of a run of line breaks. */
 static int64_t split_lines(const char *s, int64_t n, int64_t at)
 {
     while (at < n && (s[at] == '\r' || s[at] == '\n'))
@@ -106,7 +107,7 @@ static int64_t split_lines(const char *s, int64_t n, int64_t at)
     return at;
 }
 
-/* \s*[\r\n]+|\s+(?!\S)|\s+ */
+/* Matches \s*[\r\n]+|\s+(?!\S)|\s+ */
 static int64_t split_blank(const struct attn_vocab *v, const char *s, int64_t n)
 {
     const int64_t end = split_run(v, s, n, 0, SPLIT_SPACE, n);
@@ -116,7 +117,7 @@ static int64_t split_blank(const struct attn_vocab *v, const char *s, int64_t n)
     return split_space(s, n, end);
 }
 
-/* cl100k's, with up to `digits` digits a piece. */
+/* Matches cl100k's pattern, with up to `digits` digits per piece. */
 static int64_t split_cl100k(const struct attn_vocab *v, const char *s,
                             int64_t n, int64_t digits)
 {
@@ -159,7 +160,8 @@ static int64_t split_qwen2(const struct attn_vocab *v,
     return split_cl100k(v, text, n, 1);
 }
 
-/* A character that some words end at: white space and some punctuation. */
+/* True for characters that end a word in BLOOM's pattern: white space and some
+ * punctuation.                                                              */
 static int split_bloom_end(const struct attn_vocab *v, const char *s,
                            int64_t *n)
 {
@@ -191,8 +193,8 @@ static int64_t split_bloom(const struct attn_vocab *v,
     return i - *at;
 }
 
-/* 's|..|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+: what is none of them is white space;
- * ATTN_STEP_CLIP_MARKS: two marks in front of these.                         */
+/* Matches 's|'t|...|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+; only white space is left
+ * over. ATTN_STEP_CLIP_MARKS also matches two marks, first.                 */
 static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int64_t *at)
 {
@@ -218,7 +220,7 @@ static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
 
 /* ---- kinds ---- */
 
-/* ASCII's punctuation, or Unicode's. */
+/* True for ASCII's or Unicode's punctuation. */
 static int split_is_punctuation(const struct attn_vocab *v, const char *s,
                                 int64_t *n)
 {
@@ -240,7 +242,7 @@ static int split_is_number(const struct attn_vocab *v, const char *s,
     return attn_class_of(split_class(v, s, n), ATTN_NUMBERS);
 }
 
-/* The first character that is one of these. */
+/* Finds the first character of this kind. */
 static int64_t split_first(const struct attn_vocab *v, const char *text,
                            int64_t n, int64_t *at,
                            int (*is)(const struct attn_vocab *v, const char *s,
@@ -261,7 +263,8 @@ static int64_t split_punctuation(const struct attn_vocab *v,
     return split_first(v, text, n, at, split_is_punctuation);
 }
 
-/* A run of white space at once where each is dropped: it is the same. */
+/* Finds one character of white space. If matches are dropped, finds a whole
+ * run, because the result is the same.                                      */
 static int64_t split_spaces(const struct attn_vocab *v,
                             const struct attn_step *s, const char *text,
                             int64_t n, int64_t *at)
@@ -280,8 +283,8 @@ static int64_t split_digits(const struct attn_vocab *v,
     return split_first(v, text, n, at, split_is_number);
 }
 
-/* Bytes that byte levels write as digits: those, and the Latin-1 characters of
- * N, whose bytes are those of other characters too.                         */
+/* Finds a byte that byte-level text shows as a digit. This includes Latin-1
+ * characters of category N, whose bytes also occur in other characters.     */
 static int64_t split_digit_bytes(const struct attn_vocab *v,
                                  const struct attn_step *s, const char *text,
                                  int64_t n, int64_t *at)
@@ -297,7 +300,7 @@ static int64_t split_digit_bytes(const struct attn_vocab *v,
     return 0;
 }
 
-/* [0-9][0-9][0-9] */
+/* Matches [0-9][0-9][0-9] */
 static int64_t split_three(const struct attn_vocab *v,
                            const struct attn_step *s, const char *text,
                            int64_t n, int64_t *at)
@@ -314,7 +317,7 @@ static int64_t split_three(const struct attn_vocab *v,
     return 0;
 }
 
-/* \w+|[^\w\s]+ */
+/* Matches \w+|[^\w\s]+ */
 static int64_t split_words(const struct attn_vocab *v,
                            const struct attn_step *s, const char *text,
                            int64_t n, int64_t *at)
@@ -361,7 +364,7 @@ static int split_begins(const struct attn_aligned *in, const char *text,
     return in->bytes >= n && memcmp(in->text, text, (size_t)n) == 0;
 }
 
-/* A text that stands for the piece's first character, which follows. */
+/* Writes a text whose position is that of the piece's first character. */
 static int64_t split_front(const struct attn_aligned *in,
                            struct attn_aligned *out, const char *text,
                            int64_t n)

@@ -1,5 +1,5 @@
-/* split_steps.h: the steps that cut a text into words, a row each, as those of
- * steps.h. split.c has them in a table.                                     */
+/* split_steps.h: the steps that split a text into words, one row each, in the
+ * form of steps.h. split.c makes a table of them.                           */
 #ifndef STEP
 #define STEP(...)
 #endif

@@ -1,8 +1,9 @@
-/* steps.c: the table of steps: how a text is changed and cut before a model
- * makes ids of it. A step is a row and its functions.                       */
+/* steps.c: the table of steps that change and split a text before a model
+ * converts it to ids. Each step is a row of functions.                      */
 #include "runtime/core.h"
 
-/* A decoder has each of its steps once, and what it looks for is a text. */
+/* Checks a decoder's step: no step occurs twice, and the text to search for is
+ * not empty.                                                                */
 static const char *steps_decoder(const struct attn_vocab *v,
                                  const struct attn_step *s)
 {

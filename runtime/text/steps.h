@@ -1,8 +1,8 @@
-/* steps.h: the steps of normalisers and decoders, a row each: its number, then
- * the members of struct attn_op. steps.c has them in a table; that of an
- * emitted file has the steps of its vocabularies.
+/* steps.h: the steps of normalisers and decoders, one row each: the number,
+ * then the members of struct attn_op. steps.c makes a table of them. An emitted
+ * file contains only the steps of its vocabularies.
  *
- * Included where STEP is defined, which it is no more behind this.          */
+ * The includer defines STEP; this file undefines it.                        */
 #ifndef STEP
 #define STEP(...)
 #endif

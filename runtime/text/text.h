@@ -1,5 +1,5 @@
-/* text.h: text in and out of a model: vocabularies as blocks of bytes, the
- * steps that a text takes to its ids and back, and the models that cut it into
+/* text.h: text input and output of a model: vocabularies as blocks of bytes,
+ * the steps from text to ids and back, and the models that split text into
  * tokens.                                                                   */
 #ifndef ATTN_TEXT_3
 #define ATTN_TEXT_3
@@ -8,8 +8,9 @@
 
 /* ---- vocab.c ---- */
 
-/* Models: each character is a token; each word between spaces; pieces that are
- * merged by score (merges.c).                                               */
+/* Models: ATTN_CHARACTERS has one token per character; ATTN_SPACES, one per
+ * word between spaces; ATTN_MERGES merges pieces by score (merges.c). The
+ * others are in ranks.c, wordpiece.c and unigram.c.                         */
 enum {
     ATTN_CHARACTERS = 0,
     ATTN_SPACES = 1,
@@ -19,13 +20,14 @@ enum {
     ATTN_UNIGRAM = 5,
     ATTN_TOKENIZERS = 6
 };
-/* What a model does beside: the first symbols are bytes; bytes have pieces,
- * "<0x0A>", for characters that have none; neighbouring unknown tokens are one;
- * a whole word that is a token is it; what is not UTF-8 becomes U+FFFD, else an
- * error or raw bytes; offsets are without the spaces at a token's ends; a text
- * that does not go on gets a space in front; the first token's offsets keep one
- * space; scores and pieces of bytes are as SentencePiece's; no piece has a
- * space, or U+2581, behind another character: words are merged one by one.   */
+/* Flags of a model, in this order: the first symbols are bytes; characters
+ * without a piece use byte pieces such as "<0x0A>"; adjacent unknown tokens are
+ * one; a word that is a token is not split; invalid UTF-8 becomes U+FFFD,
+ * instead of an error or raw bytes; offsets exclude the spaces at a token's
+ * ends; a text that does not continue another gets a space in front; the first
+ * token's offsets keep one space; scores and byte pieces are as in
+ * SentencePiece; no piece has a space or U+2581 after another character, so
+ * words are merged one by one.                                              */
 enum {
     ATTN_MODEL_BYTES = 1,
     ATTN_MODEL_FALLBACK = 2,
@@ -39,76 +41,76 @@ enum {
     ATTN_MODEL_APART = 512,
     ATTN_MODEL_FLAGS = 1023
 };
-/* Kinds of pieces: text; one byte, "<0x0A>"; marks, which are no text. */
+/* Kinds of pieces: text; one byte, such as "<0x0A>"; marks without text. */
 enum {
     ATTN_PIECE_NORMAL = 0,
     ATTN_PIECE_BYTE = 1,
     ATTN_PIECE_BEGIN = 2,
     ATTN_PIECE_END = 3,
     ATTN_PIECE_UNKNOWN = 4,
-    ATTN_PIECE_KIND = 15,    /* these bits; and one for each of: */
-    ATTN_PIECE_SPECIAL = 16, /* no text */
-    ATTN_PIECE_ADDED = 32,   /* found in a text: the model does not make it */
-    ATTN_PIECE_UNUSED = 64,  /* no text becomes it */
-    ATTN_PIECE_USER = 128    /* found before all else, never merged */
+    ATTN_PIECE_KIND = 15,    /* mask of the kind; the others are flags: */
+    ATTN_PIECE_SPECIAL = 16, /* has no text */
+    ATTN_PIECE_ADDED = 32,   /* found in the text, not made by the model */
+    ATTN_PIECE_UNUSED = 64,  /* never made from text */
+    ATTN_PIECE_USER = 128    /* found before all others, never merged */
 };
 
-/* The parts of a block. Each lies at a multiple of 8. */
+/* The sections of a block, each 8-byte aligned. */
 enum {
-    ATTN_OFFSETS,    /* uint32_t [size + extra + 1]: where texts begin, by id */
-    ATTN_TEXTS,      /* char []: as a file has them, "##ing", or bytes */
-    ATTN_FIND,       /* uint32_t []: a hash table of texts: id + 1, or 0 */
-    ATTN_PIECES,     /* unsigned char [size]: ATTN_PIECE_NORMAL .. */
-    ATTN_SCORES,     /* float [size] of merges, double [size] of a unigram */
-    ATTN_BYTES,      /* int32_t [256]: the token of a byte, -1: none */
-    ATTN_BYTES_LAST, /* the same of a word's last byte, with the suffix */
-    ATTN_PAIRS,      /* struct attn_pair []: a hash table of merges */
-    ATTN_WORDS,      /* uint32_t []: one of words that are tokens at once */
-    ATTN_STRINGS,    /* char []: arguments of steps, added tokens, .. */
-    ATTN_NORMAL,     /* struct attn_step []: the normaliser */
-    ATTN_SPLIT,      /* the same: what cuts a text into words */
-    ATTN_DECODE,     /* the same: from tokens to text */
+    ATTN_OFFSETS,    /* uint32_t [size + extra + 1]: start of each text */
+    ATTN_TEXTS,      /* char []: texts as in the file ("##ing"), or bytes */
+    ATTN_FIND,       /* uint32_t []: hash table of texts: id + 1, or 0 */
+    ATTN_PIECES,     /* unsigned char [size]: ATTN_PIECE_NORMAL, etc. */
+    ATTN_SCORES,     /* float [size] of merges, double [size] of Unigram */
+    ATTN_BYTES,      /* int32_t [256]: the token of each byte; -1: none */
+    ATTN_BYTES_LAST, /* same for a word's last byte, with the suffix */
+    ATTN_PAIRS,      /* struct attn_pair []: hash table of merges */
+    ATTN_WORDS,      /* uint32_t []: hash table of single-token words */
+    ATTN_STRINGS,    /* char []: arguments of steps, added tokens, etc. */
+    ATTN_NORMAL,     /* struct attn_step []: normaliser */
+    ATTN_SPLIT,      /* struct attn_step []: splitting into words */
+    ATTN_DECODE,     /* struct attn_step []: decoder */
     ATTN_ADDED,      /* struct attn_added [] */
-    ATTN_ADDED_TRIE, /* struct attn_trie: their texts */
+    ATTN_ADDED_TRIE, /* struct attn_node []: their texts */
     ATTN_TEMPLATE,   /* int32_t single, pair; struct attn_template [] */
-    ATTN_CLASSES,    /* struct attn_classes: of Unicode */
-    ATTN_MAPPINGS,   /* cases and normal forms of Unicode */
-    ATTN_CHARMAP,    /* a precompiled map of characters */
-    ATTN_MODEL_TRIE, /* the model's own */
+    ATTN_CLASSES,    /* classes of Unicode characters */
+    ATTN_MAPPINGS,   /* Unicode tables of case and normal forms */
+    ATTN_CHARMAP,    /* SentencePiece's map of characters */
+    ATTN_MODEL_TRIE, /* the model's trie */
     ATTN_SECTIONS = 24
 };
-struct attn_section { /* bytes from the block's first on; 0, 0: none */
+struct attn_section { /* relative to the block's start; 0, 0: none */
     int64_t at, bytes;
 };
-struct attn_part { /* of ATTN_STRINGS */
+struct attn_part { /* a range of ATTN_STRINGS */
     uint32_t at, bytes;
 };
 
-/* A vocabulary as one block of bytes, made by attnc, kept in the weights file
- * or in the C file. Numbers are as the machine has them.                    */
+/* A vocabulary as one block of bytes. attnc makes it and stores it in the
+ * weights file or in the C file. Numbers have the machine's byte order.     */
 struct attn_vocab_header {
     char magic[8];                    /* "ATTNVOC3" */
-    int64_t bytes;                    /* of the whole block */
-    int32_t size;                     /* tokens */
-    int32_t kind;                     /* ATTN_CHARACTERS .. */
+    int64_t bytes;                    /* of the complete block */
+    int32_t size;                     /* number of tokens */
+    int32_t kind;                     /* ATTN_CHARACTERS, etc. */
     int32_t start, end, pad, unknown; /* ids; -1: none */
-    int32_t append_end;               /* a source line gets the end token */
-    int32_t flags;                    /* ATTN_MODEL_BYTES .. */
-    struct attn_part prefix, suffix;  /* of a token inside, at the end, of a
+    int32_t append_end;               /* 1: a source line gets the end token */
+    int32_t flags;                    /* ATTN_MODEL_BYTES, etc. */
+    struct attn_part prefix, suffix;  /* of tokens inside or at the end of a
                                          word: "##", "</w>" */
-    int32_t most;                     /* characters of a word; 0: any */
-    int32_t extra; /* tokens behind `size` that the model alone knows: they
-                      become the unknown one */
+    int32_t most;                     /* maximum characters of a word; 0: any */
+    int32_t extra; /* tokens after `size` that only the model uses; their
+                      output is the unknown token */
     struct attn_section section[ATTN_SECTIONS];
 };
 struct attn_step {
-    int32_t op, flags; /* ATTN_STEP_.. of steps.c */
+    int32_t op, flags; /* op: an ATTN_STEP_ number */
     struct attn_part text, other;
 };
 struct attn_pair { /* a merge; left -1: an empty slot */
     int32_t left, right, rank, into;
 };
-struct attn_added { /* a token that is found in the text */
+struct attn_added { /* a token searched for in the text */
     struct attn_part text;
     int32_t id, flags;
 };
@@ -116,28 +118,28 @@ enum {
     ATTN_ADDED_SPECIAL = 1,
     ATTN_ADDED_LSTRIP = 2,
     ATTN_ADDED_RSTRIP = 4,
-    ATTN_ADDED_WORD = 8,       /* not inside of a word */
-    ATTN_ADDED_NORMALISED = 16 /* in the normalised text */
+    ATTN_ADDED_WORD = 8,       /* not inside a word */
+    ATTN_ADDED_NORMALISED = 16 /* searched for in the normalised text */
 };
 struct attn_template {
     int32_t id, type; /* id -1: the text, -2: the second text */
 };
-struct attn_node {  /* of ATTN_ADDED_TRIE: 0, 1 are the roots: of the text's and
-                       of the normalised text's tokens */
-    uint32_t child; /* the first of `children` nodes, in order of their bytes */
+struct attn_node {  /* of ATTN_ADDED_TRIE: node 0 is the root for tokens of
+                       the text, node 1 for those of the normalised text */
+    uint32_t child; /* first of `children` nodes, ordered by byte */
     uint16_t children;
     unsigned char byte, reserved;
-    int32_t row; /* of ATTN_ADDED, whose text ends here; -1: none */
+    int32_t row; /* of ATTN_ADDED if its text ends here; -1: none */
 };
 enum {
-    ATTN_STEPS = 16,         /* of a list, at most */
-    ATTN_CLASS_INDEX = 4352, /* bytes in front of the classes */
+    ATTN_STEPS = 16,         /* maximum per list */
+    ATTN_CLASS_INDEX = 4352, /* bytes before the classes */
     ATTN_CLASS_CATEGORY = 31,
     ATTN_CLASS_SPACE = 32, /* White_Space */
-    ATTN_CLASS_WORD = 64   /* of a word, beside L, M, N and Pc */
+    ATTN_CLASS_WORD = 64   /* in words, besides L, M, Nd, Nl and Pc */
 };
 
-struct attn_vocab { /* the parts of a block; NULL, 0: it has none */
+struct attn_vocab { /* the sections of a block; NULL or 0: missing */
     const struct attn_vocab_header *head;
     const uint32_t *offset, *find, *word;
     const char *text, *strings;
@@ -148,26 +150,26 @@ struct attn_vocab { /* the parts of a block; NULL, 0: it has none */
     const struct attn_step *step[3]; /* ATTN_NORMAL, ATTN_SPLIT, ATTN_DECODE */
     const struct attn_added *added;
     const struct attn_node *node;
-    const int32_t *templates; /* single, pair; then the rows */
+    const int32_t *templates; /* counts for single and pair; then the rows */
     const unsigned char *classes;
     int64_t finds, words, pairs, steps[3], addeds, nodes;
 };
 ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block);
-/* A part and its bytes. */
+/* Returns a section and its bytes, or NULL. */
 ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
                                         int64_t *bytes);
-/* Bytes of the character of UTF-8 at s; 0: none. */
+/* Returns the length of the UTF-8 character at s; 0: it is invalid. */
 ATTN_API int64_t attn_character(const char *s, int64_t left);
-/* Bytes at s, where no character is, that begin one and are not ended; or 1. */
+/* Returns the bytes at s that are an incomplete character, at least 1. */
 ATTN_API int64_t attn_character_begun(const char *s, int64_t left);
-/* Bytes of the character that begins so; inside of one, where a byte cut it: 1.
- * What follows holds for UTF-8 alone.                                       */
+/* Returns the length of the character with this first byte; 1 for a byte inside
+ * a character. This and the next function require valid UTF-8.              */
 static inline int64_t attn_length(char first)
 {
     const unsigned char c = (unsigned char)first;
     return 1 + (c >= 0xc0) + (c >= 0xe0) + (c >= 0xf0);
 }
-/* The code point at s, and its bytes; s is not at its end. */
+/* Returns the code point at s, and its length. s must not be at its end. */
 static inline uint32_t attn_code_point(const char *at, int64_t *bytes)
 {
     const unsigned char *s = (const unsigned char *)at;
@@ -181,10 +183,10 @@ static inline uint32_t attn_code_point(const char *at, int64_t *bytes)
     return (s[0] & 0x07u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6
          | (s[3] & 0x3fu);
 }
-/* The first byte that begins no character of UTF-8; n: all are well formed. */
+/* Returns the position of the first byte that is not valid UTF-8, or n. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
-/* The hashes of the block's tables, and the slot of so many, by the upper half
- * so that any number will do.                                               */
+/* Hashes of the block's tables, and the slot for a hash. The slot depends on
+ * the upper half of the hash, so any number of slots works.                 */
 ATTN_API uint64_t attn_text_hash(const char *s, int64_t n);
 static inline uint64_t attn_mix(uint64_t x)
 {
@@ -199,19 +201,20 @@ static inline int64_t attn_slot(uint64_t hash, int64_t slots)
 {
     return (int64_t)((hash >> 32) * (uint64_t)slots >> 32);
 }
-/* A look at a block's first bytes: 0, or an error. */
+/* Checks a block's first bytes. Returns 0 or an error. */
 ATTN_API int attn_check_block(const void *block);
 ATTN_API int32_t attn_find(const struct attn_vocab *v, const char *token,
-                           int64_t bytes); /* id, -1: none */
+                           int64_t bytes); /* returns the id; -1: none */
 ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
                                  int64_t bytes);
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
-/* The byte that "<0x0A>" names; -1: this names none. */
+/* Returns the byte that a piece like "<0x0A>" stands for, or -1. */
 ATTN_API int attn_vocab_byte(const char *text, int64_t bytes);
-/* A code point's byte of ATTN_CLASSES; 0: the block has none. */
+/* Returns a code point's byte in ATTN_CLASSES; 0 if the block has none. */
 ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c);
-/* Is it of a category of this set, a bit for each (UTF8PROC_CATEGORY_LU ..)? */
+/* True if the category is in a set, one bit for each of utf8proc's
+ * categories.                                                               */
 enum {
     ATTN_LETTERS = 0x3e,        /* L */
     ATTN_MARKS = 0x1c0,         /* M */
@@ -221,31 +224,31 @@ enum {
     ATTN_WORDS_OF = 0x17fe      /* L, M, Nd, Nl, Pc */
 };
 ATTN_API int attn_class_of(unsigned kind, uint32_t categories);
-/* Is it a word's: a letter, a mark, a number, a connector? */
+/* True for characters of words: letters, marks, numbers, connectors. */
 ATTN_API int attn_class_word(unsigned kind);
 
 /* ---- vocab_check.c ---- */
 
-/* NULL when well formed, else what is wrong (a static string). */
+/* Returns NULL if the block is valid, else a message (a static string). */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
-/* Is it a kind or a step that this program has no code for? */
+/* True if the message is about a kind or a step that this program lacks. */
 ATTN_API int attn_vocab_unknown(const char *wrong);
 
 /* ---- aligned.c ---- */
 
-/* A text on its way: byte i came from the bytes from[i] to before to[i] of the
- * caller's text, whole characters of it; from NULL: from base + i itself, or
- * nobody asks. begins: 1, it is the beginning of the caller's text; -1, of one
- * that goes on where another ended; 0, it is inside.                        */
+/* A text being processed. Byte i comes from bytes from[i] .. to[i] - 1 of the
+ * caller's text, always complete characters; if from is NULL, from byte base +
+ * i, or positions are not needed. begins: 1: start of the caller's text; -1:
+ * start of a text that continues another; 0: inside.                        */
 struct attn_aligned {
     char *text;
     int64_t bytes, cap;
     int32_t *from, *to; /* [cap] */
     int64_t base, begins;
 };
-/* These write behind out's bytes, 0 or ATTN_ERROR_ROOM: bytes of `in` with
- * their places; a text that stands for n bytes of `in` (0: put in between); a
- * text at a place that is told.                                             */
+/* Append to `out`; return 0 or ATTN_ERROR_ROOM. attn_put_same(): bytes of `in`
+ * with their positions. attn_put(): a text that replaces n bytes of `in` (0:
+ * inserted). attn_put_at(): a text with a given position.                   */
 ATTN_API int64_t attn_put_same(struct attn_aligned *out,
                                const struct attn_aligned *in, int64_t at,
                                int64_t n);
@@ -254,39 +257,38 @@ ATTN_API int64_t attn_put(struct attn_aligned *out,
                           const char *text, int64_t bytes);
 ATTN_API int64_t attn_put_at(struct attn_aligned *out, const char *text,
                              int64_t bytes, int32_t from, int32_t to);
-/* Where the bytes at .. at + n - 1 came from. */
+/* Returns the position in the caller's text of bytes at .. at + n - 1. */
 ATTN_API void attn_place(const struct attn_aligned *in, int64_t at, int64_t n,
                          int32_t *from, int32_t *to);
-/* A part of a text, as a text. */
+/* Returns a part of a text as a text. */
 ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
                                           int64_t at, int64_t n);
 
 /* ---- added.c ---- */
-struct attn_match { /* an added token in a text, with the spaces it takes */
+struct attn_match { /* an added token found in a text, with its spaces */
     int64_t from, to;
-    int64_t next; /* where the search goes on, in front of such spaces */
+    int64_t next; /* where to search next, before trailing spaces */
     int32_t row;  /* of ATTN_ADDED */
 };
-/* The next one at `at` or behind it, which takes no spaces in front of `least`;
- * 0: none.                                                                  */
+/* Finds the next added token from `at`, which may absorb spaces back to
+ * `least`. Returns 0 if there is none.                                      */
 ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
                              int64_t least, struct attn_match *m);
 
 /* ---- tokens.c ---- */
 
-/* A text as the normaliser leaves it: its bytes in out[cap], or an error.
- * `memory`: attn_vocab_encode_bytes() of it.                                */
+/* Normalises a text into out[cap]. Returns its bytes or an error. `memory` has
+ * attn_vocab_encode_bytes() bytes.                                          */
 ATTN_API int64_t attn_vocab_normalise(const void *block, const char *text,
                                       int64_t bytes, char *out, int64_t cap,
                                       void *memory);
 
 /* ---- steps.c ---- */
 
-/* Steps by number: splitting 1 to 63, normalisers 64 to 127, decoders 128 to
- * 191.                                                                      */
+/* Numbers of steps: 1 to 63 split, 64 to 127 normalise, 128 to 191 decode. */
 enum {
-    ATTN_STEP_GPT2 = 1, /* patterns, as compiler/tokenizer/patterns.c says */
+    ATTN_STEP_GPT2 = 1, /* patterns of compiler/tokenizer/patterns.c */
     ATTN_STEP_LLAMA3 = 2,
     ATTN_STEP_QWEN2 = 3,
     ATTN_STEP_BLOOM = 4,
@@ -294,59 +296,59 @@ enum {
     ATTN_STEP_CLIP_MARKS = 7,
     ATTN_STEP_THREE = 6,        /* three digits */
     ATTN_STEP_TEXT = 16,        /* `text` */
-    ATTN_STEP_SPACE = 17,       /* a character of white space */
-    ATTN_STEP_PUNCTUATION = 18, /* one of ASCII's or P */
-    ATTN_STEP_DIGIT = 19,       /* one of N */
+    ATTN_STEP_SPACE = 17,       /* a white space character */
+    ATTN_STEP_PUNCTUATION = 18, /* ASCII punctuation or category P */
+    ATTN_STEP_DIGIT = 19,       /* category N */
     ATTN_STEP_WORDS = 20,       /* \w+|[^\w\s]+ */
-    ATTN_STEP_DIGIT_BYTES = 21, /* a byte that byte levels write as one of N */
-    ATTN_STEP_PREFIX = 32,      /* `text` in front, unless it is there */
-    ATTN_STEP_METASPACE = 33,   /* `text` for each space, and in front */
+    ATTN_STEP_DIGIT_BYTES = 21, /* a byte shown as a digit */
+    ATTN_STEP_PREFIX = 32,      /* prepends `text` unless it is there */
+    ATTN_STEP_METASPACE = 33,   /* `text` replaces spaces and is prepended */
     ATTN_STEP_NORMALISERS = 64,
     ATTN_STEP_TABLE = 192
 };
-/* Flags of ATTN_STEP_METASPACE: a space in front is added never, where the text
- * begins, or always. */
+/* Flags of ATTN_STEP_METASPACE: prepend a space never, only where the text
+ * begins, or always.                                                        */
 enum {
     ATTN_METASPACE_NEVER = 0,
     ATTN_METASPACE_FIRST = 1,
     ATTN_METASPACE_ALWAYS = 2
 };
-enum { ATTN_AFFIX = 64 }; /* bytes of a prefix or suffix, at most */
-/* Steps of decode.c; a decoder has each once. */
+enum { ATTN_AFFIX = 64 }; /* maximum bytes of a prefix or suffix */
+/* Steps of decode.c; each occurs at most once in a decoder. */
 enum {
     ATTN_STEP_OUT = 128,
     ATTN_STEP_BYTE_LEVEL_OUT = ATTN_STEP_OUT, /* texts are bytes */
-    ATTN_STEP_WORDPIECE_OUT,     /* text: the prefix inside of a word; flags 1:
-                                    no spaces before punctuation */
-    ATTN_STEP_METASPACE_OUT,     /* text is a space; flags 1: but in front */
-    ATTN_STEP_BYTE_FALLBACK_OUT, /* <0x0A> is its byte */
-    ATTN_STEP_FUSE,              /* what follows is of the whole text */
-    ATTN_STEP_STRIP_OUT,         /* text, a character: flags % 256 in front,
-                                    flags / 256 behind go */
+    ATTN_STEP_WORDPIECE_OUT,     /* text: prefix of continued words; flags 1:
+                                    clean up spaces before punctuation */
+    ATTN_STEP_METASPACE_OUT,     /* text is a space, except in front */
+    ATTN_STEP_BYTE_FALLBACK_OUT, /* <0x0A> becomes its byte */
+    ATTN_STEP_FUSE,              /* later steps apply to the complete text */
+    ATTN_STEP_STRIP_OUT,         /* removes a character: up to flags % 256 at
+                                    the start, flags / 256 at the end */
     ATTN_STEP_REPLACE_OUT,       /* text becomes other */
-    ATTN_STEP_SUFFIX_OUT,        /* text is a space, but at the end */
-    ATTN_STEP_JOIN_OUT,          /* a space between tokens */
-    ATTN_STEP_PIECES_OUT,        /* text is a space; flags 1: but one in front,
-                                    3: but all in front; an unknown token is
-                                    `other` */
+    ATTN_STEP_SUFFIX_OUT,        /* text is a space, except at the end */
+    ATTN_STEP_JOIN_OUT,          /* adds a space between tokens */
+    ATTN_STEP_PIECES_OUT,        /* text is a space; flags 1: except one at
+                                    the start, 3: except all at the start;
+                                    unknown tokens become `other` */
     ATTN_STEP_OUT_END
 };
-struct attn_op { /* what a step does: `change` or `find`; decoders: text.c */
-    /* NULL: nothing is wrong with it, or what is */
+struct attn_op { /* functions of a step; decoders: see decode.c */
+    /* returns NULL or a message */
     const char *(*check)(const struct attn_vocab *v, const struct attn_step *s);
-    /* n bytes become times * n + plus at most; NULL: n */
+    /* sets the bound times * n + plus of output bytes; NULL: n */
     void (*most)(const struct attn_vocab *v, const struct attn_step *s,
                  int64_t *times, int64_t *plus);
-    /* writes `out`: 0, or an error */
+    /* writes `out`; returns 0 or an error */
     int64_t (*change)(const struct attn_vocab *v, const struct attn_step *s,
                       const struct attn_aligned *in, struct attn_aligned *out);
-    /* bytes of the first match, which begins at *at; 0: there is none */
+    /* returns the bytes of the first match, at *at; 0: none */
     int64_t (*find)(const struct attn_vocab *v, const struct attn_step *s,
                     const char *text, int64_t n, int64_t *at);
 };
-/* What becomes of the matches of a step that cuts (its flags): they are
- * dropped; pieces of their own; with what is in front, or behind; neighbours
- * together. Inverted: so what is between them.                              */
+/* Flags of a step that splits: matches are removed; are separate pieces; join
+ * the text before; join the text after; or are separate, with adjacent ones
+ * joined. INVERT exchanges matches and the text between.                    */
 enum {
     ATTN_SPLIT_REMOVED = 0,
     ATTN_SPLIT_ISOLATED = 1,
@@ -355,16 +357,18 @@ enum {
     ATTN_SPLIT_CONTIGUOUS = 4,
     ATTN_SPLIT_INVERT = 8
 };
-/* NULL: there is no such step; of those that split. */
+/* Return the step's functions, or NULL if there is no such step;
+ * attn_split_op(): only steps that split.                                   */
 ATTN_API const struct attn_op *attn_step_op(int32_t op);
 ATTN_API const struct attn_op *attn_split_op(int32_t op);
 
 /* ---- a trie ---- */
 
-/* Texts as a double array: a node is 32 bits: its byte in bits 0 to 7, 8: a
- * text ends here, 9 and 10 to 31: how far its children are, by exclusive or. A
- * child's place is that of the children, exclusive or its byte; the child 0 has
- * the text's value, in bits 0 to 30.                                        */
+/* A trie of texts as a double array of 32-bit nodes. Bits 0 to 7: the node's
+ * byte; bit 8: a text ends here; bits 9 and 10 to 31: the offset of its
+ * children, to be XORed with its index. A child's index is the children's index
+ * XOR its byte. The child for byte 0 contains the text's value in bits 0 to 30.
+ */
 struct attn_trie {
     const uint32_t *unit;
     int64_t units;
@@ -377,8 +381,8 @@ static inline uint32_t attn_trie_root(const struct attn_trie *t)
 {
     return attn_trie_children(t->unit[0]);
 }
-/* From the node before to that of the next byte; 0: there is none. *value: -1:
- * no text ends here.                                                        */
+/* Moves *node to its child for a byte. Returns 0 if there is none. *value is
+ * the value of a text that ends there, or -1.                               */
 static inline int attn_trie_next(const struct attn_trie *t, uint32_t *node,
                                  unsigned char byte, int64_t *value)
 {
@@ -396,70 +400,72 @@ static inline int attn_trie_next(const struct attn_trie *t, uint32_t *node,
     return 1;
 }
 
-/* ATTN_MODEL_TRIE: this, then the trie of the texts, with ids. */
+/* Start of ATTN_MODEL_TRIE. The trie of texts follows, with ids as values. */
 struct attn_unigram_head {
-    double unknown, most; /* score of an unknown character, of the best */
+    double unknown, most; /* score of unknown characters; best score */
 };
 ATTN_API const struct attn_unigram_head *
 attn_unigram_head_of(const struct attn_vocab *v);
-/* Texts of the block: those of tokens, and those the model alone knows. */
+/* Returns the number of texts: of all tokens and of those only the model
+ * uses.                                                                     */
 ATTN_API int64_t attn_texts(const struct attn_vocab *v);
-/* 0: the block has none. */
+/* Returns 0 if the block has no trie. */
 ATTN_API int attn_trie_open(const struct attn_vocab *v, struct attn_trie *t);
-/* Bytes of the longest of the user's pieces that s begins with, 0: none. */
+/* Returns the length of the longest user piece at the start of s, or 0. */
 ATTN_API int64_t attn_user_piece(const struct attn_vocab *v,
                                  const struct attn_trie *t, const char *s,
                                  int64_t n, int64_t *id);
 
 /* ---- mapping.c ---- */
 
-/* ATTN_MAPPINGS: this, then its tables; places are bytes from its first on. */
+/* Start of ATTN_MAPPINGS. Tables follow; offsets are from this start. */
 struct attn_mappings {
     uint32_t tables, reserved;
 };
 struct attn_mapping {
-    int32_t op;      /* the step that needs it */
+    int32_t op;      /* the step that uses the table */
     uint32_t index;  /* uint16_t [0x110000 / 256]: pages */
-    uint32_t page;   /* uint16_t [pages][256]: values; 0: stays as it is */
-    uint32_t record; /* what values are places of */
-    uint32_t pair;   /* struct attn_composition [pairs], in order */
-    uint32_t pages, records, pairs; /* records: bytes */
-    uint32_t times;                 /* how much longer a text may become */
+    uint32_t page;   /* uint16_t [pages][256]: values; 0: unchanged */
+    uint32_t record; /* records; values are offsets into them */
+    uint32_t pair;   /* struct attn_composition [pairs], sorted */
+    uint32_t pages, records, pairs; /* records: in bytes */
+    uint32_t times;                 /* maximum factor of growth of a text */
 };
-struct attn_composition { /* two characters that make one */
+struct attn_composition { /* two characters and their composition */
     uint32_t first, second, into;
 };
-struct attn_table { /* one of them */
+struct attn_table { /* an open table */
     const uint16_t *index, *page;
     const char *record;
     const struct attn_composition *pair;
     int64_t records, pairs, values;
 };
-/* 0: the block has no table for this step. */
+/* Returns 0 if the block has no table for this step. */
 ATTN_API int attn_table_open(const struct attn_vocab *v, int32_t op,
                              struct attn_table *t);
-/* NULL: it is there, its parts lie inside; or what is wrong. */
+/* Returns NULL if the table exists and its parts are inside, else a message. */
 ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
                                       struct attn_table *t);
 static inline unsigned attn_table_value(const struct attn_table *t, uint32_t c)
 {
     return t->page[256 * (uint32_t)t->index[c >> 8] + (c & 255)];
 }
-/* A code point that is a character. */
+/* True if the code point is a valid character. */
 ATTN_API int attn_is_character(uint32_t c);
-/* Its UTF-8, 1 to 4 bytes. */
+/* Writes a character as UTF-8. Returns its length, 1 to 4 bytes. */
 ATTN_API int64_t attn_character_put(char *text, uint32_t c);
-/* Where a character came from that replaces the one at `at` (tag 0) and takes
- * away -tag behind it, or comes in behind the one before (tag > 0); the place
- * of the next.                                                              */
+/* Sets the position of a character that replaces the one at `at` (tag 0), also
+ * removes -tag characters after it (tag < 0), or is inserted after the previous
+ * one (tag > 0). Returns the place of the next character.                   */
 ATTN_API int64_t attn_replaced(const struct attn_aligned *in, int64_t at,
                                int64_t tag, int32_t *from, int32_t *to);
 
-/* Normalisers (steps.c): forms of Unicode; characters one by one: lower case,
- * without marks, BertNormalizer's (controls and spaces, CJK, without accents),
- * of translation; spaces at the ends (flags: 1 left, 2 right); a text becomes
- * `other`; so does a run of `flags` or more of it, once (no text: of spaces); a
- * text in front; maps of characters, of the package and of SentencePiece.   */
+/* Normalisers (steps.c), in this order: Unicode's normal forms; per character:
+ * lower case, no marks, BertNormalizer's steps (controls and spaces, CJK,
+ * accents), those of NMT; strip spaces (flags: 1 left, 2 right); replace a text
+ * by `other`; replace runs of at least `flags` of it (no text: of spaces);
+ * prepend a text; maps of characters of the `tokenizers` package and of
+ * SentencePiece.                                                            */
 enum {
     ATTN_STEP_NFC = 64,
     ATTN_STEP_NFD = 65,
@@ -481,11 +487,11 @@ enum {
 /* Flags of ATTN_STEP_SENTENCEPIECE. */
 enum {
     ATTN_SPM_CHARMAP = 1,
-    ATTN_SPM_PREFIX = 2,  /* a space in front */
-    ATTN_SPM_TRIM = 4,    /* no spaces at the ends, one between words */
-    ATTN_SPM_ESCAPE = 8,  /* spaces are U+2581 */
-    ATTN_SPM_SUFFIX = 16, /* that space is at the end */
-    ATTN_SPM_NO_USER = 32 /* no piece is a user's: none is looked for */
+    ATTN_SPM_PREFIX = 2,  /* adds a space in front */
+    ATTN_SPM_TRIM = 4,    /* strips spaces and merges those between words */
+    ATTN_SPM_ESCAPE = 8,  /* spaces become U+2581 */
+    ATTN_SPM_SUFFIX = 16, /* the added space is at the end instead */
+    ATTN_SPM_NO_USER = 32 /* there are no user pieces to search for */
 };
 ATTN_API const char *attn_map_check(const struct attn_vocab *v,
                                     const struct attn_step *s);
@@ -545,14 +551,15 @@ ATTN_API int64_t attn_sentencepiece(const struct attn_vocab *v,
                                     const struct attn_step *s,
                                     const struct attn_aligned *in,
                                     struct attn_aligned *out);
-struct attn_charmap { /* ATTN_CHARMAP, open; units 0: the block has none */
+struct attn_charmap { /* an open ATTN_CHARMAP; units 0: none */
     struct attn_trie trie;
     const char *text;
     int64_t bytes; /* of text */
 };
 ATTN_API int attn_charmap_open(const struct attn_vocab *v,
                                struct attn_charmap *m);
-/* What the longest beginning of s becomes, and its bytes; NULL: nothing. */
+/* Returns the replacement of the longest prefix of s in the map, and its bytes,
+ * or NULL.                                                                  */
 ATTN_API const char *attn_charmap_longest(const struct attn_charmap *m,
                                           const char *s, int64_t n,
                                           int64_t *taken, int64_t *bytes);

@@ -1,15 +1,14 @@
-/* tokens.c: text in, ids out. A text goes this way: what is not UTF-8 is
- * replaced; tokens that were added are found; between them the text is
- * normalised, and such tokens are found again; between those it is cut into
- * pieces, step by step; the model makes ids of each piece. The template puts
- * its own around them.                                                      */
+/* tokens.c: converts text to ids. The steps: replace invalid UTF-8; find added
+ * tokens; normalise the text between them; find added tokens of the normalised
+ * text; split the text between those into pieces, step by step; convert each
+ * piece to ids by the model. The template adds its tokens around the result. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 /* ---- plain models ---- */
 
-/* The id of the piece's bytes at .. at + length - 1, behind the others. */
+/* Adds the id of bytes at .. at + length - 1 of the piece. */
 static int64_t tokens_add(struct attn_encoding *e, const char *text, int64_t at,
                           int64_t length)
 {
@@ -71,7 +70,7 @@ static int64_t tokens_no_room(const struct attn_vocab *v, int64_t bytes)
     return 0;
 }
 
-/* A model is a row. */
+/* The table of models, one row each. */
 #define KIND(kind, ...) [kind] = { __VA_ARGS__ },
 static const struct attn_kind tokens_kinds[ATTN_TOKENIZERS] = {
 #include "kinds.h"
@@ -86,7 +85,7 @@ ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind)
 
 /* ---- ids ---- */
 
-/* An id of the template. */
+/* Adds an id of the template. */
 static int64_t tokens_put(struct attn_encoding *e, int32_t id)
 {
     if (e->n >= e->cap)
@@ -102,16 +101,16 @@ static int64_t tokens_put(struct attn_encoding *e, int32_t id)
 
 /* ---- memory ---- */
 
-struct tokens { /* one call */
+struct tokens { /* the state of one call */
     struct attn_encoding e;
     struct attn_aligned raw, normal[2], split[ATTN_STEPS];
 };
 
-struct tokens_growth { /* n bytes become times * n + plus at most */
+struct tokens_growth { /* n bytes become at most times * n + plus */
     int64_t times, plus;
 };
 
-enum { TOKENS_MOST = INT32_MAX / 8 }; /* bytes of a text, at its longest */
+enum { TOKENS_MOST = INT32_MAX / 8 }; /* bytes of a text after all steps */
 
 static struct tokens_growth tokens_grow(const struct attn_vocab *v, int64_t at,
                                         int64_t list, struct tokens_growth have)
@@ -144,7 +143,8 @@ static void tokens_take(struct attn_memory *at, struct attn_aligned *t,
     t->to = attn_take(at, cap, sizeof *t->to);
 }
 
-/* All memory of a text of so many bytes: 0, or -1 where it is too long. */
+/* Lays out all memory for a text of `bytes` bytes. Returns 0, or -1 if it is
+ * too long.                                                                 */
 static int tokens_lay_out(struct tokens *t, int64_t bytes,
                           struct attn_memory *at)
 {
@@ -173,7 +173,8 @@ static int tokens_lay_out(struct tokens *t, int64_t bytes,
     return model < 0 || at->used < 0 ? -1 : 0;
 }
 
-/* Ids of a text of so many bytes, without the template's; -1: too many. */
+/* Returns the maximum number of ids of a text, without the template's; -1: too
+ * many.                                                                     */
 static int64_t tokens_most(const struct attn_vocab *v, int64_t bytes)
 {
     struct tokens_growth g = { 1, 0 };
@@ -182,7 +183,7 @@ static int64_t tokens_most(const struct attn_vocab *v, int64_t bytes)
     for (int64_t list = 0; list < 2; list++)
         for (int64_t i = 0; i < v->steps[list]; i++)
             g = tokens_grow(v, i, list, g);
-    g.times += g.plus; /* each piece has a byte, and may grow so */
+    g.times += g.plus; /* each byte may be a piece, which may grow */
     g.plus = (v->head->flags & ATTN_MODEL_DUMMY) != 0;
     return tokens_grown(g, bytes);
 }
@@ -241,7 +242,7 @@ ATTN_API int64_t attn_vocab_most_pair_ids(const void *block, int64_t bytes)
     attn_vocab_open(&v, block);
     if (!v.templates || v.templates[1] == 0)
         return ATTN_ERROR_PAIR;
-    /* an empty text may have ids */
+    /* even an empty text may have ids */
     return one + tokens_most(&v, 0) - v.templates[0] + v.templates[1];
 }
 
@@ -259,9 +260,8 @@ static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
 
 enum { TOKENS_BEHAVIOUR = 7 };
 
-/* Bytes of the first piece of a text that a step cuts; *drop: it is removed.
- * Pieces are its matches and what is between them; inverted, the other way
- * round.                                                                    */
+/* Returns the bytes of the first piece that a step splits off; *drop: remove
+ * it. Pieces are matches and the text between them; INVERT exchanges them.  */
 static int64_t tokens_cut(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int *drop)
 {
@@ -289,7 +289,7 @@ static int64_t tokens_cut(const struct attn_vocab *v, const struct attn_step *s,
     return length;
 }
 
-/* A piece through the steps from `level` on. */
+/* Runs a piece through the steps from `level`. */
 static int64_t tokens_split(struct tokens *t, int64_t level,
                             const struct attn_aligned *text, int64_t at,
                             int64_t n)
@@ -322,8 +322,8 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
     return wrong;
 }
 
-/* Between added tokens of the normalised text. What one took in spaces may be
- * the next one's too.                                                       */
+/* Processes the text between added tokens of the normalised text. Spaces that
+ * one token absorbed may be absorbed by the next one too.                   */
 static int64_t tokens_found(struct tokens *t, const struct attn_aligned *text)
 {
     const struct attn_vocab *v = &t->e.vocab;
@@ -342,7 +342,7 @@ static int64_t tokens_found(struct tokens *t, const struct attn_aligned *text)
     return wrong;
 }
 
-/* *in becomes what the normaliser makes of it. 0, or an error. */
+/* Replaces *text by its normalised form. Returns 0 or an error. */
 static int64_t tokens_normal(struct tokens *t, const struct attn_aligned **text)
 {
     const struct attn_vocab *v = &t->e.vocab;
@@ -361,7 +361,7 @@ static int64_t tokens_normal(struct tokens *t, const struct attn_aligned **text)
     return 0;
 }
 
-/* A text between added tokens. */
+/* Processes a text between added tokens. */
 static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
 {
     const struct attn_aligned *in = &text;
@@ -373,8 +373,8 @@ static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
     return tokens_found(t, in);
 }
 
-/* The text, with U+FFFD for each longest beginning of a character that is none,
- * as decoders of UTF-8 do.                                                  */
+/* Copies the text, with U+FFFD for each longest invalid start of a character,
+ * as UTF-8 decoders do.                                                     */
 static int64_t tokens_replace(const struct attn_aligned *in,
                               struct attn_aligned *out)
 {
@@ -395,7 +395,7 @@ static int64_t tokens_replace(const struct attn_aligned *in,
     return wrong;
 }
 
-/* Between added tokens of the text as it stands. */
+/* Processes the text between added tokens of the original text. */
 static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
 {
     const struct attn_vocab *v = &t->e.vocab;
@@ -427,7 +427,7 @@ static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
 
 /* ---- encode ---- */
 
-/* The text in its template; or what goes on, which has none. */
+/* Encodes the text in its template, or without one if it continues another. */
 static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
 {
     const struct attn_vocab_header *h = t->e.vocab.head;
@@ -451,8 +451,8 @@ static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
     return wrong;
 }
 
-/* Where bytes came from is not asked. A text with an error is read once more,
- * since its message says where. */
+/* Turns off positions for speed. After an error, the text is encoded again with
+ * positions, because the message needs one.                                 */
 static void tokens_forget(struct tokens *t)
 {
     t->raw.from = NULL;
@@ -462,7 +462,7 @@ static void tokens_forget(struct tokens *t)
         t->split[i].from = NULL;
 }
 
-/* All that a call begins with, for texts of so many bytes at most. */
+/* Starts a call, for texts of up to `bytes` bytes. */
 static int64_t tokens_start(struct tokens *t, const void *block, int64_t bytes,
                             int32_t *ids, int64_t cap, void *memory)
 {
@@ -519,7 +519,8 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
                                      memory, bad);
 }
 
-/* The rows of the template for pairs, which has all that is put around them. */
+/* Encodes the rows of the template for pairs, including all tokens around
+ * them.                                                                     */
 static int64_t tokens_pair(struct tokens *t, const char *const text[2],
                            const int64_t bytes[2], int32_t *types, int64_t *bad)
 {

@@ -1,4 +1,4 @@
-/* trie.c: the trie of a model's texts. */
+/* trie.c: looks up texts in the model's trie. */
 #include "runtime/core.h"
 
 ATTN_API const struct attn_unigram_head *

@@ -1,14 +1,16 @@
-/* unigram.c: of all ways to cut a text into pieces the one with the largest sum
- * of scores (Viterbi), the first found of equal ones. A character that is no
- * piece is unknown, for a score below all others; unknown neighbours are one.
+/* unigram.c: finds the split of a text into pieces with the largest sum of
+ * scores (Viterbi); ties go to the first found. A character that is no piece is
+ * unknown, with a score below all others. Adjacent unknown characters are one
+ * token.
  *
- * With ATTN_MODEL_FLOATS as sentencepiece does: a user's pieces count by their
- * length, unknown neighbours are bytes each for itself.                     */
+ * With ATTN_MODEL_FLOATS, as in SentencePiece: user pieces are scored by their
+ * length, and if there are byte pieces, adjacent unknown characters stay
+ * separate.                                                                 */
 #include "runtime/core.h"
 
-struct unigram_node { /* the best way to this byte */
+struct unigram_node { /* the best path to this byte */
     double score;
-    int32_t id, from; /* its last piece; from -1: no way yet */
+    int32_t id, from; /* its last piece; from -1: no path yet */
 };
 
 struct unigram {
@@ -58,7 +60,8 @@ static void unigram_offer(const struct unigram *u, int64_t from, int64_t to,
 {
     struct unigram_node *node = &u->node[to];
     score += u->node[from].score;
-    if (u->floats) /* their rounding decides between ways that are equal */
+    if (u->floats) /* SentencePiece's float rounding decides between equal
+                      paths */
         score = (double)(float)score;
     if (node->from >= 0 && !(score > node->score))
         return;
@@ -74,7 +77,7 @@ static double unigram_score(const struct unigram *u, int64_t id, int64_t bytes)
     return u->score[id];
 }
 
-/* All pieces that begin at `at`. */
+/* Tries all pieces that begin at `at`. */
 static void unigram_pieces(const struct unigram *u, int64_t at, int64_t length)
 {
     const struct attn_trie trie = u->trie;
@@ -109,7 +112,7 @@ static void unigram_best(const struct unigram *u)
     }
 }
 
-/* The best way, from its end back: from[to] becomes to[from]. */
+/* Reverses the best path: from[to] becomes to[from]. */
 static void unigram_turn(struct unigram *u)
 {
     int64_t at = u->n;
@@ -129,8 +132,8 @@ static void unigram_turn(struct unigram *u)
 
 /* ---- output ---- */
 
-/* Pieces of bytes, where the vocabulary has them; in sentencepiece only the
- * last one stands for its character.                                        */
+/* Adds byte pieces. In SentencePiece's offsets, only the last one covers the
+ * character.                                                                */
 static int64_t unigram_fallback(struct attn_encoding *e,
                                 const struct unigram *u, int64_t from,
                                 int64_t to)
@@ -144,7 +147,7 @@ static int64_t unigram_fallback(struct attn_encoding *e,
     return wrong;
 }
 
-/* Is there a piece for each of the n bytes? */
+/* True if there is a piece for each of the n bytes. */
 static int unigram_has_bytes(const struct attn_vocab *v, const char *at,
                              int64_t n)
 {
@@ -154,7 +157,7 @@ static int unigram_has_bytes(const struct attn_vocab *v, const char *at,
     return has;
 }
 
-/* All unknown pieces from `at` on that are taken as one. */
+/* Returns the end of the unknown pieces from `at` that form one token. */
 static int64_t unigram_unknown(const struct unigram *u, int64_t at)
 {
     int64_t end = u->node[at].from;

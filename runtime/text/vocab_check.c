@@ -1,11 +1,11 @@
-/* vocab_check.c: is this block of bytes a vocabulary? What passes is safe to
- * encode and decode with, whoever made it: the frame is checked here, what a
- * model or a step needs by its own row.                                     */
+/* vocab_check.c: checks that a block of bytes is a valid vocabulary. A block
+ * that passes is safe to use, whoever made it. This file checks the structure;
+ * the rows of models and steps check their own data.                        */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* What it is where a block is well formed, but not of this program. */
+/* Messages for a valid block that this program does not support. */
 static const char vocab_no_kind[] = "vocabulary: unknown kind of tokenizer";
 static const char vocab_no_step[] = "vocabulary: an unknown step";
 
@@ -14,7 +14,7 @@ static int vocab_bad_id(const struct attn_vocab_header *h, int32_t id)
     return id < -1 || id >= h->size;
 }
 
-/* Bytes of an item of each part; those of the tokens must be there. */
+/* The item size of each section; only the offsets of texts are required. */
 static const struct {
     int64_t item;
     int needed;
@@ -101,7 +101,7 @@ static const char *vocab_check_texts(const struct attn_vocab *v)
     return NULL;
 }
 
-/* A table has ids, and an empty slot where a search ends. */
+/* Checks that a table has valid ids and an empty slot, where a search ends. */
 static const char *vocab_check_table(const uint32_t *slot, int64_t n,
                                      int64_t size)
 {
@@ -138,8 +138,8 @@ static int vocab_bad_text(const struct attn_vocab *v, struct attn_part p)
     return p.bytes > 0 && attn_utf8(v->strings + p.at, p.bytes) != p.bytes;
 }
 
-/* Steps, and added tokens, take whole characters; what cuts those is followed
- * by what looks at bytes alone.                                             */
+/* Checks that steps and added tokens get complete characters. After a step that
+ * may split characters, only steps that use bytes may follow.               */
 static const char *vocab_check_bytes(const struct attn_vocab *v)
 {
     const int replaced = (v->head->flags & ATTN_MODEL_REPLACE) != 0;

@@ -1,9 +1,9 @@
-/* writers.h: the steps of a decoder that write the text of a token, a row each:
- * the step's number, the function. Of several steps that of the least number
- * does it; without one the token's own text is taken. decode.c has them in a
- * table; that of an emitted file has the steps of its vocabularies.
+/* writers.h: the steps of a decoder that write a token's text, one row each:
+ * the step's number, the function. If a decoder has several, the lowest number
+ * is used; if none, the token's text is written unchanged. decode.c makes a
+ * table of them. An emitted file contains only the steps of its vocabularies.
  *
- * Included where STEP is defined, which it is no more behind this.          */
+ * The includer defines STEP; this file undefines it.                        */
 #ifndef STEP
 #define STEP(...)
 #endif
