@@ -42,35 +42,6 @@ const char *plain_text(Arena *a, const char *text)
     return attention_label(a, text, (int64_t)strlen(text));
 }
 
-void json_quote(Buffer *b, const char *s, int64_t n)
-{
-    if (n < 0)
-        n = (int64_t)strlen(s);
-    buffer_add(b, "\"", 1);
-    for (int64_t i = 0, k; i < n; i += k) {
-        k = attn_character(s + i, n - i);
-        if (k < 1) {
-            k = 1;
-            buffer_add(b, "\xef\xbf\xbd", 3);
-        } else if (*(s + i) == '"' || *(s + i) == '\\') {
-            buffer_printf(b, "\\%c", s[i]);
-        } else if (is_control(s + i, k) && k == 1) {
-            buffer_printf(b, "\\u%04x", (unsigned)s[i]);
-        } else {
-            buffer_add(b, s + i, (size_t)k);
-        }
-    }
-    buffer_add(b, "\"", 1);
-}
-
-void json_number(Buffer *b, double x, int digits)
-{
-    if (isfinite(x))
-        buffer_printf(b, "%.*g", digits, x);
-    else
-        buffer_add(b, "null", 4);
-}
-
 const char *number_text(Arena *a, double x)
 {
     if (fabs(x) < 1e9 && x == floor(x))
@@ -97,6 +68,21 @@ char *seconds_text(Arena *a, double seconds)
         x *= 1e3;
     const int places = x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
     return arena_printf(a, "%.*f %s", places, x, units[unit]);
+}
+
+char *bytes_text(Arena *a, double bytes, bool binary, int digits)
+{
+    static const char *const units[][5] = {
+        { "B", "kB", "MB", "GB", "TB" },
+        { "B", "KiB", "MiB", "GiB", "TiB" },
+    };
+    int unit = 0;
+    for (; bytes >= (binary ? 1023.5 : 999.5) && unit < 4; unit++)
+        bytes /= binary ? 1024 : 1000;
+    int places = unit ? digits - 1 : 0;
+    for (double x = bytes; x >= 9.995 && places > 0; x /= 10)
+        places--;
+    return arena_printf(a, "%.*f %s", places, bytes, units[binary][unit]);
 }
 
 bool ends_in(const char *text, const char *end)

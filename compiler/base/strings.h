@@ -1,4 +1,4 @@
-/* strings.h: makes untrusted text safe for a terminal, XML and JSON, and
+/* strings.h: makes untrusted text safe for a terminal or XML, and
  * formats numbers for people. */
 #ifndef ATTNC_STRINGS_H
 #define ATTNC_STRINGS_H
@@ -12,14 +12,11 @@ const char *attention_label(Arena *a, const char *token, int64_t n);
 const char *plain_text(Arena *a, const char *text);
 /* Returns how many terminal columns a text takes. */
 int text_columns(const char *s);
-/* Appends text as a quoted JSON string; bytes that are not UTF-8 become U+FFFD.
- * n -1: up to the '\0'. */
-void json_quote(Buffer *b, const char *s, int64_t n);
-/* Appends a number with up to `digits` digits; null if it is not finite. */
-void json_number(Buffer *b, double x, int digits);
 /* Returns the shortest text that reads back as x. */
 const char *number_text(Arena *a, double x);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": unknown */
+/* Three digits: "63.1 KiB", or in powers of 1000 "63.1 kB"; two: "63 kB". */
+char *bytes_text(Arena *a, double bytes, bool binary, int digits);
 /* Returns the n bytes of a spec followed by the mark of looks.h. */
 const char *marked_spec(Arena *a, const char *text, size_t n);
 /* Prints words wrapped at 80 columns and ends the line. The first line

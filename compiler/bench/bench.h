@@ -265,7 +265,7 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 int bench_machine(const BenchOptions *o, FILE *out);
 
 /* ---- bench_machine.c ---- */
-void machine_json(const Machine *m, FILE *out);     /* an object */
+void machine_json(const Machine *m, Buffer *out);   /* an object */
 const char *size_text(char text[32], size_t bytes); /* "32 KiB" */
 /* What a target's row says, beside what the machine does. */
 void target_print(const Machine *m, const Target *t, bool markdown, FILE *out);

@@ -107,14 +107,3 @@ const char *backend_name(const BenchReport *r)
     const char *name = r->engine->options.backend;
     return name ? name : "jit";
 }
-
-/* A name that the spec let through has no character that JSON escapes; the
- * processor's own name may have.                                             */
-void put_json_text(const char *key, const char *text, FILE *out)
-{
-    fprintf(out, "\"%s\": \"", key);
-    for (; *text; text++)
-        if (*text >= ' ' && *text != '"' && *text != '\\')
-            fputc(*text, out);
-    fputc('"', out);
-}

@@ -1,100 +1,100 @@
 /* bench_json.c: a bench report as json. */
+#include "base/put_json.h"
 #include "bench/bench_report.h"
 
-#include <math.h>
-
 static void numbers_json(const BenchColumn *c, const double *value, int n,
-                         FILE *out)
+                         Buffer *out)
 {
     for (int i = 0; i < n; i++)
-        if (isnan(value[i]))
-            fprintf(out, ", \"%s\": null", c[i].json);
-        else
-            fprintf(out, ", \"%s\": %.*f", c[i].json, c[i].places, value[i]);
+        json_put_fixed(out, c[i].json, value[i], c[i].places);
 }
 
-static void put_ids(const char *key, const int32_t *ids, int64_t n, FILE *out)
+static void put_ids(const char *key, const int32_t *ids, int64_t n, Buffer *out)
 {
-    fprintf(out, ",\n \"%s\": [", key);
+    buffer_printf(out, ",\n ");
+    json_put_key(out, key);
+    buffer_printf(out, "[");
     for (int64_t i = 0; ids && i < n; i++)
-        fprintf(out, "%s%d", i > 0 ? ", " : "", ids[i]);
-    fputc(']', out);
+        buffer_printf(out, "%s%d", i > 0 ? ", " : "", ids[i]);
+    buffer_printf(out, "]");
 }
 
-static void put_work(const BenchReport *r, const BenchRow *row, FILE *out)
+static void put_work(const BenchReport *r, const BenchRow *row, Buffer *out)
 {
     double value[WorkColumns];
     work_values(r, row, value);
-    fprintf(out, "  {\"workload\": \"%s\"", row->work.name);
+    buffer_printf(out, "  {");
+    json_put_text(out, "workload", row->work.name);
     numbers_json(work_columns, value, WorkColumns, out);
-    fprintf(out, ", \"bound\": \"%s\", \"checksum\": \"%016llx\"}",
-            bound_word(row->limit.bound),
-            (unsigned long long)row->work.checksum);
+    json_put_text(out, "bound", bound_word(row->limit.bound));
+    buffer_printf(out, ", \"checksum\": \"%016llx\"}",
+                  (unsigned long long)row->work.checksum);
 }
 
 static void kernel_json(const BenchReport *r, int work, const KernelRow *k,
-                        FILE *out)
+                        Buffer *out)
 {
     double value[KernelColumns];
     kernel_values(r, work, k, value);
-    fprintf(out, "  {\"workload\": \"%s\", \"function\": \"%s\", ",
-            r->rows.at[work].work.name, k->function);
-    if (k->name)
-        fprintf(out, "\"kernel\": \"%s\"", k->name);
-    else
-        fprintf(out, "\"kernel\": null");
+    buffer_printf(out, "  {");
+    json_put_text(out, "workload", r->rows.at[work].work.name);
+    json_put_text(out, "function", k->function);
+    json_put_text(out, "kernel", k->name);
     if (k->op)
-        fprintf(out, ", \"op\": \"%s\"", k->op);
+        json_put_text(out, "op", k->op);
     numbers_json(kernel_columns, value, KernelColumns, out);
-    fprintf(out, ", \"bound\": \"%s\"}",
-            bound_word(kernel_limit(r, work, k).bound));
+    json_put_text(out, "bound", bound_word(kernel_limit(r, work, k).bound));
+    buffer_printf(out, "}");
 }
 
 /* A kernel without a name of its own is a function: the sum of its kernels. */
-static void kernels_json(const BenchReport *r, FILE *out)
+static void kernels_json(const BenchReport *r, Buffer *out)
 {
     const KernelTimes *t = &r->kernels;
-    bool any = false;
-    fprintf(out, ",\n \"clock_ns\": %.1f, \"kernels\": [\n", 1e9 * t->clock);
+    const char *between = "";
+    buffer_printf(out, ",\n \"clock_ns\": %.1f, \"kernels\": [\n",
+                  1e9 * t->clock);
     for (int work = 0; work < r->rows.n; work++)
         for (int i = 0; i < t->of[work].n; i++) {
-            fputs(any ? ",\n" : "", out);
+            buffer_printf(out, "%s", between);
             kernel_json(r, work, &t->of[work].at[i], out);
-            any = true;
+            between = ",\n";
         }
-    fputc(']', out);
+    buffer_printf(out, "]");
 }
 
-void bench_json(const BenchReport *r, FILE *out)
+void bench_json(const BenchReport *r, FILE *to)
 {
-    const Target *t = &r->engine->target;
     const Setup *s = r->setup;
     const BenchOptions *o = &s->options;
+    Buffer b = { .arena = r->engine->arena }, *out = &b;
     TilingFrom from;
     const char *tiles = plan_tiles(r->engine->plan, &from);
-    fprintf(out,
-            "{\"model\": \"%s\", \"backend\": \"%s\", \"march\": \"%s\", "
-            "\"tile\": \"%s\", \"tile_from\": \"%s\", "
-            "\"threads\": %d, \"batch\": %lld, \"beam\": %lld, "
-            "\"steps\": %lld,\n",
-            r->engine->spec->name, backend_name(r), t->name, tiles,
-            from_word[from], r->threads, (long long)o->batch,
-            (long long)o->beam, (long long)o->steps);
-    fputc(' ', out);
+    buffer_printf(out, "{");
+    json_put_text(out, "model", r->engine->spec->name);
+    json_put_text(out, "backend", backend_name(r));
+    json_put_text(out, "march", r->engine->target.name);
+    json_put_text(out, "tile", tiles);
+    json_put_text(out, "tile_from", from_word[from]);
+    json_put_count(out, "threads", r->threads);
+    json_put_count(out, "batch", o->batch);
+    json_put_count(out, "beam", o->beam);
+    json_put_count(out, "steps", o->steps);
+    buffer_printf(out, ",\n ");
     if (r->engine->spec->layers) {
-        put_json_text("layers", r->engine->spec->layers, out);
-        fprintf(out, ",\n ");
+        json_put_text(out, "layers", r->engine->spec->layers);
+        buffer_printf(out, ",\n ");
     }
-    put_json_text("cpu", r->machine.cpu, out);
-    fprintf(out, ",\n \"machine\": ");
+    json_put_text(out, "cpu", r->machine.cpu);
+    buffer_printf(out, ",\n \"machine\": ");
     machine_json(&r->machine, out);
-    fprintf(out,
-            ",\n \"fma_gflop_per_s\": %.1f, "
-            "\"fma_between_gflop_per_s\": %.1f,\n \"rows\": [\n",
-            1e-9 * r->rates.fma, 1e-9 * r->between);
+    buffer_printf(out, ",\n ");
+    json_put_fixed(out, "fma_gflop_per_s", 1e-9 * r->rates.fma, 1);
+    json_put_fixed(out, "fma_between_gflop_per_s", 1e-9 * r->between, 1);
+    buffer_printf(out, ",\n \"rows\": [\n");
     for (int i = 0; i < r->rows.n; i++) {
         put_work(r, &r->rows.at[i], out);
-        fprintf(out, "%s", i + 1 < r->rows.n ? ",\n" : "]");
+        buffer_printf(out, i + 1 < r->rows.n ? ",\n" : "]");
     }
     if (r->kernels.of)
         kernels_json(r, out);
@@ -102,5 +102,5 @@ void bench_json(const BenchReport *r, FILE *out)
     put_ids("lengths", s->rows, o->batch, out);
     put_ids("source", setup_source(s, 0), s->rows[0], out);
     put_ids("answer", setup_answer(s, 0), o->steps, out);
-    fprintf(out, "}\n");
+    fprintf(to, "%s}\n", b.at);
 }

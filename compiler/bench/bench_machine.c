@@ -1,6 +1,7 @@
 /* bench_machine.c: `attnc bench --machine`: what the machine does, as a table,
  * JSON or comma-separated values, beside the figures that the default tilings
  * of its target are made from. */
+#include "base/put_json.h"
 #include "bench/bench_report.h"
 
 #include <math.h>
@@ -89,26 +90,24 @@ static void machine_csv(const Machine *m, FILE *out)
     fputc('\n', out);
 }
 
-void machine_json(const Machine *m, FILE *out)
+void machine_json(const Machine *m, Buffer *out)
 {
-    fputc('{', out);
-    put_json_text("cpu", m->cpu, out);
-    fprintf(out, ", \"cores\": %d", m->cores);
+    double value[Others + Levels];
+    buffer_printf(out, "{");
+    json_put_text(out, "cpu", m->cpu);
+    json_put_count(out, "cores", m->cores);
     for (int i = LevelL1; i < LevelMemory; i++)
-        fprintf(out, ", \"l%d_bytes\": %zu", i + 1, m->cache[i]);
-    fputs(",\n  \"rates\": [", out);
+        buffer_printf(out, ", \"l%d_bytes\": %zu", i + 1, m->cache[i]);
+    buffer_printf(out, ",\n  \"rates\": [");
     for (int i = 0; i < m->counts; i++) {
-        const Rates *r = &m->rates[i];
-        fprintf(out,
-                "%s\n   {\"threads\": %d, \"fma_gflop_per_s\": %.1f, "
-                "\"dot_gop_per_s\": %.1f, "
-                "\"read_l1_gb_s\": %.1f, \"read_l2_gb_s\": %.1f, "
-                "\"read_l3_gb_s\": %.1f, \"read_memory_gb_s\": %.1f}",
-                i ? "," : "", r->threads, 1e-9 * r->fma, 1e-9 * r->dot,
-                1e-9 * r->read[LevelL1], 1e-9 * r->read[LevelL2],
-                1e-9 * r->read[LevelL3], 1e-9 * r->read[LevelMemory]);
+        rate_values(&m->rates[i], value);
+        buffer_printf(out, "%s\n   {", i ? "," : "");
+        json_put_count(out, "threads", m->rates[i].threads);
+        for (int k = 0; k < Others + Levels; k++)
+            json_put_fixed(out, rate_columns[k].json, value[k], 1);
+        buffer_printf(out, "}");
     }
-    fputs("]}", out);
+    buffer_printf(out, "]}");
 }
 
 void machine_print(const Machine *m, BenchFormat format, FILE *out)
@@ -116,8 +115,10 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
     if (format == BenchCsv) {
         machine_csv(m, out);
     } else if (format == BenchJson) {
-        machine_json(m, out);
-        fputc('\n', out);
+        Buffer b = { .arena = arena_new() };
+        machine_json(m, &b);
+        fprintf(out, "%s\n", b.at);
+        arena_free(b.arena);
     } else {
         put_machine(format == BenchMarkdown ? &markdown_table : &plain_table, m,
                     out);

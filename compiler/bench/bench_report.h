@@ -69,7 +69,6 @@ Demand kernel_demand(const BenchReport *r, int work, const KernelRow *k);
 Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k);
 const char *backend_name(const BenchReport *r);
 /* `"key": "text"`, without what JSON would escape. */
-void put_json_text(const char *key, const char *text, FILE *out);
 
 /* ---- bench_machine.c ---- */
 typedef struct { /* how a table for people looks */

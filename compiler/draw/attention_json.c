@@ -2,7 +2,7 @@
  * each layer and head that was chosen, with a row of weights for each query. */
 #include <math.h>
 
-#include "base/strings.h"
+#include "base/put_json.h"
 #include "draw/draw.h"
 
 static void tokens_json(Buffer *out, const AttentionPicture *p, int side)
@@ -30,13 +30,14 @@ static void put_head(Buffer *out, const AttentionPicture *p,
     int rows = p->n[m->side[0]], columns = p->n[m->side[1]];
     int first = p->query >= 0 ? p->query : 0;
     int end = p->query >= 0 ? first + 1 : rows;
-    buffer_printf(
-        out,
-        "{\"name\": \"%s\", \"layer\": %d, \"head\": %d, "
-        "\"queries\": \"%s\", \"keys\": \"%s\", \"first_query\": %d,\n"
-        "   \"weights\": [",
-        m->name, m->layer, head, p->side[m->side[0]], p->side[m->side[1]],
-        first);
+    buffer_printf(out, "{");
+    json_put_text(out, "name", m->name);
+    json_put_count(out, "layer", m->layer);
+    json_put_count(out, "head", head);
+    json_put_text(out, "queries", p->side[m->side[0]]);
+    json_put_text(out, "keys", p->side[m->side[1]]);
+    json_put_count(out, "first_query", first);
+    buffer_printf(out, ",\n   \"weights\": [");
     for (int i = first; i < end; i++) {
         buffer_printf(out, "%s    ", i > first ? ",\n" : "\n");
         row_json(out,

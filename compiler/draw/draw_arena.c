@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "draw/arena_picture.h"
+#include "base/strings.h"
 #include "draw/plot.h"
 
 /* pixels */
@@ -23,16 +24,6 @@ static const char hatch[] =
     "<defs><pattern id=\"hatch\" width=\"5\" height=\"5\" "
     "patternUnits=\"userSpaceOnUse\"><path class=\"edge\" d=\"M0 5L5 0\" "
     "stroke-width=\".8\"/></pattern></defs>\n";
-
-/* "1.23 MB" */
-static const char *bytes_text(Arena *a, int64_t bytes)
-{
-    const double x = (double)bytes;
-    if (x < 1e3)
-        return arena_printf(a, "%.0f B", x);
-    return x < 1e6 ? arena_printf(a, "%.*f kB", x < 1e4 ? 2 : x < 1e5, x / 1e3)
-                   : arena_printf(a, "%.*f MB", x < 1e7 ? 2 : x < 1e8, x / 1e6);
-}
 
 /* The area of steps and bytes. */
 static Area area_of(const Panel *p, double from, double to, int64_t at,
@@ -90,7 +81,8 @@ static void put_value(const Panel *p, const ArenaValue *v)
     Arena *a = p->d->arena;
     put_area(p, arena_printf(a, "box %s", class_rule(op_info[n->op].op_class)),
              area_of(p, v->from, v->to, v->at, v->bytes),
-             arena_printf(a, "%s: %s at %lld", n->name, bytes_text(a, v->bytes),
+             arena_printf(a, "%s: %s at %lld", n->name,
+                          bytes_text(a, (double)v->bytes, false, 3),
                           (long long)v->at),
              p->d->p->value[v->node].name);
 }
@@ -104,7 +96,8 @@ static void put_scratch(const Panel *p)
             put_area(p, "scratch",
                      area_of(p, i, i + 1, d->bytes - d->scratch, d->scratch),
                      arena_printf(d->arena, "scratch of attention: %s",
-                                  bytes_text(d->arena, d->scratch)),
+                                  bytes_text(d->arena, (double)d->scratch,
+                                             false, 3)),
                      "");
 }
 
@@ -124,12 +117,13 @@ static void put_title(const Panel *p)
     Arena *a = d->arena;
     const double part = d->bytes ? (double)d->apart / (double)d->bytes : 1;
     svg_words(p->out, "", page_edge, p->plot.at.y - 28,
-              arena_printf(a, "%s%s", rows_text(d), bytes_text(a, d->bytes)),
+              arena_printf(a, "%s%s", rows_text(d),
+                           bytes_text(a, (double)d->bytes, false, 3)),
               arena_printf(a,
                            "at most %s in use at once; %s if each value had "
                            "its own, %.3g times as much",
-                           bytes_text(a, d->most), bytes_text(a, d->apart),
-                           part));
+                           bytes_text(a, (double)d->most, false, 3),
+                           bytes_text(a, (double)d->apart, false, 3), part));
 }
 
 /* The names of its steps are as high as they are long, nearly. */
@@ -164,7 +158,7 @@ static double put_entry_panel(Buffer *out, const ArenaPicture *d, double top)
     plot_sides(&p.plot, NULL, y.word);
     put_area(&p, "peak", area_of(&p, d->peak, d->peak + 1, 0, d->bytes),
              arena_printf(d->arena, "most in use at once: %s",
-                          bytes_text(d->arena, d->most)),
+                          bytes_text(d->arena, (double)d->most, false, 3)),
              "");
     for (int i = 0; i < d->value.n; i++)
         put_value(&p, &d->value.at[i]);

@@ -2,6 +2,7 @@
  * docs/import.md, from the files of models/import. */
 #include <string.h>
 
+#include "base/put_json.h"
 #include "base/strings.h"
 #include "import/import.h"
 #include "import/rules.h"
@@ -51,9 +52,10 @@ static void print_text(FILE *out, Arena *a, const RuleFiles *all)
 /* ---- JSON ---- */
 static void json_list(Buffer *b, const char *key, const Yaml *list)
 {
-    buffer_printf(b, ", \"%s\": [", key);
+    json_put_key(b, key);
+    buffer_printf(b, "[");
     for (int i = 0; list && i < list->items.n; i++) {
-        buffer_printf(b, "%s", i ? ", " : "");
+        json_next(b);
         const Yaml *word = list->kind == YamlMap ? list->keys.at[i]
                                                  : list->items.at[i];
         json_quote(b, word->text, -1);
@@ -69,17 +71,12 @@ static void print_json(FILE *out, Arena *a, const RuleFiles *all)
         const char *missing = refused(top);
         if (yaml_get(top, "overlay"))
             continue;
-        buffer_printf(&b, "%s  {\"family\": ", b.n ? ",\n" : "");
-        json_quote(&b, all->at[i].family, -1);
-        buffer_printf(&b, ", \"title\": ");
-        json_quote(&b, rules_text(top, "title"), -1);
+        buffer_printf(&b, "%s  {", b.n ? ",\n" : "");
+        json_put_text(&b, "family", all->at[i].family);
+        json_put_text(&b, "title", rules_text(top, "title"));
         json_list(&b, "model_type", rules_list(top, "model_type"));
         json_list(&b, "architectures", rules_map(top, "architectures"));
-        buffer_printf(&b, ", \"missing\": ");
-        if (missing)
-            json_quote(&b, missing, -1);
-        else
-            buffer_printf(&b, "null");
+        json_put_text(&b, "missing", missing);
         buffer_printf(&b, "}");
     }
     fprintf(out, "[\n%s\n]\n", b.at ? b.at : "");

@@ -33,15 +33,6 @@ static void say_reason(Why *w, const char *fmt, ...)
 }
 
 /* ---- numbers ---- */
-static const char *bytes_text(const Why *w, double n)
-{
-    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB" };
-    int unit = 0;
-    for (; unit < 3 && n >= 1024; unit++)
-        n /= 1024;
-    return arena_printf(w->a, n < 10 && unit ? "%.1f %s" : "%.0f %s", n,
-                        units[unit]);
-}
 
 /* Of the rate at which a level is read; NAN: not measured. */
 static double level_rate(const Why *w, Level from)
@@ -125,10 +116,11 @@ static void say_panels(Why *w)
         beside = arena_printf(w->a,
                               ", by default (%s) in "
                               "%s",
-                              bytes_text(w, usual), level_name[before]);
+                              bytes_text(w->a, usual, true, 2),
+                              level_name[before]);
     say_reason(w, "panels of %d x %lld (%s) stay in %s for all rows%s",
-               w->by.nr, (long long)(k < w->k ? k : w->k), bytes_text(w, bytes),
-               level_name[in], beside);
+               w->by.nr, (long long)(k < w->k ? k : w->k),
+               bytes_text(w->a, bytes, true, 2), level_name[in], beside);
     if (w->by.mr > 0)
         say_bound(w, "them", in, 2.0 * w->by.mr / w->size);
 }
@@ -168,7 +160,7 @@ static void say_prefetch(Why *w)
     const Level in = machine_level(w->m, bytes);
     if (w->by.prefetch > 1)
         say_reason(w, "%s of weights lie in %s, so %s of the next columns",
-                   bytes_text(w, bytes), level_name[in],
+                   bytes_text(w->a, bytes, true, 2), level_name[in],
                    w->by.prefetch == 2
                        ? "one tile prefetches two panels"
                        : arena_printf(
@@ -177,7 +169,7 @@ static void say_prefetch(Why *w)
                              w->by.prefetch - 1));
     else if (w->by.prefetch == 1)
         say_reason(w, "%s of weights lie in %s, and nothing is prefetched",
-                   bytes_text(w, bytes), level_name[in]);
+                   bytes_text(w->a, bytes, true, 2), level_name[in]);
 }
 
 static void why_matmul(Why *w)
@@ -211,7 +203,7 @@ static void why_small_m(Why *w)
             w,
             "%s of weights come from %s in %s, which the sums of %.2g rows "
             "take too",
-            bytes_text(w, bytes), level_name[in],
+            bytes_text(w->a, bytes, true, 2), level_name[in],
             seconds_text(w->a, bytes / level_rate(w, in)),
             w->size * w->r->fma / level_rate(w, in) / 2);
     if (w->by.streams > 0)
@@ -230,9 +222,9 @@ static void why_attention(Why *w)
     say_reason(w,
                "scores and outputs of %d queries and %d keys (%s) stay in %s "
                "beside those keys and their values (%s)",
-               w->by.queries, keys, bytes_text(w, kept),
+               w->by.queries, keys, bytes_text(w->a, kept, true, 2),
                level_name[machine_level(w->m, kept)],
-               bytes_text(w, 4 * keys * pair));
+               bytes_text(w->a, 4 * keys * pair, true, 2));
     say_bound(w, "keys and values", LevelMemory, w->by.queries / 2.0);
 }
 
@@ -255,10 +247,11 @@ static void why_rows(Why *w)
         w,
         "%d rows of up to %.0f floats (%s) stay in %s from one step to the "
         "next",
-        w->by.rows, widest, bytes_text(w, bytes),
+        w->by.rows, widest, bytes_text(w->a, bytes, true, 2),
         level_name[machine_level(w->m, bytes)]);
     say_bound(w,
-              arena_printf(w->a, "the %s of weights", bytes_text(w, weights)),
+              arena_printf(w->a, "the %s of weights",
+                           bytes_text(w->a, weights, true, 2)),
               in, 2.0 * w->by.rows / w->size);
 }
 

@@ -1,6 +1,5 @@
 /* tune_json.c: what a tuning found as JSON, with all candidates. Times are
  * seconds; what is not known is null. docs/tuning.md names the keys.         */
-#define _POSIX_C_SOURCE 200809L  /* open_memstream */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -85,18 +84,11 @@ static json_t *end(Arena *a, const EndToEnd *e)
 }
 
 /* As attnc bench has it. */
-static json_t *machine(const Machine *m)
+static json_t *machine(Arena *a, const Machine *m)
 {
-    char *s = NULL;
-    size_t size;
-    FILE *out = open_memstream(&s, &size);
-    if (!out)
-        fail(ExitResource, "out of memory");
-    machine_json(m, out);
-    if (fclose(out) != 0)
-        fail(ExitResource, "out of memory");
-    json_t *o = json_loads(s, 0, NULL);
-    free(s);
+    Buffer b = { .arena = a };
+    machine_json(m, &b);
+    json_t *o = json_loads(b.at, 0, NULL);
     return o ? o : json_null();
 }
 
@@ -128,8 +120,9 @@ void tune_json(const TuneReport *r, FILE *out)
     json_t *others = json_array();
     json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o}", "model",
                             text(a, r->engine->spec->name), "machine",
-                            machine(&r->machine), "seconds", number(r->seconds),
-                            "budget_s", number(r->options->budget), "again",
+                            machine(a, &r->machine), "seconds",
+                            number(r->seconds), "budget_s",
+                            number(r->options->budget), "again",
                             r->options->again, "exhaustive",
                             r->options->exhaustive, "interrupted",
                             r->interrupted, "records", text(a, r->path));

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/strings.h"
+#include "base/put_json.h"
 #include "support/aot.h"
 
 /* Text that JSON has to escape, and that no locale prints. */

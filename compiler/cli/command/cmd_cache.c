@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/user_cache.h"
+#include "base/put_json.h"
 #include "base/strings.h"
 #include "cli/options/options.h"
 
@@ -21,17 +22,6 @@ static const char *const state_name[] = {
 };
 
 /* ---- figures ---- */
-
-/* "63.1 KiB" */
-static const char *cache_bytes_text(Arena *a, uint64_t bytes)
-{
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    double n = (double)bytes;
-    int unit = 0;
-    for (; n >= 1024 && unit < 4; unit++)
-        n /= 1024;
-    return arena_printf(a, "%.*f %s", unit && n < 100, n, units[unit]);
-}
 
 static int64_t now_ns(void)
 {
@@ -76,7 +66,7 @@ static void print_file(Arena *a, const CacheFile *f)
     const char *name = f->state == CacheForeign ? "foreign"
                      : f->state == CacheLeft    ? "left"
                                                 : cache_kind_name(f->kind);
-    printf("%10s %8s  %-8s %s%s\n", cache_bytes_text(a, f->bytes),
+    printf("%10s %8s  %-8s %s%s\n", bytes_text(a, (double)f->bytes, true, 2),
            age_text(a, f->used_ns), name,
            f->state == CacheSound ? "" : quote(f->name),
            f->state == CacheSound     ? quote(f->what)
@@ -87,34 +77,28 @@ static void print_file(Arena *a, const CacheFile *f)
 
 static void print_json_file(Buffer *b, const CacheFile *f)
 {
-    buffer_printf(b, "    {\"file\": ");
-    json_quote(b, f->name, -1);
-    buffer_printf(b, ", \"state\": \"%s\", \"kind\": ", state_name[f->state]);
-    if (f->state == CacheForeign || f->state == CacheLeft)
-        buffer_printf(b, "null");
-    else
-        buffer_printf(b, "\"%s\"", cache_kind_name(f->kind));
-    buffer_printf(b,
-                  ", \"bytes\": %llu, \"made\": %lld, \"used\": %.3f, "
-                  "\"what\": ",
-                  (unsigned long long)f->bytes, (long long)f->made,
-                  1e-9 * (double)f->used_ns);
-    json_quote(b, f->what, -1);
+    const bool ours = f->state != CacheForeign && f->state != CacheLeft;
+    buffer_printf(b, "    {");
+    json_put_text(b, "file", f->name);
+    json_put_text(b, "state", state_name[f->state]);
+    json_put_text(b, "kind", ours ? cache_kind_name(f->kind) : NULL);
+    json_put_count(b, "bytes", (int64_t)f->bytes);
+    json_put_count(b, "made", f->made);
+    json_put_fixed(b, "used", 1e-9 * (double)f->used_ns, 3);
+    json_put_text(b, "what", f->what);
     buffer_printf(b, "}");
 }
 
 static void print_cache_json(Arena *a, const CacheList *l)
 {
     Buffer b = { .arena = a };
-    buffer_printf(&b, "{\n  \"folder\": ");
-    if (l->folder)
-        json_quote(&b, l->folder, -1);
-    else
-        buffer_printf(&b, "null");
-    buffer_printf(&b, ",\n  \"bytes\": %llu,\n  \"limit\": %llu,\n",
-                  (unsigned long long)l->bytes,
-                  (unsigned long long)cache_limit());
-    buffer_printf(&b, "  \"files\": [");
+    buffer_printf(&b, "{\n  ");
+    json_put_text(&b, "folder", l->folder);
+    buffer_printf(&b, ",\n  ");
+    json_put_count(&b, "bytes", (int64_t)l->bytes);
+    buffer_printf(&b, ",\n  ");
+    json_put_count(&b, "limit", (int64_t)cache_limit());
+    buffer_printf(&b, ",\n  \"files\": [");
     for (int i = 0; i < l->at.n; i++) {
         buffer_printf(&b, i ? ",\n" : "\n");
         print_json_file(&b, &l->at.at[i]);
@@ -140,8 +124,8 @@ static int list_cache(Job *w)
         n += l.at.at[i].state != CacheForeign;
     }
     printf("%d file%s, %s of %s in %s\n", n, n == 1 ? "" : "s",
-           cache_bytes_text(w->a, l.bytes),
-           cache_bytes_text(w->a, cache_limit()),
+           bytes_text(w->a, (double)l.bytes, true, 2),
+           bytes_text(w->a, (double)cache_limit(), true, 2),
            l.folder ? quote(l.folder) : "no folder");
     return ExitDone;
 }
@@ -161,7 +145,7 @@ static int clean(Job *w)
         w->before_ns = now_ns() - read_age(w->o->older) * 1000000000;
     cache_clean(&removed, w->a, goes, w, cache_limit(), w->o->dry_run);
     printf("%d file%s, %s %s\n", removed.at.n, removed.at.n == 1 ? "" : "s",
-           cache_bytes_text(w->a, removed.bytes),
+           bytes_text(w->a, (double)removed.bytes, true, 2),
            w->o->dry_run ? "would be removed" : "removed");
     return ExitDone;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "base/strings.h"
+#include "base/put_json.h"
 #include "cli/options/options.h"
 
 typedef struct {
@@ -66,14 +66,6 @@ static const char *part_of(Arena *a, const FileTensor *f)
     return text;
 }
 
-static void json_shape(Buffer *b, const int64_t *dim, int rank)
-{
-    buffer_printf(b, ", \"shape\": [");
-    for (int i = 0; i < rank; i++)
-        buffer_printf(b, "%s%lld", i ? ", " : "", (long long)dim[i]);
-    buffer_printf(b, "]");
-}
-
 /* An object a weight; `part` is what it has of a tensor that holds several. */
 static void json_weight(Listing *l, const Node *n, const char *name,
                         const FileTensor *f)
@@ -83,33 +75,30 @@ static void json_weight(Listing *l, const Node *n, const char *name,
     const int part = n->parts > 0; /* without the number of parts */
     for (int i = part; i < n->type.rank; i++)
         dim[i - part] = n->type.dim[i].c;
-    buffer_printf(b, "%s  {\"name\": ", l->weights ? ",\n" : "");
-    json_quote(b, name, -1);
-    json_shape(b, dim, n->type.rank - part);
+    buffer_printf(b, "%s  {", l->weights ? ",\n" : "");
+    json_put_text(b, "name", name);
+    json_put_counts(b, "shape", dim, n->type.rank - part);
     if (!f->name) {
-        buffer_printf(b, ", \"fill\": ");
-        json_number(b, f->fill, 17);
+        json_put_number(b, "fill", f->fill, 17);
     } else {
-        buffer_printf(b, ", \"tensor\": ");
-        json_quote(b, f->name, -1);
-        if (f->groups)
-            buffer_printf(b,
-                          ", \"part\": {\"of\": \"%s\", \"first\": %lld, "
-                          "\"take\": %lld, \"stride\": %lld, "
-                          "\"groups\": %lld}",
-                          f->by_columns ? "columns" : "rows",
-                          (long long)f->first, (long long)f->take,
-                          (long long)f->stride, (long long)f->groups);
-        if (f->slices)
-            buffer_printf(b, ", \"slice\": %lld, \"slices\": %lld",
-                          (long long)f->slice, (long long)f->slices);
-        buffer_printf(b, ", \"transposed\": %s",
-                      f->transposed ? "true" : "false");
+        json_put_text(b, "tensor", f->name);
+        if (f->groups) {
+            buffer_printf(b, ", \"part\": {");
+            json_put_text(b, "of", f->by_columns ? "columns" : "rows");
+            json_put_count(b, "first", f->first);
+            json_put_count(b, "take", f->take);
+            json_put_count(b, "stride", f->stride);
+            json_put_count(b, "groups", f->groups);
+            buffer_printf(b, "}");
+        }
+        if (f->slices) {
+            json_put_count(b, "slice", f->slice);
+            json_put_count(b, "slices", f->slices);
+        }
+        json_put_flag(b, "transposed", f->transposed);
         if (f->changed) {
-            buffer_printf(b, ", \"scale\": ");
-            json_number(b, (double)f->scale, 9);
-            buffer_printf(b, ", \"add\": ");
-            json_number(b, (double)f->add, 9);
+            json_put_number(b, "scale", (double)f->scale, 9);
+            json_put_number(b, "add", (double)f->add, 9);
         }
     }
     buffer_printf(b, "}");
@@ -160,9 +149,9 @@ static void list_unused(Listing *l, int tensor)
     const Tensor *t = safetensors_at(l->e.file, tensor);
     Arena *a = l->e.arena;
     if (l->json.at) {
-        buffer_printf(&l->json, "%s  {\"tensor\": ", l->unused ? ",\n" : "");
-        json_quote(&l->json, t->name, -1);
-        json_shape(&l->json, t->dim, t->rank);
+        buffer_printf(&l->json, "%s  {", l->unused ? ",\n" : "");
+        json_put_text(&l->json, "tensor", t->name);
+        json_put_counts(&l->json, "shape", t->dim, t->rank);
         buffer_printf(&l->json, "}");
         l->unused++;
         return;
@@ -207,13 +196,10 @@ static void begin_json(Listing *l)
 {
     Buffer *b = &l->json;
     b->arena = l->e.arena;
-    buffer_printf(b, "{\"model\": ");
-    json_quote(b, l->e.spec->name, -1);
-    buffer_printf(b, ",\n \"file\": ");
-    if (l->e.file)
-        json_quote(b, safetensors_path(l->e.file), -1);
-    else
-        buffer_printf(b, "null");
+    buffer_printf(b, "{");
+    json_put_text(b, "model", l->e.spec->name);
+    buffer_printf(b, ",\n ");
+    json_put_text(b, "file", l->e.file ? safetensors_path(l->e.file) : NULL);
     buffer_printf(b, ",\n \"weights\": [\n");
 }
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/strings.h"
+#include "base/put_json.h"
 #include "emit/text/embedded.h"
 #include "tokenizer/tokenizer.h"
 #include "cli/options/options.h"

@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "base/table.h"
+#include "base/put_json.h"
 #include "base/strings.h"
 #include "cli/options/options.h"
 #include "oracle/verify.h"
@@ -96,19 +97,19 @@ static const char *const verdict_word[] = { "held", "only zeros", "failed" };
 static void json_begin(Buffer *b, const Engine *e, bool fused,
                        const char *check)
 {
-    buffer_printf(b, "{\"backend\": ");
-    json_quote(b, e->options.backend, -1);
-    buffer_printf(b, ", \"fused\": %s, \"check\": \"%s\"",
-                  fused ? "true" : "false", check);
+    buffer_printf(b, "{");
+    json_put_text(b, "backend", e->options.backend);
+    json_put_flag(b, "fused", fused);
+    json_put_text(b, "check", check);
 }
 
 static void json_end(Buffer *b, double want, double got, Verdict v)
 {
-    buffer_printf(b, ", \"oracle\": ");
-    json_number(b, want, 9);
-    buffer_printf(b, ", \"compiled\": ");
-    json_number(b, got, 9);
-    printf("%s}, \"verdict\": \"%s\"}\n", b->at, verdict_word[v]);
+    json_put_number(b, "oracle", want, 9);
+    json_put_number(b, "compiled", got, 9);
+    buffer_printf(b, "}");
+    json_put_text(b, "verdict", verdict_word[v]);
+    printf("%s}\n", b->at);
 }
 
 static Verdict json_op(const Engine *e, bool fused, const OpResult *r, Op op)
@@ -116,12 +117,12 @@ static Verdict json_op(const Engine *e, bool fused, const OpResult *r, Op op)
     const Verdict v = verdict_of(compare_passed(&r->c), r->c.failed > 0);
     Buffer b = { .arena = e->arena };
     json_begin(&b, e, fused, "op");
-    buffer_printf(&b, ", \"op\": \"%s\", \"values\": %lld, \"error\": ",
-                  op_info[op].name, (long long)r->c.count);
-    json_number(&b, r->c.ratio, 9);
-    buffer_printf(&b, ", \"worst\": {\"tensor\": ");
-    json_quote(&b, r->worst ? r->worst : "", -1);
-    buffer_printf(&b, ", \"index\": %lld", (long long)r->c.worst);
+    json_put_text(&b, "op", op_info[op].name);
+    json_put_count(&b, "values", r->c.count);
+    json_put_number(&b, "error", r->c.ratio, 9);
+    buffer_printf(&b, ", \"worst\": {");
+    json_put_text(&b, "tensor", r->worst ? r->worst : "");
+    json_put_count(&b, "index", r->c.worst);
     json_end(&b, r->c.want, r->c.got, v);
     return v;
 }
@@ -141,13 +142,11 @@ static Verdict json_result(const Engine *e, bool fused,
     const Verdict v = verdict_of(c->passed, c->failed);
     Buffer b = { .arena = e->arena };
     json_begin(&b, e, fused, rounded ? "beside f32 weights" : "end to end");
-    buffer_printf(&b, ", \"max_error\": ");
-    json_number(&b, c->max_error, 9);
-    buffer_printf(&b, ", \"nmse\": ");
-    json_number(&b, c->nmse, 9);
-    buffer_printf(&b, ", \"kl\": ");
-    json_number(&b, c->divergence, 9);
-    buffer_printf(&b, ", \"worst\": {\"index\": %lld", (long long)c->worst);
+    json_put_number(&b, "max_error", c->max_error, 9);
+    json_put_number(&b, "nmse", c->nmse, 9);
+    json_put_number(&b, "kl", c->divergence, 9);
+    buffer_printf(&b, ", \"worst\": {");
+    json_put_count(&b, "index", c->worst);
     json_end(&b, c->want, c->got, v);
     return v;
 }

@@ -38,19 +38,6 @@ static const char *program_word(Arena *a, const char *path)
 
 /* ---- the files ---- */
 
-/* "412 kB", "3.1 MB": two digits or three. */
-static const char *bytes_text(Arena *a, double bytes)
-{
-    static const char *const units[] = { "kB", "MB", "GB", "TB" };
-    int u = 0;
-    if (bytes < 1000)
-        return arena_printf(a, "%.0f bytes", bytes);
-    for (bytes /= 1000; bytes >= 999.5 && u < 3; u++)
-        bytes /= 1000;
-    return arena_printf(a, bytes < 9.95 ? "%.1f %s" : "%.0f %s", bytes,
-                        units[u]);
-}
-
 enum { MostFiles = EmitKinds + 2 };
 
 static int list_files(const Written *w, const char *files[MostFiles])
@@ -80,7 +67,8 @@ static void say_files(const Written *w)
     for (int i = 0; i < n; i++) {
         struct stat s;
         const char *size = stat(files[i], &s) == 0
-                             ? bytes_text(w->e->arena, (double)s.st_size)
+                             ? bytes_text(w->e->arena, (double)s.st_size, false,
+                                          2)
                              : "";
         fprintf(stderr, "%s %-*s  %7s\n", i ? "     " : "wrote", width,
                 plain_text(w->e->arena, files[i]), size);

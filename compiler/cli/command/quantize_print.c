@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/put_json.h"
 #include "base/strings.h"
 #include "cli/command/quantize.h"
 
@@ -179,28 +180,22 @@ void quantized_print(const Quantized *q)
 }
 
 /* ---- JSON ---- */
-static void json_key(Buffer *b, const char *key, double x)
-{
-    buffer_printf(b, ", \"%s\": ", key);
-    json_number(b, x, 7);
-}
-
 static void json_sizes(Buffer *b, int64_t f32_bytes, int64_t bytes,
                        double error)
 {
-    buffer_printf(b, ", \"f32_bytes\": %lld, \"bytes\": %lld",
-                  (long long)f32_bytes, (long long)bytes);
-    json_key(b, "error", error);
-    json_key(b, "decibels", error_decibels(error));
+    json_put_count(b, "f32_bytes", f32_bytes);
+    json_put_count(b, "bytes", bytes);
+    json_put_number(b, "error", error, 7);
+    json_put_number(b, "decibels", error_decibels(error), 7);
 }
 
 static void json_matrix(Buffer *b, const Matrix *m)
 {
-    buffer_printf(b, "  {\"name\": ");
-    json_quote(b, m->key, -1);
-    buffer_printf(b, ", \"dtype\": \"%s\", \"shape\": [%lld, %lld]",
-                  dtype_word[m->item->dtype], (long long)m->item->rows,
-                  (long long)m->item->k);
+    const int64_t shape[] = { m->item->rows, m->item->k };
+    buffer_printf(b, "  {");
+    json_put_text(b, "name", m->key);
+    json_put_text(b, "dtype", dtype_word[m->item->dtype]);
+    json_put_counts(b, "shape", shape, 2);
     json_sizes(b, matrix_bytes(m, DtypeF32), matrix_bytes(m, m->item->dtype),
                relative_error(m->lost, m->squares));
     buffer_printf(b, "}");
@@ -209,20 +204,21 @@ static void json_matrix(Buffer *b, const Matrix *m)
 static void json_loss(Buffer *b, const Quantized *q)
 {
     const Loss *l = &q->loss;
-    buffer_printf(b, ",\n \"text\": {\"lines\": %d, \"%s\": %lld",
-                  q->text->at.n, row_words[l->kind], (long long)l->rows);
+    buffer_printf(b, ",\n \"text\": {");
+    json_put_count(b, "lines", q->text->at.n);
+    json_put_count(b, row_words[l->kind], l->rows);
     if (l->kind == LossTokens) {
-        json_key(b, "perplexity", l->perplexity[1]);
-        json_key(b, "f32_perplexity", l->perplexity[0]);
+        json_put_number(b, "perplexity", l->perplexity[1], 7);
+        json_put_number(b, "f32_perplexity", l->perplexity[0], 7);
     }
     if (l->kind != LossRows) {
-        json_key(b, "kl", l->divergence);
-        json_key(b, "flips", l->flips);
+        json_put_number(b, "kl", l->divergence, 7);
+        json_put_number(b, "flips", l->flips, 7);
     }
     if (l->kind != LossTokens) {
-        json_key(b, "cosine", l->cosine);
-        json_key(b, "least_cosine", l->least_cosine);
-        json_key(b, "error", l->error);
+        json_put_number(b, "cosine", l->cosine, 7);
+        json_put_number(b, "least_cosine", l->least_cosine, 7);
+        json_put_number(b, "error", l->error, 7);
     }
     buffer_printf(b, "}");
 }
@@ -230,12 +226,13 @@ static void json_loss(Buffer *b, const Quantized *q)
 static void json_kept(Buffer *b, const Quantized *q)
 {
     const Kept *k = &q->kept;
-    buffer_printf(b, ",\n \"keep\": {\"met\": %s", q->met ? "true" : "false");
-    json_key(b, "most", q->most);
-    json_key(b, "loss", loss_share(&k->loss));
-    buffer_printf(b, ", \"raised\": %d, \"weights_bytes\": %lld, \"dtype\": ",
-                  k->raised, (long long)k->bytes);
-    json_quote(b, k->dtype, -1);
+    buffer_printf(b, ",\n \"keep\": {");
+    json_put_flag(b, "met", q->met);
+    json_put_number(b, "most", q->most, 7);
+    json_put_number(b, "loss", loss_share(&k->loss), 7);
+    json_put_count(b, "raised", k->raised);
+    json_put_count(b, "weights_bytes", k->bytes);
+    json_put_text(b, "dtype", k->dtype);
     buffer_printf(b, "}");
 }
 
@@ -243,18 +240,19 @@ void quantized_json(const Quantized *q)
 {
     Buffer b = { .arena = q->arena };
     const Total t = total_of(q);
-    buffer_printf(&b, "{\"model\": ");
-    json_quote(&b, q->e->spec->name, -1);
+    buffer_printf(&b, "{");
+    json_put_text(&b, "model", q->e->spec->name);
     buffer_printf(&b, ",\n \"matrices\": [");
     for (int i = 0; i < q->fewer; i++) {
         buffer_printf(&b, i ? ",\n" : "\n");
         json_matrix(&b, q->worst[i]);
     }
-    buffer_printf(&b, "],\n \"total\": {\"matrices\": %d, \"fewer_bits\": %d",
-                  q->matrices.at.n, q->fewer);
+    buffer_printf(&b, "],\n \"total\": {");
+    json_put_count(&b, "matrices", q->matrices.at.n);
+    json_put_count(&b, "fewer_bits", q->fewer);
     json_sizes(&b, t.f32_bytes, t.bytes, relative_error(t.lost, t.squares));
-    buffer_printf(&b, ", \"weights_bytes\": %lld}",
-                  (long long)q->e->plan->pack.bytes);
+    json_put_count(&b, "weights_bytes", q->e->plan->pack.bytes);
+    buffer_printf(&b, "}");
     if (q->text)
         json_loss(&b, q);
     if (q->limit)

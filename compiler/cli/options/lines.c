@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/strings.h"
+#include "base/put_json.h"
 #include "cli/options/lines.h"
 
 void lines_open(Lines *l, Arena *a, int fd)

@@ -1,7 +1,7 @@
 /* run_json.c: answers of attnc run and attnc score as JSON, an object each. */
 #include "cli/run/answering.h"
 
-#include "base/strings.h"
+#include "base/put_json.h"
 
 /* {"line": 1, and "error" where there is one */
 static Buffer *begin_object(struct program *p, int64_t line, const char *why)

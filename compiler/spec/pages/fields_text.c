@@ -2,7 +2,7 @@
  * `attnc fields`, Markdown for docs/spec.md.                                */
 #include <string.h>
 
-#include "base/strings.h"
+#include "base/put_json.h"
 #include "spec/fields/fields.h"
 
 static const char about[] =
@@ -257,7 +257,8 @@ const char *spec_field_text(Arena *a, const Spec *s, const char *path)
 /* ---- json ---- */
 static void json_words(Buffer *b, const char *key, const char *const *words)
 {
-    buffer_printf(b, ", \"%s\": [", key);
+    json_put_key(b, key);
+    buffer_add(b, "[", 1);
     for (int i = 0; words[i]; i++)
         buffer_printf(b, "%s\"%s\"", i ? ", " : "", words[i]);
     buffer_add(b, "]", 1);
@@ -299,24 +300,22 @@ static void json_field(Buffer *b, const Field *f)
     const bool number = f->type == FieldInt || f->type == FieldReal
                      || f->type == FieldReals || f->type == FieldIds
                      || f->type == FieldSequences || f->type == FieldScale;
-    buffer_printf(b, "  {\"key\": \"%s\", \"type\": \"%s\"", f->key,
-                  types[f->type]);
+    buffer_printf(b, "  {");
+    json_put_text(b, "key", f->key);
+    json_put_text(b, "type", types[f->type]);
     if (f->type == FieldActivation)
         json_words(b, "words", act_words(b->arena));
     else if (f->words)
         json_words(b, f->type == FieldSpread ? "sets" : "words", f->words);
-    if (number)
-        buffer_printf(b, ", \"least\": %.10g, \"most\": %.10g", f->least,
-                      f->most);
-    buffer_printf(b, ", \"required\": %s",
-                  f->preset || f->type == FieldSpread ? "false" : "true");
-    if (f->preset && *f->preset) {
-        buffer_printf(b, ", \"default\": ");
-        json_quote(b, f->preset, -1);
+    if (number) {
+        json_put_number(b, "least", f->least, 10);
+        json_put_number(b, "most", f->most, 10);
     }
+    json_put_flag(b, "required", !f->preset && f->type != FieldSpread);
+    if (f->preset && *f->preset)
+        json_put_text(b, "default", f->preset);
     json_kinds(b, f);
-    buffer_printf(b, ", \"meaning\": ");
-    json_quote(b, f->doc, -1);
+    json_put_text(b, "meaning", f->doc);
     buffer_add(b, "}", 1);
 }
 

@@ -2,7 +2,7 @@
  * where two specs are, field by field.                                      */
 #include <string.h>
 
-#include "base/strings.h"
+#include "base/put_json.h"
 #include "spec/fields/fields.h"
 
 static char *number_shown(Arena *a, double x)
