@@ -21,8 +21,8 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
                     const char *prefix);
 const char *mask_first(Gen *g, const MaskSpec *m);
 const char *mask_last(Gen *g, const MaskSpec *m);
-/* Emitted C: true if some row at positions p to `last` sees only part of the n
- * keys of the page at `at`. */
+/* Emitted C: true if some row at positions p to `last` does not see all n keys
+ * of the page at `at`. */
 const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
                       const char *last);
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
@@ -63,7 +63,7 @@ enum { HeadsAtOnce = 4 };
 bool heads_together(const Gen *g, int node);
 const char *need_heads(Gen *g, int node);
 /* "heads_at_once(b, 0, tasks, parts)": the number of heads in a task. `apart`:
- * only if no two sequences share a source. */
+ * always 1 if neighbouring sequences share a source. */
 const char *heads_at_once(Gen *g, bool apart);
 
 /* ---- waiting.c ---- */
@@ -73,10 +73,10 @@ const char *heads_at_once(Gen *g, bool apart);
 bool rows_wait(const Gen *g, const Attention *a);
 /* Emits the functions of pipelined softmax unless they exist. */
 void need_waiting(Gen *g, const Attention *a);
-/* Emitted C of pipelined softmax: the state set up before the first page; the
- * end of the pending rows; then, for the tile at row j of the block at i, which
- * sees all of a page with keys k and values v, the product that computes
- * `scores`, and the step after these are scaled. */
+/* Emit parts of pipelined softmax: its state before the first page; the end of
+ * the pending rows; then, for the tile at row j of the block at i, which sees
+ * all of a page with keys k and values v, the product that computes `scores`,
+ * and the step that follows put_score_ops(). */
 void put_waiting_begin(Gen *g);
 void put_waiting_end(Gen *g, const Attention *a);
 void put_waiting_scores(Gen *g, const Attention *a);

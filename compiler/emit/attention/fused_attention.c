@@ -206,8 +206,7 @@ static void put_next_page(Emit *e, const Attention *a, const char *part,
            "    next = m->$part + $page * m->$floats;\n");
 }
 
-/* Emits the function of a page that some rows of a tile do not see
- * completely. */
+/* Emits the function of a page of which a tile's rows see only parts. */
 static void edge_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -437,8 +436,8 @@ void let_scratch(Emit *e, int64_t keys, int64_t d_v)
     let(e, "maxima", "%lld", (long long)s.maxima);
 }
 
-/* Emits the function: the loop over blocks of query rows. All rows of a block
- * use a page while it is in the cache. */
+/* Emits the function: the loop over blocks of query rows, in which all rows of
+ * a block use a page before the next page is read. */
 static void attention_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;

@@ -53,8 +53,8 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
     return s;
 }
 
-/* For a tile of r rows from position p: key 0 of its first page, and its last
- * key + 1. */
+/* For a tile of r rows from position p: the first key of its first page, and
+ * its last key + 1. */
 const char *mask_first(Gen *g, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "p");

@@ -1,13 +1,14 @@
 /* waiting.c: pipelined softmax: the softmax of one tile overlaps the product of
  * the next.
  *
- * A tile of rows has its scores of a page and their maxima, and is pending.
- * While the scores of the next tile are computed, of this page or of the next
- * one, its own become weights, 16 between two steps of the product: exp2 has a
- * long latency, and the product does not depend on it. Then its values are
- * added to sums that are rescaled as they are loaded, without a branch on
- * whether a maximum rose. The results are bit-identical to those of the
- * sequential code, because a factor of 1 changes no bits. */
+ * A tile is pending once its scores of a page, and their maxima, are known.
+ * While the product computes the next tile's scores, of this page or of the
+ * next one, the pending scores become weights, 16 between two steps of the
+ * product: exp2 has a long latency, and the product does not depend on it. Then
+ * the pending tile's values are added to sums that are rescaled as they are
+ * loaded, without a branch on whether a maximum rose. The results are
+ * bit-identical to those of the sequential code, because a factor of 1 changes
+ * no bits. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 

@@ -29,7 +29,7 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 /* ---- entries ---- */
 
 const char *entry_name(Entry e);   /* "encode", "decode" */
-bool has_decoder(const Plan *p);   /* the model generates */
+bool has_decoder(const Plan *p);   /* the model generates text */
 int output_columns(const Plan *p); /* numbers in a row of the result */
 bool is_pooled(const Plan *p);     /* the result has one row per sequence */
 

@@ -7,8 +7,8 @@
 #include "emit/emit.h"
 #include "emit/tile/needs.h"
 
-/* Members of the call that the body of a step reads. Code that emits a use of
- * one sets its flag. */
+/* Flags: the body of a step reads these members of its call. Code that emits
+ * such a use sets the flag. */
 typedef struct {
     bool row;     /* `i`: the part's first row in the batch */
     bool weights; /* `w`: the layer's weights */
@@ -72,7 +72,7 @@ typedef enum {
 typedef struct {
     SharedKind kind;
     int mr, nr, prefetch; /* from the tiling */
-    int64_t size[5];      /* in an order of the kind's own */
+    int64_t size[5];      /* meaning depends on the kind */
     AttentionForm form;
     Epilogue ep;
 } SharedKey;
@@ -108,10 +108,10 @@ struct Gen {
     Index names;         /* function names: index in `taken` */
     VEC(int) taken;      /* how often a name was requested */
     int *function_of;    /* by region: its step or list of steps */
-    int *step_of;        /* by place in the plan's order */
+    int *step_of;        /* by place in the plan's order: its function */
     const Task *only;    /* task whose tiling replaces the plan's; NULL: none */
     Layers layers[Stacks];
-    bool plain; /* this is the file of plain_file.c */
+    bool plain; /* emits the file of plain_file.c */
     /* Returns the lines of a block's members in a struct of weights. */
     const char *(*member)(Gen *g, const Block *b);
 };

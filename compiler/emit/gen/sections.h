@@ -9,7 +9,8 @@
 
 /* ---- comment.c ---- */
 void emit_comment(Gen *g, Emit *e); /* the file's first comment */
-/* Returns outside text changed so that it cannot end or begin a comment. */
+/* Returns text of the user, changed so that it cannot end or begin a
+ * comment. */
 const char *harmless(Arena *a, const char *text);
 
 /* ---- weight_structs.c ---- */
@@ -90,7 +91,7 @@ bool has_text(const Plan *p); /* for all inputs and outputs */
 /* ---- handle_text.c ---- */
 bool has_handle(const Gen *g);                  /* the output has handles */
 void emit_handle_system(const Gen *g, Emit *e); /* its system headers */
-void emit_handle_names(Gen *g, Emit *e);        /* macros that rename */
+void emit_handle_names(Gen *g, Emit *e);        /* macros for their names */
 
 /* ---- example.c ---- */
 

@@ -53,7 +53,7 @@ typedef struct {
     Index state_names;
     VEC(PlainFunction) function;
     VEC(PlainCache) cache;
-    int *cache_of;     /* by node, of cache writes and reads */
+    int *cache_of;     /* by node, for cache writes and reads */
     int64_t *place;    /* the same: its layer's index in that cache */
     const char **name; /* by node: name of its value */
     const char **sum;  /* by node: product before its residual is added */

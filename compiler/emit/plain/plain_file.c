@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Skipped, because plain C would have to split a merged product again. */
+/* The passes to skip: plain C would have to split merged products again. */
 const char *const plain_skip[2] = { "merge-qkv" };
 
 static void section_heading(Emit *e, const char *title)

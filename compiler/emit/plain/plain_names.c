@@ -10,10 +10,10 @@
 #include <ctype.h>
 #include <string.h>
 
-typedef struct { /* names of one entry */
+typedef struct { /* the names of one entry */
     Plain *p;
     int *last;      /* by node: last place in the order that reads it */
-    Index names;    /* of values: index in `until` */
+    Index names;    /* index in `until` */
     VEC(int) until; /* place up to which the name is in use */
 } Names;
 
@@ -60,8 +60,8 @@ static bool flows_on(const Plain *p, int node)
     return elsewhere;
 }
 
-/* True if the value of a node, at a place of the order, can replace operand k:
- * this is not read again. */
+/* True if the value of a node, at a place of the order, can replace operand k,
+ * because nothing reads that again. */
 static bool takes_place(const Plain *p, const int *last, int node, int k,
                         int place)
 {
@@ -132,7 +132,7 @@ static const char *column_label(const Plain *p, const Node *n)
     return name;
 }
 
-/* Returns the name of an operand that the node replaces, first of all one that
+/* Returns the name of the operand that the node replaces, preferring one that
  * flows; NULL if there is none. */
 static const char *replaced(const Names *s, int node, int place)
 {

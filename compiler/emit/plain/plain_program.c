@@ -136,8 +136,8 @@ static void emit_search(Plain *p, Emit *e)
         (long long)(plus < 0 ? -plus : plus));
 }
 
-/* Emits the reader of lines of ids; its error message is that of other programs
- * of attnc. */
+/* Emits the reader of lines of ids; its error message equals that of attnc's
+ * other programs. */
 static void put_read_ids(Emit *e)
 {
     put(e,
@@ -399,7 +399,7 @@ static void put_answer_lines(Emit *e)
            "}\n\n");
 }
 
-/* Emits the loop over blocks of numbers, each answered by a generated text. */
+/* Emits the loop over blocks of numbers, each answered by generated tokens. */
 static void put_generate_rows(Emit *e)
 {
     put(e,

@@ -128,7 +128,7 @@ static const char *float_member(Gen *g, const Block *b)
                         arena_printf(g->a, "%s;", start), shape_of(g, b));
 }
 
-/* Returns the block before it in its layer; -1: none. */
+/* Returns the block that precedes this one in its layer; -1: none. */
 static int block_before(const Plan *p, const Block *b)
 {
     const LayerBlocks *l = plan_layer(p, b->layer < 0 ? StackNone : b->stack,

@@ -99,7 +99,7 @@ static const char *tap_text(Gen *g, int node, const char *i)
 }
 
 /* Begins the loop over sequences for columns from .. to - 1 of a part: declares
- * the rows of a sequence, and the stored ones before them. */
+ * the rows of a sequence, and the cached rows before them. */
 static void begin_columns(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

@@ -39,8 +39,8 @@ void emit_weigh(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Returns the address of a row's places in the permutation, which lie behind
- * the ends of the experts' rows. */
+/* Returns the address of a row's entries in the permutation, which follow the
+ * ends of the experts' rows. */
 static const char *places_at(Gen *g, int routes, const char *row)
 {
     const Node *n = node_at(g->p, routes);

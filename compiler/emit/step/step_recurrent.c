@@ -9,7 +9,7 @@
 #include "emit/gen/sections.h"
 #include "emit/gen/step.h"
 
-/* Below this many sequences per part, reading the weights costs too much. */
+/* With fewer sequences per part, reading the weights costs too much. */
 enum { FewSequences = 8 };
 
 /* ---- a scan's function ---- */

@@ -252,7 +252,7 @@ static PieceKind directive(const char *at, const char *end)
     return PieceBlank; /* #include: such lines are at the top of the text */
 }
 
-/* Returns the end of the line with a piece's last brace or semicolon. */
+/* Returns the end of the line that holds a piece's last brace or semicolon. */
 static const char *item_end(const char *at, const char *end)
 {
     Scan s = { .at = at, .end = end };

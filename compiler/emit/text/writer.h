@@ -11,7 +11,7 @@ typedef struct Emit Emit;
 
 Emit *emit_new(Arena *a);
 Arena *emit_arena(const Emit *e);
-Emit *emit_nested(Arena *a); /* begins one brace deep */
+Emit *emit_nested(Arena *a); /* with one open brace */
 /* Binds $name until emit_reset() to an earlier emit_mark(). `name` must be a
  * literal. */
 void let(Emit *e, const char *name, const char *fmt, ...)

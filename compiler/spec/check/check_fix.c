@@ -4,7 +4,7 @@
 
 static const Pos nowhere;
 
-/* Reports more rows than a sequence may have. */
+/* Reports an error if a key makes more rows than a sequence may have. */
 static void check_most(const Spec *s, const char *key, const char *most_key,
                        int64_t rows, int64_t most)
 {

@@ -33,8 +33,9 @@ static void mark_rows(const Spec *s, const char *weight, bool *says)
     }
 }
 
-/* Returns the beginning of a weight's name with as many parts as `row`, and
- * with its {i}; NULL if only one of them has a layer number at some part. */
+/* Returns the beginning of a weight's name that has as many parts as `row`,
+ * with the {i} of `row`; NULL if one has a layer number where the other has
+ * none. */
 static const char *row_beginning(Arena *a, const char *row, const char *weight)
 {
     char *name = arena_strdup(a, "");

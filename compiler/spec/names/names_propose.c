@@ -16,7 +16,7 @@ typedef struct {      /* one of ours or of the file's, in all layers */
     int rank, layers; /* layers 0: not in a layer */
     int64_t dim[2];   /* shape of its weight; 0: none */
     const char *from; /* for ours: its name in the file; NULL: not found */
-    bool missing;     /* for ours: not in the file */
+    bool missing;     /* for ours: absent from the file */
     bool turned;      /* found, but stored as [in, out] */
     bool taken;       /* for the file's: matched already */
 } Module;
@@ -240,7 +240,7 @@ static bool fits_layers(const Proposal *p, const Module *ours,
         || ((ours->layers == 1 || p->flat) && theirs->layers == 0);
 }
 
-/* True if the file's name ends in the word, as complete parts. */
+/* True if the file's name ends in the word, at the boundary of a part. */
 static bool ends_in(const char *name, const char *word)
 {
     char pattern[80];

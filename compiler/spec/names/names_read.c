@@ -1,6 +1,6 @@
-/* names_read.c: reads the rows of `names`, the weight map. A row is a name, or
- * a map: it says which slices of a tensor in the file form our weights, that
- * the tensor is transposed or scaled there, or that ours is a constant. */
+/* names_read.c: reads the rows of `names`, the weight map. A row is a name or a
+ * map. A map says that our weights are slices of a tensor in the file, that the
+ * tensor is transposed or scaled there, or that our weight is a constant. */
 #include <string.h>
 
 #include "spec/fields/fields.h"

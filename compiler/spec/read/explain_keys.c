@@ -93,8 +93,8 @@ static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
     return v && (!of || v->pos.src == of) ? v : NULL;
 }
 
-/* True if the field has a value of its own; one value for both sides counts for
- * neither. */
+/* True if the field has a value; one that was written for both sides does not
+ * count. */
 static bool is_given(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -237,7 +237,7 @@ static void finish(Explain *e, const KeyValue *k, const char *ours)
         leave_out(e, k, arena_printf(e->arena, "%s is given already", key));
 }
 
-/* Returns another tool's value in our words. */
+/* Returns another tool's value as a spec writes it. */
 static const Yaml *translated(const Explain *e, const char *key, const Yaml *v)
 {
     const char *text = v->kind == YamlScalar ? v->text : NULL;
@@ -439,8 +439,7 @@ static const char *last_key(const char *path)
     return dot ? dot + 1 : path;
 }
 
-/* Returns the only field whose path ends in the name, as norm.place in
- * place. */
+/* Returns the only field whose path ends in the name: norm.place for place. */
 static const char *only_field(const char *name)
 {
     const char *only = NULL;
@@ -460,8 +459,8 @@ static bool known_key(const char *name)
     return field_find(name) >= 0 || field_group(name) || hint_find(name);
 }
 
-/* Explains a map of known keys, as model: {d_model: 8, heads: 2} or encoder:
- * {layers: 6}. */
+/* Explains a map of known keys, such as model: {d_model: 8, heads: 2} or
+ * encoder: {layers: 6}. */
 static bool explain_map(Explain *e, const KeyValue *k)
 {
     const Yaml *map = k->value;

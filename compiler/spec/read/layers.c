@@ -291,7 +291,7 @@ static bool read_pattern(Pattern *p, const Yaml *value, Buffer *text)
 
 /* ---- the whole ---- */
 
-/* layers: 6 */
+/* Rejects a number, as in layers: 6. */
 static void refuse_count(const Yaml *value)
 {
     int64_t n;

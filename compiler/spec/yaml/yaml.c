@@ -11,7 +11,7 @@ enum {
     MostBytes = 1 << 20,
     MostDepth = 32,
     MostEvents = 100000,
-    MostKeys = 1000 /* of one map; each is compared with all others */
+    MostKeys = 1000 /* in one map; each is compared with all others */
 };
 
 typedef struct {
@@ -52,8 +52,8 @@ static size_t utf8_char(const char *s, size_t n, uint32_t *c)
     return *c < smallest[bytes] || surrogate || *c > 0x10ffff ? 0 : bytes;
 }
 
-/* True for characters that YAML, unlike editors, treats as line breaks, and for
- * invisible ones. */
+/* True for characters that YAML, unlike most editors, treats as line breaks,
+ * and for invisible ones. */
 static bool refused_char(uint32_t c, char after)
 {
     if (c == '\t' || c == '\n')

@@ -93,7 +93,7 @@ bool yaml_no_colon(const Source *src, int number)
     return true;
 }
 
-/* Reports a colon at which no key can end. */
+/* Reports a colon that cannot follow a key; false if it finds no cause. */
 static bool second_colon(const Source *src, Pos at)
 {
     const Line line = line_of(src, at.line), above = line_before(src, at.line);
@@ -119,8 +119,7 @@ static bool second_colon(const Source *src, Pos at)
     return true;
 }
 
-/* Reports a key in another column than those of its map, which began at
- * `from`. */
+/* Reports a key that is not in the column of its map's first key, at `from`. */
 static bool other_column(const Source *src, Pos at, Pos from)
 {
     const Line line = line_of(src, at.line);
