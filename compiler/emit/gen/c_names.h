@@ -6,13 +6,14 @@
 
 /* ---- values ---- */
 
-/* Return the address of a value's row: of a row of the batch; */
+/* Returns the address of a value's row in the batch. */
 const char *value_at(Gen *g, int node, const char *row);
-/* of the first row of a block, for a step that goes row by row; */
+/* The same for the first row of a block, in a step that goes row by row. */
 const char *block_at(Gen *g, int node);
-/* of the first row of a part, counted in the part's own block if it has one; */
+/* The same for a part's first row, counted in the part's own block if it has
+ * one. */
 const char *part_at(Gen *g, int node);
-/* of the first of all rows. */
+/* The same for the first of all rows. */
 const char *first_at(Gen *g, int node);
 long long stride_of(const Gen *g, int node); /* floats per row */
 const char *row_count(Sym s);                /* "b->rows" */

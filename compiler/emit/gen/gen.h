@@ -90,7 +90,7 @@ struct Gen {
     const EmitOptions *o;
     Kernels *kernels;
     Cut *core;   /* tree shaker of runtime/ (runtime_files.c) */
-    Uses uses;   /* of the body being emitted */
+    Uses uses;   /* by the body being emitted */
     bool whole;  /* the step is never divided: it has all rows and columns,
                   * which are constants if they are fixed */
     Entry entry; /* entry of the body */

@@ -24,8 +24,8 @@ Length length_max(Gen *g, Length a, Length b);
 /* Sizes of a call of the entry: */
 Length call_sequences(Gen *g);
 Length call_rows(Gen *g, Sym s);     /* in all sequences */
-Length rows_of_type(Gen *g, Type t); /* of a value's type */
-Length sequence_rows(Gen *g, Sym s); /* of the current one */
+Length rows_of_type(Gen *g, Type t); /* rows of a value */
+Length sequence_rows(Gen *g, Sym s); /* in the current one */
 Length call_past(Gen *g);            /* cached rows before it */
 
 /* Begins a loop from 0 to `to`, which "}\n" ends, and returns the name of its

@@ -61,7 +61,7 @@ typedef struct {
     int *kept_by;      /* by node: cache write that it is computed for, or -1 */
     bool *made;        /* by node: slice that is copied already */
     bool same_numbers[LoopNumbers]; /* equal to NumberWeights in all layers */
-    PlainUses uses;                 /* of the body being emitted */
+    PlainUses uses;                 /* by the body being emitted */
     const char *result;  /* destination of the next call; NULL: the default */
     bool one_choice;     /* calls are for choice `c` and its expert `e` */
     int64_t decode_rows; /* most rows that decode() takes */
@@ -90,7 +90,7 @@ const char *plain_sum(Plain *p, int node);
 int plain_owner(const Plain *p, int node); /* the node that computes it */
 /* Returns the keys or values of a layer in the state: "s->self_keys[l]". */
 const char *plain_kept(Plain *p, int node);
-const char *plain_kept_rows(Plain *p, int node); /* of the new rows */
+const char *plain_kept_rows(Plain *p, int node); /* the new rows */
 bool plain_made_in_cache(const Plain *p, int node);
 int64_t plain_columns(const Node *n);       /* numbers per row */
 const char *plain_rows(Plain *p, Type t);   /* "rows", "rows * 2", "1" */

@@ -45,7 +45,7 @@ enum { TokenEnd = 0, TokenName = 'a', TokenOther = '0', MostName = 128 };
 
 typedef struct {
     const char *at, *end;
-    char name[MostName]; /* of a TokenName; types begin with "struct " */
+    char name[MostName]; /* for a TokenName; types begin with "struct " */
 } Scan;
 
 static bool is_name(char c)
