@@ -1,5 +1,5 @@
-/* batch.c: checks a batch, then calls the model's inner entry. Each check of a
- * table decides whether it applies to the call.                             */
+/* batch.c: validates a batch by a table of checks, each of which knows to which
+ * calls it applies, then calls the model's inner entry.                     */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -65,8 +65,8 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* Checks one cache's row of the page table: it needs pages for `rows` new
- * positions after `past`, and for the past ones that they read.             */
+/* Checks one cache's row of the page table. It must have pages for `rows` new
+ * positions after `past`, and for the past positions that they read.        */
 static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
                        int64_t past, int64_t rows)
 {

@@ -4,8 +4,8 @@
 
 #include "json.h"
 
-/* True if an allocation failed since json_read() began. It is static because
- * jansson's allocator gets no context, and thread-local for threads.        */
+/* True if an allocation failed since json_read() began. This is a thread-local
+ * variable because jansson passes no context to its allocator.              */
 static _Thread_local bool ran_out;
 
 static void *watched_malloc(size_t n)

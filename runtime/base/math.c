@@ -1,5 +1,5 @@
-/* math.c: exp and log, because those of C libraries differ in the last bits.
- * Both are bit-identical to the kernels' functions; attn_exp also covers
+/* math.c: own exp and log, because those of C libraries differ in their last
+ * bits. Both are bit-identical to the kernels' functions; attn_exp also covers
  * results up to the largest float.                                          */
 #include "runtime/core.h"
 

@@ -15,9 +15,9 @@ struct attn_pool;
  * attn_pool_refused() has the reason. Returns NULL if memory runs out.      */
 ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
 ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL is allowed */
-/* Returns the pool's threads for a batch or a search; its parts is their
- * number. Nested calls, and calls from a second thread while one is running,
- * run all their parts on the calling thread.                                */
+/* Returns the pool in the form that a batch or a search takes; `parts` is its
+ * number of threads. Nested calls, and calls from a second thread while one is
+ * running, run all their parts on the calling thread.                       */
 ATTN_API const struct attn_parallel *
 attn_pool_parallel(const struct attn_pool *p);
 /* Returns why there are fewer threads than requested, or NULL if all

@@ -26,8 +26,8 @@ typedef struct {
     char *output; /* path of an output; NULL: a file that was read */
 } Guarded;
 
-/* The list belongs to the process, because any directory may read and write
- * files. */
+/* The list belongs to the process, because any module may read and write
+ * files.                                                                    */
 static struct {
     pthread_mutex_t lock;
     bool on, force, refused;

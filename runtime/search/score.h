@@ -1,4 +1,4 @@
-/* score.h: the probability of a given target. */
+/* score.h: log-probabilities of a given target. */
 #ifndef ATTN_SCORE_2
 #define ATTN_SCORE_2
 
@@ -26,8 +26,8 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
-/* Returns how many first tokens of the target the options force: all of their
- * prefix, or 0 if the target does not begin with it.                        */
+/* Returns the length of the options' forced prefix if the target begins with
+ * it, else 0.                                                               */
 ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
                                      int32_t **target, int64_t target_n);
 

@@ -255,7 +255,8 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* Lists the tokens of one hypothesis. Returns 0 if no logit is finite. */
+/* Adds all tokens of one hypothesis to its sentence's list. Returns 0 if the
+ * logits are invalid (attn_logits_finite).                                  */
 static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
                         int64_t h, float *logits)
 {

@@ -72,9 +72,9 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ---- process.c ---- */
 
-/* attn_check_process() checks the options and returns 0 or an error. */
 /* True if the token ends an answer. */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
+/* Checks the options. Returns 0 or an error. */
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
  * is finite. -INFINITY marks a token that the model never produces.         */

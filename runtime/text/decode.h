@@ -22,8 +22,8 @@ ATTN_API void attn_decode_token(struct attn_text_out *o,
                                 const struct attn_vocab *v, int32_t id);
 ATTN_API void attn_decode_end(struct attn_text_out *o,
                               const struct attn_vocab *v);
-/* True if the token is a byte piece; if the byte pieces at the start of ids do
- * not form characters.                                                      */
+/* attn_decode_is_byte(): true for a byte piece. attn_decode_breaks(): true if
+ * the byte pieces at the start of ids do not all form characters.           */
 ATTN_API int attn_decode_is_byte(const struct attn_vocab *v, int32_t id);
 ATTN_API int attn_decode_breaks(const struct attn_vocab *v, const int32_t *ids,
                                 int64_t n);

@@ -72,8 +72,8 @@ ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
  * A space is U+2581, or with `plain` also ' '.                              */
 ATTN_API int64_t attn_word_end(const char *text, int64_t n, int64_t at,
                                int plain);
-/* Return the normal piece with this text, or -1; its place in the order of
- * scores.                                                                   */
+/* attn_piece_find() returns the normal piece with this text, or -1.
+ * attn_piece_rank() returns a piece's place in the order of scores.         */
 ATTN_API int32_t attn_piece_find(const struct attn_vocab *v, const char *text,
                                  int64_t n);
 ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id);

@@ -105,8 +105,8 @@ static json_t *text_value(Cursor *c)
 enum { TypeBool = 7, TypeText = 8, TypeList = 9 };
 typedef enum { Natural, Signed, Real, Other } ValueKind;
 
-/* Indexed by the number of the type; `bytes` is the minimum for a text or a
- * list.                                                                     */
+/* Indexed by the number of the type; comments state the bits of numbers. For a
+ * text or a list, `bytes` is the minimum.                                   */
 static const struct {
     int bytes;
     ValueKind kind;

@@ -1,6 +1,6 @@
 /* packed.c: checks that a block of bytes is a complete weights file of this
  * model. A file that passes is safe to read wherever its header points.
- * Messages have the value found, the value expected, and how to fix it.     */
+ * Messages state the value found, the value expected, and how to fix it.    */
 #include "runtime/core.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* seed.h: seeded weights, for weights.c. */
+/* seed.h: random weights from a seed, for weights.c. */
 #ifndef ATTNC_SEED_H
 #define ATTNC_SEED_H
 
