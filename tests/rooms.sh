@@ -12,7 +12,8 @@
 #   tests/rooms.sh --public  the public headers
 #
 # Public is ROOM/ROOM.h (runtime/rt.h) and what its first comment names behind
-# `Public beside it:`. A circle in a room may be where a comment there says why:
+# `Public beside it:`, `Other public headers:` or `See also`. A circle in a room
+# may be where a comment there says why:
 #
 #     /* circle: table.c and find.c, a table and its look-up */
 #

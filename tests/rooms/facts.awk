@@ -35,8 +35,8 @@ function path_of(name,   path) {
 
 function add_public(text,   n, i, list) {
     print "public", FILENAME
-    if (i = index(text, "Public beside it: ")) {
-        n = split(names(substr(text, i + 18)), list, " ")
+    if (match(text, /(Public beside it:|Other public headers?:|See also) /)) {
+        n = split(names(substr(text, RSTART + RLENGTH)), list, " ")
         for (i = 1; i <= n; i++)
             print "public", path_of(list[i])
     }
