@@ -221,7 +221,8 @@ static int beam_recorded_done(const struct attn_beam *b)
 }
 
 /* CTranslate2's rule: of the first `beam` pairs, those that end are answers.
- * The place of each goes to the next pair after them that does not end.     */
+ * The place of each goes to the next listed pair after the first `beam` that
+ * does not end.                                                             */
 static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;

@@ -1,6 +1,6 @@
 /* wordpiece.c: splits a word into tokens from left to right, always the longest
- * match. Tokens inside a word have a prefix, "##". A word that cannot be split
- * so, or is too long, is one unknown token.                                 */
+ * match. Tokens inside a word have a prefix, "##". A word without such a split,
+ * or one that is too long, is one unknown token.                            */
 #include "runtime/core.h"
 
 /* The trie contains all tokens after byte WORDPIECE_WORD, and those inside

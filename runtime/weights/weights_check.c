@@ -491,8 +491,8 @@ static int by_tensor(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Marks each item if an earlier one in name order needs the same tensor of the
- * file. The caller frees it. Returns NULL if memory runs out.               */
+/* Marks each item if an earlier one needs the same tensor of the file. The
+ * caller frees the result. Returns NULL if memory runs out.                 */
 static bool *find_told(const PackList *p)
 {
     size_t n = 0, count = (size_t)p->count + 1;
