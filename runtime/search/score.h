@@ -26,8 +26,9 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
-/* Returns the length of the options' forced prefix if the target begins with
- * it, else 0.                                                               */
+/* Completes a target: appends the end token, if there is one, for which
+ * (*target)[] must have space, and then skips the options' forced prefix if the
+ * target begins with it. Returns the new number of tokens.                  */
 ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
                                      int32_t **target, int64_t target_n);
 
