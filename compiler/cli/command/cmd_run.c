@@ -5,23 +5,6 @@
 
 #include "base/progress.h"
 
-static void set_options(struct program *p, const RunCommand *o)
-{
-    p->set = o->search.set;
-    p->suppress = (struct program_list){ o->search.suppress.at,
-                                         o->search.suppress.n };
-    p->stop = (struct program_list){ o->stop.at, o->stop.n };
-    p->prompt = o->prompt;
-    p->load_state = o->load_state;
-    p->save_state = o->save_state;
-    p->system = o->system;
-    p->tokens = o->tokens;
-    p->seed = o->model.seed;
-    p->pairs = o->pairs;
-    p->quiet = o->quiet;
-    p->chat = o->chat;
-}
-
 /* Refuses what means nothing here, and what cannot be done together. */
 static int check_run_use(struct program *p, const RunCommand *o)
 {
@@ -53,8 +36,7 @@ static int answer(const RunCommand *o)
 {
     struct answering w;
     const EngineOptions options = run_engine_options(o);
-    answering_begin(&w, o->lines.ids, o->format == RunJson);
-    set_options(&w.p, o);
+    answering_run(&w, o);
     int code = check_run_use(&w.p, o);
     if (code)
         return code;

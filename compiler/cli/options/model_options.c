@@ -1,5 +1,5 @@
-/* model_options.c: the options that say which model, what code and which search
- * are wanted, as the engine and the search take them.                        */
+/* model_options.c: the options that say which model and what code are wanted,
+ * as the engine takes them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,8 +133,6 @@ bool picture_asked(int format, int svg, const char **to)
     return format == svg;
 }
 
-/* ---- search ---- */
-
 const char *generation_option(const RunCommand *o)
 {
     for (int i = 0; i < n_options; i++) {
@@ -145,55 +143,4 @@ const char *generation_option(const RunCommand *o)
             return row->name;
     }
     return NULL;
-}
-
-static int option_tokens(Arena *a, const Tokens *target, const char *option,
-                         const char *text, int32_t **ids, int64_t *n)
-{
-    Fault why;
-    size_t bytes = strlen(text);
-    *ids = arena_alloc(a, (size_t)tokens_most(target, bytes) * sizeof **ids);
-    *n = tokens_of(target, text, bytes, *ids, &why);
-    if (*n >= 0)
-        return ExitDone;
-    error_at((Pos){ 0 }, "%s '%s': %s", option, quote(text), why.text);
-    return ExitUsage;
-}
-
-int open_search(Search *to, const Engine *e, const SearchOptions *o,
-                const Tokens *target)
-{
-    Arena *a = e->arena;
-    const Spec *s = e->spec;
-    VEC(int32_t) suppress = { 0 };
-    int32_t *ids;
-    int64_t n = 0;
-    int code = ExitDone;
-    to->o = spec_search(s, to->unwritten);
-    attn_settings_apply(&o->set, spec_says(s, "search.beam"),
-                        (int64_t)e->options.seed, &to->o);
-    to->o.parallel = e->parallel;
-    for (int64_t i = 0; i < s->suppress.n; i++)
-        vec_push(a, &suppress, s->suppress.at[i]);
-    for (int i = 0; !code && i < o->suppress.n; i++) {
-        code = option_tokens(a, target, "--suppress", o->suppress.at[i], &ids,
-                             &n);
-        if (!code && n > 0)
-            vec_push(a, &suppress, (int32_t)n);
-        for (int64_t j = 0; j < n; j++)
-            vec_push(a, &suppress, ids[j]);
-    }
-    to->o.process.suppress = suppress.at;
-    to->o.process.suppress_size = suppress.n;
-    if (!code && o->set.prefix) {
-        code = option_tokens(a, target, "--prefix", o->set.prefix, &ids,
-                             &to->o.prefix_n);
-        to->o.prefix = ids;
-    }
-    if (to->o.end >= s->target.size) {
-        error_at((Pos){ 0 }, "--end-token %d: the target has %lld tokens",
-                 to->o.end, (long long)s->target.size);
-        code = ExitUsage;
-    }
-    return code;
 }

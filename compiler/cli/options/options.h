@@ -335,14 +335,6 @@ double budget_seconds(const char *text);
 /* --records; NULL: not given. Ends with ExitUsage where it is stdout. */
 const char *records_option(const CodeOptions *code);
 
-/* The spec's search, with what the options change; those in the target's tokens
- * are ids here. ExitUsage after a message.                                  */
-typedef struct {
-    struct attn_search_options o;
-    int32_t unwritten[2];
-} Search;
-int open_search(Search *to, const Engine *e, const SearchOptions *o,
-                const Tokens *target);
 /* An option that was given and is about answers that are generated; NULL. */
 const char *generation_option(const RunCommand *o);
 

@@ -81,6 +81,25 @@ void answering_begin(struct answering *w, bool ids, bool json)
     w->p.tokens = -1;
 }
 
+void answering_run(struct answering *w, const RunCommand *o)
+{
+    struct program *p = &w->p;
+    answering_begin(w, o->lines.ids, o->format == RunJson);
+    p->set = o->search.set;
+    p->suppress = (struct program_list){ o->search.suppress.at,
+                                         o->search.suppress.n };
+    p->stop = (struct program_list){ o->stop.at, o->stop.n };
+    p->prompt = o->prompt;
+    p->load_state = o->load_state;
+    p->save_state = o->save_state;
+    p->system = o->system;
+    p->tokens = o->tokens;
+    p->seed = o->model.seed;
+    p->pairs = o->pairs;
+    p->quiet = o->quiet;
+    p->chat = o->chat;
+}
+
 int answering_open(struct answering *w, const EngineOptions *o)
 {
     const int code = engine_open(&w->e, o);

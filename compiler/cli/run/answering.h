@@ -29,6 +29,8 @@ struct answering {
 
 /* Asks for lines to be answered, or for what `use` says: ATTN_FOR_SCORE .. */
 void answering_begin(struct answering *w, bool ids, bool json);
+/* Asks for what the options of attnc run say. */
+void answering_run(struct answering *w, const RunCommand *o);
 /* Opens the engine. Returns an exit code. */
 int answering_open(struct answering *w, const EngineOptions *o);
 /* The same with an engine that is open, and is not to be closed. */
@@ -48,6 +50,12 @@ int64_t generate_question(struct program *p, const char *line, int64_t bytes);
  * Returns false, with p->why, if the model does not take it. */
 bool generate_pair(struct program *p, const char *text, int64_t bytes,
                    struct score_pair *x);
+/* Reads a line of stdin. Returns false if there is none, or it is too long. */
+bool generate_line(struct program *p, const char **text, int64_t *bytes);
+/* Prints the best answer to the n tokens at p->items. Returns the number of the
+ * tokens that the decoder reads of it, start and prompt before it, which are
+ * *ids then; -1: p->status, after a message of --attention.                 */
+int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids);
 void generate_close(struct program *p); /* frees what its calls made */
 void rows_answers(struct program *p);
 

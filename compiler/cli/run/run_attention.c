@@ -1,15 +1,12 @@
 /* run_attention.c: attnc run --attention FILE: answers one line, then computes
  * source and answer once more, unfused, and draws the weights of all heads; or
  * computes what --input has, without an answer.                             */
-#define _POSIX_C_SOURCE 200809L
+#include "cli/run/answering.h"
+
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/strings.h"
 #include "draw/draw.h"
-#include "cli/options/options.h"
 #include "oracle/trial.h"
 
 enum { MostCells = 1 << 24 }; /* of one picture */
@@ -17,10 +14,8 @@ enum { MostCells = 1 << 24 }; /* of one picture */
 typedef struct {
     const RunCommand *o;
     bool json; /* numbers, not a picture */
-    Engine e;
-    Search search;
-    Tokens tokens[2]; /* of source, target */
-    SampleFile in;    /* what is drawn */
+    struct answering w;
+    SampleFile in; /* what is drawn */
     const char **label[2];
     VEC(AttentionMap) maps;
     VEC(int) softmax; /* of each of them: in the unfused graph */
@@ -108,7 +103,7 @@ static bool gives_weights(const Node *n)
 
 static int check_choice(const AttentionRun *r)
 {
-    const Graph *g = r->e.unfused;
+    const Graph *g = r->w.e.unfused;
     int64_t layers = 0, heads = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
@@ -127,31 +122,26 @@ static int check_choice(const AttentionRun *r)
 /* The line's ids, into side 0; of a decoder, side 1. */
 static int read_line(AttentionRun *r, int side)
 {
-    Arena *a = r->e.arena;
-    Lines in;
-    Fault why;
+    struct program *p = &r->w.p;
     const char *text = r->o->prompt;
-    size_t n = text ? strlen(text) : 0;
-    lines_open(&in, a, STDIN_FILENO);
-    if ((!text && lines_next(&in, true, &text, &n) != LineText)
-        || n > LongestLine) {
+    int64_t n = text ? (int64_t)strlen(text) : 0;
+    if ((!text && !generate_line(p, &text, &n)) || n > LongestLine) {
         error_at((Pos){ 0 },
                  "--attention: one line of at most %d bytes is "
                  "needed",
                  LongestLine);
         return ExitInput;
     }
-    int32_t *ids = arena_alloc(a, (size_t)MostTokens * sizeof *ids);
-    int64_t count = question_of(&r->tokens[side], text, n, ids, &why);
-    const Spec *s = r->e.spec;
+    int64_t count = generate_question(p, text, n);
+    const Spec *s = r->w.e.spec;
     int64_t least = side == 0 || s->token_start < 0;
     int64_t most = s->side[side ? SideDecoder : SideEncoder].max_len;
     if (count < 0) {
-        error_at((Pos){ 0 }, "--attention: %s", why.text);
-        return why.code;
+        error_at((Pos){ 0 }, "--attention: %s", p->why);
+        return ExitInput;
     }
-    if (r->o->search.set.max_input > 0)
-        count = attn_min(count, r->o->search.set.max_input);
+    if (p->set.max_input > 0)
+        count = attn_min(count, p->set.max_input);
     if (count < least || count > most) {
         error_at((Pos){ 0 },
                  "--attention: the line has %lld tokens, %lld to "
@@ -159,90 +149,27 @@ static int read_line(AttentionRun *r, int side)
                  (long long)count, (long long)least, (long long)most);
         return ExitInput;
     }
-    r->in.sample.ids[side] = ids;
+    r->in.sample.ids[side] = p->items.at;
     r->in.start[side][1] = (int32_t)count;
     return ExitDone;
-}
-
-/* The best answer, behind the rows that came before it; their new number, or
- * ATTN_ERROR_FINITE.                                                        */
-static int64_t add_answer(AttentionRun *r, int from, int32_t *ids, int64_t n)
-{
-    const struct attn_model *m = r->e.backend.model;
-    const Search *s = &r->search;
-    Arena *a = r->e.arena;
-    int64_t rows = r->in.start[from][1], found = 0;
-    struct attn_hypothesis *best = arena_alloc(a, (size_t)s->o.results
-                                                      * sizeof *best);
-    int64_t bytes = attn_search_bytes(m, &s->o, 1, rows, rows);
-    void *memory = bytes < 0 ? NULL : aligned_memory(a, bytes);
-    if (!memory)
-        fail(ExitResource, "a search with beam %lld is too large",
-             (long long)s->o.beam);
-    const struct attn_search_request request = {
-        .model = m,
-        .bound = r->e.bound,
-        .o = &s->o,
-        .sentences = 1,
-        .ids = r->in.sample.ids[from],
-        .start = r->in.start[from],
-        .memory = memory,
-        .bytes = bytes,
-    };
-    if (attn_search(&request, best, &found) != 0)
-        die("the search refused a line that fits the model");
-    if (found == ATTN_ERROR_FINITE)
-        return found;
-    for (int64_t i = 0; found > 0 && i < best->n && n < m->max_target; i++)
-        ids[n++] = best->tokens[i];
-    FILE *to = beside(r->o->attention);
-    if (found > 0)
-        print_tokens(to, a, &r->tokens[1], best->tokens, best->n);
-    fputc('\n', to);
-    flush_answers(to);
-    return n;
 }
 
 /* The rows that the decoder read or would read next: start, prompt, answer. */
 static int answer_for_attention(AttentionRun *r, int from)
 {
-    const struct attn_model *m = r->e.backend.model;
-    struct attn_search_options *o = &r->search.o;
-    int code = open_search(&r->search, &r->e, &r->o->search, &r->tokens[1]);
-    if (code)
-        return code;
-    int64_t rows = r->in.start[from][1], n = 0, prompt = from == 1 ? rows : 0;
-    int64_t lead = attn_search_lead(m, o, rows);
-    int64_t least = attn_max(o->prefix_n, r->o->tokens != 0);
-    if (r->o->tokens >= 0) {
-        o->max_output = o->prefix_n + r->o->tokens;
-        o->max_output_plus = -1;
-    }
-    if (lead > m->max_target
-        || (least > 0 && attn_search_limit(m, o, rows, lead) < least)) {
-        error_at((Pos){ 0 }, "--attention: no room is left for an answer");
-        return ExitInput;
-    }
-    int32_t *ids = arena_alloc(r->e.arena, (size_t)(lead + 1 + m->max_target)
-                                               * sizeof *ids);
-    if (o->start >= 0)
-        ids[n++] = o->start;
-    for (int64_t i = 0; i < prompt; i++)
-        ids[n++] = r->in.sample.ids[1][i];
-    if (least > 0)
-        n = add_answer(r, from, ids, n);
-    if (n == ATTN_ERROR_FINITE) {
-        error_at((Pos){ 0 }, "--attention: %s", attn_error_text(n));
-        return ExitInput;
-    }
+    int32_t *ids = NULL;
+    const int64_t rows = generate_best(&r->w.p, r->in.start[from][1],
+                                       beside(r->o->attention), &ids);
+    if (rows < 0)
+        return r->w.p.status;
     r->in.sample.ids[1] = ids;
-    r->in.start[1][1] = (int32_t)n;
+    r->in.start[1][1] = (int32_t)rows;
     return ExitDone;
 }
 
 static int read_text(AttentionRun *r)
 {
-    const Spec *s = r->e.spec;
+    const Spec *s = r->w.e.spec;
     int side = s->kind == KindDecoder;
     r->in.sample.sequences = 1;
     for (int i = 0; i < 2; i++)
@@ -255,14 +182,14 @@ static int read_text(AttentionRun *r)
 /* Tokens, ids where there is no vocabulary, numbers of rows without ids. */
 static void make_labels(AttentionRun *r, int side)
 {
-    const Tokens *t = &r->tokens[side];
+    const struct program_side *t = side ? &r->w.p.target : &r->w.p.source;
     int64_t rows = r->in.start[side][1], n;
-    Arena *a = r->e.arena;
+    Arena *a = r->w.e.arena;
     r->label[side] = arena_alloc(a, (size_t)(rows + 1) * sizeof(char *));
     for (int i = 0; i < rows; i++) {
         const int32_t *ids = r->in.sample.ids[side];
         int32_t id = ids ? ids[i] : i;
-        if (t->ids || !t->block || !ids) {
+        if (r->w.p.ids || !t->block || !ids) {
             r->label[side][i] = arena_printf(a, "%d", id);
             continue;
         }
@@ -275,9 +202,9 @@ static void make_labels(AttentionRun *r, int side)
 static float *value_of(AttentionRun *r, const Trial *t, int node,
                        int64_t elements)
 {
-    const char *name = r->e.unfused->nodes.at[node].name;
+    const char *name = r->w.e.unfused->nodes.at[node].name;
     int kept = index_find(&r->kept, name);
-    float *x = aligned_memory(r->e.arena, elements * 4);
+    float *x = aligned_memory(r->w.e.arena, elements * 4);
     if (kept < 0 || !trial_floats(t, kept, 0, elements, x))
         die("%s is not kept", name);
     return x;
@@ -289,7 +216,8 @@ static void fill_map(AttentionRun *r, const Trial *t, AttentionMap *m, int node)
 {
     int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
                      * r->in.start[m->side[1]][1];
-    float *score = value_of(r, t, r->e.unfused->nodes.at[node].in[0], elements);
+    float *score = value_of(r, t, r->w.e.unfused->nodes.at[node].in[0],
+                            elements);
     float *w = value_of(r, t, node, elements);
     int64_t wrong = 0;
     for (int64_t i = 0; i < elements; i++) {
@@ -316,7 +244,7 @@ static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
 /* Those of the layer and the head that are asked for, without weights yet. */
 static int choose_maps(AttentionRun *r)
 {
-    const Graph *g = r->e.unfused;
+    const Graph *g = r->w.e.unfused;
     const RunCommand *o = r->o;
     int64_t cells = 0, most = 0;
     for (int i = 0; i < g->nodes.n; i++) {
@@ -329,15 +257,15 @@ static int choose_maps(AttentionRun *r)
         if (!gives_weights(n) || o->head >= m.heads
             || (o->layer >= 0 && o->layer != m.layer))
             continue;
-        m.title = title_of(r->e.arena, n, &m);
+        m.title = title_of(r->w.e.arena, n, &m);
         int64_t rows = r->in.start[m.side[0]][1];
         most = attn_max(most, rows);
         if (o->query >= rows)
             continue;
         cells += r->in.start[m.side[1]][1] * (o->head < 0 ? m.heads : 1)
                * (o->query < 0 ? rows : 1);
-        vec_push(r->e.arena, &r->maps, m);
-        vec_push(r->e.arena, &r->softmax, i);
+        vec_push(r->w.e.arena, &r->maps, m);
+        vec_push(r->w.e.arena, &r->softmax, i);
     }
     if (cells > MostCells && !r->json) {
         error_at((Pos){ 0 },
@@ -351,9 +279,9 @@ static int choose_maps(AttentionRun *r)
 
 static int write_maps(AttentionRun *r)
 {
-    bool block = r->e.spec->kind == KindAttention;
+    bool block = r->w.e.spec->kind == KindAttention;
     AttentionPicture p = {
-        .model = r->e.spec->name,
+        .model = r->w.e.spec->name,
         .side = { block ? "query" : "source", block ? "key" : "target" },
         .label = { r->label[0], r->label[1] },
         .n = { r->in.start[0][1], r->in.start[1][1] },
@@ -363,7 +291,7 @@ static int write_maps(AttentionRun *r)
         .query = (int)r->o->query,
     };
     Fault why;
-    const char *text = (r->json ? attention_json : draw_attention)(r->e.arena,
+    const char *text = (r->json ? attention_json : draw_attention)(r->w.e.arena,
                                                                    &p);
     bool ok = write_file(r->o->attention, text, strlen(text), &why);
     return ok ? ExitDone : report_fault(&why);
@@ -373,13 +301,14 @@ static int show_attention(AttentionRun *r)
 {
     Trial t = { .engine = NULL };
     int64_t rows = attn_max(r->in.start[0][1], r->in.start[1][1]);
-    int64_t columns = attn_max(result_columns(r->e.spec), r->e.spec->d_model);
+    int64_t columns = attn_max(result_columns(r->w.e.spec),
+                               r->w.e.spec->d_model);
     int code = choose_maps(r);
     if (code)
         return code;
-    trial_run(&t, &r->e, &r->in.sample, 0,
-              aligned_memory(r->e.arena, rows * columns * 4));
-    r->kept = graph_names(r->e.arena, r->e.graph);
+    trial_run(&t, &r->w.e, &r->in.sample, 0,
+              aligned_memory(r->w.e.arena, rows * columns * 4));
+    r->kept = graph_names(r->w.e.arena, r->w.e.graph);
     for (int i = 0; i < r->maps.n; i++)
         fill_map(r, &t, &r->maps.at[i], r->softmax.at[i]);
     trial_free(&t);
@@ -393,9 +322,10 @@ static int open_attention(AttentionRun *r)
     options.keep_all = true;
     options.passes.skip = all;
     options.passes.nskip = 1;
-    int code = engine_open(&r->e, &options);
+    answering_run(&r->w, r->o);
+    int code = answering_open(&r->w, &options);
     if (!code)
-        code = check_kind(r->e.spec, r->o);
+        code = check_kind(r->w.e.spec, r->o);
     return code ? code : check_choice(r);
 }
 
@@ -412,20 +342,15 @@ int run_attention(const RunCommand *o)
     if (!o->input)
         need_lines(&o->model);
     if (!(code = open_attention(&r))) {
-        const Spec *s = r.e.spec;
-        r.tokens[0] = tokens_with(r.e.source.block, s->source.size,
-                                  o->lines.ids);
-        r.tokens[1] = tokens_with(r.e.target_vocab.block, s->target.size,
-                                  o->lines.ids);
         if (!o->input)
             code = read_text(&r);
-        else if (!sample_file_read(&r.in, &r.e, o->input, &why))
+        else if (!sample_file_read(&r.in, &r.w.e, o->input, &why))
             code = report_fault(&why);
     }
     for (int i = 0; !code && i < 2; i++)
         make_labels(&r, i);
     if (!code)
         code = show_attention(&r);
-    engine_close(&r.e);
-    return code;
+    generate_close(&r.w.p);
+    return answering_close(&r.w, code);
 }

@@ -50,6 +50,63 @@ bool generate_pair(struct program *p, const char *text, int64_t bytes,
     return false;
 }
 
+bool generate_line(struct program *p, const char **text, int64_t *bytes)
+{
+    program_open_lines(p);
+    return p->status == ExitDone
+        && program_line(p, 1, text, bytes) == LINE_READ;
+}
+
+/* Is there room for an answer, with what options force and limit? */
+static bool answer_fits(struct program *p, int64_t n, int64_t least)
+{
+    struct attn_search_options *o = &search.o;
+    const int64_t lead = attn_search_lead(p->m, o, n);
+    if (p->tokens >= 0) {
+        o->max_output = o->prefix_n + p->tokens;
+        o->max_output_plus = -1;
+    }
+    if (lead <= p->m->max_target
+        && (least == 0 || attn_search_limit(p->m, o, n, lead) >= least))
+        return true;
+    program_fail(p, ExitInput, "--attention: no room is left for an answer");
+    return false;
+}
+
+int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids)
+{
+    struct attn_hypothesis best = { .n = 0 };
+    const Tokens target = tokens_with(p->target.block, p->target.size, p->ids);
+    int64_t found = 0, rows = 0;
+    int asks = 0;
+    program_prepare(p);
+    const int64_t least = attn_max(search.o.prefix_n, p->tokens != 0);
+    if (p->status != ExitDone || !answer_fits(p, n, least))
+        return -1;
+    *ids = arena_alloc(p->of->e.arena,
+                       (size_t)(n + 2 + p->m->max_target) * sizeof **ids);
+    if (search.o.start >= 0)
+        (*ids)[rows++] = search.o.start;
+    for (int64_t i = 0; p->m->kind == ATTN_DECODER && i < n; i++)
+        (*ids)[rows++] = ((const int32_t *)p->items.at)[i];
+    if (least == 0)
+        return rows;
+    p->parts = p->last[0] = 1;
+    p->start[1] = (int32_t)n;
+    if (!program_find(p, &asks, &found, &best))
+        return -1;
+    if (found == ATTN_ERROR_FINITE) {
+        program_fail(p, ExitInput, "--attention: %s", attn_error_text(found));
+        return -1;
+    }
+    for (int64_t i = 0; i < best.n && rows < p->m->max_target; i++)
+        (*ids)[rows++] = best.tokens[i];
+    print_tokens(to, p->of->e.arena, &target, best.tokens, best.n);
+    fputc('\n', to);
+    flush_answers(to);
+    return rows;
+}
+
 void generate_answers(struct program *p)
 {
     memset(&search, 0, sizeof search);
