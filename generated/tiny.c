@@ -4063,105 +4063,136 @@ ATTN_API const void *attn_packed_weights(const void *file);
 
 #endif
 
-/* An error in words. */
+/* Returns an error in words, a text that is constant; "no error" for a number
+ * that is none. */
 ATTN_API const char *attn_error_text(int64_t error);
 
-/* Checks model.weights, which lies at `file`, at a multiple of 64 bytes, and
- * fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or what is
- * wrong with it, a text in `bound`. Its contents are held to their hash, for
- * which all of it is read; inside a C file they have none. */
+/* Checks the model.weights of `bytes` bytes that lies at `file`, at a multiple
+ * of 64 bytes, and fills `bound`, which has the model's bound_bytes at a
+ * multiple of 8 bytes. `file` has to stay in place as long as `bound` is used.
+ * Returns NULL, or what is wrong with the file, a text in `bound`. Reads the
+ * complete file, to compare its contents with their hash; weights inside a C
+ * file have no hash. */
 ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
                                const void *file, int64_t bytes);
 
-/* As attn_bind(), without that hash: weights that are mapped come from the disk
- * as they are used, and what was damaged there is not seen. */
+/* As attn_bind(), without comparing the hash: mapped weights come from the disk
+ * as they are used, and damage there is not noticed. */
 ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
                                       const void *file, int64_t bytes);
 
-/* Bytes of memory that attn_search() needs for `sentences` sources,
- * `source_rows` tokens in all, `longest` in one; or an error. */
+/* Returns the bytes of memory that attn_search() needs for `sentences` sources
+ * of `source_rows` tokens together, the longest of `longest` tokens. Errors:
+ * ATTN_ERROR_OPTION, ATTN_ERROR_LENGTH, ATTN_ERROR_COUNT, ATTN_ERROR_ID,
+ * ATTN_ERROR_NULL, ATTN_ERROR_KIND. */
 ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t sentences, int64_t source_rows,
                                    int64_t longest);
 
-/* Answers all sentences: s has the tokens from ids[start[s]] to before
- * ids[start[s + 1]]; its o->results best answers go to out[s * o->results] and
- * on, their number to found[s], or ATTN_ERROR_FINITE; their tokens lie in
- * `memory`. A sentence of no tokens has no answer, but by a decoder with a
- * start token, which goes on from that. 0, or an error. */
+/* Answers `sentences` sources. Source s has the tokens from ids[start[s]] to
+ * before ids[start[s + 1]]; `start` has sentences + 1 entries, the first of
+ * them 0. The o->results best answers of s go to out[s * o->results] and on,
+ * and their number to found[s], or ATTN_ERROR_FINITE. out[sentences *
+ * o->results] and found[sentences] belong to the caller; the tokens of the
+ * answers lie in `memory`, which has `bytes` bytes. A source of no tokens has
+ * no answer, unless a decoder has a start token. Returns 0. Errors, before
+ * anything is computed: those of attn_search_bytes(), ATTN_ERROR_TABLE, and
+ * ATTN_ERROR_ROOM if `bytes` is too small. */
 ATTN_API int attn_search(const struct attn_search_request *r,
                          struct attn_hypothesis *out, int64_t *found);
 
-/* Bytes of memory that a call on this batch needs, by its sizes and threads; or
- * an error. */
+/* Returns the bytes of memory that a call on this batch needs, by its sizes and
+ * threads. Errors: ATTN_ERROR_NULL, ATTN_ERROR_COUNT. */
 ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
                                   const struct attn_batch *b);
 
-/* Encodes all rows of a batch in memory of attn_batch_bytes(), after a look at
- * all of its ids, lengths and tables. 0; or an error, before anything is
- * computed. */
+/* Encodes all rows of a batch in `memory`, which has `bytes` bytes, at least
+ * attn_batch_bytes(). The result goes to b->output, or for an encoder-decoder
+ * to the cross caches. First checks all ids, lengths and tables. Returns 0.
+ * Errors, before anything is computed: ATTN_ERROR_ROOM, ATTN_ERROR_NULL,
+ * ATTN_ERROR_COUNT, ATTN_ERROR_LENGTH, ATTN_ERROR_TABLE, ATTN_ERROR_ID,
+ * ATTN_ERROR_KIND, ATTN_ERROR_ALIGNED, ATTN_ERROR_FIXED. */
 ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
                                const struct attn_batch *b, void *memory,
                                int64_t bytes);
 
-/* Decodes the new rows of a batch in memory of attn_batch_bytes(), after a look
- * at all of its ids, lengths and tables; not at whether two sequences write one
- * page. 0; or an error, before anything is computed. */
+/* Decodes the new rows of a batch in `memory`, which has `bytes` bytes, at
+ * least attn_batch_bytes(). Their keys and values go to the pages of the
+ * caches, and the logits of the selected rows to b->output. First checks all
+ * ids, lengths and tables, but not whether two sequences write one page.
+ * Returns 0. Errors, before anything is computed: those of encoding a batch. */
 ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
                                const struct attn_batch *b, void *memory,
                                int64_t bytes);
 
-/* Memory for `streams` streams of up to `tokens` tokens each (start and prompt
- * counted, not above max_target + 1) after a source of that many rows (kind
- * decoder: 0); or an error. */
+/* Returns the bytes of memory for `streams` streams of at most `tokens` tokens
+ * each, with the start token and the prompt, after a source of `source_rows`
+ * tokens (kind decoder: 0). `tokens` is at most max_target + 1. Errors:
+ * ATTN_ERROR_LENGTH, ATTN_ERROR_COUNT, ATTN_ERROR_OPTION, ATTN_ERROR_ID,
+ * ATTN_ERROR_NULL, ATTN_ERROR_KIND. */
 ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t source_rows, int64_t tokens,
                                    int64_t streams);
 
-/* Begins a stream, with the start token where there is one; `ids` are the
- * source, which is encoded, or for kind decoder the prompt. 0, or an error. */
+/* Begins a stream, with the start token if there is one. ids[n] are the source,
+ * which is encoded, or for kind decoder the prompt. `memory` has `bytes` bytes,
+ * at least attn_stream_bytes(), and has to stay in place until the last call on
+ * *s. Copies *o, but not the arrays to which it points. Returns 0. Errors:
+ * those of attn_stream_bytes(), and ATTN_ERROR_ROOM if `bytes` is too small. */
 ATTN_API int attn_stream_open(struct attn_stream *s,
                               const struct attn_stream_request *r);
 
-/* Tokens that are given instead of chosen: kind decoder, more of the prompt;
- * else of the answer. 0, or an error, and nothing has changed. */
+/* Adds ids[n] that are given instead of chosen: for kind decoder to the prompt,
+ * else to the answer. Returns 0. Errors, and nothing has changed:
+ * ATTN_ERROR_ROOM, ATTN_ERROR_ID, ATTN_ERROR_COUNT, ATTN_ERROR_NULL,
+ * ATTN_ERROR_OPEN. */
 ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
                               int64_t n);
 
-/* The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or another
- * number below 0, an error. Chooses what attn_search() with beam 1 would. */
+/* Returns the next token of the answer, the one that attn_search() with beam 1
+ * would choose; ATTN_STREAM_END or ATTN_STREAM_FULL; or another number below 0.
+ * Errors: ATTN_ERROR_FINITE, ATTN_ERROR_FIXED, ATTN_ERROR_OPEN, ATTN_ERROR_ID,
+ * ATTN_ERROR_NULL, ATTN_ERROR_OPTION. */
 ATTN_API int64_t attn_stream_next(struct attn_stream *s);
 
-/* `to` goes on where `from` is, in a slot of the same room; what is in that
- * slot is dropped. Change to->o.sampling.seed for another answer. 0, or an
- * error. */
+/* Makes `to` continue where `from` is, in slot `slot` of the same memory, which
+ * is below the number of streams; drops what that slot held. Both share the
+ * pages of keys and values that they have in common. Change to->o.sampling.seed
+ * for another answer. Returns 0. Errors: ATTN_ERROR_OPEN if there is no such
+ * slot, ATTN_ERROR_NULL, ATTN_ERROR_ROOM. */
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
                               int64_t slot);
 
-/* The hash of the weights in a file that was bound, for states; 0: it is no
- * such file. */
+/* Returns the hash of the weights in a file that was bound, for saved states;
+ * 0: it is no such file. */
 ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
                                      const void *file);
 
-/* Bytes of a saved stream, or an error. */
+/* Returns the bytes of a saved stream. Errors: ATTN_ERROR_OPEN,
+ * ATTN_ERROR_NULL. */
 ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
 
-/* Writes the stream to `out`, at a multiple of 8; returns its bytes, or an
- * error. Options are not saved. */
+/* Writes the stream into out[cap], which lies at a multiple of 8 bytes. Options
+ * are not saved. Returns the bytes written. Errors: ATTN_ERROR_ROOM if cap is
+ * below attn_state_bytes(), ATTN_ERROR_ALIGNED, ATTN_ERROR_NULL,
+ * ATTN_ERROR_OPEN. */
 ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
                                  void *out, int64_t cap);
 
-/* NULL when it can be restored into this model, else what is wrong: all that it
- * says is looked at, whoever made its hash. `state` lies at a multiple of 8. */
+/* Returns NULL if this model can restore the `bytes` bytes at `state`, which
+ * lie at a multiple of 8 bytes; else what is wrong, a text that is constant.
+ * Checks all lengths and tokens in it, even if its hash is right. */
 ATTN_API const char *attn_state_check(const struct attn_model *m,
                                       uint64_t weights, const void *state,
                                       int64_t bytes);
 
-/* Opens a stream as it was saved, in memory of attn_stream_bytes() for the
- * header's source_rows and `tokens`, not fewer than the header's. 0, or an
- * error. */
+/* Opens a stream as it was saved, in `memory`, which has `memory_bytes` bytes,
+ * at least attn_stream_bytes() for the header's source_rows and `tokens`.
+ * `tokens` is at least that of the header. `state` may be freed afterwards.
+ * Returns 0. Errors: ATTN_ERROR_STATE, ATTN_ERROR_LENGTH, and those of opening
+ * a stream. */
 ATTN_API int attn_state_restore(struct attn_stream *s,
                                 const struct attn_restore_request *r);
 
@@ -8212,43 +8243,55 @@ const void *tiny_embedded(int64_t *bytes)
 #define embedded_weights tiny_embedded
 #define options_of_spec tiny_options
 
-/* Opens the model. path: its weights file; NULL: they are inside of the C file,
- * or there are none. o NULL: all 0. The only function that allocates: one block
- * of attn_memory() bytes; one for the ids of a text, as the vocabularies need
- * it; and, where they are asked for, threads. What goes wrong attn_error()
- * tells, of this and of each call; NULL: there is no memory. */
+/* Opens the model and returns its handle, which the caller gives to
+ * attn_close(). path: the weights file; NULL: the weights are inside the C
+ * file, or there are none. o NULL: all options 0. Copies *o, but o->parallel
+ * has to stay valid until the handle is closed. Only this function allocates
+ * memory: one block of attn_memory() bytes, one for the ids of a text, and
+ * threads if the options ask for them. If it fails, it still returns a handle,
+ * and attn_error() says why; NULL: out of memory. */
 ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
                                        const char *path,
                                        const struct attn_open_options *o);
 
-/* Bytes that attn_open() with these options allocates, beside those for the ids
- * of a text; or an error. */
+/* Returns the bytes that attn_open() with these options allocates, without the
+ * block for the ids of a text. Errors: ATTN_ERROR_OPTION, ATTN_ERROR_COUNT. */
 ATTN_API int64_t attn_memory(const struct attn_model *m,
                              const struct attn_open_options *o);
 
-/* What is wrong, in words; "": nothing. Of attn_open(), and then all calls are
- * refused; else of the last call. h NULL: there is no memory. */
+/* Returns in words what was wrong with the last call on this handle; "":
+ * nothing. If attn_open() failed, its message stays and all calls return
+ * ATTN_ERROR_OPEN. h NULL: out of memory. The text belongs to the handle and
+ * changes with its next call. */
 ATTN_API const char *attn_error(const struct attn_handle *h);
 
-/* Gives all back. NULL: nothing to do. */
+/* Frees the handle, all of its memory, and its threads. h NULL: does
+ * nothing. */
 ATTN_API void attn_close(struct attn_handle *h);
 
-/* The best answer to n tokens, as far as it fits into out[cap]. The tokens of
- * the whole answer, or an error. */
+/* Writes the best answer to ids[n], as much of it as fits, into out[cap].
+ * Returns the number of tokens of the complete answer. Errors: those of
+ * attn_search(), ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above
+ * max_input. */
 ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
                                     struct attn_handle *h, const int32_t *ids,
                                     int64_t n,
                                     const struct attn_search_options *o,
                                     int32_t *out, int64_t cap);
 
-/* The same for tokens: take(user, id). */
+/* Answers ids[n] and passes each token of the answer to take(user, id).
+ * Otherwise as a call that generates text. Errors: those of attn_search(),
+ * ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above max_input. */
 ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
                                    struct attn_handle *h, const int32_t *ids,
                                    int64_t n,
                                    const struct attn_search_options *o,
                                    attn_take_id *take, void *user);
 
-/* The same for tokens, the end token not among them. */
+/* Stores in *log_probability the natural logarithm of the probability that the
+ * answer to source[n] is target[target_n] and then ends; `target` is without
+ * the end token. Returns 0. Errors: ATTN_ERROR_ID, ATTN_ERROR_LENGTH,
+ * ATTN_ERROR_COUNT, ATTN_ERROR_NULL, ATTN_ERROR_OPEN, ATTN_ERROR_FINITE. */
 ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
                             const int32_t *source, int64_t n,
                             const int32_t *target, int64_t target_n,

@@ -42,123 +42,164 @@
 /* clang-format off */
 OPENED(Always, struct attn_handle *, open,
     (MODEL, P(const char *, path), P(const struct attn_open_options *, o)),
-    "Opens the model. path: its weights file; NULL: they are inside of the C "
-    "file, or there are none. o NULL: all 0. The only function that allocates: "
-    "one block of $memory() bytes; one for the ids of a text, as the "
-    "vocabularies need it; and, where they are asked for, threads. "
-    "What goes wrong $error() tells, of this and of each call; NULL: there is "
-    "no memory.")
+    "Opens the model and returns its handle, which the caller gives to "
+    "$close(). path: the weights file; NULL: the weights are inside the C "
+    "file, or there are none. o NULL: all options 0. Copies *o, but "
+    "o->parallel has to stay valid until the handle is closed. Only this "
+    "function allocates memory: one block of $memory() bytes, one for the ids "
+    "of a text, and threads if the options ask for them. If it fails, it "
+    "still returns a handle, and $error() says why; NULL: out of memory.")
 
 OPENED(Always, int64_t, memory,
     (MODEL, P(const struct attn_open_options *, o)),
-    "Bytes that $open() with these options allocates, beside those for the ids "
-    "of a text; or an error.")
+    "Returns the bytes that $open() with these options allocates, without the "
+    "block for the ids of a text. Errors: ATTN_ERROR_OPTION, "
+    "ATTN_ERROR_COUNT.")
 
 OPENED(Always, const char *, error,
     (P(const struct attn_handle *, h)),
-    "What is wrong, in words; \"\": nothing. Of $open(), and then all calls "
-    "are refused; else of the last call. h NULL: there is no memory.")
+    "Returns in words what was wrong with the last call on this handle; \"\": "
+    "nothing. If $open() failed, its message stays and all calls return "
+    "ATTN_ERROR_OPEN. h NULL: out of memory. The text belongs to the handle "
+    "and changes with its next call.")
 
 OPENED(Always, void, close, (P(struct attn_handle *, h)),
-    "Gives all back. NULL: nothing to do.")
+    "Frees the handle, all of its memory, and its threads. h NULL: does "
+    "nothing.")
 
 OPENED(EncodesIds, int64_t, encode,
     (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
      P(int64_t, n), P(float *, out)),
-    "Encodes n tokens. $rows to `out`: $columns numbers each. The number of "
-    "rows, or an error.")
+    "Encodes ids[n]. $rows to `out`, which has $columns floats a row. Returns "
+    "the number of rows. Errors: ATTN_ERROR_LENGTH if n is 0 or above "
+    "max_input, ATTN_ERROR_ID, ATTN_ERROR_NULL, ATTN_ERROR_OPEN, "
+    "ATTN_ERROR_FIXED.")
 
 OPENED(EncodesText, int64_t, embed,
     (MODEL, P(struct attn_handle *, h), P(const char *, text),
      P(int64_t, bytes), P(float *, out)),
-    "As $encode(), of the tokens of a text. bytes -1: up to its NUL.")
+    "As $encode(), for the tokens of a text in UTF-8. bytes -1: the text ends "
+    "at its NUL. Errors: those of $encode(); ATTN_ERROR_LENGTH also if the "
+    "text has more than max_text bytes, ATTN_ERROR_UNKNOWN, ATTN_ERROR_UTF8, "
+    "ATTN_ERROR_COUNT.")
 
 OPENED(EncodesText, int64_t, embed_pair,
     (MODEL, P(struct attn_handle *, h), P(const char *, text),
      P(int64_t, bytes), P(const char *, other), P(int64_t, other_bytes),
      P(float *, out)),
-    "As $embed(), of two texts in the vocabulary's template for pairs, which "
-    "gives each token a type, where the model has types: a question and an "
-    "answer to be ranked, two sentences to be compared. Both together have "
-    "max_text bytes at most.")
+    "As $embed(), for two texts in the vocabulary's template for pairs, such "
+    "as a question and an answer to be ranked. The template gives each token "
+    "its type, if the model has types. Both texts together have at most "
+    "max_text bytes. Errors: those of $embed(), and ATTN_ERROR_PAIR if the "
+    "vocabulary has no such template.")
 
 OPENED(EncodesRows, int64_t, encode_rows,
     (MODEL, P(struct attn_handle *, h), P(const float *, rows),
      P(int64_t, n), P(float *, out)),
-    "Encodes n rows of numbers. $rows to `out`: $columns numbers each. The "
-    "number of rows, or an error.")
+    "Encodes rows[n] of numbers, each as wide as the spec's input.width. "
+    "$rows to `out`, which has $columns floats a row. Returns the number of "
+    "rows. Errors: ATTN_ERROR_LENGTH if n is 0 or above max_input, "
+    "ATTN_ERROR_NULL, ATTN_ERROR_OPEN, ATTN_ERROR_FIXED.")
 
 OPENED(Attends, int64_t, attend,
     (MODEL, P(struct attn_handle *, h), P(const float *, query),
      P(int64_t, queries), P(const float *, key), P(const float *, value),
      P(int64_t, keys), P(float *, out)),
-    "The attention of `queries` rows to `keys` rows of keys and values. A row "
-    "for each query goes to `out`: $columns numbers each. The number of rows, "
-    "or an error.")
+    "Computes the attention of query[queries] to key[keys] and value[keys], "
+    "which are rows of d_model floats. A row for each query goes to `out`, "
+    "which has $columns floats a row. Returns the number of rows. Errors: "
+    "ATTN_ERROR_LENGTH if a count is 0 or above max_input, ATTN_ERROR_NULL, "
+    "ATTN_ERROR_OPEN, ATTN_ERROR_FIXED.")
 
 OPENED(TranslatesText, int64_t, translate,
     (MODEL, P(struct attn_handle *, h), P(const char *, text),
      P(int64_t, bytes), P(const struct attn_search_options *, o),
      P(char *, out), P(int64_t, cap)),
-    "The best answer to a text, as far as it fits into out[cap], where a NUL "
-    "ends it; out may be NULL with cap 0. bytes -1: up to its NUL. o NULL: "
-    "$options(). The bytes of the whole answer without NUL, or an error.")
+    "Writes the best answer to a text, as much of it as fits, into out[cap], "
+    "and a NUL behind it. `out` may be NULL if cap is 0. bytes -1: the text "
+    "ends at its NUL. o NULL: $options(). Returns the bytes of the complete "
+    "answer without the NUL; 0 if there is none. Errors: those of the text "
+    "(ATTN_ERROR_UNKNOWN, ATTN_ERROR_UTF8, ATTN_ERROR_LENGTH), "
+    "ATTN_ERROR_OPTION, ATTN_ERROR_ROOM if the search is larger than the "
+    "handle was opened for, ATTN_ERROR_NULL, ATTN_ERROR_COUNT, "
+    "ATTN_ERROR_OPEN, ATTN_ERROR_FINITE.")
 
 OPENED(TranslatesIds, int64_t, translate_ids,
     (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
      P(int64_t, n), P(const struct attn_search_options *, o),
      P(int32_t *, out), P(int64_t, cap)),
-    "The best answer to n tokens, as far as it fits into out[cap]. The tokens "
-    "of the whole answer, or an error.")
+    "Writes the best answer to ids[n], as much of it as fits, into out[cap]. "
+    "Returns the number of tokens of the complete answer. Errors: those of "
+    "$search(), ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above "
+    "max_input.")
 
 OPENED(AnswersText, int64_t, generate,
     (MODEL, P(struct attn_handle *, h), P(const char *, prompt),
      P(const struct attn_search_options *, o), P(attn_take_text *, take),
      P(void *, user)),
-    "Gives the answer to take(user, text, bytes) as it grows, in whole "
-    "characters; with a beam above 1, when the search has ended. A decoder's "
-    "goes on with the prompt, which is not given out. The number of its "
-    "tokens, or an error.")
+    "Answers a prompt that ends at its NUL and passes the answer to "
+    "take(user, text, bytes) as it grows, in complete characters. With a beam "
+    "above 1 it passes everything when the search has ended. A decoder's "
+    "answer continues the prompt, which is not passed. The answer ends early "
+    "if take() returns a number other than 0. o NULL: $options(). Returns the "
+    "number of tokens of the answer. Errors: those of the text "
+    "(ATTN_ERROR_UNKNOWN, ATTN_ERROR_UTF8, ATTN_ERROR_LENGTH), "
+    "ATTN_ERROR_OPTION, ATTN_ERROR_ROOM, ATTN_ERROR_NULL, ATTN_ERROR_OPEN, "
+    "ATTN_ERROR_FINITE.")
 
 OPENED(Answers, int64_t, generate_ids,
     (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
      P(int64_t, n), P(const struct attn_search_options *, o),
      P(attn_take_id *, take), P(void *, user)),
-    "The same for tokens: take(user, id).")
+    "Answers ids[n] and passes each token of the answer to take(user, id). "
+    "Otherwise as a call that generates text. Errors: those of $search(), "
+    "ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above max_input.")
 
 OPENED(AnswersText, int, score,
     (MODEL, P(struct attn_handle *, h), P(const char *, source),
      P(int64_t, source_bytes), P(const char *, target),
      P(int64_t, target_bytes), P(double *, log_probability)),
-    "The natural logarithm of the probability that the answer to `source` is "
-    "`target` and then ends. 0, or an error.")
+    "Stores in *log_probability the natural logarithm of the probability that "
+    "the answer to `source` is `target` and then ends. Bytes -1: that text "
+    "ends at its NUL. Returns 0. Errors: those of the texts "
+    "(ATTN_ERROR_UNKNOWN, ATTN_ERROR_UTF8, ATTN_ERROR_LENGTH), "
+    "ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, ATTN_ERROR_FINITE.")
 
 OPENED(Answers, int, score_ids,
     (MODEL, P(struct attn_handle *, h), P(const int32_t *, source),
      P(int64_t, n), P(const int32_t *, target), P(int64_t, target_n),
      P(double *, log_probability)),
-    "The same for tokens, the end token not among them.")
+    "Stores in *log_probability the natural logarithm of the probability that "
+    "the answer to source[n] is target[target_n] and then ends; `target` is "
+    "without the end token. Returns 0. Errors: ATTN_ERROR_ID, "
+    "ATTN_ERROR_LENGTH, ATTN_ERROR_COUNT, ATTN_ERROR_NULL, ATTN_ERROR_OPEN, "
+    "ATTN_ERROR_FINITE.")
 
 EXPORT(Always, const char *, error_text, (P(int64_t, error)),
-    "An error in words.")
+    "Returns an error in words, a text that is constant; \"no error\" for a "
+    "number that is none.")
 
 EXPORT(Always, const char *, bind,
     (MODEL, P(void *, bound), P(const void *, file), P(int64_t, bytes)),
-    "Checks model.weights, which lies at `file`, at a multiple of 64 bytes, "
-    "and fills `bound`, bound_bytes of memory at a multiple of 8. NULL, or "
-    "what is wrong with it, a text in `bound`. Its contents are held to their "
-    "hash, for which all of it is read; inside a C file they have none.")
+    "Checks the model.weights of `bytes` bytes that lies at `file`, at a "
+    "multiple of 64 bytes, and fills `bound`, which has the model's "
+    "bound_bytes at a multiple of 8 bytes. `file` has to stay in place as "
+    "long as `bound` is used. Returns NULL, or what is wrong with the file, a "
+    "text in `bound`. Reads the complete file, to compare its contents with "
+    "their hash; weights inside a C file have no hash.")
 
 EXPORT(Always, const char *, bind_lazily,
     (MODEL, P(void *, bound), P(const void *, file), P(int64_t, bytes)),
-    "As $bind(), without that hash: weights that are mapped come from the "
-    "disk as they are used, and what was damaged there is not seen.")
+    "As $bind(), without comparing the hash: mapped weights come from the "
+    "disk as they are used, and damage there is not noticed.")
 
 EXPORT(Decodes, int64_t, search_bytes,
     (MODEL, P(const struct attn_search_options *, o), P(int64_t, sentences),
      P(int64_t, source_rows), P(int64_t, longest)),
-    "Bytes of memory that $search() needs for `sentences` sources, "
-    "`source_rows` tokens in all, `longest` in one; or an error.")
+    "Returns the bytes of memory that $search() needs for `sentences` sources "
+    "of `source_rows` tokens together, the longest of `longest` tokens. "
+    "Errors: ATTN_ERROR_OPTION, ATTN_ERROR_LENGTH, ATTN_ERROR_COUNT, "
+    "ATTN_ERROR_ID, ATTN_ERROR_NULL, ATTN_ERROR_KIND.")
 
 EXPORT(Decodes, int, search,
     (REQUEST(attn_search_request, MODEL, P(const void *, bound),
@@ -166,112 +207,136 @@ EXPORT(Decodes, int, search,
              P(const int32_t *, ids), P(const int32_t *, start),
              P(void *, memory), P(int64_t, bytes)),
      P(struct attn_hypothesis *, out), P(int64_t *, found)),
-    "Answers all sentences: s has the tokens from ids[start[s]] to before "
-    "ids[start[s + 1]]; its o->results best answers go to "
-    "out[s * o->results] and on, their number to found[s], or "
-    "ATTN_ERROR_FINITE; their tokens lie in `memory`. A sentence of no tokens "
-    "has no answer, but by a decoder with a start token, which goes on from "
-    "that. 0, or an error.")
+    "Answers `sentences` sources. Source s has the tokens from ids[start[s]] "
+    "to before ids[start[s + 1]]; `start` has sentences + 1 entries, the "
+    "first of them 0. The o->results best answers of s go to out[s * "
+    "o->results] and on, and their number to found[s], or ATTN_ERROR_FINITE. "
+    "out[sentences * o->results] and found[sentences] belong to the caller; "
+    "the tokens of the answers lie in `memory`, which has `bytes` bytes. A "
+    "source of no tokens has no answer, unless a decoder has a start token. "
+    "Returns 0. Errors, before anything is computed: those of "
+    "$search_bytes(), ATTN_ERROR_TABLE, and ATTN_ERROR_ROOM if `bytes` is too "
+    "small.")
 
 EXPORT(Always, int64_t, batch_bytes,
     (MODEL, P(const struct attn_batch *, b)),
-    "Bytes of memory that a call on this batch needs, by its sizes and "
-    "threads; or an error.")
+    "Returns the bytes of memory that a call on this batch needs, by its "
+    "sizes and threads. Errors: ATTN_ERROR_NULL, ATTN_ERROR_COUNT.")
 
 EXPORT(Encodes, int, encode_batch,
     (MODEL, P(const void *, bound), P(const struct attn_batch *, b),
      P(void *, memory), P(int64_t, bytes)),
-    "Encodes all rows of a batch in memory of $batch_bytes(), after a look at "
-    "all of its ids, lengths and tables. 0; or an error, before anything is "
-    "computed.")
+    "Encodes all rows of a batch in `memory`, which has `bytes` bytes, at "
+    "least $batch_bytes(). The result goes to b->output, or for an "
+    "encoder-decoder to the cross caches. First checks all ids, lengths and "
+    "tables. Returns 0. Errors, before anything is computed: ATTN_ERROR_ROOM, "
+    "ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_LENGTH, ATTN_ERROR_TABLE, "
+    "ATTN_ERROR_ID, ATTN_ERROR_KIND, ATTN_ERROR_ALIGNED, ATTN_ERROR_FIXED.")
 
 EXPORT(Decodes, int, decode_batch,
     (MODEL, P(const void *, bound), P(const struct attn_batch *, b),
      P(void *, memory), P(int64_t, bytes)),
-    "Decodes the new rows of a batch in memory of $batch_bytes(), after a look "
-    "at all of its ids, lengths and tables; not at whether two sequences write "
-    "one page. 0; or an error, before anything is computed.")
+    "Decodes the new rows of a batch in `memory`, which has `bytes` bytes, at "
+    "least $batch_bytes(). Their keys and values go to the pages of the "
+    "caches, and the logits of the selected rows to b->output. First checks "
+    "all ids, lengths and tables, but not whether two sequences write one "
+    "page. Returns 0. Errors, before anything is computed: those of encoding "
+    "a batch.")
 
 EXPORT(Texts, const void *, vocab,
     (MODEL, P(const void *, file), P(int64_t, target)),
-    "The vocabulary of the source, or of the target (target: 1), in a file "
-    "that was bound; NULL: there is none. It is the `block` of the functions "
-    "below.")
+    "Returns the vocabulary of the source, or of the target (target: 1), "
+    "inside a file that was bound; NULL: there is none. It is the `block` of "
+    "the functions below.")
 
 EXPORT(Texts, int64_t, vocab_encode_bytes,
     (P(const void *, block), P(int64_t, bytes)),
-    "Bytes of memory that $vocab_encode() needs for a text of `bytes` bytes, "
-    "or an error.")
+    "Returns the bytes of memory that $vocab_encode() needs for a text of "
+    "`bytes` bytes. Errors: ATTN_ERROR_OPEN, ATTN_ERROR_COUNT, "
+    "ATTN_ERROR_NULL, ATTN_ERROR_ALIGNED.")
 
 EXPORT(Texts, int64_t, vocab_most_ids,
     (P(const void *, block), P(int64_t, bytes)),
-    "A text of `bytes` bytes has not more ids, those of the template counted; "
-    "or an error.")
+    "Returns an upper bound of the number of ids of a text of `bytes` bytes, "
+    "with those of the template. Errors: as of $vocab_encode_bytes().")
 
 EXPORT(Texts, int64_t, vocab_encode,
     (P(const void *, block), P(const char *, line), P(int64_t, bytes),
      P(int64_t, how), P(int32_t *, ids), P(int64_t, cap),
      P(void *, memory), P(int64_t *, bad)),
-    "Ids of one text. Returns their number, or an error: where it is about "
-    "the text (ATTN_ERROR_UNKNOWN, and no token stands for such; "
-    "ATTN_ERROR_UTF8, where no token stands for such bytes) *bad is the byte. "
-    "how: 0; or the sum of 1, the text goes on where another ended: nothing "
-    "is put around it; 2, no template; 4, the start token, if the template "
-    "begins with it, is left out.")
+    "Writes the ids of a text of `bytes` bytes into ids[cap]. `memory` has "
+    "$vocab_encode_bytes(). how: 0, or a sum of 1, the text continues where "
+    "another ended, so nothing is put around it; 2, no template; 4, without "
+    "the start token with which the template begins. Returns the number of "
+    "ids. Errors: ATTN_ERROR_UNKNOWN and ATTN_ERROR_UTF8, if no token stands "
+    "for such text, and *bad is the index of the byte; ATTN_ERROR_ROOM if cap "
+    "is too small; and those of $vocab_encode_bytes().")
 
 EXPORT(Texts, int64_t, vocab_encode_offsets,
     (P(const void *, block), P(const char *, line), P(int64_t, bytes),
      P(int64_t, how), P(int32_t *, ids), P(int32_t *, offsets),
      P(int64_t, cap), P(void *, memory), P(int64_t *, bad)),
-    "The same; where the token ids[i] stands in the text, from the byte "
-    "offsets[2 i] to before offsets[2 i + 1], goes to offsets[2 cap]; 0, 0 for "
-    "those that were put around it.")
+    "As $vocab_encode(). Also writes into offsets[2 cap] where each token "
+    "stands in the text: ids[i] from the byte offsets[2 i] to before "
+    "offsets[2 i + 1]; 0 and 0 for tokens that the template put around the "
+    "text.")
 
 EXPORT(EncodesText, int64_t, vocab_most_pair_ids,
     (P(const void *, block), P(int64_t, bytes)),
-    "Two texts of `bytes` bytes together have not more ids, those of the "
-    "template counted; ATTN_ERROR_PAIR: the vocabulary has no template for "
-    "pairs; or another error.")
+    "Returns an upper bound of the number of ids of two texts of `bytes` "
+    "bytes together, with those of the template. Errors: ATTN_ERROR_PAIR if "
+    "the vocabulary has no template for pairs, and those of "
+    "$vocab_encode_bytes().")
 
 EXPORT(EncodesText, int64_t, vocab_encode_pair,
     (P(const void *, block), P(const char *, text), P(int64_t, bytes),
      P(const char *, other), P(int64_t, other_bytes), P(int32_t *, ids),
      P(int32_t *, types), P(int64_t, cap), P(void *, memory),
      P(int64_t *, bad)),
-    "Ids of two texts in the template for pairs, and to types[cap], unless it "
-    "is NULL, each one's type; their number, or an error, as of "
-    "$vocab_encode(). `memory`: $vocab_encode_bytes() of the longer. *bad: "
-    "bytes of `other` count on from the last of `text`.")
+    "Writes the ids of two texts in the template for pairs into ids[cap], and "
+    "the type of each into types[cap], unless `types` is NULL. `memory` has "
+    "$vocab_encode_bytes() of the longer text. Returns the number of ids. "
+    "Errors: ATTN_ERROR_PAIR, and those of $vocab_encode(); *bad counts the "
+    "bytes of `other` on from the last byte of `text`.")
 
 EXPORT(Writes, int64_t, vocab_decode,
     (P(const void *, block), P(const int32_t *, ids), P(int64_t, n),
      P(char *, out), P(int64_t, cap)),
-    "Text of ids; NUL-terminated; returns its length without NUL, or an "
-    "error.")
+    "Writes the text of ids[n] and a NUL into out[cap]. Returns the bytes of "
+    "the text without the NUL. Errors: ATTN_ERROR_ROOM if cap is too small, "
+    "ATTN_ERROR_ID, ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN.")
 
 EXPORT(Writes, int, text_open,
     (P(struct attn_text *, t), P(const void *, block),
      P(const char *const *, stop), P(int64_t, stops), P(int64_t, begun)),
     "Begins a text that grows token by token and ends before the first of "
-    "`stops` strings. begun: it goes on where another ended. 0, or an error.")
+    "stop[stops], strings of at most ATTN_STOP_BYTES bytes. *t keeps `block` "
+    "and `stop`, which have to stay in place. begun: 1 if it continues where "
+    "another text ended, else 0. Returns 0. Errors: ATTN_ERROR_NULL, "
+    "ATTN_ERROR_COUNT, ATTN_ERROR_LENGTH of a stop string, ATTN_ERROR_OPEN.")
 
 EXPORT(Writes, int64_t, text_add,
     (P(struct attn_text *, t), P(int32_t, id), P(char *, out),
      P(int64_t, cap)),
-    "The bytes that a token adds to the text, as far as they can be no part "
-    "of a stop string or of an unfinished character: their number, or an "
-    "error.")
+    "Adds a token to the text and writes into out[cap] the bytes that are "
+    "complete: characters that cannot be part of a stop string. There is no "
+    "NUL. Returns the number of bytes. Errors: ATTN_ERROR_ROOM if cap is too "
+    "small, ATTN_ERROR_ID, ATTN_ERROR_OPEN, ATTN_ERROR_NULL, "
+    "ATTN_ERROR_COUNT.")
 
 EXPORT(Writes, int64_t, text_end,
     (P(struct attn_text *, t), P(char *, out), P(int64_t, cap)),
-    "The bytes that are still held back, or an error.")
+    "Writes the bytes that are still held back into out[cap], and returns "
+    "their number. Errors: as of $text_add().")
 
 EXPORT(Decodes, int64_t, stream_bytes,
     (MODEL, P(const struct attn_search_options *, o),
      P(int64_t, source_rows), P(int64_t, tokens), P(int64_t, streams)),
-    "Memory for `streams` streams of up to `tokens` tokens each (start and "
-    "prompt counted, not above max_target + 1) after a source of that many "
-    "rows (kind decoder: 0); or an error.")
+    "Returns the bytes of memory for `streams` streams of at most `tokens` "
+    "tokens each, with the start token and the prompt, after a source of "
+    "`source_rows` tokens (kind decoder: 0). `tokens` is at most max_target + "
+    "1. Errors: ATTN_ERROR_LENGTH, ATTN_ERROR_COUNT, ATTN_ERROR_OPTION, "
+    "ATTN_ERROR_ID, ATTN_ERROR_NULL, ATTN_ERROR_KIND.")
 
 EXPORT(Decodes, int, stream_open,
     (P(struct attn_stream *, s),
@@ -279,46 +344,59 @@ EXPORT(Decodes, int, stream_open,
              P(const struct attn_search_options *, o), P(const int32_t *, ids),
              P(int64_t, n), P(int64_t, tokens), P(int64_t, streams),
              P(void *, memory), P(int64_t, bytes))),
-    "Begins a stream, with the start token where there is one; `ids` are the "
-    "source, which is encoded, or for kind decoder the prompt. 0, or an "
-    "error.")
+    "Begins a stream, with the start token if there is one. ids[n] are the "
+    "source, which is encoded, or for kind decoder the prompt. `memory` has "
+    "`bytes` bytes, at least $stream_bytes(), and has to stay in place until "
+    "the last call on *s. Copies *o, but not the arrays to which it points. "
+    "Returns 0. Errors: those of $stream_bytes(), and ATTN_ERROR_ROOM if "
+    "`bytes` is too small.")
 
 EXPORT(Decodes, int, stream_feed,
     (P(struct attn_stream *, s), P(const int32_t *, ids), P(int64_t, n)),
-    "Tokens that are given instead of chosen: kind decoder, more of the "
-    "prompt; else of the answer. 0, or an error, and nothing has changed.")
+    "Adds ids[n] that are given instead of chosen: for kind decoder to the "
+    "prompt, else to the answer. Returns 0. Errors, and nothing has changed: "
+    "ATTN_ERROR_ROOM, ATTN_ERROR_ID, ATTN_ERROR_COUNT, ATTN_ERROR_NULL, "
+    "ATTN_ERROR_OPEN.")
 
 EXPORT(Decodes, int64_t, stream_next, (P(struct attn_stream *, s)),
-    "The next token of the answer; ATTN_STREAM_END, ATTN_STREAM_FULL; or "
-    "another number below 0, an error. Chooses what $search() with beam 1 "
-    "would.")
+    "Returns the next token of the answer, the one that $search() with beam 1 "
+    "would choose; ATTN_STREAM_END or ATTN_STREAM_FULL; or another number "
+    "below 0. Errors: ATTN_ERROR_FINITE, ATTN_ERROR_FIXED, ATTN_ERROR_OPEN, "
+    "ATTN_ERROR_ID, ATTN_ERROR_NULL, ATTN_ERROR_OPTION.")
 
 EXPORT(Decodes, int, stream_fork,
     (P(struct attn_stream *, to), P(struct attn_stream *, from),
      P(int64_t, slot)),
-    "`to` goes on where `from` is, in a slot of the same room; what is in "
-    "that slot is dropped. Change to->o.sampling.seed for another answer. 0, "
-    "or an error.")
+    "Makes `to` continue where `from` is, in slot `slot` of the same memory, "
+    "which is below the number of streams; drops what that slot held. Both "
+    "share the pages of keys and values that they have in common. Change "
+    "to->o.sampling.seed for another answer. Returns 0. Errors: "
+    "ATTN_ERROR_OPEN if there is no such slot, ATTN_ERROR_NULL, "
+    "ATTN_ERROR_ROOM.")
 
 EXPORT(Decodes, uint64_t, state_weights, (MODEL, P(const void *, file)),
-    "The hash of the weights in a file that was bound, for states; 0: it is "
-    "no such file.")
+    "Returns the hash of the weights in a file that was bound, for saved "
+    "states; 0: it is no such file.")
 
 EXPORT(Decodes, int64_t, state_bytes, (P(const struct attn_stream *, s)),
-    "Bytes of a saved stream, or an error.")
+    "Returns the bytes of a saved stream. Errors: ATTN_ERROR_OPEN, "
+    "ATTN_ERROR_NULL.")
 
 EXPORT(Decodes, int64_t, state_save,
     (P(const struct attn_stream *, s), P(uint64_t, weights),
      P(void *, out), P(int64_t, cap)),
-    "Writes the stream to `out`, at a multiple of 8; returns its bytes, or an "
-    "error. Options are not saved.")
+    "Writes the stream into out[cap], which lies at a multiple of 8 bytes. "
+    "Options are not saved. Returns the bytes written. Errors: "
+    "ATTN_ERROR_ROOM if cap is below $state_bytes(), ATTN_ERROR_ALIGNED, "
+    "ATTN_ERROR_NULL, ATTN_ERROR_OPEN.")
 
 EXPORT(Decodes, const char *, state_check,
     (MODEL, P(uint64_t, weights), P(const void *, state),
      P(int64_t, bytes)),
-    "NULL when it can be restored into this model, else what is wrong: all "
-    "that it says is looked at, whoever made its hash. `state` lies at a "
-    "multiple of 8.")
+    "Returns NULL if this model can restore the `bytes` bytes at `state`, "
+    "which lie at a multiple of 8 bytes; else what is wrong, a text that is "
+    "constant. Checks all lengths and tokens in it, even if its hash is "
+    "right.")
 
 EXPORT(Decodes, int, state_restore,
     (P(struct attn_stream *, s),
@@ -327,9 +405,11 @@ EXPORT(Decodes, int, state_restore,
              P(const void *, state), P(int64_t, bytes), P(int64_t, tokens),
              P(int64_t, streams), P(void *, memory),
              P(int64_t, memory_bytes))),
-    "Opens a stream as it was saved, in memory of $stream_bytes() for the "
-    "header's source_rows and `tokens`, not fewer than the header's. 0, or an "
-    "error.")
+    "Opens a stream as it was saved, in `memory`, which has `memory_bytes` "
+    "bytes, at least $stream_bytes() for the header's source_rows and "
+    "`tokens`. `tokens` is at least that of the header. `state` may be freed "
+    "afterwards. Returns 0. Errors: ATTN_ERROR_STATE, ATTN_ERROR_LENGTH, and "
+    "those of opening a stream.")
 /* clang-format on */
 
 #undef EXPORT
