@@ -209,7 +209,11 @@ static const char *path_of(Import *m, const Yaml *y)
 
 static bool leaves_folder(const char *path)
 {
-    return *path == '/' || !strncmp(path, "../", 3) || strstr(path, "/../");
+    const char *at = path;
+    while ((at = strstr(at, "..")) != NULL
+           && ((at > path && at[-1] != '/') || (at[2] && at[2] != '/')))
+        at++;
+    return *path == '/' || at;
 }
 
 static bool bind_file(Import *m, const char *name, const Yaml *row)

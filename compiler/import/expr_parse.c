@@ -67,8 +67,9 @@ static size_t number_bytes(const char *s)
     size_t n = strspn(s, "0123456789");
     if (s[n] == '.' && is_digit(s[n + 1]))
         n += 1 + strspn(s + n + 1, "0123456789");
-    if (s[n] == 'e' && (is_digit(s[n + 1]) || (s[n + 1] && is_digit(s[n + 2]))))
-        n += 2 + strspn(s + n + 2, "0123456789");
+    const size_t sign = s[n] == 'e' && (s[n + 1] == '-' || s[n + 1] == '+');
+    if (s[n] == 'e' && is_digit(s[n + 1 + sign]))
+        n += 1 + sign + strspn(s + n + 1 + sign, "0123456789");
     return n;
 }
 

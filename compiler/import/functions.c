@@ -320,8 +320,13 @@ Datum expr_call(Scope *s, const Expr *e, const Datum *argument)
     if (f < 0)
         return expr_error(s, e->pos, "'%s' is no function", quote(e->text));
     if (c.n < functions[f].least || c.n > functions[f].most)
-        return expr_error(s, e->pos, "%s() takes %d arguments, found %d",
-                          e->text, functions[f].least, c.n);
+        return expr_error(s, e->pos, "%s() takes %d%s arguments, found %d",
+                          e->text, functions[f].least,
+                          functions[f].most == functions[f].least
+                              ? ""
+                              : arena_printf(s->arena, " to %d",
+                                             functions[f].most),
+                          c.n);
     for (int i = 0; i < c.n; i++)
         if (!(functions[f].kinds[i] & c.v[i].kind))
             return expr_error(s, c.v[i].pos.src ? c.v[i].pos : e->in.at[i]->pos,

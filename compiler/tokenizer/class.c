@@ -200,7 +200,7 @@ static bool read_steps(Folder *f)
         if (!row)
             continue;
         json_t *o = filled(f, row);
-        f->r->json[f->r->jsons++] = o;
+        vec_push(f->r->arena, &f->r->json, o);
         if (!rows[i].read(f->r, o, rows[i].key))
             return false;
     }

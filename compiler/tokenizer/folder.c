@@ -133,7 +133,7 @@ static bool find_class(Folder *f)
         return false;
     if (!rows)
         die("classes of tokenizers: line %d: %s", wrong.line, wrong.text);
-    f->r->json[f->r->jsons++] = rows;
+    vec_push(f->r->arena, &f->r->json, rows);
     size_t n = strlen(name);
     if (n > 4 && strcmp(name + n - 4, "Fast") == 0)
         n -= 4;

@@ -13,8 +13,8 @@ void reader_open(Reader *r, Fault *why)
 
 void reader_close(Reader *r)
 {
-    for (int i = 0; i < r->jsons; i++)
-        json_decref(r->json[i]);
+    for (int i = 0; i < r->json.n; i++)
+        json_decref(r->json.at[i]);
     for (int i = 0; i < r->files; i++)
         file_close(&r->file[i]);
     arena_free(r->arena);
@@ -49,7 +49,7 @@ static const json_t *read_json(Reader *r, const char *path, bool reals)
               wrong.column, wrong.text);
         return NULL;
     }
-    r->json[r->jsons++] = root;
+    vec_push(r->arena, &r->json, root);
     if (json_is_object(root))
         return root;
     refuse(r, "an object is expected");

@@ -21,8 +21,8 @@ typedef struct {
     Fault *why;
     Tokenizer t;
     File file[8];
-    json_t *json[8];
-    int files, jsons;
+    VEC(json_t *) json;
+    int files;
     int64_t cap;   /* capacity of t.token */
     int32_t *slot; /* hash table of token_find(): id + 1, or 0 */
     int64_t slots, indexed;

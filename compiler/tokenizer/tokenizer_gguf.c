@@ -185,7 +185,7 @@ static json_t *keep(Reader *r, json_t *root)
 {
     if (!root)
         fail(ExitResource, "%s: out of memory", r->path);
-    r->json[r->jsons++] = root;
+    vec_push(r->arena, &r->json, root);
     return root;
 }
 
@@ -473,7 +473,7 @@ bool vocabulary_of_gguf(const VocabularyFrom *from, Vocabulary *v, bool *found,
     if (!metadata)
         return false;
     reader_open(&r, why);
-    r.json[r.jsons++] = metadata;
+    vec_push(r.arena, &r.json, metadata);
     r.path = r.t.path = from->folder;
     g.metadata = metadata;
     *found = model && strcmp(model, "none") != 0;

@@ -131,6 +131,10 @@ static const struct {
       "error: sqrt() takes a number, found a text" },
     { "d_model: =hidden_size", "d_model: '=min(1)'",
       "error: min() takes 2 arguments, found 1" },
+    { "d_model: =hidden_size", "d_model: '=prefix()'",
+      "error: prefix() takes 1 to 3 arguments, found 0" },
+    { "d_model: =hidden_size", "d_model: '=1ex5'",
+      "own.yaml:26:15: error: the expression has ended before this" },
     { "base: prefix", "base: base + prefix", "error: 'base' needs itself" },
     /* tensors */
     { "embed_tokens.weight", "embed_tokens.w",
@@ -160,6 +164,8 @@ static const struct {
       "llama needs what is not there yet: width" },
     { "\nlet:", "\nfiles: {x: ../x.json}\nlet:",
       "error: ../x.json is out of the folder" },
+    { "\nlet:", "\nfiles: {x: a/..}\nlet:",
+      "error: a/.. is out of the folder" },
     { "\nlet:", "\nfiles: {x: [1]}\nlet:", "error: a file has a path" },
 };
 
