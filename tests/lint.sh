@@ -50,6 +50,34 @@ $(awk '/^model_type: *\[/ { on = 1 } on { print } /\]/ { on = 0 }' \
 # mutants whose line has changed
 bad="$bad
 $(sh tests/mutants.sh check)"
+# comments in words that tests/prose lists
+bad="$bad
+$(sh tests/files.sh | grep -E '^(compiler|runtime)/.*\.[ch]$' | xargs awk '
+    BEGIN { while ((getline row < "tests/prose") > 0)
+                if (row ~ /^[0-9]/) { most[++n] = row + 0
+                                      sub(/^[0-9]+ /, "", row); rule[n] = row } }
+    function count(text) {
+        for (i = 1; i <= n; i++)
+            if (text ~ rule[i]) found[i]++
+    }
+    { line = $0
+      while (inside || match(line, /(^|[ \t(])\/[*]/)) {
+          if (!inside)
+              line = substr(line, RSTART + RLENGTH)
+          end = index(line, "*/")
+          piece = end ? substr(line, 1, end - 1) : line
+          sub(/^ *[*]? */, "", piece)
+          text = inside ? text " " piece : piece
+          inside = !end
+          if (inside)
+              break
+          count(text)
+          line = substr(line, end + 2)
+      } }
+    END { for (i = 1; i <= n; i++)
+              if (found[i] > most[i])
+                  print "tests/prose: " found[i] " comments have /" rule[i] \
+                        "/, at most " most[i] " may" }')"
 # what is tested by no rule of the Makefile
 bad="$bad
 $(ls tests/*.[ch] 2> /dev/null | sed 's/$/: lies in no folder of tests/')"

@@ -160,7 +160,7 @@ static int64_t split_qwen2(const struct attn_vocab *v,
     return split_cl100k(v, text, n, 1);
 }
 
-/* True for characters that end a word in BLOOM's pattern: white space and some
+/* True for characters that end a word in this pattern: white space and some
  * punctuation.                                                              */
 static int split_bloom_end(const struct attn_vocab *v, const char *s,
                            int64_t *n)

@@ -1,5 +1,4 @@
-/* explain_keys.c: explains unknown keys: what each was meant to be, from the
- * tables of hints, and what to write instead. */
+/* explain_keys.c: explains unknown keys by the tables of hints. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
