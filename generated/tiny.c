@@ -45,13 +45,13 @@
 #endif
 
 #if defined ATTNC_MAIN || defined ATTNC_THREADS
-/* system.h: what threads and the program take from the system. The emitted file
- * has this at its top, since _GNU_SOURCE stands before all headers.         */
+/* system.h: the system headers of threads and of the program. An emitted file
+ * begins with these, because _GNU_SOURCE must precede all headers.          */
 #ifndef ATTN_SYSTEM_1
 #define ATTN_SYSTEM_1
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall, sched_getaffinity, getline */
+#define _GNU_SOURCE /* for syscall, sched_getaffinity, getline */
 #endif
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@
 #include <sys/syscall.h>
 #endif
 #if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
-#define ATTN_ATOMICS /* else there is one thread */
+#define ATTN_ATOMICS /* without it, there is one thread */
 #include <stdatomic.h>
 #endif
 
@@ -182,67 +182,67 @@ struct weights {
 
 /* --------------------------------------------------- a call, its memory --- */
 
-/* batch.h: what a model is called with: sequences of rows, where their keys and
- * values lie, and the caller's threads.                                     */
+/* batch.h: the arguments of one call of a model: sequences of rows, the pages
+ * of their keys and values, and the caller's threads.                       */
 #ifndef ATTN_BATCH_1
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions of one page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; of keys, positions */
-    ATTN_SELF = 0,   /* the caches: of the decoder's own keys .. */
-    ATTN_CROSS = 1,  /* .. and of the encoder's output; behind them those of
-                        layers that look back less far, or whose keys have
-                        other sizes */
-    ATTN_CACHES = 16 /* the most of all that a model has */
+    ATTN_PAGE = 64,  /* positions in one page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_SELF = 0,   /* cache of the decoder's own keys */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
+                        layers with a shorter window or other sizes of keys */
+    ATTN_CACHES = 16 /* maximum number of caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all are done. They may run at once, in any order,
- * or one after the other on one thread: no part waits for another. Results are
- * the same bits for any number of parts, and a model asks for no more than what
- * the work is worth.                                                        */
+ * parts - 1 and returns when all are done. The parts are independent: they may
+ * run at once, in any order, or one after the other on one thread. Results are
+ * bit-identical for any number of parts. A model uses fewer parts when there is
+ * little work.                                                              */
 struct attn_parallel {
-    int64_t parts; /* the most of them; an arena has room for */
+    int64_t parts; /* maximum; the arena has room for this many */
     void *pool;    /* run()'s first argument */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
 };
 
-/* One call of an entry works on a batch: sequences of any lengths, their rows
- * one after the other, nothing padded.                                      */
+/* The batch of one call: sequences of any lengths, concatenated without
+ * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* of all sequences together */
+    int64_t rows;          /* total of all sequences */
     const int32_t *start;  /* [sequences + 1] first row of each */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: rows in the cache */
-    const int32_t *select; /* [selected] decode: rows that want logits */
-    int64_t selected;      /* not more than rows */
-    /* the model's caches: page q of sequence s begins at
-     * pool[c] + pages[c][s * table[c] + q] * cache[c].page_floats           */
-    float *pool[ATTN_CACHES]; /* at a multiple of 64 bytes */
+    const int32_t *past;   /* [sequences] decode: rows already in the cache */
+    const int32_t *select; /* [selected] decode: rows whose logits are needed */
+    int64_t selected;      /* at most `rows` */
+    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
+     * table[c] + q] * cache[c].page_floats.                                 */
+    float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries of a sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row of the cross caches'
-                                   tables of pages */
+    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row in the page tables
+                                   of the cross caches */
     const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    /* checks alone look at these: pages of pool[], rows of cross tables */
+    /* used only by checks: pages in pool[], rows in the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
     const int32_t *prefix; /* [sequences] masking prefix: keys that all
                               rows of a sequence see; NULL: none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers in place of ids; a class
-                              token is not among them, but in output */
-    /* kind attention: rows of numbers; keys have their own lengths */
+    const float *input;    /* rows of numbers instead of ids; without the
+                              class token's row, which the output has */
+    /* kind attention: rows of numbers; the keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
     const int32_t *key_start; /* [sequences + 1] */
-    float *output;            /* [selected, output_columns] of decode; else
-                                 [rows, ..], pooled [sequences, ..]. Encode
-                                 of an encoder-decoder: unused, its result
-                                 is the cross cache */
+    float *output;            /* decode: [selected, output_columns]; else
+                                 [rows, output_columns], or if pooled,
+                                 [sequences, output_columns]. Unused by
+                                 encode of an encoder-decoder, which fills
+                                 the cross caches instead */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
@@ -3452,8 +3452,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-/* compiled_model.h: what a compiled model is: its kind, sizes, functions; and
- * the errors of all that is around it.                                      */
+/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
+ * errors that all functions return.                                         */
 #ifndef ATTN_MODEL_1
 #define ATTN_MODEL_1
 
@@ -3465,115 +3465,119 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
- * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
+ * returns them.                                                             */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
-    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
-    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
-    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
-                                 rows, sources outside of what there is */
-    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
-    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
-    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
-    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
-                                 opened, or no other slot of its room */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
-                                 model */
-    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
-                                 bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14,  /* logits, or their weights, not finite */
-    ATTN_ERROR_PAIR = -15,    /* a vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
-                                 one that the code was made for */
+    ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
+    ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
+                                 rows or sources out of range */
+    ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option is out of range */
+    ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
+    ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
+                                 open, or a full slot table */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 another model */
+    ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
+    ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
+                                 weights are not */
+    ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
+                                 from the fixed one */
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
-/* What the pages of a cache hold. Layers whose keys and values have the same
- * sizes, and that look back as far, share a cache: for each of the blocks, the
- * (layer, head) pairs, keys [4][d_k][16], then values [v_panels][64][16]
- * (panels of 16 columns). */
+/* Layout of a cache's pages. Layers whose keys and values have the same sizes
+ * and the same window share a cache. A page holds, for each block (a pair of
+ * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
+ * 16 columns).                                                              */
 struct attn_cache_layout {
-    int64_t of;          /* whose rows: ATTN_SELF, ATTN_CROSS */
+    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t page_floats; /* 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row reads: itself and those just before
-                       it; 0: all */
-    int64_t states; /* floats that recurrent layers leave after a row; a page
-                       ends in two of them, after the last even row that it
-                       has and the last odd one, and zeros to a multiple of
-                       16 floats */
+    int64_t window; /* rows that a row attends to: itself and those just
+                       before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' state after a row. A
+                       page ends in two states, after its last even and its
+                       last odd row, and zeros to a multiple of 16 floats */
 };
 
-/* A compiled model: constants and inner entries. Everything is a pure function
- * of its arguments; nothing is global, so threads may share one model. The
- * inner entries check nothing: an id or a length that is out of range is a
- * fault in memory. The functions around them, NAME_encode_batch() .., check. */
+/* A compiled model: constants and inner entries. The entries are pure functions
+ * without global state, so threads may share a model. They check nothing: an id
+ * or a length out of range corrupts memory. Their wrappers, such as
+ * NAME_encode_batch(), check.                                               */
 struct attn_model {
     const char *name;
-    int64_t kind; /* ATTN_ENCODER_DECODER .. */
+    int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in a row; 0: token ids are read */
-    int64_t class_token; /* rows that inner encode() skips: of the class
-                            token, of one of distillation */
-    int64_t types;       /* of tokens; 0: it reads none */
-    /* what each call has, and no other; 0: any. Rows of a sequence of encode,
-     * those of the class token among them, or of query; new ones of decode;
-     * keys that these see; sequences                                        */
+    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
+    int64_t class_token; /* rows that inner encode() skips: those of the
+                            class and distillation tokens */
+    int64_t types;       /* number of token types; 0: it reads none */
+    /* Required sizes of each call; 0: any. In order: rows of a source sequence
+     * (with the class token) or of query; new rows of decode; keys that these
+     * attend to; sequences.                                                 */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
-    int64_t output_columns; /* numbers in a row of the result */
-    int64_t output_pooled;  /* 1: it has a row for each sequence */
-    int64_t weights_bytes;  /* of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8" .. */
-    uint64_t weights_hash;  /* of names, shapes, layout: as in the file */
-    uint64_t spec_hash;     /* of all that decides what is computed */
-    const char *command;    /* that packs its weights */
-    int64_t bound_bytes;    /* of the struct that bind() fills, and room
-                               for what bind() says */
-    int64_t caches;         /* ATTN_SELF, ATTN_CROSS, and others */
+    int64_t output_columns; /* numbers in a result row */
+    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t weights_bytes;  /* size of the packed weights */
+    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
+    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
+                               file */
+    uint64_t spec_hash;     /* hash of everything that affects the results */
+    const char *command;    /* the command that packs the weights */
+    int64_t bound_bytes;    /* the struct that bind() fills, and the space
+                               for the tables that it computes */
+    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
+                               others */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0..n-1]))), vectorised, the same bits everywhere */
+    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
 #endif
 
-/* generate.h: what a model that generates is asked with and answers: options of
- * logits processors, sampling and search; hypotheses; streams, whose answers
- * grow token by token, their caches and states.                             */
+/* generate.h: options and results of text generation: logits processors,
+ * sampling and search; hypotheses; streams, which grow token by token, with
+ * their caches and saved states.                                            */
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
-/* Logits processors: a table of functions run on each row of logits before
- * the search looks at it. -INFINITY forbids a token, whose probability falls
- * to the others: answers' scores are of the processed logits.               */
-struct attn_process {         /* options; zero means off */
-    int64_t min_length;       /* end is forbidden before this many tokens */
-    float repetition_penalty; /* 0, 1: off */
+/* Options of the logits processors, a table of functions that change each row
+ * of logits before the search reads it. A logit of -INFINITY forbids a token.
+ * Scores are computed from the processed logits, so the other tokens share the
+ * probability of forbidden ones.                                            */
+struct attn_process {         /* zero turns an option off */
+    int64_t min_length;       /* no end token before this many tokens */
+    float repetition_penalty; /* 0 or 1: off */
     int64_t no_repeat_ngram;
-    const int32_t *suppress; /* sequences, each: length, then its tokens */
-    int64_t suppress_size;   /* entries of suppress[] */
-    const int32_t *suppress_first; /* tokens that are not an answer's first, */
-    int64_t suppress_first_count;  /* nor the first behind its prefix */
-    const int32_t *forbid; /* tokens never produced (start, pad), but for
-                              end, which always may be */
+    const int32_t *suppress;       /* sequences, each as its length, then its
+                                      tokens */
+    int64_t suppress_size;         /* number of entries of suppress[] */
+    const int32_t *suppress_first; /* forbidden as the first token after */
+    int64_t suppress_first_count;  /* the prefix, if any; and their number */
+    const int32_t *forbid; /* tokens never produced (start, pad); the end
+                              token is allowed even if listed */
     int64_t forbid_count;
 };
 
-/* Sampling: drawing tokens instead of taking the best. In this order: logits
- * are divided by the temperature; the top_k best stay; of these the best that
- * have top_p of the probability; of these those that are min_p times as
- * probable as the best. Zero means off.                                     */
+/* Sampling: draws tokens instead of taking the best. The steps, in this order:
+ * divide logits by the temperature; keep the top_k best; of these, keep the
+ * best whose probabilities sum to top_p; of these, keep those at least min_p
+ * times as probable as the best. Zero turns a step off.                     */
 struct attn_sampling {
-    float temperature;  /* 0: the best token, always */
+    float temperature;  /* 0: always the best token */
     float top_p, min_p; /* 0 .. 1 */
     int64_t top_k;
     int64_t seed;
@@ -3584,61 +3588,61 @@ enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 struct attn_search_options {
     int64_t beam;    /* 1: greedy */
-    int64_t results; /* hypotheses wanted of each sentence */
+    int64_t results; /* hypotheses to return per sentence */
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;      /* tokens, the end token counted; 0: as many
-                                as the model has positions for */
-    int64_t max_output_plus; /* >= 0: limit is source rows + this too */
-    int64_t max_input;       /* > 0: longer inputs are cut */
-    float patience;          /* recorded: stop at round(beam*patience) */
+    int64_t max_output;      /* tokens, with the end token; 0: the number of
+                                positions of the model */
+    int64_t max_output_plus; /* >= 0: the limit is also source rows + this */
+    int64_t max_input;       /* > 0: longer inputs are truncated */
+    float patience;          /* recorded rule: stop at round(beam * patience) */
     int32_t start, end;
     const int32_t *ends; /* [ends_count] more tokens that end an answer */
     int64_t ends_count;
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips the log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips log-probabilities */
     struct attn_process process;
-    struct attn_sampling sampling;        /* beam 1 alone */
+    struct attn_sampling sampling;        /* only with beam 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
-struct attn_hypothesis {   /* one answer; memory in the search's arena */
+struct attn_hypothesis {   /* one answer, in the search's arena */
     const int32_t *tokens; /* without start and end; prefix included */
     int64_t n;
-    int64_t ended;         /* the end token came (else the limit did) */
-    float score;           /* by the penalty rule */
-    float log_probability; /* summed, without penalty */
+    int64_t ended;         /* 1: by the end token; 0: by the limit */
+    float score;           /* after the length penalty */
+    float log_probability; /* sum, without penalty */
 };
 
-/* Pages of keys and values, shared between sequences by counting. A slot is
- * one sequence's row in the table. Full pages are shared; an open page is
- * copied when a second writer needs it, the used part of it alone. Pages that
- * no later row reads are given back.                                        */
+/* Reference-counted pages of keys and values, which sequences share. A slot is
+ * one sequence's row in the table. Full pages are shared. A partly filled page
+ * is copied, up to its last used position, when a second sequence writes to it.
+ * Pages that no later row reads are freed.                                  */
 struct attn_cache_group { /* one of the model's caches */
     struct attn_cache_layout is;
-    int64_t which;      /* of the model's */
+    int64_t which;      /* index in the model's cache[] */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
     int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *first;     /* [slots] of its entries; those before it are gone */
+    int32_t *first;     /* [slots] first valid entry; earlier pages are freed */
     int32_t *refs;      /* [pages] readers of each page */
     int32_t *free_list; /* [pages] stack of free pages */
     int64_t pages, free_count;
 };
-struct attn_cache {  /* all that are of ATTN_SELF, or of ATTN_CROSS */
+struct attn_cache {  /* all caches of ATTN_SELF or of ATTN_CROSS */
     int32_t *length; /* [slots] positions stored */
     int64_t slots, width, groups;
     struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
-    ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
-    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
+    ATTN_STREAM_END = -1, /* the end token or a stop token came */
+    ATTN_STREAM_FULL = -2 /* no space for a token, or none is allowed */
 };
 
-struct attn_stream_room { /* what the streams of one beginning share */
+struct attn_stream_room { /* shared by the streams opened together */
     struct attn_cache self, cross;
-    int64_t streams, width; /* how many; tokens that each may have */
+    int64_t streams, width; /* number of streams; maximum tokens of each */
     int32_t source_rows;
     int32_t *tokens; /* [streams][width] */
     int32_t *order;
@@ -3652,22 +3656,22 @@ struct attn_stream {
     const int32_t *stop;          /* [stops] more tokens that end it */
     int64_t stops;
     struct attn_stream_room *room;
-    int64_t slot;    /* of the room */
+    int64_t slot;    /* in the room */
     int32_t *tokens; /* [n] start, prompt, answer */
     int64_t n;
     int64_t lead; /* tokens before the answer */
-    int64_t read; /* tokens that are in the cache */
+    int64_t read; /* tokens already in the cache */
     int64_t ended;
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
     char magic[8];         /* "ATTNST03" */
-    uint64_t hash;         /* of all that follows */
-    int64_t bytes;         /* of all */
-    uint64_t model;        /* its sizes, spec and weights, hashed */
-    int64_t tokens, lead, read, source_rows; /* as in the stream */
-    /* int32_t tokens[]; the pages of each self, then of each cross cache, from
-     * the first that a later row may read; states */
+    uint64_t hash;         /* of everything after this field */
+    int64_t bytes;         /* of the complete state */
+    uint64_t model;        /* hash of the model's sizes, spec and weights */
+    int64_t tokens, lead, read, source_rows; /* same as in the stream */
+    /* Followed by int32_t tokens[]; the pages of each self cache, then of each
+     * cross cache, from the first that a later row may read; states.        */
 };
 
 #endif
@@ -3700,365 +3704,372 @@ typedef int attn_take_id(void *user, int32_t id);
 
 /* --------------------------------------------------------------- search --- */
 
-/* memory.h: the caller's memory, cut into arrays; and hashes of it. */
+/* memory.h: splits the caller's memory into arrays; hashes memory. */
 #ifndef ATTN_MEMORY_1
 #define ATTN_MEMORY_1
 
 /* ---- memory.c ---- */
 
-/* Cuts the caller's memory into arrays of 64-byte alignment. With base NULL it
- * only counts, so sizes are computed by the code that lays out.             */
+/* Lays out arrays at 64-byte alignment in the caller's memory. If base is NULL,
+ * it only counts bytes, so the same code computes sizes.                    */
 struct attn_memory {
     char *base;
     int64_t used; /* bytes; -1: sizes overflow */
 };
 enum { ATTN_ALIGN = 64 };
 ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
-/* `memory` from its first aligned byte on (attn_memory_bytes allows for it). */
+/* Starts at the first aligned byte of `memory`; attn_memory_bytes() includes
+ * the space for that.                                                       */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
 ATTN_API int64_t attn_min(int64_t a, int64_t b);
 ATTN_API int64_t attn_max(int64_t a, int64_t b);
-/* Parts that an arena needs room for; NULL: 1. */
+/* Returns the number of parts that an arena needs space for; 1 for NULL. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
 /* ---- hash.c ---- */
 
-/* XXH64 of a block at any address. Words are read as this machine has them. */
+/* Returns the XXH64 of a block at any address. Words are read in the machine's
+ * byte order.                                                               */
 ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
 
 #endif
 
-/* check.h: a look at what a caller gives, one kind of argument after the other:
- * each returns 0, or its error. A list of no entries may be NULL.           */
+/* check.h: checks of a caller's arguments, one function per kind of argument.
+ * Each returns 0 or an error. An empty list may be NULL.                    */
 #ifndef ATTN_CHECK_2
 #define ATTN_CHECK_2
 
 ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
 ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
-/* start[0] is 0, none is below the one before it or more than `longest` above,
- * and start[n] is `rows`.                                                   */
+/* Checks that start[0] is 0, that each next entry is 0 to `longest` larger, and
+ * that start[n] is `rows`.                                                  */
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-/* Calls an inner entry, where the batch has these lengths. Its sources have the
- * learned rows.                                                             */
+/* Calls an inner entry if the batch has the fixed lengths. Its source sequences
+ * include the learned rows.                                                 */
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes);
 
 #endif
 
-/* search.h: the decoder that drives a model: caches, logits processors,
- * sampling, beams, and the search over all of them.                         */
+/* search.h: the search that drives a model, and its parts: caches, logits
+ * processors, sampling, beams.                                              */
 #ifndef ATTN_SEARCH_2
 #define ATTN_SEARCH_2
 
 /* ---- cache.c ---- */
 
-/* How large a cache is: has it `spare` pages more (negative: fewer) than what
- * is always enough, of each group ceil(length / 64) a slot, and no more than
- * what its window and new rows lie in. */
+/* The size of a cache. A slot needs ceil(length / 64) pages of each group, or
+ * fewer if the window and the new rows need fewer. `spare` pages are added; it
+ * may be negative.                                                          */
 struct attn_cache_size {
-    int64_t which; /* ATTN_SELF, ATTN_CROSS */
+    int64_t which; /* ATTN_SELF or ATTN_CROSS */
     int64_t slots;
-    int64_t length; /* of each: positions, at most */
+    int64_t length; /* maximum positions of each slot */
     int64_t spare;
-    int64_t rows; /* by which a slot is lengthened at once, at most; 0: any */
+    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
 };
-/* Bytes of such a cache; -1: too large for int64. */
+/* Returns the bytes of such a cache; -1 on overflow. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
                                   const struct attn_cache_size *size);
-/* An empty one in memory of that many bytes, of any alignment. */
+/* Makes an empty cache in memory of that size, at any alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size, void *memory);
-/* The same in memory that it takes for itself. */
+/* Same, but takes its memory from `at`. */
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at);
-/* The batch's sequence i reads and writes slot first + i of this cache. */
+/* Binds a batch: its sequence i uses slot first + i of this cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b);
-/* The first page that a row behind `length` others reads, or the last of these,
- * should it be read again.                                                  */
+/* Returns the first page that the row after `length` others reads, or that the
+ * last of these reads if it is read again.                                  */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length);
-/* Rows of a sequence that are read at once, that windows may give their pages
- * back before the last of them are read.                                    */
+/* Returns the maximum rows of a sequence that are read at once, so that windows
+ * can free pages in between.                                                */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
-/* What recurrent layers left after that row of the slot, the last of its page's
- * even or odd ones.                                                         */
+/* Returns the recurrent layers' state after a row, which must be the last even
+ * or the last odd one of its page.                                          */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row);
-/* Lengthens `slot` by `rows` positions, whose pages are the slot's alone: an
- * open page that others also read is copied first. Pages that neither they nor
- * the last row before them read are given back. 0; or -1, and nothing has
- * changed, when pages or the table do not suffice.                          */
+/* Adds `rows` positions to `slot`, in pages that only this slot uses: a partly
+ * filled page with other readers is copied first. Frees pages that neither the
+ * new rows nor the last row before them read. Returns 0, or -1 without any
+ * change if pages or table entries do not suffice.                          */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Forgets the positions from `length` on: all, or some of the last growth and
- * the row before it.                                                        */
+/* Removes the positions from `length`. They must be all, or part of the last
+ * growth and the row before it.                                             */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
                              int64_t length);
-/* Slot `to` becomes what slot `from` is: they share its pages. */
+/* Makes slot `to` a copy of slot `from`; they share pages. */
 ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
-/* Slot i becomes what slot parent[i] was, for i in 0..n-1, all at once; later
- * slots become empty. Nothing is copied but tables.                         */
+/* Sets slot i to the former slot parent[i], for i in 0 .. n - 1, all at once;
+ * later slots become empty. Copies only tables.                             */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n,
                                  int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */
-ATTN_API float attn_exp(float x); /* <= 1.5 ulp; own, so that all agree */
+ATTN_API float attn_exp(float x); /* <= 1.5 ulp, bit-identical everywhere */
 ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
-/* Of a token with this logit; never above 0, whatever the rounding. */
+/* Returns a token's log-probability; never above 0, despite rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
-enum { ATTN_BLOCK = 64 }; /* logits that are passed over at once */
-/* Is one of x[0..n-1] larger than that? */
+enum { ATTN_BLOCK = 64 }; /* logits that are skipped together */
+/* True if one of x[0 .. n - 1] is above `least`. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ---- process.c ---- */
 
-/* Does this token end an answer? */
+/* True if the token ends an answer. */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
+/* Checks the options. Returns 0 or an error. */
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
-/* Can a token be chosen? Not where a logit is NaN or INFINITY, or none is
- * finite. One of -INFINITY is a token that the model never gives.           */
+/* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
+ * is finite. -INFINITY marks a token that the model never produces.         */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
 ATTN_API void attn_process_logits(const struct attn_search_options *o,
                                   float *logits, int64_t vocab,
                                   const int32_t *tokens,
                                   int64_t n /* so far, prefix included */);
-/* Those of `forbid`, once the probabilities are known: theirs falls to nobody,
- * so that an answer's score is what attn_score gives it.                    */
+/* Forbids the tokens of `forbid` after the probabilities are computed. Their
+ * probability is not given to other tokens, so an answer's score equals that of
+ * attn_score.                                                               */
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab);
 
 /* ---- sampling.c ---- */
 
-/* Is every number in its range? */
+/* True if every number is in its range. */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
-/* In [0, 1): the same for the same seed and counter. */
+/* Returns a number in [0, 1) that depends only on the seed and the counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter);
-/* A token; -1: none is allowed. counter: tokens of the answer so far. order:
- * [vocab], to work in.                                                      */
+/* Returns a token, or -1 if none is allowed. counter: tokens of the answer so
+ * far. order: [vocab] scratch memory.                                       */
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---- beam.c, search_memory.c, search.c ---- */
 
-/* How a token is chosen: start, end, process, sampling; and threads. 0, or an
- * error.                                                                    */
+/* Checks the options for choosing tokens (start, end, process, sampling) and
+ * threads. Returns 0 or an error.                                           */
 ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o);
 
-/* What a search knows of one sentence, and (beam.c) its rules. */
-struct attn_candidate {    /* an open hypothesis, longer by a token */
-    float sum;             /* of log-probabilities */
-    int32_t parent, token; /* token -1: an empty place */
+/* The state of one sentence's search (beam.c). */
+struct attn_candidate {    /* an open hypothesis and its next token */
+    float sum;             /* sum of log-probabilities */
+    int32_t parent, token; /* token -1: dropped */
 };
 struct attn_beam {
     const struct attn_search_options *o;
-    int64_t limit;           /* tokens, the end token counted */
+    int64_t limit;           /* maximum tokens, with the end token */
     int64_t length;          /* tokens of each open hypothesis */
     int64_t open;            /* open hypotheses; 0: the search is done */
     float *sum;              /* [beam] log-probability of each */
-    int32_t *tokens, *spare; /* [beam][width], and room for the next */
+    int32_t *tokens, *spare; /* [beam][width], and a second buffer */
     int64_t width;
-    struct attn_candidate *list;  /* [room] this step's best, best first */
-    int64_t listed, room;         /* beam, and as many that end */
+    struct attn_candidate *list;  /* [room] the best of this step, in order */
+    int64_t listed, room;         /* room: beam, plus beam for each end token */
     int32_t *answers;             /* [results][width] tokens of the best */
-    int32_t *order;               /* [vocab] to sample in, or NULL */
-    int64_t recorded, top_ended;  /* answers so far; first place ended once */
+    int32_t *order;               /* [vocab] scratch of sampling, or NULL */
+    int64_t recorded, top_ended;  /* number of answers; 1: the best ended */
     struct attn_hypothesis *best; /* [results] best first */
     int64_t found;
 };
-/* Divisor of a log-probability of `length` tokens; 1 for none of them. */
+/* Returns the divisor for a log-probability of `length` tokens. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
-/* Offers hypothesis `parent` with every token to the list (greedy: its best).
- * Logits of -INFINITY are never listed; NaN must not be there.              */
+/* Adds to the list hypothesis `parent` with every token (greedy: the best).
+ * Logits of -INFINITY are never listed; NaN is not allowed.                 */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp);
-/* Ends a step: records answers, extends what stays open, writes the parent of
- * each open hypothesis, sets open to 0 when the search is done.             */
+/* Ends a step: records answers, extends the hypotheses that stay open, writes
+ * their parents, and sets open to 0 when the search is done.                */
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
-/* Records hypothesis `parent`, with `token` (-1: as it stands). */
+/* Records as an answer hypothesis `parent` with `token` (-1: without). */
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum);
 
-/* What a search knows of all of them, and (search_memory.c) its sizes. */
+/* The state of a search over all sentences (search_memory.c). */
 struct attn_search_state {
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sentences and hypotheses of a call */
-    int64_t limit, positions; /* the most of any sentence */
+    int64_t sources, slots;   /* sequences in a call of encode, of decode */
+    int64_t limit, positions; /* maximum of all sentences */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */
-    struct attn_batch batch; /* and the arrays that it points to: */
+    struct attn_batch batch; /* with the arrays that it points to: */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* in the place of source_ids */
+    float *source_input; /* instead of source_ids */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] */
-    int32_t *order; /* [target_vocab] where tokens are sampled */
+    int32_t *order; /* [target_vocab] if tokens are sampled */
     void *arena;
 };
-/* Rows that the decoder reads before the first token of an answer to a source
- * of `rows` rows. */
+/* Returns the rows that the decoder reads before the first token of an answer
+ * to a source of `rows` rows.                                               */
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);
-/* Is a source of `rows` rows a question? One of none is where the decoder reads
- * a start token, and has room for an answer.                                */
+/* True if a source of `rows` rows gets an answer. An empty one does if the
+ * decoder reads a start token and has positions for an answer.              */
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
-/* Rows that a source may have. */
+/* Returns the maximum rows of a source. */
 ATTN_API int64_t attn_search_source(const struct attn_model *m);
-/* Tokens that such an answer may have: the last needs no position, for it is
- * never read. */
+/* Returns the maximum tokens of such an answer. The last token is never read,
+ * so it needs no position.                                                  */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);
-/* Cuts source_rows and longest by the options, then sets the other sizes, the
- * arrays and the caches. */
+/* Truncates source_rows and longest by the options, then sets the other sizes,
+ * the arrays and the caches.                                                */
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
-struct attn_search_request { /* what a search is asked for: attn_search() */
+struct attn_search_request { /* arguments of attn_search() */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences;
-    const int32_t *ids;   /* their tokens, one sentence after the other */
-    const float *input;   /* in their place, of a model that reads numbers:
-                             input_width of them a row */
-    const int32_t *start; /* [sentences + 1] where each begins there */
+    const int32_t *ids;   /* tokens of the concatenated sentences */
+    const float *input;   /* instead of ids for a model that reads numbers:
+                             input_width per row */
+    const int32_t *start; /* [sentences + 1] first row of each */
     void *memory;
-    int64_t bytes; /* attn_search_bytes(), or more */
+    int64_t bytes; /* at least attn_search_bytes() */
 };
 
 #endif
 
-/* stream.h: what streams and their saved states have in common. */
+/* stream.h: declarations that streams and their saved states share. */
 #ifndef ATTN_STREAM_H_2
 #define ATTN_STREAM_H_2
 
 /* ---- stream.c ---- */
 
-/* Is it one that was opened, and are its options right? 0, or an error. */
+/* Checks that a stream is open and its options are valid. Returns 0 or an
+ * error.                                                                    */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
-/* Was that next token an error, and not the end, or room that is full? */
+/* True if attn_stream_next() returned an error, not END or FULL. */
 ATTN_API int attn_stream_failed(int64_t token);
-struct attn_stream_request { /* what a stream begins with */
+struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    const int32_t *ids; /* [n] the source; of a decoder the prompt */
+    const int32_t *ids; /* [n] source; for a decoder, the prompt */
     int64_t n;
-    int64_t tokens, streams; /* as attn_stream_bytes() takes them */
+    int64_t tokens, streams; /* same as for attn_stream_bytes() */
     void *memory;
-    int64_t bytes; /* attn_stream_bytes(), or more */
+    int64_t bytes; /* at least attn_stream_bytes() */
 };
-/* A stream without tokens, in slot 0 of a new room: ids are not read. 0, or an
- * error.                                                                    */
+/* Makes a stream without tokens in slot 0 of a new room; ignores the ids.
+ * Returns 0 or an error.                                                    */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows);
 
 /* ---- state.c ---- */
 
-/* The hash of the weights' values that these take: it keeps a state from other
- * weights. packed: where they lie.                                          */
+/* Returns a hash of the weights at `packed`, so that a state is not restored
+ * with other weights.                                                       */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
 
-/* Do the bytes begin as a saved state of any version does? */
+/* True if the bytes begin like a saved state of any version. */
 ATTN_API int attn_state_begins(const void *at, int64_t bytes);
 
-struct attn_restore_request { /* what a stream goes on from */
+struct attn_restore_request { /* arguments for restoring a stream */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    uint64_t weights; /* their hash */
+    uint64_t weights; /* their hash, from attn_state_weights() */
     const void *state;
     int64_t bytes;           /* of the state */
-    int64_t tokens, streams; /* as attn_stream_bytes() takes them */
+    int64_t tokens, streams; /* same as for attn_stream_bytes() */
     void *memory;
     int64_t memory_bytes;
 };
 
 #endif
 
-/* score.h: the probability of a given target. */
+/* score.h: log-probabilities of a given target. */
 #ifndef ATTN_SCORE_2
 #define ATTN_SCORE_2
 
 struct attn_score_request { /* a sentence pair, and memory for it */
     const struct attn_model *model;
     const void *bound;
-    int32_t start;                        /* token; -1: none */
-    const int32_t *source;                /* [source_n], of a decoder the */
-    int64_t source_n;                     /* prompt */
-    const int32_t *prefix;                /* [prefix_n] forced tokens, read */
-    int64_t prefix_n;                     /* before the target; of none 0 */
-    const int32_t *target;                /* [target_n], the end token */
-    int64_t target_n;                     /* included */
+    int32_t start;                        /* start token; -1: none */
+    const int32_t *source;                /* [source_n] the source; the */
+    int64_t source_n;                     /* prompt of a decoder */
+    const int32_t *prefix;                /* [prefix_n] forced tokens */
+    int64_t prefix_n;                     /* before the target, not scored */
+    const int32_t *target;                /* [target_n] target tokens, with */
+    int64_t target_n;                     /* the end token */
     const struct attn_parallel *parallel; /* NULL: one thread */
     void *memory;
-    int64_t bytes; /* attn_score_bytes(), or more */
+    int64_t bytes; /* at least attn_score_bytes() */
 };
-/* Log-probability of each given target token. 0, or an error. */
+/* Computes the log-probability of each target token. Returns 0 or an error. */
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
                              float *log_probability);
-/* Of how many tokens: the target's, and those that are forced before it. */
+/* Returns the bytes needed; target_n includes the forced tokens. */
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
-/* Appends the end token to a target, which has room for it, and passes over the
- * tokens that the options force, if it begins with all of them. Returns the
- * number of tokens then.                                                    */
+/* Completes a target: appends the end token, if there is one, for which
+ * (*target)[] must have space, and then skips the options' forced prefix if the
+ * target begins with it. Returns the new number of tokens.                  */
 ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
                                      int32_t **target, int64_t target_n);
 
 #endif
 
-/* packed.h: the file of packed weights, and vocabularies beside them. */
+/* packed.h: the file of packed weights and vocabularies. */
 #ifndef ATTN_PACKED_1
 #define ATTN_PACKED_1
 
-/* The head of model.weights: one page, then the packed weights, then the
- * vocabularies, each at a multiple of 64 bytes.                             */
+/* The header of model.weights. The file is one header page, the packed weights,
+ * then the vocabularies, each 64-byte aligned.                              */
 struct attn_packed_header {
     char magic[8];     /* "ATTNCW03" */
-    uint64_t page;     /* hash of all that follows in this page */
-    uint64_t contents; /* of all behind the page; 0: of a file that
-                          is inside a program, which has no hash */
-    uint64_t hash;     /* weights_hash of the model it is for */
-    int64_t bytes;     /* of the whole file */
+    uint64_t page;     /* hash of the rest of this page */
+    uint64_t contents; /* hash of everything after the page; 0 for a file
+                          embedded in a program, which is not hashed */
+    uint64_t hash;     /* weights_hash of the model */
+    int64_t bytes;     /* size of the file */
     int64_t weights_at, weights_bytes;
-    char dtype[8];                               /* of most matrices: "f32" */
+    char dtype[8];                               /* of most matrices: "f32",
+                                                    etc. */
     int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
     int64_t target_vocab_at, target_vocab_bytes;
-    char name[136];  /* of the model */
-    uint64_t random; /* 1 + the seed of random weights; 0: a file's */
+    char name[136];  /* the model's name */
+    uint64_t random; /* 1 + the seed of random weights; 0: from a file */
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* of a message, at most */
+    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
 };
-ATTN_API uint64_t attn_packed_page(const void *file); /* as in its header */
-/* NULL when `file` is a weights file for `m`, else what is wrong, a text in
- * why[ATTN_PACKED_TEXT]. hashed: all of it is read, and its contents are held
- * to their hash.                                                            */
+ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
+                                                         `page` */
+/* Returns NULL if `file` is a weights file for `m`, else a message in
+ * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
+ * the hash of its contents.                                                 */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);
-/* Where the weights lie in a file that was bound; NULL: it is none. */
+/* Returns the weights in a bound file, or NULL if it is not a weights file. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
 #endif
@@ -4196,9 +4207,9 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
 ATTN_API int attn_state_restore(struct attn_stream *s,
                                 const struct attn_restore_request *r);
 
-/* memory.c: arrays in the caller's memory, one after the other. */
+/* memory.c: lays out arrays one after the other in the caller's memory. */
 
-/* Far from the end of int64, so that a few sums of sizes cannot wrap. */
+/* Far below INT64_MAX, so that a few sums of sizes cannot overflow. */
 static const int64_t memory_most = INT64_MAX / 16;
 
 ATTN_API int64_t attn_min(int64_t a, int64_t b)
@@ -4249,8 +4260,8 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
     return 1;
 }
 
-/* hash.c: XXH64, the hash of Yann Collet's xxHash: four sums side by side, each
- * over every fourth word, so that it is read as fast as memory gives it.    */
+/* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
+ * sums, each over every fourth word, and so runs at memory speed.           */
 
 static const uint64_t hash_prime[6] = { 0,
                                         0x9e3779b185ebca87ull,
@@ -4271,8 +4282,8 @@ static uint64_t hash_word(const char *at)
     return word;
 }
 
-/* Products of 64 bits take longer in vectors, which clang would make of the
- * four sums: half the speed.                                                */
+/* Without the asm, clang vectorises the four sums. 64-bit products are slower
+ * in vectors: that halves the speed.                                        */
 static uint64_t hash_step(uint64_t sum, uint64_t word)
 {
     sum += word * hash_prime[2];
@@ -4282,7 +4293,7 @@ static uint64_t hash_step(uint64_t sum, uint64_t word)
     return hash_rotate(sum, 31) * hash_prime[1];
 }
 
-/* All whole 32 bytes; four sums become one. */
+/* Hashes all complete blocks of 32 bytes and merges the four sums. */
 static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
 {
     uint64_t a = seed + hash_prime[1] + hash_prime[2];
@@ -4303,7 +4314,7 @@ static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
     return h;
 }
 
-/* The fewer than 32 bytes behind them. */
+/* Hashes the last 0 to 31 bytes. */
 static uint64_t hash_rest(uint64_t h, const char *at, int64_t bytes)
 {
     for (; bytes >= 8; bytes -= 8, at += 8) {
@@ -4338,12 +4349,13 @@ ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
     return h ^ h >> 32;
 }
 
-/* math.c: exp and log of our own, because those of C libraries differ in bits.
- * Both are the kernels', in the same bits; attn_exp goes on up to its limit. */
+/* math.c: own exp and log, because those of C libraries differ in their last
+ * bits. Both are bit-identical to the kernels' functions; attn_exp also covers
+ * results up to the largest float.                                          */
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody
- * and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. Below the smallest normal
- * number e^x is 0.                                                          */
+/* x = n ln 2 + r with r in -ln 2 / 2 .. ln 2 / 2, where ln 2 is split in two
+ * parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. The result is
+ * 0 below the smallest normal number.                                       */
 ATTN_API float attn_exp(float x)
 {
     union {
@@ -4366,7 +4378,7 @@ ATTN_API float attn_exp(float x)
     p = fmaf(p, r, 0x1.555492p-3f);
     p = fmaf(p, r, 0x1.fffffcp-2f);
     p = fmaf(p, r * r, r);
-    if (n > 127.0f) { /* 2^128 is no float */
+    if (n > 127.0f) { /* 2^128 is not a float */
         t = t - 1.0f;
         twice = 2.0f;
     }
@@ -4415,7 +4427,7 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
     return p;
 }
 
-/* Without a branch, so that compilers take many at once. */
+/* Has no branch, so that compilers vectorise it. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 {
     int any = 0;
@@ -4424,18 +4436,18 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least)
     return any;
 }
 
-/* cache.c: pages of keys and values, shared between sequences by counting.
+/* cache.c: reference-counted pages of keys and values, which sequences share.
  *
- * refs[page] is the number of slots whose table names the page. A page with
- * one reader may be written; a page with more is full, or open and copied
- * before a write (copy on write, so the last of its readers just keeps it).
- * Distinct pages are never more than table entries in use: slots * width pages
- * are always enough, and fewer where a window gives them back.
+ * refs[page] is the number of slots whose table contains the page. A page with
+ * one reader may be written. A page with several readers is full, or is copied
+ * before a write; the last reader keeps the original. There are never more
+ * distinct pages than table entries in use, so slots * width pages are always
+ * enough. Fewer are needed if a window frees pages.
  *
- * All groups of a cache have the same slots of the same lengths.            */
+ * All groups of a cache have the same slots, with the same lengths.         */
 
-/* Rows that are read at once: so few that pages of windows are given back soon,
- * so many that products have enough of them.                                */
+/* Rows that are read at once: few enough that windows free their pages early,
+ * many enough for efficient products.                                       */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
 static int64_t cache_pages_of(int64_t length)
@@ -4451,7 +4463,7 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
     return attn_max(length - is->window, 0) / ATTN_PAGE;
 }
 
-/* The pages that a slot may have at once. */
+/* Returns the maximum number of pages that a slot holds at once. */
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
@@ -4460,7 +4472,7 @@ static int64_t cache_slot_pages(const struct attn_cache_layout *is,
         return all;
     if (is->window > size->length || size->rows > size->length)
         return all;
-    /* so many positions, and their first may be the last of its page */
+    /* + 1 because the first position may be the last of its page */
     return attn_min(all, cache_pages_of(is->window + size->rows - 1) + 1);
 }
 
@@ -4500,7 +4512,7 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
         || size->spare < -INT32_MAX || size->rows < 0)
         return -1;
     if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
-        return -1; /* a table names 2^31 - 1 */
+        return -1; /* a table entry is an int32_t */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, size, &memory);
     return attn_memory_bytes(&memory);
@@ -4518,7 +4530,8 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
         memset(g->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
         memset(g->first, 0, (size_t)c->slots * sizeof(int32_t));
         memset(g->refs, 0, (size_t)g->pages * sizeof(int32_t));
-        for (int64_t q = 0; q < g->pages; q++) /* page 0 is taken first */
+        for (int64_t q = 0; q < g->pages; q++) /* so that page 0 is taken
+                                                  first */
             g->free_list[q] = (int32_t)(g->pages - 1 - q);
         g->free_count = g->pages;
     }
@@ -4540,7 +4553,7 @@ static int64_t cache_states_floats(const struct attn_cache_group *g)
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* Where the states after a page's last rows lie. */
+/* Returns the address of the states after a page's last rows. */
 static float *cache_states(const struct attn_cache_group *g, int64_t page)
 {
     return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
@@ -4593,7 +4606,8 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
     }
 }
 
-/* The first `used` positions: whole panels of 16 keys, rows of values. */
+/* Copies the first `used` positions: complete panels of 16 keys, rows of
+ * values.                                                                   */
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
@@ -4616,12 +4630,12 @@ static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
     }
 }
 
-struct cache_growth { /* of a slot in one group */
+struct cache_growth { /* of one slot in one group */
     int32_t *table;
-    int64_t first;      /* page that is still read; those before it go */
-    int64_t have, want; /* pages: before, after */
-    int64_t used;       /* rows of the last page; 0: it is full */
-    int copies;         /* that page has other readers */
+    int64_t first;      /* first page still read; earlier ones go */
+    int64_t have, want; /* number of pages before and after */
+    int64_t used;       /* rows in the last page; 0: it is full */
+    int copies;         /* the last page has other readers */
 };
 
 static void cache_plan_growth(struct cache_growth *w,
@@ -4638,7 +4652,7 @@ static void cache_plan_growth(struct cache_growth *w,
     w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
 }
 
-/* Are there pages for it, with those that are given back? */
+/* True if there are enough pages, including those about to be freed. */
 static int cache_has_room(const struct cache_growth *w,
                           const struct attn_cache_group *g, int64_t slot)
 {
@@ -4702,7 +4716,7 @@ ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
     attn_cache_cut(c, slot, 0);
 }
 
-/* The pages of a slot, read once more, go to `table`. */
+/* Adds a reader to each page of a slot and copies their numbers to `table`. */
 static void cache_read_again(const struct attn_cache *c,
                              struct attn_cache_group *g, int64_t slot,
                              int32_t *table)
@@ -4734,11 +4748,11 @@ static void cache_reorder_group(struct attn_cache *c,
                                 const int32_t *length, int32_t *scratch)
 {
     int32_t *first = scratch + n * c->width;
-    for (int64_t i = 0; i < n; i++) { /* the new readers first, */
+    for (int64_t i = 0; i < n; i++) { /* count the new readers first, */
         first[i] = g->first[parent[i]];
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
-    for (int64_t i = 0; i < c->slots; i++) { /* so none is freed here */
+    for (int64_t i = 0; i < c->slots; i++) { /* so no page in use is freed */
         int64_t pages = cache_pages_of(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);
@@ -4767,15 +4781,15 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
     }
 }
 
-/* process.c: a table of functions that change a row of logits before the
- * search looks at it. -INFINITY forbids a token. A new one is one row.      */
+/* process.c: a table of functions that change a row of logits before the search
+ * reads it. -INFINITY forbids a token. To add a function, add a row.        */
 
-struct process_row { /* one row of logits, and what led to it */
+struct process_row { /* a row of logits and its context */
     const struct attn_search_options *search;
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
-    const int32_t *tokens; /* [n] so far */
+    const int32_t *tokens; /* [n] output so far */
     int64_t n;
 };
 
@@ -4801,7 +4815,7 @@ static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
     return 0;
 }
 
-/* Each token of the output is made less likely, once. */
+/* Makes each token of the output less likely, once. */
 static void process_repetition(const struct process_row *r)
 {
     float penalty = r->options->repetition_penalty;
@@ -4834,7 +4848,8 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* A token that would repeat the last size - 1 tokens and what followed them. */
+/* Forbids a token that would repeat an n-gram: the last size - 1 tokens have
+ * occurred before with this token after them.                               */
 static void process_ngram(const struct process_row *r)
 {
     int64_t size = r->options->no_repeat_ngram;
@@ -4846,7 +4861,8 @@ static void process_ngram(const struct process_row *r)
             process_forbid(r, r->tokens[i + size - 1]);
 }
 
-/* A sequence is suppressed at its last token, after those before it. */
+/* Forbids the last token of a suppressed sequence if the output ends in the
+ * tokens before it.                                                         */
 static void process_suppress(const struct process_row *r)
 {
     const int32_t *at = r->options->suppress;
@@ -4872,13 +4888,14 @@ static void process_first(const struct process_row *r)
         process_forbid(r, r->options->suppress_first[i]);
 }
 
-/* Penalties first: they need the logits that others would forbid. */
+/* Penalties come first, because they need the logits before others set them to
+ * -INFINITY.                                                                */
 static void (*const process_table[])(const struct process_row *) = {
     process_repetition, process_min_length, process_ngram,
     process_suppress,   process_first,
 };
 
-/* Sequences of tokens, each with its length in front. */
+/* Checks sequences of tokens, each preceded by its length. */
 static int process_check_suppress(const struct attn_process *p, int64_t vocab)
 {
     const int32_t *at = p->suppress;
@@ -4955,13 +4972,13 @@ ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
 }
 
 /* sampling.c: draws a token from a row of logits. The same seed draws the same
- * token everywhere: exp is our own, sums have one order, tokens of equal logits
- * stand in order of their ids.                                              */
+ * token on every machine: exp is math.c's, sums have a fixed order, and ties
+ * are ordered by token id.                                                  */
 
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] a heap; what left it, from the end on */
+    int32_t *order; /* [n] a heap; removed tokens are stored from the end */
     int64_t n, heap_n;
     float largest;
 };
@@ -5023,7 +5040,7 @@ static void sampling_down(struct sampling *s, int64_t at)
     s->order[at] = token;
 }
 
-/* All tokens that may come. */
+/* Makes a heap of all tokens that are not forbidden. */
 static void sampling_begin(struct sampling *s, int64_t vocab)
 {
     s->n = 0;
@@ -5040,7 +5057,7 @@ static void sampling_begin(struct sampling *s, int64_t vocab)
         s->largest = s->logits[s->order[0]];
 }
 
-/* The token at place i of the order; places are asked for one by one. */
+/* Returns the i-th best token. Sorts only as far as needed. */
 static int32_t sampling_at(struct sampling *s, int64_t i)
 {
     while (s->n - s->heap_n <= i) {
@@ -5056,7 +5073,7 @@ static int32_t sampling_at(struct sampling *s, int64_t i)
 
 /* ---- mass ---- */
 
-/* Probability of a token, times a constant; the first one's is 1. */
+/* Returns a token's probability relative to the best one's, which is 1. */
 static double sampling_weight(const struct sampling *s, int32_t token)
 {
     float x = (s->logits[token] - s->largest) / s->o->temperature;
@@ -5071,8 +5088,8 @@ static double sampling_sum(struct sampling *s, int64_t n)
     return sum;
 }
 
-/* Returns the sum of all tokens' weights, in order of their ids: the heap need
- * not be sorted. */
+/* Returns the sum of all tokens' weights, in the order of their ids, so the
+ * heap need not be sorted.                                                  */
 static double sampling_sum_all(const struct sampling *s, int64_t vocab)
 {
     double sum = 0.0;
@@ -5082,8 +5099,9 @@ static double sampling_sum_all(const struct sampling *s, int64_t vocab)
     return sum;
 }
 
-/* How many of the first n stay: until their share of `mass` is top_p, and only
- * those that are min_p times as probable as the first. *mass: theirs.       */
+/* Returns how many of the first n tokens remain: until their share of `mass`
+ * reaches top_p, and only those at least min_p times as probable as the first.
+ * Sets *mass to their sum.                                                  */
 static int64_t sampling_cut(struct sampling *s, int64_t n, double *mass)
 {
     double enough = *mass * (double)s->o->top_p, sum = 0.0;
@@ -5119,7 +5137,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     for (int64_t i = 0; i < n; i++) {
         double weight = sampling_weight(s, sampling_at(s, i));
         if (weight == 0.0)
-            break; /* and all behind it */
+            break; /* so are all that follow */
         drawn = i;
         sum += weight;
         if (sum > u * mass)
@@ -5128,7 +5146,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     return sampling_at(s, drawn);
 }
 
-/* The first of the largest. */
+/* Returns the first of the largest logits, or -1 if all are -INFINITY. */
 static int64_t sampling_best(const float *logits, int64_t vocab)
 {
     int64_t best = -1;
@@ -5162,15 +5180,15 @@ ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
     return sampling_draw(&s, vocab, attn_random(o->seed, counter));
 }
 
-/* beam.c: the rules of the search, for one sentence.
+/* beam.c: the search rules for one sentence.
  *
- * A step offers every open hypothesis with every token; the best are kept in a
- * list; the rule takes answers and the next open hypotheses out of the list.
- * Equal sums: the lower (hypothesis, token) stands first.                   */
+ * A step extends every open hypothesis by every token and lists the best pairs.
+ * The rule takes answers and the next open hypotheses from the list. Ties go to
+ * the lower hypothesis, then to the lower token.                            */
 
 static float beam_power(float x, float alpha)
 {
-    if (alpha == 1.0f) /* exact where it can be */
+    if (alpha == 1.0f) /* exact, without exp and log */
         return x;
     return attn_exp(alpha * attn_log(x));
 }
@@ -5193,7 +5211,7 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
 {
     int64_t i = b->listed;
     if (i == b->room)
-        i--; /* the last one drops out */
+        i--; /* drops the last one */
     else
         b->listed++;
     for (; i > 0; i--) {
@@ -5206,7 +5224,8 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
     b->list[i].token = token;
 }
 
-/* Greedy, or sampled; its log-probability only where it is wanted. */
+/* Lists the best or the sampled token. Computes its log-probability only if
+ * scores are wanted.                                                        */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
@@ -5220,7 +5239,8 @@ static void beam_offer_best(struct attn_beam *b, const float *logits,
     beam_insert(b, sum, 0, (int32_t)best);
 }
 
-/* A logit not above a refused one is refused too, without a look at its sum. */
+/* Skips a logit that is not above one whose sum was too low: its sum is too low
+ * as well.                                                                  */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp)
@@ -5256,7 +5276,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
 {
     int64_t n = b->length;
-    int64_t length = n; /* with the end token */
+    int64_t length = n; /* including the end token */
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
@@ -5278,7 +5298,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
         last--;
     else
         b->found++;
-    /* The buffer of the place that is given up takes the new tokens. */
+    /* The new answer reuses the token buffer of the place that is dropped. */
     int32_t *tokens = (int32_t *)b->best[last].tokens;
     for (int64_t i = last; i > rank; i--)
         b->best[i] = b->best[i - 1];
@@ -5298,7 +5318,8 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 
 /* ---- rules ---- */
 
-/* The i-th of the list ends: by its token, or because it is as long as any. */
+/* True if the i-th pair of the list ends, by its token or at the length
+ * limit.                                                                    */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
     if (attn_ends(b->o, b->list[i].token))
@@ -5312,8 +5333,9 @@ static void beam_record_listed(struct attn_beam *b, int64_t i)
     attn_beam_record(b, c->parent, c->token, c->sum);
 }
 
-/* The score that a hypothesis with this sum could reach at best: it only falls,
- * and is divided by at most the largest divisor of the lengths to come.     */
+/* Returns the best score that a hypothesis with this sum could reach. The sum
+ * can only fall, and it is divided by at most the largest divisor of the
+ * lengths to come.                                                          */
 static float beam_bound(const struct attn_beam *b, float sum)
 {
     float near = attn_length_divisor(b->o, b->length + 2);
@@ -5323,9 +5345,9 @@ static float beam_bound(const struct attn_beam *b, float sum)
     return sum / far;
 }
 
-/* The paper's: all that end among the list are answers, the best `beam` others
- * stay open. Done when none of these can beat the last of the best answers;
- * so a search that went on would give the same.                             */
+/* The exact rule: all pairs of the list that end are answers, and the best
+ * `beam` others stay open. Stops when none of these can beat the worst of the
+ * best answers, so continuing would not change the result.                  */
 static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
@@ -5354,7 +5376,8 @@ static int64_t beam_round(float x)
     return (int64_t)(x + 0.5f);
 }
 
-/* After forced tokens, an end anywhere but in front leaves its place empty. */
+/* After forced tokens, drops every end that is not first in the list; its place
+ * stays empty.                                                              */
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
@@ -5375,8 +5398,9 @@ static int beam_recorded_done(const struct attn_beam *b)
     return b->recorded >= enough;
 }
 
-/* CTranslate2's: of the first `beam` in the list, those that end are answers,
- * and each one's place goes to the next pair behind that does not end.      */
+/* CTranslate2's rule: of the first `beam` pairs, those that end are answers.
+ * The place of each goes to the next listed pair after the first `beam` that
+ * does not end.                                                             */
 static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;
@@ -5420,7 +5444,7 @@ static int64_t (*const beam_rules[])(struct attn_beam *) = { beam_exact,
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 {
     int64_t open = 0;
-    if (b->listed == 0) { /* no token was allowed */
+    if (b->listed == 0) { /* no token is allowed */
         for (int64_t i = 0; i < b->open; i++)
             attn_beam_record(b, (int32_t)i, -1, b->sum[i]);
     } else if (b->o->beam == 1) {
@@ -5446,18 +5470,19 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 }
 
 /* search.c: encodes all sources, then decodes all open hypotheses of all
- * sentences in one call a step, until every sentence's rule (beam.c) is done.
+ * sentences in one call per step, until every sentence's rule (beam.c) is done.
  *
- * Slot i of the self cache is row i of the batch: the open hypotheses, sentence
- * by sentence. The cross cache has one slot a sentence, written by encode.
+ * Slot i of the self cache is sequence i of the batch: the open hypotheses,
+ * sentence by sentence. The cross cache has one slot per sentence, written by
+ * encode.
  *
- * Where the code is for so many sequences, others fill the batch, copies of the
- * first source and hypotheses of one token, and nobody reads their logits.  */
+ * If the code has a fixed batch size, copies of the first source and hypotheses
+ * of one token fill the batch. Their logits are ignored.                    */
 
 /* ---- sources ---- */
 
-/* Copies `rows` rows of what is asked, from row `from` on, to row `at`: behind
- * zeros where learned rows go. Returns 0, or an error.                      */
+/* Copies `rows` rows of the request, from row `from`, to row `at`, after zeros
+ * for the learned rows. Returns 0 or an error.                              */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -5482,7 +5507,7 @@ static int search_copy(struct attn_search_state *s,
                                                   : m->source_vocab);
 }
 
-/* Copies the sources, cut to max_input. 0, or an error. */
+/* Copies the sources, truncated to max_input. Returns 0 or an error. */
 static int search_sources(struct attn_search_state *s,
                           const struct attn_search_request *r)
 {
@@ -5526,8 +5551,8 @@ static int search_read(struct attn_search_state *s)
     return attn_enter(s->model, s->bound, b, s->arena, 0);
 }
 
-/* One open hypothesis: the forced tokens. A source that asks nothing has no
- * answer; one whose limit is the prefix has it already.                     */
+/* Opens one hypothesis with the forced tokens. A source that asks nothing has
+ * no answer; if the limit is the prefix, the prefix is the answer.          */
 static int search_begin(struct attn_search_state *s, int64_t i,
                         struct attn_hypothesis *out)
 {
@@ -5557,8 +5582,8 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* ---- steps ---- */
 
-/* Token j of those that the decoder reads of a hypothesis: what comes before
- * the answer, then the answer's. */
+/* Returns token j of a hypothesis as the decoder reads it: the tokens before
+ * the answer, then the answer.                                              */
 static int32_t search_token(const struct attn_search_state *s, int64_t i,
                             int64_t h, int64_t j)
 {
@@ -5576,7 +5601,8 @@ static int32_t search_token(const struct attn_search_state *s, int64_t i,
     return b->tokens[h * b->width + j];
 }
 
-/* Tokens of an open hypothesis in that slot that are not in the cache. */
+/* Returns how many tokens of the open hypothesis in a slot are not in the
+ * cache.                                                                    */
 static int64_t search_unread(const struct attn_search_state *s, int64_t i,
                              int64_t slot)
 {
@@ -5595,7 +5621,8 @@ static int64_t search_most_unread(const struct attn_search_state *s)
     return most;
 }
 
-/* `n` tokens more of a hypothesis are the rows of the batch from `row` on. */
+/* Adds the next `n` tokens of a hypothesis to the batch, starting at row
+ * `row`.                                                                    */
 static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
                       int64_t slot, int64_t row, int64_t n)
 {
@@ -5609,9 +5636,9 @@ static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
     return attn_cache_grow(&s->self, slot, n);
 }
 
-/* Fills the batch with the unread tokens of all open hypotheses, whose last
- * ones' logits are wanted; where some have more than are read at once, with the
- * first of these alone, of which none is.                                   */
+/* Fills the batch with the unread tokens of all open hypotheses and selects the
+ * logits of the last ones. If a hypothesis has more tokens than one call reads,
+ * reads ahead only in such hypotheses, without logits.                      */
 static int search_fill(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
@@ -5649,7 +5676,8 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* 0: there is nothing to choose from. */
+/* Adds all tokens of one hypothesis to its sentence's list. Returns 0 if the
+ * logits are invalid (attn_logits_finite).                                  */
 static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
                         int64_t h, float *logits)
 {
@@ -5666,7 +5694,8 @@ static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
     return 1;
 }
 
-/* Looks at the logits of all; returns how many hypotheses stay open. */
+/* Applies the rules to all logits. Returns the number of hypotheses that stay
+ * open, with their parents.                                                 */
 static int64_t search_choose(struct attn_search_state *s)
 {
     int64_t slot = 0, stay = 0;
@@ -5725,7 +5754,7 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
     return longest;
 }
 
-/* All sources encoded, a hypothesis open for each. */
+/* Encodes all sources and opens a hypothesis for each. */
 static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)
@@ -5738,7 +5767,7 @@ static int search_prepare(struct attn_search_state *s,
     return wrong;
 }
 
-/* Is all there, and do the sources lie as they should? 0, or an error. */
+/* Checks the request's pointers and source positions. Returns 0 or an error. */
 static int search_check(const struct attn_search_request *r)
 {
     if (!r->bound || !r->o || !r->start || !r->memory)
@@ -5793,8 +5822,8 @@ ATTN_API int attn_search(const struct attn_search_request *r,
 
 #if defined ATTNC_MAIN || defined ATTNC_THREADS
 
-/* pool.h: threads that run the parts of a model's calls; how many are worth
- * having. attnc has them, and the emitted file under ATTNC_MAIN or
+/* pool.h: threads that run the parts of a model's calls, and the number of
+ * useful threads. attnc contains them; an emitted file does under ATTNC_MAIN or
  * ATTNC_THREADS.                                                            */
 #ifndef ATTN_POOL_1
 #define ATTN_POOL_1
@@ -5803,31 +5832,34 @@ enum { ATTN_POOL_MOST = 256 }; /* threads of one pool */
 
 struct attn_pool;
 
-/* The thread that calls and `threads` - 1 others, 1 to ATTN_POOL_MOST in all.
- * Fewer where the system refuses one: attn_pool_refused says so. NULL: no
- * memory.                                                                   */
+/* Opens a pool of the calling thread and `threads` - 1 others, 1 to
+ * ATTN_POOL_MOST in all. If the system refuses a thread, there are fewer:
+ * attn_pool_refused() has the reason. Returns NULL if memory runs out.      */
 ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
-ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL: nothing to do */
-/* What a batch or a search takes; its parts are the pool's threads. A part that
- * runs parts itself, or a second thread that does so at the same time, runs
- * them alone, one after the other.                                          */
+ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL is allowed */
+/* Returns the pool in the form that a batch or a search takes; `parts` is its
+ * number of threads. Nested calls, and calls from a second thread while one is
+ * running, run all their parts on the calling thread.                       */
 ATTN_API const struct attn_parallel *
 attn_pool_parallel(const struct attn_pool *p);
-/* Why there are fewer threads than were asked for; NULL: there are not. */
+/* Returns why there are fewer threads than requested, or NULL if all
+ * started.                                                                  */
 ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
 
 /* ---- cores.c ---- */
 
-/* Physical cores that this process may use: by its affinity, and not more than
- * its control group's share of the processors. 1 to ATTN_POOL_MOST.         */
+/* Returns the number of physical cores that this process may use, 1 to
+ * ATTN_POOL_MOST. Both its affinity and its control group limit it.         */
 ATTN_API int64_t attn_cores(void);
-/* Processors that the text of a cpu.max file grants; 0: any number. */
+/* Returns the processors that the text of a cpu.max file grants; 0: no
+ * limit.                                                                    */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max);
 
 #endif
 
-/* cores.c: how many threads are worth having: two threads of one core share
- * its arithmetic, and a control group may grant less than the machine has.  */
+/* cores.c: counts the cores for threads. Two threads of one core share its
+ * arithmetic units, and a control group may grant fewer cores than the machine
+ * has.                                                                      */
 
 static int cores_line(const char *path, char *line, int size)
 {
@@ -5840,7 +5872,8 @@ static int cores_line(const char *path, char *line, int size)
     return read;
 }
 
-/* "200000 100000" is the time granted in each period; "max 100000" all. */
+/* "200000 100000" grants 200000 us in each period of 100000 us; "max 100000"
+ * grants everything.                                                        */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 {
     long long time, period;
@@ -5851,7 +5884,8 @@ ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 }
 
 #ifdef __linux__
-/* The least that the process's group and those above it grant. */
+/* Returns the smallest grant of the process's control group and its ancestors;
+ * 0: no limit.                                                              */
 static int64_t cores_of_group(void)
 {
     enum { BYTES = 4096 };
@@ -5875,7 +5909,7 @@ static int64_t cores_of_group(void)
     return least;
 }
 
-/* The first processor of the core that `cpu` belongs to. */
+/* Returns the first processor of the core that `cpu` belongs to. */
 static int cores_first(int cpu)
 {
     char path[128], line[256];
@@ -5923,21 +5957,21 @@ ATTN_API int64_t attn_cores(void)
     return attn_min(attn_max(n, 1), ATTN_POOL_MOST);
 }
 
-/* pool.c: threads that run the parts of a call. Parts are taken in turn by
- * whoever is free, the caller too, so that a thread which the system holds up
- * delays none but the part that it has.
+/* pool.c: threads that run the parts of a call. Each free thread, the caller
+ * included, takes the next part, so a thread that the system delays holds up
+ * only its own part.
  *
- * A thread without work looks for some for 50 us, then sleeps on a futex (where
- * there is none, on a condition variable): between the steps of a model it is
- * awake, while the model waits for its next line it costs nothing.          */
+ * An idle thread polls for work for 50 us, then sleeps on a futex (on systems
+ * without one, on a condition variable). So it stays awake between the steps of
+ * a model, and costs nothing while the model waits for its next input.      */
 
 #ifdef ATTN_ATOMICS
 enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
 
-/* The turn: the number of the call, its parts, and the next one to be taken, of
- * POOL_BITS bits each but for the first. A part is taken by exchanging the
- * whole: never one of another call. While a part that was taken is not done,
- * its call's function stays.                                                */
+/* `turn` packs three fields: the number of the call in the upper 32 bits, then
+ * its number of parts and the next part to take, POOL_BITS bits each. A part is
+ * taken by a compare-exchange of all three, so a thread never takes one of
+ * another call. A call's function stays valid until all its parts are done. */
 enum { POOL_BITS = 16 };
 
 struct attn_pool {
@@ -5948,10 +5982,11 @@ struct attn_pool {
     void (*part)(void *arg, int64_t part, int64_t parts);
     void *arg;
     _Alignas(POOL_LINE) _Atomic uint64_t turn;
-    _Alignas(POOL_LINE) atomic_uint call; /* grows with each; sleepers' word */
+    _Alignas(POOL_LINE) atomic_uint call; /* its number; idle threads sleep
+                                             on it */
     atomic_uint sleepers;
-    _Alignas(POOL_LINE) atomic_uint left; /* parts that are not done */
-    atomic_uint waiting; /* the caller sleeps until there are none */
+    _Alignas(POOL_LINE) atomic_uint left; /* parts not yet done */
+    atomic_uint waiting; /* 1: the caller sleeps until left is 0 */
     _Alignas(POOL_LINE) atomic_int busy;
     atomic_int closing;
 #ifndef __linux__
@@ -6008,7 +6043,8 @@ static int64_t pool_time(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Until the word is no longer `seen`: 1; 0 when that took too long. */
+/* Polls the word until it differs from `seen`. Returns 1 if it changed, 0 after
+ * POOL_SPIN us.                                                             */
 static int pool_spin(atomic_uint *word, unsigned seen)
 {
     const int64_t until = pool_time() + POOL_SPIN;
@@ -6024,7 +6060,8 @@ static int pool_spin(atomic_uint *word, unsigned seen)
 
 /* ---- parts ---- */
 
-/* Takes the next part of the call `call` and does it; 0: none is left. */
+/* Takes and runs the next part of call number `call`. Returns 0 if none is
+ * left.                                                                     */
 static int pool_part(struct attn_pool *p, unsigned call)
 {
     uint64_t turn = atomic_load_explicit(&p->turn, memory_order_acquire);
@@ -6119,7 +6156,8 @@ static void *pool_work(void *pool)
     return NULL;
 }
 
-/* Signals go to the thread that calls, but for a fault of the thread's own. */
+/* Blocks signals in the new thread, so that the calling thread gets them.
+ * Faults that a thread itself causes stay unblocked.                        */
 static int pool_start(struct attn_pool *p, pthread_t *thread,
                       pthread_attr_t *attributes)
 {
@@ -6175,7 +6213,7 @@ ATTN_API void attn_pool_close(struct attn_pool *p)
 }
 
 #else
-/* Without atomics the caller is the only thread. */
+/* Without atomics, the caller is the only thread. */
 struct attn_pool {
     struct attn_parallel parallel;
     const char *refused;
@@ -6230,8 +6268,8 @@ ATTN_API const char *attn_pool_refused(const struct attn_pool *p)
 #pragma GCC optimize ("O1")
 #endif
 
-/* check.c: what a caller gives is looked at before it is used: one check for
- * each kind of argument, each 0 or its error.                               */
+/* check.c: checks a caller's arguments before they are used. Each check returns
+ * 0 or an error.                                                            */
 
 static const char *const check_texts[] = {
     "no error",
@@ -6323,14 +6361,14 @@ ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
     return 0;
 }
 
-/* batch.c: a model's inner entries behind a look at their batch: a table of
- * checks, each of which knows whether it is about this call.                */
+/* batch.c: validates a batch by a table of checks, each of which knows to which
+ * calls it applies, then calls the model's inner entry.                     */
 
-struct batch_call { /* of an entry */
+struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* it reads the input, the other the target */
+    int first; /* 1: the call reads the source; 0: the target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -6354,7 +6392,7 @@ static int batch_keys(const struct batch_call *c)
                              c->m->max_target);
 }
 
-/* Ids, or rows of numbers. */
+/* Checks the token ids, or the pointer to rows of numbers. */
 static int batch_input(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -6387,8 +6425,8 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* Of one cache: pages for `rows` positions behind `past`, and for those of the
- * past that they read, in a row of the table of pages.                      */
+/* Checks one cache's row of the page table. It must have pages for `rows` new
+ * positions after `past`, and for the past positions that they read.        */
 static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -6412,7 +6450,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* The same of all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+/* Checks all caches of one kind: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -6423,7 +6461,7 @@ static int batch_pages(const struct batch_call *c, int of, int64_t row,
     return wrong;
 }
 
-/* Encode writes the cross cache. */
+/* Checks the cross caches, which encode writes. */
 static int batch_written(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -6439,7 +6477,7 @@ static int batch_written(const struct batch_call *c)
     return wrong;
 }
 
-/* Decode goes on in the self cache ... */
+/* Checks the self caches, to which decode appends. */
 static int batch_past(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -6457,7 +6495,7 @@ static int batch_past(const struct batch_call *c)
     return wrong;
 }
 
-/* ... and reads the cross cache. */
+/* Checks the cross caches, which decode reads. */
 static int batch_sources(const struct batch_call *c)
 {
     const struct attn_batch *b = c->b;
@@ -6482,7 +6520,7 @@ static int batch_output(const struct batch_call *c)
     const struct attn_batch *b = c->b;
     int wrong = 0;
     if (c->decodes) {
-        if (b->selected > b->rows) /* the arena has no more */
+        if (b->selected > b->rows) /* the arena has room for one per row */
             return ATTN_ERROR_COUNT;
         wrong = attn_check_ids(b->select, b->selected, b->rows);
         if (b->selected > 0 && !b->output)
@@ -6501,8 +6539,8 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The inner encode() reads a row for each learned one before those of each
- * sequence that has any: so they are copied apart.                          */
+/* The inner encode() expects each non-empty sequence to begin with rows of
+ * zeros for the learned ones, so the input is copied with those inserted.   */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -6546,7 +6584,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Of one sequence: its rows, behind those of zeros. */
+/* Copies one sequence's rows, after rows of zeros for the learned ones. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
                            const struct attn_batch *b, int64_t s)
@@ -6639,8 +6677,8 @@ ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
     return batch_run(&c, bound, memory, bytes);
 }
 
-/* search_memory.c: the sizes of a search and the arrays that it works in. One
- * walk counts them and lays them out.                                       */
+/* search_memory.c: checks the sizes of a search and lays out its arrays. The
+ * same code counts the bytes and places the arrays.                         */
 
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
@@ -6707,7 +6745,7 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
     return attn_check_process(&o->process, vocab);
 }
 
-/* What a search has beside the choice of tokens. */
+/* Checks the options that concern the search, not the choice of tokens. */
 static int search_rules(const struct attn_search_options *o)
 {
     if (o->beam < 1 || o->beam > INT16_MAX)
@@ -6718,7 +6756,7 @@ static int search_rules(const struct attn_search_options *o)
         return ATTN_ERROR_OPTION;
     if (o->penalty < ATTN_PENALTY_NONE || o->penalty > ATTN_PENALTY_POWER)
         return ATTN_ERROR_OPTION;
-    if (!(o->alpha - o->alpha == 0.0f)) /* no number */
+    if (!(o->alpha - o->alpha == 0.0f)) /* infinite or NaN */
         return ATTN_ERROR_OPTION;
     if (!(o->patience >= 0.0f) || o->patience > (float)INT16_MAX)
         return ATTN_ERROR_OPTION;
@@ -6744,7 +6782,7 @@ static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     int64_t n = s->sources, keys = s->longest + s->model->class_token;
-    /* Of the pages of a source only the last is not full. */
+    /* All pages of a source except the last are full. */
     int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
@@ -6803,7 +6841,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    /* read before the first token is chosen, so many of a sentence at once */
+    /* rows before the first token; the cache limits those per sentence */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
@@ -6867,11 +6905,11 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
-/* stream.c: one answer, token by token; and many answers that go on from one
- * beginning, whose full pages they share.
+/* stream.c: one answer, token by token; and several answers that share the full
+ * pages of a common beginning.
  *
- * A stream is a list of tokens, of which the first are read: they are in its
- * slot of the self cache. The next token is chosen once all are.            */
+ * A stream is a list of tokens. The first `read` of them are in its slot of the
+ * self cache. The next token is chosen when all have been read.             */
 
 /* ---- memory ---- */
 
@@ -6883,7 +6921,7 @@ static int stream_sizes(const struct attn_model *m,
     int wrong = attn_check_choice(m, o);
     if (wrong)
         return wrong;
-    if (m->input_width > 0) /* its source is no tokens */
+    if (m->input_width > 0) /* its source is not tokens */
         return ATTN_ERROR_KIND;
     if (m->kind == ATTN_ENCODER_DECODER) {
         least = 1;
@@ -7053,13 +7091,14 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
     if (wrong)
-        s->room = NULL; /* it is not open */
+        s->room = NULL; /* not open */
     return wrong;
 }
 
 /* ---- tokens ---- */
 
-/* Reads tokens up to, not with, `to`; the last one's logits are in the room. */
+/* Reads tokens up to index `to`, exclusive. Leaves the logits of the last one
+ * in the room.                                                              */
 static int stream_read(struct attn_stream *s, int64_t to)
 {
     struct attn_stream_room *r = s->room;
@@ -7103,7 +7142,7 @@ static int stream_stops(const struct attn_stream *s, int64_t token)
     return attn_ends(&s->o, token);
 }
 
-/* A token that needs no look at the model. */
+/* Appends a token without running the model. */
 static int64_t stream_forced(struct attn_stream *s, int64_t token)
 {
     s->tokens[s->n] = (int32_t)token;
@@ -7126,7 +7165,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* its logits are gone */
+    if (s->read == s->n) { /* its logits are overwritten: read it again */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
@@ -7167,7 +7206,7 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1); /* what both will need */
+    wrong = stream_read(from, from->n - 1); /* reads what both will need */
     if (wrong)
         return wrong;
     s = *from;
@@ -7175,19 +7214,20 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
     s.tokens = s.room->tokens + slot * s.room->width;
     memcpy(s.tokens, from->tokens, (size_t)s.n * sizeof *s.tokens);
     attn_cache_fork(&s.room->self, from->slot, slot);
-    *to = s; /* which may be `from` */
+    *to = s; /* may be `from` */
     return 0;
 }
 
-/* state.c: a stream as bytes, and back. A head, the tokens, then the used part
- * of every page that a later row may read: of each self cache, then of each
- * cross cache. Whoever restores it goes on with the same bits.
+/* state.c: saves a stream as bytes and restores it: a header, the tokens, then
+ * the used part of every page that a later row may read, first of each self
+ * cache, then of each cross cache. A restored stream continues with the same
+ * bits.
  *
- * One walk writes the bytes and reads them.                                 */
+ * The same code writes and reads the bytes.                                 */
 
 struct state_walk {
-    char *to;         /* saving, or */
-    const char *from; /* restoring */
+    char *to;         /* destination if saving, or */
+    const char *from; /* source if restoring */
     int64_t n;        /* bytes so far */
 };
 
@@ -7200,7 +7240,7 @@ static void state_move(struct state_walk *w, void *memory, int64_t bytes)
     w->n += bytes;
 }
 
-/* Zeros behind what is there, so that the next part is aligned. */
+/* Pads with zeros, so that the next part is aligned. */
 static void state_align(struct state_walk *w)
 {
     int64_t end = (w->n + 7) / 8 * 8;
@@ -7209,8 +7249,8 @@ static void state_align(struct state_walk *w)
     w->n = end;
 }
 
-/* The panels of 16 keys that have any of the first `used`. In the file, lanes
- * behind these are zero, whatever lies there in the page.                   */
+/* Moves the panels of 16 keys that contain the first `used`. Unused lanes are
+ * saved as zeros, whatever the page contains.                               */
 static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
                        int64_t used)
 {
@@ -7256,8 +7296,8 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
     }
 }
 
-/* What recurrent layers have left after the last row, and after the one before,
- * for the last may be read again.                                           */
+/* Moves the recurrent layers' states after the last row and the one before it,
+ * because the last row may be read again.                                   */
 static void state_steps(struct state_walk *w, const struct attn_cache *c,
                         int64_t slot)
 {
@@ -7268,7 +7308,7 @@ static void state_steps(struct state_walk *w, const struct attn_cache *c,
                        states * (int64_t)sizeof(float));
 }
 
-/* All that follows the head. */
+/* Moves everything after the header. */
 static void state_body(struct state_walk *w, const struct attn_stream *s)
 {
     state_move(w, s->tokens, s->n * (int64_t)sizeof *s->tokens);
@@ -7283,9 +7323,8 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 
 /* ---- size ---- */
 
-/* Of the rows of a slot in one cache: keys in panels of 16, the last with
- * zeros.
- */
+/* Returns the bytes of a slot's rows in one cache. Keys are in panels of 16;
+ * zeros fill the last one.                                                  */
 static int64_t state_group_size(const struct attn_cache_layout *is,
                                 int64_t length)
 {
@@ -7297,7 +7336,7 @@ static int64_t state_group_size(const struct attn_cache_layout *is,
     return (is->blocks * (keys + values) + states) * (int64_t)sizeof(float);
 }
 
-/* In all caches that are of ATTN_SELF, or of ATTN_CROSS. */
+/* Returns the bytes of all caches of ATTN_SELF or of ATTN_CROSS. */
 static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
 {
     int64_t n = 0;
@@ -7329,7 +7368,8 @@ enum {
     STATE_SEED_CACHES = 4
 };
 
-/* Returns a hash of all that gives the contents of a cache their meaning. */
+/* Returns a hash of everything that affects the meaning of a cache's
+ * contents.                                                                 */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
     int64_t sizes[8];
@@ -7339,7 +7379,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     sizes[3] = m->d_model;
     sizes[4] = m->source_vocab;
     sizes[5] = m->target_vocab;
-    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks ... */
+    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks, etc. */
     sizes[7] = (int64_t)attn_hash(m->cache,
                                   m->caches * (int64_t)sizeof *m->cache,
                                   STATE_SEED_CACHES);
@@ -7411,13 +7451,13 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
 
 /* ---- restore ---- */
 
-/* Could a stream of this model have these lengths? */
+/* True if a stream of this model could have these lengths. */
 static int state_lengths_fit(const struct attn_model *m,
                              const struct attn_state_header *h)
 {
     const int64_t source = m->kind == ATTN_ENCODER_DECODER;
     if (h->tokens < source || h->tokens > m->max_target + 1)
-        return 0; /* with a source there is a start token */
+        return 0; /* an encoder-decoder has a start token */
     if (h->lead < source || h->lead > h->tokens)
         return 0;
     if (h->read < 0 || h->read > attn_min(h->tokens, m->max_target))
@@ -7431,7 +7471,8 @@ ATTN_API int attn_state_begins(const void *at, int64_t bytes)
     return at && bytes >= 8 && memcmp(at, "ATTNST", 6) == 0;
 }
 
-/* Is it whole, and what attn_state_save wrote? */
+/* Returns NULL if the bytes are complete and unchanged since attn_state_save,
+ * else a message.                                                           */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
@@ -7470,7 +7511,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
-/* A slot of so many positions: no more at once than it has room for. */
+/* Grows a slot to `length` positions, at most `rows` at once, because the cache
+ * has space for no more.                                                    */
 static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
 {
     int wrong = 0;
@@ -7479,7 +7521,7 @@ static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
     return wrong;
 }
 
-/* Into a stream that is empty. */
+/* Fills an empty stream from a checked state. */
 static int state_read(struct attn_stream *s, const void *state)
 {
     const struct attn_state_header *h = state;
@@ -7520,12 +7562,12 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
         return wrong;
     wrong = state_read(s, r->state);
     if (wrong)
-        s->room = NULL; /* it is not open */
+        s->room = NULL; /* not open */
     return wrong;
 }
 
-/* score.c: log-probabilities of a given output: the decoder reads all of it, so
- * many rows at a time that their logits need little room.                   */
+/* score.c: log-probabilities of a given output. The decoder reads it in chunks
+ * of up to SCORE_ROWS rows, so that their logits take little memory.        */
 
 enum { SCORE_ROWS = 64 };
 
@@ -7534,12 +7576,12 @@ struct score {
     int32_t *ids, *select, *start, *source_start;
     float *logits; /* [SCORE_ROWS][target_vocab] */
     void *arena;
-    int64_t rows;  /* that the decoder reads; */
-    int64_t first; /* that which the first token follows */
+    int64_t rows;  /* number of rows that the decoder reads */
+    int64_t first; /* row before the first target token */
 };
 
-/* Room for a start token, the source (a decoder's prompt), what is forced and
- * the target, as far as the model has positions. */
+/* Lays out memory for a start token, the source (a decoder's prompt), the
+ * forced tokens and the target, up to the model's number of positions.      */
 static void score_lay_out(struct score *s, const struct attn_score_request *r,
                           struct attn_memory *at)
 {
@@ -7620,7 +7662,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     return attn_enter(m, r->bound, b, s->arena, 0);
 }
 
-/* Every token but the last is read. */
+/* Fills in the tokens to read: all but the target's last. */
 static int score_fill(struct score *s, const struct attn_score_request *r)
 {
     const struct attn_model *m = r->model;
@@ -7654,8 +7696,8 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     return 0;
 }
 
-/* Reads n rows, from row `at` on; the logits of those from the first on that a
- * token follows. Their number, or an error.                                 */
+/* Reads n rows, starting at row `at`, and computes the logits of those that a
+ * target token follows. Returns their number, or an error.                  */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {
@@ -7681,7 +7723,7 @@ static int64_t score_rows(struct score *s, const struct attn_score_request *r,
     return wrong ? wrong : n - skipped;
 }
 
-/* The log-probabilities of all tokens of the target, one behind the other. */
+/* Computes the log-probabilities of all target tokens in order. */
 static int score_target(struct score *s, const struct attn_score_request *r,
                         struct attn_batch *b, float *log_probability)
 {
@@ -7758,22 +7800,22 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
     return score_target(&s, r, &batch, log_probability);
 }
 
-/* packed.c: is this block of bytes a weights file, whole, and of this model? A
- * file that passes is safe to read wherever its header points. What is wrong is
- * said with what was found, what is expected and what makes it right.       */
+/* packed.c: checks that a block of bytes is a complete weights file of this
+ * model. A file that passes is safe to read wherever its header points.
+ * Messages state the value found, the value expected, and how to fix it.    */
 
-struct packed { /* a file that is bound */
+struct packed { /* a file being bound */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
-    struct attn_packed_header h; /* its head, once there are as many bytes */
-    char *why;                   /* [ATTN_PACKED_TEXT], n of them used */
+    struct attn_packed_header h; /* copy of its header, if it is large enough */
+    char *why;                   /* [ATTN_PACKED_TEXT], n bytes used */
     int64_t n;
 };
 
 /* ---- words ---- */
 
-/* Up to `most` bytes of a text, which may be any: '?' is what has no form. */
+/* Appends up to `most` bytes of any text; unprintable ones become '?'. */
 static void packed_bytes(struct packed *p, const char *text, int64_t most)
 {
     for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
@@ -7803,7 +7845,8 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
     packed_say(p, digits + at);
 }
 
-/* "FIRST found MIDDLE expected", as "cut short: it has 5 of 64 bytes". */
+/* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
+ * bytes".                                                                   */
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
@@ -7840,7 +7883,8 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* ---- checks ---- */
 
-static const char packed_magic[] = "ATTNCW03"; /* the digits: the format */
+static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
+                                                  version */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -7861,7 +7905,7 @@ static const char *packed_foreign(struct packed *p)
     return packed_again(p, "");
 }
 
-/* Its format, its first page, its length. */
+/* Checks the format, the first page and the length. */
 static const char *packed_wrong_page(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -7895,7 +7939,8 @@ static int packed_same_dtype(const struct packed *p)
     return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
 }
 
-/* Of a model with the same weights in the same places, whatever its name. */
+/* Checks that the file's weights have the model's layout. The model's name may
+ * differ.                                                                   */
 static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -7923,7 +7968,8 @@ static const char *packed_wrong_layout(struct packed *p)
     return packed_again(p, "");
 }
 
-/* A part lies after the header page, at a multiple of 64, inside the file. */
+/* True if the part lies after the header page, 64-byte aligned, inside the
+ * file.                                                                     */
 static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
 {
     if (at < ATTN_PACKED_PAGE || at % ATTN_ALIGN != 0)
@@ -7947,7 +7993,7 @@ static const char *packed_wrong_contents(struct packed *p)
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* behind magic and page */
+    const char *from = (const char *)file + 16; /* after magic and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -8004,7 +8050,7 @@ ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
     return packed_fill(m, bound, file, bytes, 0);
 }
 
-/* A part of a file that was bound; NULL: it has none, or is no such file. */
+/* Returns a part of a bound file, or NULL if the file has no such part. */
 static const void *packed_part(const void *file, int64_t at, int64_t bytes)
 {
     const struct attn_packed_header *h = file;

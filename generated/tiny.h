@@ -62,74 +62,74 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* batch.h: what a model is called with: sequences of rows, where their keys and
- * values lie, and the caller's threads.                                     */
+/* batch.h: the arguments of one call of a model: sequences of rows, the pages
+ * of their keys and values, and the caller's threads.                       */
 #ifndef ATTN_BATCH_1
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions of one page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; of keys, positions */
-    ATTN_SELF = 0,   /* the caches: of the decoder's own keys .. */
-    ATTN_CROSS = 1,  /* .. and of the encoder's output; behind them those of
-                        layers that look back less far, or whose keys have
-                        other sizes */
-    ATTN_CACHES = 16 /* the most of all that a model has */
+    ATTN_PAGE = 64,  /* positions in one page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_SELF = 0,   /* cache of the decoder's own keys */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
+                        layers with a shorter window or other sizes of keys */
+    ATTN_CACHES = 16 /* maximum number of caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all are done. They may run at once, in any order,
- * or one after the other on one thread: no part waits for another. Results are
- * the same bits for any number of parts, and a model asks for no more than what
- * the work is worth.                                                        */
+ * parts - 1 and returns when all are done. The parts are independent: they may
+ * run at once, in any order, or one after the other on one thread. Results are
+ * bit-identical for any number of parts. A model uses fewer parts when there is
+ * little work.                                                              */
 struct attn_parallel {
-    int64_t parts; /* the most of them; an arena has room for */
+    int64_t parts; /* maximum; the arena has room for this many */
     void *pool;    /* run()'s first argument */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
 };
 
-/* One call of an entry works on a batch: sequences of any lengths, their rows
- * one after the other, nothing padded.                                      */
+/* The batch of one call: sequences of any lengths, concatenated without
+ * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* of all sequences together */
+    int64_t rows;          /* total of all sequences */
     const int32_t *start;  /* [sequences + 1] first row of each */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: rows in the cache */
-    const int32_t *select; /* [selected] decode: rows that want logits */
-    int64_t selected;      /* not more than rows */
-    /* the model's caches: page q of sequence s begins at
-     * pool[c] + pages[c][s * table[c] + q] * cache[c].page_floats           */
-    float *pool[ATTN_CACHES]; /* at a multiple of 64 bytes */
+    const int32_t *past;   /* [sequences] decode: rows already in the cache */
+    const int32_t *select; /* [selected] decode: rows whose logits are needed */
+    int64_t selected;      /* at most `rows` */
+    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
+     * table[c] + q] * cache[c].page_floats.                                 */
+    float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries of a sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row of the cross caches'
-                                   tables of pages */
+    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row in the page tables
+                                   of the cross caches */
     const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    /* checks alone look at these: pages of pool[], rows of cross tables */
+    /* used only by checks: pages in pool[], rows in the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
     const int32_t *prefix; /* [sequences] masking prefix: keys that all
                               rows of a sequence see; NULL: none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers in place of ids; a class
-                              token is not among them, but in output */
-    /* kind attention: rows of numbers; keys have their own lengths */
+    const float *input;    /* rows of numbers instead of ids; without the
+                              class token's row, which the output has */
+    /* kind attention: rows of numbers; the keys have their own lengths */
     const float *query, *key, *value;
     int64_t key_rows;
     const int32_t *key_start; /* [sequences + 1] */
-    float *output;            /* [selected, output_columns] of decode; else
-                                 [rows, ..], pooled [sequences, ..]. Encode
-                                 of an encoder-decoder: unused, its result
-                                 is the cross cache */
+    float *output;            /* decode: [selected, output_columns]; else
+                                 [rows, output_columns], or if pooled,
+                                 [sequences, output_columns]. Unused by
+                                 encode of an encoder-decoder, which fills
+                                 the cross caches instead */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 #endif
 
-/* compiled_model.h: what a compiled model is: its kind, sizes, functions; and
- * the errors of all that is around it.                                      */
+/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
+ * errors that all functions return.                                         */
 #ifndef ATTN_MODEL_1
 #define ATTN_MODEL_1
 
@@ -141,115 +141,119 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() has them in words. ATTN_STREAM_END and
- * ATTN_STREAM_FULL, of a stream's next token alone, are none.               */
+/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
+ * returns them.                                                             */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or room for a result */
-    ATTN_ERROR_UNKNOWN = -2,  /* text that the vocabulary does not have */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,     /* a pointer is NULL that may not be */
-    ATTN_ERROR_COUNT = -5,    /* a count, a size: below 0, or too large */
-    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not take */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not go up from 0; pages,
-                                 rows, sources outside of what there is */
-    ATTN_ERROR_ID = -8,       /* an id, a type that the model lacks */
-    ATTN_ERROR_OPTION = -9,   /* an option out of its range */
-    ATTN_ERROR_KIND = -10,    /* this kind of model does not do that */
-    ATTN_ERROR_OPEN = -11,    /* no stream, text or vocabulary that was
-                                 opened, or no other slot of its room */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged, or of another
-                                 model */
-    ATTN_ERROR_ALIGNED = -13, /* memory that is not at the multiple of
-                                 bytes that it has to be at */
-    ATTN_ERROR_FINITE = -14,  /* logits, or their weights, not finite */
-    ATTN_ERROR_PAIR = -15,    /* a vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
-                                 one that the code was made for */
+    ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
+    ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
+                                 rows or sources out of range */
+    ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option is out of range */
+    ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
+    ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
+                                 open, or a full slot table */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 another model */
+    ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
+    ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
+                                 weights are not */
+    ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
+                                 from the fixed one */
 };
 enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
 
-/* What the pages of a cache hold. Layers whose keys and values have the same
- * sizes, and that look back as far, share a cache: for each of the blocks, the
- * (layer, head) pairs, keys [4][d_k][16], then values [v_panels][64][16]
- * (panels of 16 columns). */
+/* Layout of a cache's pages. Layers whose keys and values have the same sizes
+ * and the same window share a cache. A page holds, for each block (a pair of
+ * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
+ * 16 columns).                                                              */
 struct attn_cache_layout {
-    int64_t of;          /* whose rows: ATTN_SELF, ATTN_CROSS */
+    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t page_floats; /* 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row reads: itself and those just before
-                       it; 0: all */
-    int64_t states; /* floats that recurrent layers leave after a row; a page
-                       ends in two of them, after the last even row that it
-                       has and the last odd one, and zeros to a multiple of
-                       16 floats */
+    int64_t window; /* rows that a row attends to: itself and those just
+                       before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' state after a row. A
+                       page ends in two states, after its last even and its
+                       last odd row, and zeros to a multiple of 16 floats */
 };
 
-/* A compiled model: constants and inner entries. Everything is a pure function
- * of its arguments; nothing is global, so threads may share one model. The
- * inner entries check nothing: an id or a length that is out of range is a
- * fault in memory. The functions around them, NAME_encode_batch() .., check. */
+/* A compiled model: constants and inner entries. The entries are pure functions
+ * without global state, so threads may share a model. They check nothing: an id
+ * or a length out of range corrupts memory. Their wrappers, such as
+ * NAME_encode_batch(), check.                                               */
 struct attn_model {
     const char *name;
-    int64_t kind; /* ATTN_ENCODER_DECODER .. */
+    int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in a row; 0: token ids are read */
-    int64_t class_token; /* rows that inner encode() skips: of the class
-                            token, of one of distillation */
-    int64_t types;       /* of tokens; 0: it reads none */
-    /* what each call has, and no other; 0: any. Rows of a sequence of encode,
-     * those of the class token among them, or of query; new ones of decode;
-     * keys that these see; sequences                                        */
+    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
+    int64_t class_token; /* rows that inner encode() skips: those of the
+                            class and distillation tokens */
+    int64_t types;       /* number of token types; 0: it reads none */
+    /* Required sizes of each call; 0: any. In order: rows of a source sequence
+     * (with the class token) or of query; new rows of decode; keys that these
+     * attend to; sequences.                                                 */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
-    int64_t output_columns; /* numbers in a row of the result */
-    int64_t output_pooled;  /* 1: it has a row for each sequence */
-    int64_t weights_bytes;  /* of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8" .. */
-    uint64_t weights_hash;  /* of names, shapes, layout: as in the file */
-    uint64_t spec_hash;     /* of all that decides what is computed */
-    const char *command;    /* that packs its weights */
-    int64_t bound_bytes;    /* of the struct that bind() fills, and room
-                               for what bind() says */
-    int64_t caches;         /* ATTN_SELF, ATTN_CROSS, and others */
+    int64_t output_columns; /* numbers in a result row */
+    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t weights_bytes;  /* size of the packed weights */
+    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
+    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
+                               file */
+    uint64_t spec_hash;     /* hash of everything that affects the results */
+    const char *command;    /* the command that packs the weights */
+    int64_t bound_bytes;    /* the struct that bind() fills, and the space
+                               for the tables that it computes */
+    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
+                               others */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0..n-1]))), vectorised, the same bits everywhere */
+    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
 #endif
 
-/* generate.h: what a model that generates is asked with and answers: options of
- * logits processors, sampling and search; hypotheses; streams, whose answers
- * grow token by token, their caches and states.                             */
+/* generate.h: options and results of text generation: logits processors,
+ * sampling and search; hypotheses; streams, which grow token by token, with
+ * their caches and saved states.                                            */
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
-/* Logits processors: a table of functions run on each row of logits before
- * the search looks at it. -INFINITY forbids a token, whose probability falls
- * to the others: answers' scores are of the processed logits.               */
-struct attn_process {         /* options; zero means off */
-    int64_t min_length;       /* end is forbidden before this many tokens */
-    float repetition_penalty; /* 0, 1: off */
+/* Options of the logits processors, a table of functions that change each row
+ * of logits before the search reads it. A logit of -INFINITY forbids a token.
+ * Scores are computed from the processed logits, so the other tokens share the
+ * probability of forbidden ones.                                            */
+struct attn_process {         /* zero turns an option off */
+    int64_t min_length;       /* no end token before this many tokens */
+    float repetition_penalty; /* 0 or 1: off */
     int64_t no_repeat_ngram;
-    const int32_t *suppress; /* sequences, each: length, then its tokens */
-    int64_t suppress_size;   /* entries of suppress[] */
-    const int32_t *suppress_first; /* tokens that are not an answer's first, */
-    int64_t suppress_first_count;  /* nor the first behind its prefix */
-    const int32_t *forbid; /* tokens never produced (start, pad), but for
-                              end, which always may be */
+    const int32_t *suppress;       /* sequences, each as its length, then its
+                                      tokens */
+    int64_t suppress_size;         /* number of entries of suppress[] */
+    const int32_t *suppress_first; /* forbidden as the first token after */
+    int64_t suppress_first_count;  /* the prefix, if any; and their number */
+    const int32_t *forbid; /* tokens never produced (start, pad); the end
+                              token is allowed even if listed */
     int64_t forbid_count;
 };
 
-/* Sampling: drawing tokens instead of taking the best. In this order: logits
- * are divided by the temperature; the top_k best stay; of these the best that
- * have top_p of the probability; of these those that are min_p times as
- * probable as the best. Zero means off.                                     */
+/* Sampling: draws tokens instead of taking the best. The steps, in this order:
+ * divide logits by the temperature; keep the top_k best; of these, keep the
+ * best whose probabilities sum to top_p; of these, keep those at least min_p
+ * times as probable as the best. Zero turns a step off.                     */
 struct attn_sampling {
-    float temperature;  /* 0: the best token, always */
+    float temperature;  /* 0: always the best token */
     float top_p, min_p; /* 0 .. 1 */
     int64_t top_k;
     int64_t seed;
@@ -260,61 +264,61 @@ enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 struct attn_search_options {
     int64_t beam;    /* 1: greedy */
-    int64_t results; /* hypotheses wanted of each sentence */
+    int64_t results; /* hypotheses to return per sentence */
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;      /* tokens, the end token counted; 0: as many
-                                as the model has positions for */
-    int64_t max_output_plus; /* >= 0: limit is source rows + this too */
-    int64_t max_input;       /* > 0: longer inputs are cut */
-    float patience;          /* recorded: stop at round(beam*patience) */
+    int64_t max_output;      /* tokens, with the end token; 0: the number of
+                                positions of the model */
+    int64_t max_output_plus; /* >= 0: the limit is also source rows + this */
+    int64_t max_input;       /* > 0: longer inputs are truncated */
+    float patience;          /* recorded rule: stop at round(beam * patience) */
     int32_t start, end;
     const int32_t *ends; /* [ends_count] more tokens that end an answer */
     int64_t ends_count;
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips the log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips log-probabilities */
     struct attn_process process;
-    struct attn_sampling sampling;        /* beam 1 alone */
+    struct attn_sampling sampling;        /* only with beam 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
-struct attn_hypothesis {   /* one answer; memory in the search's arena */
+struct attn_hypothesis {   /* one answer, in the search's arena */
     const int32_t *tokens; /* without start and end; prefix included */
     int64_t n;
-    int64_t ended;         /* the end token came (else the limit did) */
-    float score;           /* by the penalty rule */
-    float log_probability; /* summed, without penalty */
+    int64_t ended;         /* 1: by the end token; 0: by the limit */
+    float score;           /* after the length penalty */
+    float log_probability; /* sum, without penalty */
 };
 
-/* Pages of keys and values, shared between sequences by counting. A slot is
- * one sequence's row in the table. Full pages are shared; an open page is
- * copied when a second writer needs it, the used part of it alone. Pages that
- * no later row reads are given back.                                        */
+/* Reference-counted pages of keys and values, which sequences share. A slot is
+ * one sequence's row in the table. Full pages are shared. A partly filled page
+ * is copied, up to its last used position, when a second sequence writes to it.
+ * Pages that no later row reads are freed.                                  */
 struct attn_cache_group { /* one of the model's caches */
     struct attn_cache_layout is;
-    int64_t which;      /* of the model's */
+    int64_t which;      /* index in the model's cache[] */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
     int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *first;     /* [slots] of its entries; those before it are gone */
+    int32_t *first;     /* [slots] first valid entry; earlier pages are freed */
     int32_t *refs;      /* [pages] readers of each page */
     int32_t *free_list; /* [pages] stack of free pages */
     int64_t pages, free_count;
 };
-struct attn_cache {  /* all that are of ATTN_SELF, or of ATTN_CROSS */
+struct attn_cache {  /* all caches of ATTN_SELF or of ATTN_CROSS */
     int32_t *length; /* [slots] positions stored */
     int64_t slots, width, groups;
     struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
-    ATTN_STREAM_END = -1, /* the end token, or one that stops, came */
-    ATTN_STREAM_FULL = -2 /* no room for a token, or none is allowed */
+    ATTN_STREAM_END = -1, /* the end token or a stop token came */
+    ATTN_STREAM_FULL = -2 /* no space for a token, or none is allowed */
 };
 
-struct attn_stream_room { /* what the streams of one beginning share */
+struct attn_stream_room { /* shared by the streams opened together */
     struct attn_cache self, cross;
-    int64_t streams, width; /* how many; tokens that each may have */
+    int64_t streams, width; /* number of streams; maximum tokens of each */
     int32_t source_rows;
     int32_t *tokens; /* [streams][width] */
     int32_t *order;
@@ -328,22 +332,22 @@ struct attn_stream {
     const int32_t *stop;          /* [stops] more tokens that end it */
     int64_t stops;
     struct attn_stream_room *room;
-    int64_t slot;    /* of the room */
+    int64_t slot;    /* in the room */
     int32_t *tokens; /* [n] start, prompt, answer */
     int64_t n;
     int64_t lead; /* tokens before the answer */
-    int64_t read; /* tokens that are in the cache */
+    int64_t read; /* tokens already in the cache */
     int64_t ended;
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
     char magic[8];         /* "ATTNST03" */
-    uint64_t hash;         /* of all that follows */
-    int64_t bytes;         /* of all */
-    uint64_t model;        /* its sizes, spec and weights, hashed */
-    int64_t tokens, lead, read, source_rows; /* as in the stream */
-    /* int32_t tokens[]; the pages of each self, then of each cross cache, from
-     * the first that a later row may read; states */
+    uint64_t hash;         /* of everything after this field */
+    int64_t bytes;         /* of the complete state */
+    uint64_t model;        /* hash of the model's sizes, spec and weights */
+    int64_t tokens, lead, read, source_rows; /* same as in the stream */
+    /* Followed by int32_t tokens[]; the pages of each self cache, then of each
+     * cross cache, from the first that a later row may read; states.        */
 };
 
 #endif
