@@ -1132,1086 +1132,209 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
     }
 }
 
-/* Tiles: C = A B for a few rows of A and panels of B, which
- * are ldb apart. Each output has a lane of its own that sums
- * over k in order: its bits are the same by every tile.
- * _accumulate: C += A B; _bias, _relu: done at the end;
- * _prefetch: fetches the panels that follow, meanwhile. */
-static void tile_6x16_prefetch(const float *a, int64_t lda, const float *b,
-                               int64_t k, float *c, int64_t ldc,
-                               const float *next, int64_t ahead)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    v acc5_0 = v_splat(0.0f);
-    v acc5_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
+/* Rows of the highest tile, vectors of the widest. */
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
+#define EACH_VECTOR(DO) DO(0) DO(1)
+enum { TileRows = 6, TileVectors = 2 };
+
+/* Vector j of row i. */
+typedef v tile_sums[TileRows][TileVectors];
+enum {                  /* what a tile does beside its products: */
+    TileBias = 1,       /* adds [nr] to each row */
+    TileAct = 2,        /* calls its function of each sum */
+    TileResidual = 4,   /* adds mr x nr numbers */
+    TileAdd = 8,        /* begins with what C has */
+    TilePrefetch = 16   /* prefetches the panels at next */
+};
+
+/* C = act(A B + bias) + r for mr rows of A and the nr columns of panels of B,
+ * which are ldb apart. Each output has a lane of its own that sums over k in
+ * order: its bits are the same by every tile. */
+#define TILE(name, mr, nr, products, does, act)                                \
+    static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
+                     int64_t k, float *c, int64_t ldc, const float *bias,      \
+                     const float *r, int64_t ldr, const void *next,            \
+                     int64_t ahead)                                            \
+    {                                                                          \
+        tile_sums sum;                                                         \
+        tile_start(sum, mr, nr, does, c, ldc, 16);                             \
+        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);           \
+        tile_finish(sum, mr, nr, does, act, bias, r, ldr, 16);                 \
+        tile_store(sum, mr, nr, c, ldc, 16);                                   \
     }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
+
+/* Returns the offset of vector j of a row in panels that are so far apart. */
+INLINE int64_t vector_at(int64_t j, int64_t panel)
+{
+    return j * W / 16 * panel + j * W % 16;
 }
 
-static void tile_6x16_bias_prefetch(const float *a, int64_t lda, const float *b,
-                                    int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next,
-                                    int64_t ahead)
+INLINE void row_start(v *sum, int nr, int does, const float *c, int64_t ldp)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    v acc5_0 = v_splat(0.0f);
-    v acc5_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    acc5_0 += bias0;
-    acc5_1 += bias1;
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
+#define START(j)                                                               \
+    if (nr > j * W)                                                            \
+        sum[j] = does & TileAdd ? v_load(c + vector_at(j, ldp)) : v_splat(0.0f);
+    EACH_VECTOR(START)
 }
 
-static void tile_6x16_bias_relu_prefetch(const float *a, int64_t lda,
-                                         const float *b, int64_t k, float *c,
-                                         int64_t ldc, const float *bias,
-                                         const float *next, int64_t ahead)
+INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
+                       int64_t ldc, int64_t ldp)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    v acc5_0 = v_splat(0.0f);
-    v acc5_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_relu(acc0_0);
-    acc0_1 = v_relu(acc0_1);
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_relu(acc1_0);
-    acc1_1 = v_relu(acc1_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_relu(acc2_0);
-    acc2_1 = v_relu(acc2_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    acc3_0 = v_relu(acc3_0);
-    acc3_1 = v_relu(acc3_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    acc4_0 = v_relu(acc4_0);
-    acc4_1 = v_relu(acc4_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    acc5_0 += bias0;
-    acc5_1 += bias1;
-    acc5_0 = v_relu(acc5_0);
-    acc5_1 = v_relu(acc5_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
+#define START_ROW(i)                                                           \
+    if (mr > i)                                                                \
+        row_start(sum[i], nr, does, c + i * ldc, ldp);
+    EACH_ROW(START_ROW)
 }
 
-static void tile_6x16_accumulate_prefetch(const float *a, int64_t lda,
-                                          const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next,
-                                          int64_t ahead)
+/* One line each of two panels: more would be in the way of what is computed.
+ * One row has the time: it waits for its own panels anyway. */
+INLINE void tile_fetch(int mr, int nr, const char *next, int64_t panel)
 {
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    v acc4_0 = v_load(c + 4 * ldc);
-    v acc4_1 = v_load(c + 4 * ldc + 8);
-    v acc5_0 = v_load(c + 5 * ldc);
-    v acc5_1 = v_load(c + 5 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        x = v_splat(a[i + 5 * lda]);
-        acc5_0 = v_fma(x, b0, acc5_0);
-        acc5_1 = v_fma(x, b1, acc5_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
-    v_store(c + 5 * ldc, acc5_0);
-    v_store(c + 5 * ldc + 8, acc5_1);
+    v_prefetch(next);
+    if (nr > 16)
+        v_prefetch(next + panel);
+    if (nr > 32 && mr == 1)
+        v_prefetch(next + 2 * panel);
+    if (nr > 48 && mr == 1)
+        v_prefetch(next + 3 * panel);
 }
 
-static void tile_5x16_prefetch(const float *a, int64_t lda, const float *b,
-                               int64_t k, float *c, int64_t ldc,
-                               const float *next, int64_t ahead)
+INLINE void row_add(v *sum, int nr, v x, const v *b)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
+#define ADD(j)                                                                 \
+    if (nr > j * W)                                                            \
+        sum[j] = v_fma(x, b[j], sum[j]);
+    EACH_VECTOR(ADD)
 }
 
-static void tile_5x16_bias_prefetch(const float *a, int64_t lda, const float *b,
-                                    int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next,
-                                    int64_t ahead)
+/* Column k of A times a line of each panel, whose vectors `read` makes. */
+typedef v tile_read(const void *b, int64_t at);
+INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
+                       const float *a, int64_t lda, int64_t k, const void *b,
+                       int64_t ldb)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
+    v w[TileVectors];
+#define READ(j)                                                                \
+    if (nr > j * W)                                                            \
+        w[j] = read(b, vector_at(j, ldb));
+    EACH_VECTOR(READ)
+#define ADD_ROW(i)                                                             \
+    if (mr > i)                                                                \
+        row_add(sum[i], nr, v_splat(a[k + i * lda]), w);
+    EACH_ROW(ADD_ROW)
 }
 
-static void tile_5x16_bias_relu_prefetch(const float *a, int64_t lda,
-                                         const float *b, int64_t k, float *c,
-                                         int64_t ldc, const float *bias,
-                                         const float *next, int64_t ahead)
+INLINE void float_products(tile_sums sum, int mr, int nr, int does,
+                           tile_read *read, int bytes, const float *a,
+                           int64_t lda, const char *b, int64_t ldb, int64_t k,
+                           const char *next, int64_t ahead)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    v acc4_0 = v_splat(0.0f);
-    v acc4_1 = v_splat(0.0f);
     ROLLED
     for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
+        if (does & TilePrefetch) {
+            tile_fetch(mr, nr, next, ldb * bytes);
+            next += ahead * bytes;
+        }
+        float_step(sum, mr, nr, read, a, lda, i, b, ldb);
+        b += 16 * bytes;
     }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_relu(acc0_0);
-    acc0_1 = v_relu(acc0_1);
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_relu(acc1_0);
-    acc1_1 = v_relu(acc1_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_relu(acc2_0);
-    acc2_1 = v_relu(acc2_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    acc3_0 = v_relu(acc3_0);
-    acc3_1 = v_relu(acc3_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    acc4_0 += bias0;
-    acc4_1 += bias1;
-    acc4_0 = v_relu(acc4_0);
-    acc4_1 = v_relu(acc4_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
 }
 
-static void tile_5x16_accumulate_prefetch(const float *a, int64_t lda,
-                                          const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next,
-                                          int64_t ahead)
+INLINE v f32_read(const void *b, int64_t at)
 {
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    v acc4_0 = v_load(c + 4 * ldc);
-    v acc4_1 = v_load(c + 4 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        x = v_splat(a[i + 4 * lda]);
-        acc4_0 = v_fma(x, b0, acc4_0);
-        acc4_1 = v_fma(x, b1, acc4_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
-    v_store(c + 4 * ldc, acc4_0);
-    v_store(c + 4 * ldc + 8, acc4_1);
+    return v_load_aligned((const float *)b + at);
 }
 
-static void tile_4x16_prefetch(const float *a, int64_t lda, const float *b,
-                               int64_t k, float *c, int64_t ldc,
-                               const float *next, int64_t ahead)
+INLINE void f32_products(tile_sums sum, int mr, int nr, int does, const void *a,
+                         int64_t lda, const void *b, int64_t ldb, int64_t k,
+                         const void *next, int64_t ahead)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
+    float_products(sum, mr, nr, does, f32_read, 4, (const float *)a, lda,
+                   (const char *)b, ldb, k, (const char *)next, ahead);
 }
 
-static void tile_4x16_bias_prefetch(const float *a, int64_t lda, const float *b,
-                                    int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next,
-                                    int64_t ahead)
+/* act(sums + bias) + r, each part if the tile has it. */
+typedef v activation(v x);
+INLINE void row_finish(v *sum, int nr, int does, activation *act, const v *bias,
+                       const float *r, int64_t at, int64_t ldp)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
+#define FINISH(j)                                                              \
+    if (nr > j * W && does & TileBias)                                         \
+        sum[j] += bias[j];                                                     \
+    if (nr > j * W && does & TileAct)                                          \
+        sum[j] = act(sum[j]);                                                  \
+    if (nr > j * W && does & TileResidual)                                     \
+        sum[j] += v_load(r + at + vector_at(j, ldp));
+    EACH_VECTOR(FINISH)
 }
 
-static void tile_4x16_bias_relu_prefetch(const float *a, int64_t lda,
-                                         const float *b, int64_t k, float *c,
-                                         int64_t ldc, const float *bias,
-                                         const float *next, int64_t ahead)
+INLINE void tile_finish(tile_sums sum, int mr, int nr, int does,
+                        activation *act, const float *bias, const float *r,
+                        int64_t ldr, int64_t ldp)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    v acc3_0 = v_splat(0.0f);
-    v acc3_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_relu(acc0_0);
-    acc0_1 = v_relu(acc0_1);
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_relu(acc1_0);
-    acc1_1 = v_relu(acc1_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_relu(acc2_0);
-    acc2_1 = v_relu(acc2_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    acc3_0 += bias0;
-    acc3_1 += bias1;
-    acc3_0 = v_relu(acc3_0);
-    acc3_1 = v_relu(acc3_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
+    v offset[TileVectors];
+#define OFFSET(j)                                                              \
+    if (nr > j * W && does & TileBias)                                         \
+        offset[j] = v_load(bias + vector_at(j, ldp));
+    EACH_VECTOR(OFFSET)
+#define FINISH_ROW(i)                                                          \
+    if (mr > i)                                                                \
+        row_finish(sum[i], nr, does, act, offset, r, i * ldr, ldp);
+    EACH_ROW(FINISH_ROW)
 }
 
-static void tile_4x16_accumulate_prefetch(const float *a, int64_t lda,
-                                          const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next,
-                                          int64_t ahead)
+INLINE void row_store(const v *sum, int nr, float *c, int64_t ldp)
 {
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    v acc3_0 = v_load(c + 3 * ldc);
-    v acc3_1 = v_load(c + 3 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        x = v_splat(a[i + 3 * lda]);
-        acc3_0 = v_fma(x, b0, acc3_0);
-        acc3_1 = v_fma(x, b1, acc3_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-    v_store(c + 3 * ldc, acc3_0);
-    v_store(c + 3 * ldc + 8, acc3_1);
+#define STORE(j)                                                               \
+    if (nr > j * W)                                                            \
+        v_store(c + vector_at(j, ldp), sum[j]);
+    EACH_VECTOR(STORE)
 }
 
-static void tile_3x16_prefetch(const float *a, int64_t lda, const float *b,
-                               int64_t k, float *c, int64_t ldc,
-                               const float *next, int64_t ahead)
+INLINE void tile_store(tile_sums sum, int mr, int nr, float *c, int64_t ldc,
+                       int64_t ldp)
 {
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
+#define STORE_ROW(i)                                                           \
+    if (mr > i)                                                                \
+        row_store(sum[i], nr, c + i * ldc, ldp);
+    EACH_ROW(STORE_ROW)
 }
 
-static void tile_3x16_bias_prefetch(const float *a, int64_t lda, const float *b,
-                                    int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next,
-                                    int64_t ahead)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_3x16_bias_relu_prefetch(const float *a, int64_t lda,
-                                         const float *b, int64_t k, float *c,
-                                         int64_t ldc, const float *bias,
-                                         const float *next, int64_t ahead)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    v acc2_0 = v_splat(0.0f);
-    v acc2_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_relu(acc0_0);
-    acc0_1 = v_relu(acc0_1);
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_relu(acc1_0);
-    acc1_1 = v_relu(acc1_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    acc2_0 += bias0;
-    acc2_1 += bias1;
-    acc2_0 = v_relu(acc2_0);
-    acc2_1 = v_relu(acc2_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_3x16_accumulate_prefetch(const float *a, int64_t lda,
-                                          const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next,
-                                          int64_t ahead)
-{
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    v acc2_0 = v_load(c + 2 * ldc);
-    v acc2_1 = v_load(c + 2 * ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        x = v_splat(a[i + 2 * lda]);
-        acc2_0 = v_fma(x, b0, acc2_0);
-        acc2_1 = v_fma(x, b1, acc2_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-    v_store(c + 2 * ldc, acc2_0);
-    v_store(c + 2 * ldc + 8, acc2_1);
-}
-
-static void tile_2x16_prefetch(const float *a, int64_t lda, const float *b,
-                               int64_t k, float *c, int64_t ldc,
-                               const float *next, int64_t ahead)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_2x16_bias_prefetch(const float *a, int64_t lda, const float *b,
-                                    int64_t k, float *c, int64_t ldc,
-                                    const float *bias, const float *next,
-                                    int64_t ahead)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_2x16_bias_relu_prefetch(const float *a, int64_t lda,
-                                         const float *b, int64_t k, float *c,
-                                         int64_t ldc, const float *bias,
-                                         const float *next, int64_t ahead)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    v acc1_0 = v_splat(0.0f);
-    v acc1_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_relu(acc0_0);
-    acc0_1 = v_relu(acc0_1);
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    acc1_0 += bias0;
-    acc1_1 += bias1;
-    acc1_0 = v_relu(acc1_0);
-    acc1_1 = v_relu(acc1_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_2x16_accumulate_prefetch(const float *a, int64_t lda,
-                                          const float *b, int64_t k, float *c,
-                                          int64_t ldc, const float *next,
-                                          int64_t ahead)
-{
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    v acc1_0 = v_load(c + ldc);
-    v acc1_1 = v_load(c + ldc + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        v_prefetch(next);
-        next += ahead;
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        x = v_splat(a[i + lda]);
-        acc1_0 = v_fma(x, b0, acc1_0);
-        acc1_1 = v_fma(x, b1, acc1_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-    v_store(c + ldc, acc1_0);
-    v_store(c + ldc + 8, acc1_1);
-}
-
-static void tile_1x16(const float *a, const float *b, int64_t k, float *c)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-static void tile_1x16_bias(const float *a, const float *b, int64_t k, float *c,
-                           const float *bias)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-static void tile_1x16_bias_relu(const float *a, const float *b, int64_t k,
-                                float *c, const float *bias)
-{
-    v acc0_0 = v_splat(0.0f);
-    v acc0_1 = v_splat(0.0f);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    const v bias0 = v_load(bias);
-    const v bias1 = v_load(bias + 8);
-    acc0_0 += bias0;
-    acc0_1 += bias1;
-    acc0_0 = v_relu(acc0_0);
-    acc0_1 = v_relu(acc0_1);
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
-
-static void tile_1x16_accumulate(const float *a, const float *b, int64_t k,
-                                 float *c)
-{
-    v acc0_0 = v_load(c);
-    v acc0_1 = v_load(c + 8);
-    ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        const v b0 = v_load_aligned(b);
-        const v b1 = v_load_aligned(b + 8);
-        v x = v_splat(a[i]);
-        acc0_0 = v_fma(x, b0, acc0_0);
-        acc0_1 = v_fma(x, b1, acc0_1);
-        b += 16;
-    }
-    v_store(c, acc0_0);
-    v_store(c + 8, acc0_1);
-}
+/* Rows, columns, and what a tile does. */
+TILE(tile_6x16_prefetch, 6, 16, f32_products, TilePrefetch, 0)
+TILE(tile_6x16_bias_prefetch, 6, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_6x16_bias_relu_prefetch, 6, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_6x16_accumulate_prefetch, 6, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_5x16_prefetch, 5, 16, f32_products, TilePrefetch, 0)
+TILE(tile_5x16_bias_prefetch, 5, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_5x16_bias_relu_prefetch, 5, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_5x16_accumulate_prefetch, 5, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_4x16_prefetch, 4, 16, f32_products, TilePrefetch, 0)
+TILE(tile_4x16_bias_prefetch, 4, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_4x16_bias_relu_prefetch, 4, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_4x16_accumulate_prefetch, 4, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_3x16_prefetch, 3, 16, f32_products, TilePrefetch, 0)
+TILE(tile_3x16_bias_prefetch, 3, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_3x16_bias_relu_prefetch, 3, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_3x16_accumulate_prefetch, 3, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_2x16_prefetch, 2, 16, f32_products, TilePrefetch, 0)
+TILE(tile_2x16_bias_prefetch, 2, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_2x16_bias_relu_prefetch, 2, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_2x16_accumulate_prefetch, 2, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_1x16, 1, 16, f32_products, 0, 0)
+TILE(tile_1x16_bias, 1, 16, f32_products, TileBias, 0)
+TILE(tile_1x16_bias_relu, 1, 16, f32_products, TileBias | TileAct, v_relu)
+TILE(tile_1x16_accumulate, 1, 16, f32_products, TileAdd, 0)
 
 /* ---------------------------------- products and attention of one shape --- */
 
@@ -2240,7 +1363,6 @@ static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
                          const float *b, int64_t ldb, int64_t k, float *c,
                          int64_t ldc, const float *bias, const float *next)
 {
-    (void)ldb;
     const int64_t tiles = (rows + 5) / 6;
     const int64_t share = min(tiles, 16);
 
@@ -2253,27 +1375,28 @@ static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
         if (t < share)
             soon = next + 16 * k * t / share;
         if (mr == 6) {
-            tile_6x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, soon, ahead);
+            tile_6x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
         }
         if (mr == 5) {
-            tile_5x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, soon, ahead);
+            tile_5x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
         }
         if (mr == 4) {
-            tile_4x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, soon, ahead);
+            tile_4x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
         }
         if (mr == 3) {
-            tile_3x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, soon, ahead);
+            tile_3x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
         }
         if (mr == 2) {
-            tile_2x16_bias_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc,
-                                    bias, soon, ahead);
+            tile_2x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
         }
         if (mr == 1) {
-            tile_1x16_bias(a + i * lda, b, k, c + i * ldc, bias);
+            tile_1x16_bias(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, bias,
+                           0, 0, 0, 0);
         }
     }
 }
@@ -2306,7 +1429,6 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
                     int64_t ldb, int64_t k, float *c, int64_t ldc,
                     const float *next)
 {
-    (void)ldb;
     const int64_t tiles = (rows + 5) / 6;
     const int64_t share = min(tiles, 16);
 
@@ -2319,27 +1441,28 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
         if (t < share)
             soon = next + 16 * k * t / share;
         if (mr == 6) {
-            tile_6x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
-                               ahead);
+            tile_6x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
         }
         if (mr == 5) {
-            tile_5x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
-                               ahead);
+            tile_5x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
         }
         if (mr == 4) {
-            tile_4x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
-                               ahead);
+            tile_4x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
         }
         if (mr == 3) {
-            tile_3x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
-                               ahead);
+            tile_3x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
         }
         if (mr == 2) {
-            tile_2x16_prefetch(a + i * lda, lda, b, k, c + i * ldc, ldc, soon,
-                               ahead);
+            tile_2x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
         }
         if (mr == 1) {
-            tile_1x16(a + i * lda, b, k, c + i * ldc);
+            tile_1x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      0);
         }
     }
 }
@@ -2364,7 +1487,6 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
                                const float *b, int64_t ldb, int64_t k, float *c,
                                int64_t ldc, const float *next)
 {
-    (void)ldb;
     const int64_t tiles = (rows + 5) / 6;
     const int64_t share = min(tiles, 16);
 
@@ -2377,27 +1499,33 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
         if (t < share)
             soon = next + 16 * k * t / share;
         if (mr == 6) {
-            tile_6x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, soon, ahead);
+            tile_6x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
         }
         if (mr == 5) {
-            tile_5x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, soon, ahead);
+            tile_5x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
         }
         if (mr == 4) {
-            tile_4x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, soon, ahead);
+            tile_4x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
         }
         if (mr == 3) {
-            tile_3x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, soon, ahead);
+            tile_3x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
         }
         if (mr == 2) {
-            tile_2x16_accumulate_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                          ldc, soon, ahead);
+            tile_2x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
         }
         if (mr == 1) {
-            tile_1x16_accumulate(a + i * lda, b, k, c + i * ldc);
+            tile_1x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, 0);
         }
     }
 }
@@ -2465,7 +1593,6 @@ static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
                               const float *b, int64_t ldb, int64_t k, float *c,
                               int64_t ldc, const float *bias, const float *next)
 {
-    (void)ldb;
     const int64_t tiles = (rows + 5) / 6;
     const int64_t share = min(tiles, 16);
 
@@ -2478,27 +1605,33 @@ static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
         if (t < share)
             soon = next + 16 * k * t / share;
         if (mr == 6) {
-            tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, soon, ahead);
+            tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
         }
         if (mr == 5) {
-            tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, soon, ahead);
+            tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
         }
         if (mr == 4) {
-            tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, soon, ahead);
+            tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
         }
         if (mr == 3) {
-            tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, soon, ahead);
+            tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
         }
         if (mr == 2) {
-            tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, k, c + i * ldc,
-                                         ldc, bias, soon, ahead);
+            tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
         }
         if (mr == 1) {
-            tile_1x16_bias_relu(a + i * lda, b, k, c + i * ldc, bias);
+            tile_1x16_bias_relu(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                bias, 0, 0, 0, 0);
         }
     }
 }

@@ -98,11 +98,9 @@ static void product_panels(const struct shape *s, int64_t adds, int64_t rows,
 //: waiting_tile when: w16 needs: waiting tile
 /* What is computed beside other rows of attention; by whether c is rescaled and
  * added to, rows - 1, panels - 1. */
-typedef void waiting_tile(const void *a, int64_t lda, const void *b,
+typedef void waiting_tile(const float *a, int64_t lda, const float *b,
                           int64_t ldb, int64_t k, float *c, int64_t ldc,
-                          const float *bias, const float *residual,
-                          int64_t ldr, int64_t act, const void *next,
-                          int64_t ahead, int64_t ldp,
+                          const float *next, int64_t ahead,
                           const struct waiting *w);
 static waiting_tile *const waiting_tiles[2][6][4];
 
@@ -118,8 +116,8 @@ static void panels_waiting(const struct shape *s, int64_t adds, int64_t rows,
     while (j < panels) {
         const int64_t nr = tile_width(s->nr, (panels - j) * 16);
         waiting_tiles[adds][rows - 1][nr / 16 - 1](
-            a, lda, b + j * ldb, ldb, k, c + j * 16, ldc, 0, 0, 0, 0,
-            next + j * ldb, ahead, 16, w);
+            a, lda, b + j * ldb, ldb, k, c + j * 16, ldc, next + j * ldb,
+            ahead, w);
         j += nr / 16;
     }
 }

@@ -108,6 +108,7 @@ static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
     const bool residual = ep.parts & EpResidual;
     const char *row = length_c(g, i);
     ep = of_rows(mr, ep);
+    const bool prefetch = tile_prefetches(tile_key(g, mr, nr, ep));
     const char *const text[TileParameters] = {
         length_is(i, 0) ? "a" : arena_printf(g->a, "a + %s * lda", row),
         "lda",
@@ -122,8 +123,8 @@ static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
                           : arena_printf(g->a, "r + %s * ldr", row),
         residual ? "ldr" : "0",
         arena_printf(g->a, "%d", ep.act),
-        next,
-        ahead,
+        prefetch ? next : "0",
+        prefetch ? ahead : "0",
         "16",
     };
     put_tile(g, mr, nr, ep, text);
@@ -345,7 +346,7 @@ static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
     rows_prototype(g, name, rows, ep);
     put(e, "{\n");
     const TileKey highest = tile_key(g, t->mr, nr, of_rows(t->mr, ep));
-    const bool next = prefetch && tile_has(highest, TileNext);
+    const bool next = prefetch && tile_prefetches(highest);
     const bool far = next && t->prefetch > 2 && dtype_is_integer(ep.dtype);
     put_unused(g, tile_has(highest, TileLdb) || far, "ldb");
     put_unused(g, next || !prefetch, "next");

@@ -195,6 +195,9 @@ Pieces pieces_of(Arena *a, const Target *t)
     if (t->width > 1)
         read_pieces(a, &all, t, "dots.c");
     read_pieces(a, &all, t, "integers.c");
+    read_pieces(a, &all, t, "tiles.c");
+    read_pieces(a, &all, t,
+                t->width == 1 ? "scalar_tiles.c" : "vector_tiles.c");
     read_pieces(a, &all, t, "products.c");
     return all;
 }

@@ -10,6 +10,7 @@ enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
 
 _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
+_Static_assert(ActNone == 0 && ActRelu == 1, "kernels/vector_tiles.c has Relu");
 _Static_assert(PrebuiltKinds == 17,
                "kernels/products.c has `tiles` of so many");
 

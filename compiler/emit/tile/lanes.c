@@ -44,10 +44,15 @@ bool tile_has(TileKey k, TileParameter p)
 {
     const bool any = k.epilogue & EpAny;
     const bool row = k.mr == 1 && k.width > 1;
+    if (k.epilogue & (EpPowers | EpRescale))
+        return p < TileBias || p == TileNext || p == TileAhead
+            || p == TileWaiting;
     if (p == TileWaiting)
-        return k.epilogue & (EpPowers | EpRescale);
+        return false;
     if (k.prebuilt)
         return true;
+    if (!dtype_is_integer(k.dtype))
+        return any || (p != TileAct && p != TileLdp);
     switch (p) {
     case TileLda:      return !row;
     case TileLdb:      return k.nr > ATTN_PANEL || k.width == 1;

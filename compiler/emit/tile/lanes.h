@@ -22,6 +22,13 @@ void put_lanes_end(Emit *e, TileKey k);
 /* The same of one float x, of row r and column j + l. */
 void put_scalar_end(Emit *e, TileKey k);
 
+/* ---- tile.c ---- */
+
+/* The pieces of kernels/tiles.c that make it: the macro of its line, and what
+ * its sums are. */
+const char *tile_macro(TileKey k);
+const char *tile_products(Arena *a, TileKey k);
+
 /* ---- tile_int.c ---- */
 
 /* The statements of a tile of integers, between its braces: to the sums times

@@ -122,13 +122,6 @@ static void need_of_sums(Kernels *k, TileKey key)
     if (vectors)
         need_all(k, vector);
     need_piece(k, "v_fma");
-    if (key.dtype == DtypeBf16)
-        need_piece(k, "v_widen");
-    if (!dtype_is_integer(key.dtype)) {
-        if (vectors && key.dtype == DtypeF32)
-            need_piece(k, "v_load_aligned");
-        return;
-    }
     need_piece(k, "float_at");
     if (!vectors) {
         need_piece(k, dtype_shared(key.dtype) ? "int4_at" : "int8_at");
@@ -150,13 +143,18 @@ static void need_of_sums(Kernels *k, TileKey key)
 
 static void need_of_tile(Kernels *k, TileKey key)
 {
+    if (!dtype_is_integer(key.dtype)) {
+        need_piece(k, tile_macro(key));
+        if (!(key.epilogue & (EpPowers | EpRescale)))
+            need_piece(k, tile_products(k->arena, key));
+        if (key.epilogue & EpAct)
+            need_piece(k,
+                       arena_printf(k->arena, "v_%s", act_text[key.act].plain));
+        return;
+    }
     need_of_sums(k, key);
     if (key.epilogue & EpAny && key.width > 1)
         need_piece(k, "v_relu");
-    if (key.epilogue & EpPowers)
-        need_piece(k, "weights_of_16");
-    if (key.epilogue & EpRescale)
-        need_piece(k, "waiting");
     if (key.epilogue & EpAct)
         need_piece(k, arena_printf(k->arena, "v_%s", act_text[key.act].plain));
     if (key.epilogue & EpAny)
@@ -250,13 +248,42 @@ static void emit_tiles(const Kernels *k, Emit *e)
     if (!tiles.n)
         return;
     qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
-    put(e, "/* Tiles: C = A B for a few rows of A and panels of B, which\n"
-           " * are ldb apart. Each output has a lane of its own that sums\n"
-           " * over k in order: its bits are the same by every tile.\n"
-           " * _accumulate: C += A B; _bias, _relu: done at the end;\n"
-           " * _prefetch: fetches the panels that follow, meanwhile. */\n");
+    put(e, "/* Rows, columns, and what a tile does. */\n");
     for (int i = 0; i < tiles.n; i++)
         emit_tile(e, *tiles.at[i], true);
+    put(e, "\n");
+}
+
+/* "#define EACH_ROW(DO) DO(0) DO(1)". */
+static void put_each(Emit *e, const char *name, int n)
+{
+    const char *s = arena_printf(emit_arena(e), "#define %s(DO)", name);
+    for (int i = 0; i < n; i++)
+        s = arena_printf(emit_arena(e), "%s%s DO(%d)", s,
+                         i % 8 == 0 && n > 8 ? " \\\n   " : "", i);
+    emit_raw(e, s, strlen(s));
+    emit_raw(e, "\n", 1);
+}
+
+/* In place of the piece tile_size: as many as tiles of this file have. */
+static void print_tile_size(const Kernels *k, Emit *e)
+{
+    int rows = 0, vectors = 0;
+    for (int i = 0; i < k->asked.n; i++) {
+        const TileKey *t = k->asked.at[i].tile;
+        if (!t)
+            continue;
+        rows = t->mr > rows ? t->mr : rows;
+        vectors = t->nr / t->width > vectors ? t->nr / t->width : vectors;
+    }
+    put(e, "/* Rows of the highest tile, vectors of the widest. */\n");
+    if (k->target->width > 1) {
+        put_each(e, "EACH_ROW", rows);
+        put_each(e, "EACH_VECTOR", vectors);
+    }
+    let(e, "rows", "%d", rows);
+    let(e, "vectors", "%d", vectors);
+    put(e, "enum { TileRows = $rows, TileVectors = $vectors };\n\n");
 }
 
 void emit_float_rules(const Kernels *k, Emit *e)
@@ -270,9 +297,12 @@ void emit_kernels(Kernels *k, Emit *e)
         need_piece(k, "float_rules");
         need_piece(k, "includes");
     }
+    const int size = index_find(&k->pieces.names, "tile_size");
     for (int i = 0; i < k->pieces.list.n; i++) {
         const Piece *p = &k->pieces.list.at[i];
-        if (k->jit && k->level[i] == Asked)
+        if (i == size && k->level[i])
+            print_tile_size(k, e);
+        else if (k->jit && k->level[i] == Asked)
             declare_piece(e, p);
         else if (k->level[i] && (!k->jit || p->type))
             print_piece(e, p);

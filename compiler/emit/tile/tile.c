@@ -38,119 +38,73 @@ static void put_signature(Emit *e, TileKey k, const char *head)
                "\n");
 }
 
-static void put_start(Emit *e, TileKey k)
+/* "TileBias | TilePrefetch"; "0": nothing. */
+static const char *tile_does(Arena *a, TileKey k)
 {
-    const char *text = "v $acc = v_splat(0.0f);\n";
-    if (k.epilogue & EpRescale)
-        text = "v $acc = v_load($c) * v_splat(w->by[$row]);\n";
-    else if (k.epilogue & EpAccumulate)
-        text = "v $acc = v_load($c);\n";
-    for (int i = 0; i < k.mr; i++) {
-        const int mark = emit_mark(e);
-        let(e, "row", "%d", i);
-        put_lanes(e, k, i, text);
-        emit_reset(e, mark);
-    }
+    static const struct {
+        int part;
+        const char *word;
+    } parts[] = {
+        { EpBias, "TileBias" },         { EpAct, "TileAct" },
+        { EpResidual, "TileResidual" }, { EpAccumulate, "TileAdd" },
+        { EpPrefetch, "TilePrefetch" },
+    };
+    const int has = k.epilogue | (tile_prefetches(k) ? EpPrefetch : 0);
+    const char *s = "";
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (has & parts[i].part)
+            s = arena_printf(a, "%s%s%s", s, *s ? " | " : "", parts[i].word);
+    return *s ? s : "0";
 }
 
-static void put_products(Emit *e, TileKey k)
+const char *tile_macro(TileKey k)
 {
-    if (tile_prefetches(k))
-        put_prefetch(e, k);
-    put_lanes(e, k, 0,
-              k.dtype == DtypeBf16 ? "const v $bj = v_widen($b);\n"
-                                   : "const v $bj = v_load_aligned($b);\n");
-    for (int i = 0; i < k.mr; i++) {
-        const int mark = emit_mark(e);
-        let_at(e, "at", "i", i, "lda", 0);
-        put(e, i == 0 ? "v x = v_splat(a[$at]);\n" : "x = v_splat(a[$at]);\n");
-        put_lanes(e, k, i, "$acc = v_fma(x, $bj, $acc);\n");
-        emit_reset(e, mark);
-    }
-    put(e, "b += 16;\n");
+    return k.epilogue & EpPowers            ? "TILE_SCORES"
+         : k.epilogue & EpRescale           ? "TILE_VALUES"
+         : k.prebuilt || k.epilogue & EpAny ? "TILE_ANY"
+                                            : "TILE";
 }
 
-/* A vector of scores becomes weights, then some of k are multiplied: units that
- * multiply have none of the scores' other work, so both go on side by side. */
-static void put_loop_and_powers(Emit *e, TileKey k)
+const char *tile_products(Arena *a, TileKey k)
 {
-    let(e, "vectors", "%d", k.mr * k.nr / k.width);
-    put(e, "const int64_t each = k < $vectors ? 1 : k / $vectors;\n"
-           "float *s = w->s;\n"
-           "float *const end = s + w->rows * $nr;\n"
-           "for (int64_t i = 0, stop; i < k; i = stop) {\n"
-           "    stop = i + each < k ? i + each : k;\n"
-           "    if (s < end)\n"
-           "        s = weights_of_16(w, s);\n"
-           "    ROLLED\n"
-           "    for (; i < stop; i++) {\n");
-    put_products(e, k);
-    put(e, "}\n"
-           "}\n"
-           "while (s < end)\n"
-           "    s = weights_of_16(w, s);\n");
+    return arena_printf(a, "%s_products", dtype_word[k.dtype]);
 }
 
-static void put_loop(Emit *e, TileKey k)
+static void put_line(Emit *e, TileKey k)
 {
-    if (k.epilogue & EpPowers) {
-        put_loop_and_powers(e, k);
-        return;
-    }
-    put(e, "ROLLED\n"
-           "for (int64_t i = 0; i < k; i++) {\n");
-    put_products(e, k);
-    put(e, "}\n");
-}
-
-/* At width 1 the accumulators are an array, a panel at a time: as many names
- * would be slow to compile, and tcc keeps everything in memory anyway.      */
-static void put_scalar_body(Emit *e, TileKey k)
-{
-    put(e, "for (int64_t j = 0; j < $nr; j += 16) {\n"
-           "    float acc[$mr][16];\n"
-           "    for (int64_t r = 0; r < $mr; r++)\n"
-           "        for (int64_t l = 0; l < 16; l++)\n");
-    put(e, k.epilogue & EpAccumulate
-               ? "        acc[r][l] = c[r * ldc + j + l];\n"
-               : "        acc[r][l] = 0.0f;\n");
-    put(e, "for (int64_t i = 0; i < k; i++)\n"
-           "    for (int64_t r = 0; r < $mr; r++)\n"
-           "        for (int64_t l = 0; l < 16; l++)\n"
-           "            acc[r][l] = v_fma(a[r * lda + i], $b,\n"
-           "                              acc[r][l]);\n"
-           "for (int64_t r = 0; r < $mr; r++) {\n"
-           "    for (int64_t l = 0; l < 16; l++) {\n");
-    put(e, "float x = acc[r][l];\n");
-    put_scalar_end(e, k);
-    put(e, "}\n"
-           "}\n"
-           "b += ldb;\n"
-           "}\n");
+    Arena *a = emit_arena(e);
+    const bool waits = k.epilogue & (EpPowers | EpRescale);
+    const bool act = k.epilogue & EpAct, any = k.prebuilt || k.epilogue & EpAny;
+    put_call(e, tile_macro(k),
+             arena_printf(a, "%s, %d, %d%s%s, %s%s%s", tile_name(a, k), k.mr,
+                          k.nr, waits ? "" : ", ",
+                          waits ? "" : tile_products(a, k), tile_does(a, k),
+                          waits || any ? ""
+                          : act        ? ", v_"
+                                       : ", 0",
+                          act ? act_text[k.act].plain : ""),
+             "");
 }
 
 void emit_tile(Emit *e, TileKey k, bool is_static)
 {
     const int mark = emit_mark(e);
+    TileKey part;
+    const bool parts = tile_parts(k, &part);
     let(e, "mr", "%d", k.mr);
     let(e, "nr", "%d", k.nr);
+    if (!parts && !dtype_is_integer(k.dtype)) {
+        put_line(e, k);
+        emit_reset(e, mark);
+        return;
+    }
     put_signature(e, k, is_static ? "static void" : "void");
     if (k.epilogue & EpAct)
         let(e, "act", "v_%s", act_text[k.act].plain);
-    TileKey part;
-    if (tile_parts(k, &part)) {
+    if (parts)
         put_parts(e, k, part);
-    } else if (dtype_is_integer(k.dtype)) {
+    else
         put_integer_tile(e, k);
-    } else if (k.width == 1) {
-        let(e, "b",
-            k.dtype == DtypeBf16 ? "v_widen(b + i * 16 + l)" : "b[i * 16 + l]");
-        put_scalar_body(e, k);
-    } else {
-        put_start(e, k);
-        put_loop(e, k);
-        put_lanes_end(e, k);
-    }
     put(e, "}\n\n");
     emit_reset(e, mark);
 }

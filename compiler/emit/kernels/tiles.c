@@ -1,0 +1,55 @@
+/* tiles.c: a few rows times some panels of 16 columns. A tile is a line TILE()
+ * of constants. They decide all conditions of what it calls: vector_tiles.c, or
+ * scalar_tiles.c for one float at a time.                                   */
+
+//: tile_size
+/* Each row of the highest tile, each vector of the widest one: attnc prints as
+ * many as a file has. */
+#define EACH_ROW(DO)                                                           \
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)  \
+    DO(12) DO(13) DO(14) DO(15)
+#define EACH_VECTOR(DO)                                                        \
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)  \
+    DO(12) DO(13) DO(14) DO(15)
+enum { TileRows = 16, TileVectors = 16 };
+
+//: tile_sums needs: tile_size v
+/* Vector j of row i. */
+typedef v tile_sums[TileRows][TileVectors];
+enum {                  /* what a tile does beside its products: */
+    TileBias = 1,       /* adds [nr] to each row */
+    TileAct = 2,        /* calls its function of each sum */
+    TileResidual = 4,   /* adds mr x nr numbers */
+    TileAdd = 8,        /* begins with what C has */
+    TilePrefetch = 16   /* prefetches the panels at next */
+};
+
+//: TILE needs: tile_start tile_finish tile_store
+/* C = act(A B + bias) + r for mr rows of A and the nr columns of panels of B,
+ * which are ldb apart. Each output has a lane of its own that sums over k in
+ * order: its bits are the same by every tile. */
+#define TILE(name, mr, nr, products, does, act)                                \
+    static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
+                     int64_t k, float *c, int64_t ldc, const float *bias,      \
+                     const float *r, int64_t ldr, const void *next,            \
+                     int64_t ahead)                                            \
+    {                                                                          \
+        tile_sums sum;                                                         \
+        tile_start(sum, mr, nr, does, c, ldc, 16);                             \
+        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);           \
+        tile_finish(sum, mr, nr, does, act, bias, r, ldr, 16);                 \
+        tile_store(sum, mr, nr, c, ldc, 16);                                   \
+    }
+
+//: TILE_ANY needs: tile_finish_any
+#define TILE_ANY(name, mr, nr, products, does)                                 \
+    static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
+                     int64_t k, float *c, int64_t ldc, const float *bias,      \
+                     const float *r, int64_t ldr, int64_t act,                 \
+                     const void *next, int64_t ahead, int64_t ldp)             \
+    {                                                                          \
+        tile_sums sum;                                                         \
+        tile_start(sum, mr, nr, does, c, ldc, ldp);                            \
+        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);           \
+        tile_finish_any(sum, mr, nr, c, ldc, bias, r, ldr, act, ldp);          \
+    }
