@@ -198,7 +198,7 @@ FAST := base/ tokenizer/ machine/machine_test spec/ graph/ passes/pass_test plan
         heads_test quantize_rows_test softmax_test spawn_test tier_test records/ \
         !records_cmd_test !records_faults_test engine/names_test one_tensor_test oracle/ torch/ \
         import/ !check_test !families_test limits_test roofline_test diff/ draw/ tune_stats_test \
-        tune_report_test speeds_test draw_sweep_test runtime/ !packed_test !state_test \
+        tune_report_test cost_coefficients_test draw_sweep_test runtime/ !packed_test !state_test \
         !runtime/quantize_test options_test run_input_test cli/*.cmd !compile_ !compare_usage !sweep_usage
 test-fast: $(B)/attnc ## the tests to run after each change
 	@B=$(B) sh tests/run.sh $(FAST:%='%')

@@ -780,10 +780,10 @@ static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
                      const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(a + j) + v_load(b + j));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = a[j] + b[j];
         y += ldy;
         a += lda;
@@ -795,10 +795,10 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(x + j));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = x[j];
         y += ldy;
         x += ldx;
@@ -816,15 +816,15 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
         const float mean = row_sum(x, d) / (float)d;
         const float variance = row_squares(x, d, mean) / (float)d;
         const float scale = 1.0f / sqrtf(variance + eps);
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W) {
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W) {
             const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
             v shift = v_splat(0.0f);
             if (beta)
                 shift = v_load(beta + j);
             v_store(y + j, v_fma(t, v_load(gamma + j), shift));
         }
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = fma1((x[j] - mean) * scale, gamma[j], beta ? beta[j] : 0.0f);
         x += ldx;
         y += ldy;
@@ -1121,10 +1121,10 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
         const float total = lane_sum(lane);
         if (total != 0.0f)
             inverse = 1.0f / total;
-        const int64_t whole = d_v / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d_v / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(o + j) * v_splat(inverse));
-        for (int64_t j = whole; j < d_v; j++)
+        for (int64_t j = vector_end; j < d_v; j++)
             y[j] = o[j] * inverse;
         y += ldy;
         sum += 16;
@@ -6960,7 +6960,7 @@ static void packed_bytes(struct packed *p, const char *text, int64_t most)
     p->why[p->n] = '\0';
 }
 
-static void packed_say(struct packed *p, const char *text)
+static void packed_write(struct packed *p, const char *text)
 {
     packed_bytes(p, text, ATTN_PACKED_TEXT);
 }
@@ -6975,7 +6975,7 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
         digits[at] = "0123456789abcdef"[x % base];
         x /= base;
     } while (x > 0);
-    packed_say(p, digits + at);
+    packed_write(p, digits + at);
 }
 
 /* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
@@ -6983,34 +6983,34 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
-    packed_say(p, first);
+    packed_write(p, first);
     packed_number(p, (uint64_t)found, 10);
-    packed_say(p, middle);
+    packed_write(p, middle);
     packed_number(p, (uint64_t)expected, 10);
-    packed_say(p, " bytes; copy it again");
+    packed_write(p, " bytes; copy it again");
 }
 
 static void packed_hashes(struct packed *p, uint64_t found, uint64_t expected)
 {
-    packed_say(p, " (");
+    packed_write(p, " (");
     packed_number(p, found, 16);
-    packed_say(p, ", not ");
+    packed_write(p, ", not ");
     packed_number(p, expected, 16);
-    packed_say(p, ")");
+    packed_write(p, ")");
 }
 
 static const char *packed_again(struct packed *p, const char *text)
 {
-    packed_say(p, text);
-    packed_say(p, "; pack it again: ");
-    packed_say(p, p->m->command);
+    packed_write(p, text);
+    packed_write(p, "; pack it again: ");
+    packed_write(p, p->m->command);
     return p->why;
 }
 
 static const char *packed_damaged(struct packed *p, const char *text)
 {
-    packed_say(p, "damaged: ");
-    packed_say(p, text);
+    packed_write(p, "damaged: ");
+    packed_write(p, text);
     return packed_again(p, "; copy it again");
 }
 
@@ -7021,19 +7021,19 @@ static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
 
 static const char *packed_foreign(struct packed *p)
 {
-    packed_say(p, "not a weights file of attnc: ");
+    packed_write(p, "not a weights file of attnc: ");
     if (p->bytes < 8) {
-        packed_say(p, "too short");
+        packed_write(p, "too short");
     } else if (memcmp(p->file, "ATTNST", 6) == 0) {
-        packed_say(p, "a saved state");
+        packed_write(p, "a saved state");
     } else if (p->bytes > 8 && p->file[8] == '{') {
-        packed_say(p, "a .safetensors file, which attnc compile packs");
+        packed_write(p, "a .safetensors file, which attnc compile packs");
     } else {
-        packed_say(p, "its first bytes are '");
+        packed_write(p, "its first bytes are '");
         packed_bytes(p, p->file, 8);
-        packed_say(p, "', not '");
-        packed_say(p, packed_magic);
-        packed_say(p, "'");
+        packed_write(p, "', not '");
+        packed_write(p, packed_magic);
+        packed_write(p, "'");
     }
     return packed_again(p, "");
 }
@@ -7045,9 +7045,9 @@ static const char *packed_wrong_page(struct packed *p)
     if (p->bytes < 8 || memcmp(p->file, packed_magic, 6) != 0)
         return packed_foreign(p);
     if (memcmp(p->file, packed_magic, 8) != 0) {
-        packed_say(p, "made by another version of attnc: its format is ");
+        packed_write(p, "made by another version of attnc: its format is ");
         packed_bytes(p, p->file, 8);
-        packed_say(p, ", this program's is ");
+        packed_write(p, ", this program's is ");
         return packed_again(p, packed_magic);
     }
     if (p->bytes < ATTN_PACKED_PAGE) {
@@ -7082,21 +7082,21 @@ static const char *packed_wrong_layout(struct packed *p)
         && h->weights_bytes == m->weights_bytes)
         return NULL;
     if (strncmp(h->name, m->name, sizeof h->name) != 0) {
-        packed_say(p, "made for the model '");
+        packed_write(p, "made for the model '");
         packed_bytes(p, h->name, (int64_t)sizeof h->name);
-        packed_say(p, "', this is '");
-        packed_say(p, m->name);
+        packed_write(p, "', this is '");
+        packed_write(p, m->name);
         return packed_again(p, "'");
     }
     if (!packed_same_dtype(p)) {
-        packed_say(p, "its weights are ");
+        packed_write(p, "its weights are ");
         packed_bytes(p, h->dtype, (int64_t)sizeof h->dtype);
-        packed_say(p, ", this program's ");
+        packed_write(p, ", this program's ");
         return packed_again(p, m->dtype);
     }
-    packed_say(p, "made for another form of '");
-    packed_say(p, m->name);
-    packed_say(p, "'");
+    packed_write(p, "made for another form of '");
+    packed_write(p, m->name);
+    packed_write(p, "'");
     packed_hashes(p, h->hash, m->weights_hash);
     return packed_again(p, "");
 }
@@ -7119,7 +7119,7 @@ static const char *packed_wrong_contents(struct packed *p)
                                      p->bytes - ATTN_PACKED_PAGE, 0);
     if (found == h->contents)
         return NULL;
-    packed_say(p, "damaged: its contents are not what was packed");
+    packed_write(p, "damaged: its contents are not what was packed");
     packed_hashes(p, found, h->contents);
     return packed_again(p, "; copy it again");
 }
@@ -8706,7 +8706,7 @@ struct program_option {
     const char *takes; /* NULL: nothing */
     int kind, use;     /* bits of ATTN_FOR_LINES .. */
     size_t at;         /* its value, in struct program */
-    double least, most, usual;
+    double least, most, default_value;
     const char *help;
 };
 
@@ -9169,9 +9169,9 @@ static void option_defaults(struct program *p)
     for (int i = 0; i < PROGRAM_OPTIONS; i++) {
         const struct program_option *o = &program_option[i];
         if (o->kind == OPTION_WHOLE)
-            *(int64_t *)option_at(p, o) = (int64_t)o->usual;
+            *(int64_t *)option_at(p, o) = (int64_t)o->default_value;
         if (o->kind == OPTION_REAL)
-            *(double *)option_at(p, o) = o->usual;
+            *(double *)option_at(p, o) = o->default_value;
     }
 }
 
@@ -9324,7 +9324,7 @@ static struct {
     ino_t inode;
 } program_files[PROGRAM_FILES];
 
-static void file_say(const char *text)
+static void file_print(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
         return; /* stderr is closed: nothing is left to do */
@@ -9341,10 +9341,10 @@ static void file_vanished(int sig, siginfo_t *info, void *context)
         const uintptr_t from = (uintptr_t)program_files[i].at;
         if (from > at || at - from >= (uintptr_t)program_files[i].bytes)
             continue;
-        file_say(program_files[i].name);
-        file_say(": error: ");
-        file_say(program_files[i].path);
-        file_say(": the file was cut while it was in use\n");
+        file_print(program_files[i].name);
+        file_print(": error: ");
+        file_print(program_files[i].path);
+        file_print(": the file was cut while it was in use\n");
         _exit(4);
     }
     signal(sig, SIG_DFL);
@@ -9964,7 +9964,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
 /* Prints the answer to a pair; -1: p->why says why there is none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
-    int said = -1;
+    int error = -1;
     double sum = 0.0;
 
     const int64_t bytes = attn_score_bytes(p->m, x->n,
@@ -9988,10 +9988,10 @@ static int64_t score_ids(struct program *p, const struct score_pair *x)
         .bytes = bytes,
     };
     if (x->target_n > 0 && bytes > 0)
-        said = attn_score_pair(&request, scores);
-    if (said == ATTN_ERROR_FINITE || said == ATTN_ERROR_FIXED)
-        return program_wrong(p, "%s", attn_error_text(said));
-    if (said != 0)
+        error = attn_score_pair(&request, scores);
+    if (error == ATTN_ERROR_FINITE || error == ATTN_ERROR_FIXED)
+        return program_wrong(p, "%s", attn_error_text(error));
+    if (error != 0)
         return score_refuse(p, x);
     for (int64_t i = 0; i < x->target_n; i++)
         sum += (double)scores[i];

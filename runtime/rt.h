@@ -88,7 +88,7 @@ void file_close(File *f);
 bool file_unchanged(const File *f);
 /* From now on f is called with each path before it is opened to be read, also
  * where there is no such file. */
-void files_tell(void (*f)(const char *path));
+void files_on_read(void (*f)(const char *path));
 /* Bytes of the mark, U+FEFF in UTF-8, that some editors put before a text: 3,
  * or 0 where there is none.                                                 */
 size_t file_mark(const File *f);

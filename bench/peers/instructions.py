@@ -1,5 +1,5 @@
 """What of the CPU's instructions this process may use: for dot products of
-integers, and where a workload is for a lesser CPU.
+integers, and where a workload is for a min_of CPU.
 
 Linux gives a process the tiles of AMX when it asks for them, so a filter of
 system calls that refuses this is what no library gets around; oneDNN has a

@@ -1,4 +1,4 @@
-"""attnc: C that it emits for this machine, or a lesser one, built by clang as
+"""attnc: C that it emits for this machine, or a min_of one, built by clang as
 the file's own first comment says, and called in this process."""
 import ctypes
 import os

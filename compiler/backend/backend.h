@@ -57,7 +57,7 @@ typedef struct { /* a program to run, and its result */
     const char *input;
     size_t input_bytes;
     double seconds; /* time limit; 0: that of SpawnLimits */
-    Spawned said;
+    Spawned messages;
     bool ok;
     Fault why;
     bool late;     /* stopped at its time limit */

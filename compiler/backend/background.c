@@ -31,11 +31,11 @@ enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
 static void leave_files(int fd)
 {
     const int none = open("/dev/null", O_RDWR);
-    const int said = memfd_create("said", 0);
+    const int messages = memfd_create("said", 0);
     fd = fcntl(fd, F_DUPFD, 10); /* above the numbers assigned below */
     dup2(none, 0);
     dup2(none, 1);
-    dup2(said >= 0 ? said : none, 2);
+    dup2(messages >= 0 ? messages : none, 2);
     dup2(fd, Result);
     if (close_range(Result + 1, ~0U, 0) != 0) /* old kernels lack it */
         for (int i = Result + 1; i < MostFiles; i++)
@@ -45,10 +45,10 @@ static void leave_files(int fd)
 
 static void detach(int fd)
 {
-    static const int usual[] = { SIGINT, SIGTERM, SIGHUP };
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     setsid();
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        signal(usual[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
     signal(SIGPIPE, SIG_IGN); /* the parent may have ended */
     setpriority(PRIO_PROCESS, 0, 19);
     leave_files(fd);
@@ -99,17 +99,17 @@ static bool keep_note(Arena *a, const BackgroundWork *w, CacheKey key,
         .at = line,
         .bytes = strlen(line),
     };
-    return cache_put(a, &put, why) == CacheKept
+    return cache_put(a, &put, why) == CacheNew
         || fault(why, ExitIO, "the cache did not take its key");
 }
 
 /* Returns the note stored by keep_note() if its object is still cached; NULL
  * otherwise. */
-static const char *kept_note(Arena *a, const BackgroundWork *w)
+static const char *cached_note(Arena *a, const BackgroundWork *w)
 {
     CacheEntry e;
     CacheKey key;
-    if (!cache_get(&e, a, CacheNote, w->note, CacheWhole))
+    if (!cache_get(&e, a, CacheNote, w->note, CacheVerified))
         return NULL;
     const char *line = arena_strndup(a, e.at, e.bytes);
     cache_close(&e);
@@ -142,7 +142,7 @@ static const char *first_line(Arena *a)
     return *text ? arena_printf(a, "; it said: %s", quote(text)) : "";
 }
 
-static void tell(char sign, const char *text)
+static void send(char sign, const char *text)
 {
     char message[MessageMost];
     const int n = snprintf(message, sizeof message, "%c%s", sign, text);
@@ -160,13 +160,13 @@ static void work(const BackgroundWork *w)
     wait_a_moment();
     if (!wait_for_turn(a))
         return;
-    const char *line = kept_note(a, w);
+    const char *line = cached_note(a, w);
     if (line)
-        tell('=', line); /* another process made it */
+        send('=', line); /* another process made it */
     else if (make_object(a, w, &key, &about, &why))
-        tell('=', arena_printf(a, "%s%s", key.hex, about));
+        send('=', arena_printf(a, "%s%s", key.hex, about));
     else
-        tell('!', arena_printf(a, "%s%s", why.text, first_line(a)));
+        send('!', arena_printf(a, "%s%s", why.text, first_line(a)));
 }
 
 /* ---- from outside ---- */

@@ -19,10 +19,10 @@ static const char *const clangs[] = { "clang-19", "clang",    "clang-18",
 
 const char *cc_to_type(Arena *a)
 {
-    static const char *const usual[] = { "cc", "gcc" };
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (find_program(a, usual[i]))
-            return usual[i];
+    static const char *const compilers[] = { "cc", "gcc" };
+    for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++)
+        if (find_program(a, compilers[i]))
+            return compilers[i];
     for (size_t i = 0; i < sizeof clangs / sizeof *clangs; i++)
         if (find_program(a, clangs[i]))
             return clangs[i];
@@ -112,8 +112,8 @@ static const char *safe_path(Arena *a, const char *path)
     return *path == '/' ? path : arena_printf(a, "./%s", path);
 }
 
-static void whole_args(Arena *a, const CcOptions *o, CcKind kind,
-                       const char *output, const char *argv[MaxArgs])
+static void compile_args(Arena *a, const CcOptions *o, CcKind kind,
+                         const char *output, const char *argv[MaxArgs])
 {
     int n = base_args(a, o, kind, argv);
     if (o->include)
@@ -134,7 +134,7 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
                               const char *output)
 {
     const char **argv = arena_alloc(a, MaxArgs * sizeof *argv);
-    whole_args(a, o, kind, output, argv);
+    compile_args(a, o, kind, output, argv);
     return argv;
 }
 
@@ -190,7 +190,7 @@ static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
                          Output *file, Fault *why)
 {
     const char *argv[MaxArgs];
-    whole_args(a, o, kind, file->temp, argv);
+    compile_args(a, o, kind, file->temp, argv);
     if (!run_compiler(a, o, argv, text, why)
         || !take_result(file, o->compiler, why)) {
         output_cancel(file);
@@ -230,7 +230,7 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
 {
     const char *argv[MaxArgs];
     if (o->print) {
-        whole_args(a, o, kind, output, argv);
+        compile_args(a, o, kind, output, argv);
         fprintf(stderr, "%s\n", join(a, argv, true));
         return true;
     }

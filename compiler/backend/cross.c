@@ -54,12 +54,12 @@ bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why)
 }
 
 /* Returns the first error line, skipping the lines about including files. */
-static const char *first_error(Arena *a, const char *said)
+static const char *first_error(Arena *a, const char *messages)
 {
     static const char lead[] = "In file included";
-    while (strncmp(said, lead, strlen(lead)) == 0 && strchr(said, '\n'))
-        said = strchr(said, '\n') + 1;
-    return plain_text(a, arena_strndup(a, said, strcspn(said, "\n")));
+    while (strncmp(messages, lead, strlen(lead)) == 0 && strchr(messages, '\n'))
+        messages = strchr(messages, '\n') + 1;
+    return plain_text(a, arena_strndup(a, messages, strcspn(messages, "\n")));
 }
 
 /* Compiles a small text that needs the same headers and libraries as a

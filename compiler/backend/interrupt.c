@@ -83,13 +83,13 @@ void interrupt_leaves(int64_t group)
 
 void interrupt_child(int64_t parent)
 {
-    static const int usual[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV,
-                                 SIGBUS, SIGILL,  SIGFPE, SIGABRT };
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV,
+                                   SIGBUS, SIGILL,  SIGFPE, SIGABRT };
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != (pid_t)parent)
         _exit(ExitInternal);
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        signal(usual[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }

@@ -28,7 +28,7 @@ enum { BeforeCode = 64 }; /* bytes; a multiple of any code alignment */
 
 typedef struct {
     char text[1024];
-} Said;
+} TccMessage;
 
 static const char no_memory[] = "out of memory in libtcc: allow this process "
                                 "more, or use --backend=clang";
@@ -54,21 +54,21 @@ static void exit_inside(void)
 /* Keeps the first message; later ones follow from it. */
 static void on_message(void *user, const char *text)
 {
-    Said *said = user;
+    TccMessage *message = user;
     if (strstr(text, "memory full")) {
         atomic_store(&libtcc.inside, false);
         fail(ExitResource, "%s", no_memory);
     }
-    if (!*said->text)
-        snprintf(said->text, sizeof said->text, "%s", text);
+    if (!*message->text)
+        snprintf(message->text, sizeof message->text, "%s", text);
 }
 
-static TCCState *new_state(Said *said)
+static TCCState *new_state(TccMessage *message)
 {
     TCCState *s = tcc_new();
     if (!s)
         return NULL;
-    tcc_set_error_func(s, said, on_message);
+    tcc_set_error_func(s, message, on_message);
     tcc_set_options(s, "-nostdlib -nostdinc");
     tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
     return s;
@@ -76,9 +76,9 @@ static TCCState *new_state(Said *said)
 
 static void warm_up(void)
 {
-    Said said = { "" };
+    TccMessage message = { "" };
     atexit(exit_inside);
-    TCCState *s = new_state(&said);
+    TCCState *s = new_state(&message);
     if (s) {
         tcc_compile_string(s, "int warm;");
         tcc_delete(s);
@@ -122,7 +122,7 @@ static bool keep_text(char path[256], const char *text)
 
 /* Keeps the text for a bug report, because text that does not compile is a bug
  * in attnc. */
-static bool refused(const char *text, const Said *said, Fault *why)
+static bool refused(const char *text, const TccMessage *message, Fault *why)
 {
     char path[256];
     const bool kept = keep_text(path, text);
@@ -130,7 +130,7 @@ static bool refused(const char *text, const Said *said, Fault *why)
                  "internal error: libtcc does not take the "
                  "emitted text: %s; it is kept in %s; --backend=clang works "
                  "without libtcc",
-                 said->text, kept ? path : "no file");
+                 message->text, kept ? path : "no file");
 }
 
 static void add_symbols(TCCState *s, const Target *target)
@@ -167,18 +167,18 @@ static bool relocate(TCCState *s, JitCode *j)
 
 /* Returns the function; NULL if *said has a message or there is no memory. */
 static void *compile(JitCode *j, const char *text, const char *symbol,
-                     const Target *target, Said *said)
+                     const Target *target, TccMessage *message)
 {
     void *at = NULL;
-    TCCState *s = new_state(said);
+    TCCState *s = new_state(message);
     if (!s)
         return NULL;
     add_symbols(s, target);
     /* warnings, such as an undeclared function, count as errors */
-    if (tcc_compile_string(s, text) != 0 || *said->text)
-        on_message(said, "an error without a message");
+    if (tcc_compile_string(s, text) != 0 || *message->text)
+        on_message(message, "an error without a message");
     else if (relocate(s, j) && !(at = tcc_get_symbol(s, symbol)))
-        on_message(said, "it has not the function that is asked for");
+        on_message(message, "it has not the function that is asked for");
     tcc_delete(s);
     return at;
 }
@@ -186,22 +186,22 @@ static void *compile(JitCode *j, const char *text, const char *symbol,
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why)
 {
-    Said said = { "" };
+    TccMessage message = { "" };
     *j = (JitCode){ 0 };
     *at = NULL;
     if (!code_allowed(why))
         return false;
     atomic_store(&libtcc.inside, true);
     pthread_once(&libtcc.warm, warm_up);
-    *at = compile(j, text, symbol, target, &said);
+    *at = compile(j, text, symbol, target, &message);
     j->entry = *at;
     atomic_store(&libtcc.inside, false);
     if (*at)
         return true;
     jit_unload(j);
-    if (!*said.text)
+    if (!*message.text)
         return fault(why, ExitResource, "%s", no_memory);
-    return refused(text, &said, why);
+    return refused(text, &message, why);
 }
 
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
@@ -229,11 +229,11 @@ void jit_unload(JitCode *j)
 /* Compiles the text to an object file with line numbers. */
 static bool compile_object(const char *text, const char *path)
 {
-    Said said = { "" };
+    TccMessage message = { "" };
     TCCState *s = tcc_new();
     if (!s)
         return false;
-    tcc_set_error_func(s, &said, on_message);
+    tcc_set_error_func(s, &message, on_message);
     tcc_set_options(s, "-nostdlib -nostdinc -g");
     tcc_set_output_type(s, TCC_OUTPUT_OBJ);
     const bool ok = tcc_compile_string(s, text) == 0

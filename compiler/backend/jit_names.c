@@ -181,7 +181,7 @@ static bool write_map(const JitNames *j, Fault *why)
 }
 
 /* ---- gdb ---- */
-static void tell_gdb(CodeEntry *e, uint32_t action)
+static void notify_gdb(CodeEntry *e, uint32_t action)
 {
     __jit_debug_descriptor.relevant_entry = e;
     __jit_debug_descriptor.action_flag = action;
@@ -205,7 +205,7 @@ static CodeEntry *enter(const Buffer *elf)
     if (e->next_entry)
         e->next_entry->prev_entry = e;
     __jit_debug_descriptor.first_entry = e;
-    tell_gdb(e, GdbRegister);
+    notify_gdb(e, GdbRegister);
     return e;
 }
 
@@ -220,7 +220,7 @@ void jit_forget_names(void *entry)
         __jit_debug_descriptor.first_entry = e->next_entry;
     if (e->next_entry)
         e->next_entry->prev_entry = e->prev_entry;
-    tell_gdb(e, GdbUnregister);
+    notify_gdb(e, GdbUnregister);
     free((char *)(uintptr_t)e->symfile_addr);
     free(e);
 }

@@ -42,7 +42,7 @@ bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol)
 {
     CacheEntry e;
     Fault unused;
-    if (!cache_get(&e, a, CacheObject, key, CacheWhole))
+    if (!cache_get(&e, a, CacheObject, key, CacheVerified))
         return false;
     const bool ok = load_object(b, e.path, symbol, &unused);
     cache_close(&e); /* even if it was removed meanwhile, the loaded object

@@ -161,20 +161,20 @@ static int start(pid_t *pid, const char *const *argv, const int fds[3],
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
-    sigset_t none, usual;
+    sigset_t none, restored;
     char *env[5], tmpdir[sizeof temp->path + sizeof "TMPDIR="];
     snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", temp->path);
     build_environment(env, temp->path[0] ? tmpdir : "");
     sigemptyset(&none);
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
+    sigemptyset(&restored);
+    sigaddset(&restored, SIGPIPE);
     posix_spawn_file_actions_init(&files);
     for (int i = 0; i < 3; i++)
         posix_spawn_file_actions_adddup2(&files, fds[i], i);
     posix_spawnattr_init(&attr);
     posix_spawnattr_setpgroup(&attr, 0);
     posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &usual);
+    posix_spawnattr_setsigdefault(&attr, &restored);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP
                                         | POSIX_SPAWN_SETSIGMASK
                                         | POSIX_SPAWN_SETSIGDEF);
@@ -224,7 +224,7 @@ static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
     int out[2] = { -1, -1 }, err[2] = { -1, -1 };
     int in = input_file(j->input, j->input_bytes);
     *r = (Running){ .job = j };
-    memset(&j->said, 0, sizeof j->said);
+    memset(&j->messages, 0, sizeof j->messages);
     if (in < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
         close_all((int[]){ in, out[0], out[1], err[0], err[1] }, 5);
         return fault(&j->why, out_of_space(errno) ? ExitIO : ExitResource,
@@ -261,7 +261,7 @@ static bool listen(Running *r, int n, int wait_ms)
     for (int i = 0; i < 2 * n; i++) {
         int *fd = &r[i / 2].fd[i % 2];
         if (!p[i].revents || *fd < 0
-            || listen_once(&r[i / 2].job->said, *fd, i % 2 == 0))
+            || listen_once(&r[i / 2].job->messages, *fd, i % 2 == 0))
             continue;
         close(*fd);
         *fd = -1;
@@ -340,7 +340,7 @@ bool spawn(Spawned *s, const char *const *argv, const char *input,
     SpawnJob job = { .argv = argv, .input = input, .input_bytes = input_bytes };
     spawn_all(&job, 1,
               &(SpawnLimits){ .at_once = 1, .seconds = seconds, .out_fd = -1 });
-    *s = job.said;
+    *s = job.messages;
     if (!job.ok)
         *why = job.why;
     return job.ok;

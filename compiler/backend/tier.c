@@ -24,7 +24,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-#define say(t, ...)                  \
+#define report(t, ...)                  \
     do {                             \
         if ((t)->verbose)            \
             note_once(__VA_ARGS__);  \
@@ -65,14 +65,15 @@ static void *bind(Tier *t, const struct attn_model *m)
 static void take_object(Tier *t)
 {
     if (!objcache_find(t->arena, &t->second, t->key, t->symbol)) {
-        say(t, "the object of %s is gone from the cache: libtcc's code runs on",
-            t->compiler);
+        report(t,
+               "the object of %s is gone from the cache: libtcc's code runs on",
+               t->compiler);
     } else if (!same_model(t->first.model, t->second.model)) {
         tier_refuse(t, "it is not of the same model");
     } else {
         t->bound[1] = bind(t, t->second.model);
-        say(t, "%s is done after %.2f s%s", t->compiler, now() - t->begin,
-            t->about);
+        report(t, "%s is done after %.2f s%s", t->compiler, now() - t->begin,
+               t->about);
     }
 }
 
@@ -87,8 +88,8 @@ static void look(Tier *t)
     if (end == BackgroundDone)
         take_object(t);
     if (end == BackgroundFailed)
-        say(t, "%s made no object: %s; libtcc's code runs on", t->compiler,
-            why.text);
+        report(t, "%s made no object: %s; libtcc's code runs on", t->compiler,
+               why.text);
 }
 
 /* ---- calls ---- */
@@ -106,10 +107,10 @@ static void call(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
     } else if (tier_agree(t, decodes, b, arena)) {
         static const char *const name[] = { "encode", "prefill", "step" };
         t->checked[kind] = true;
-        say(t,
-            "%s: the object of %s gives the same bits, and is taken over at "
-            "call %lld",
-            name[kind], t->compiler, (long long)t->calls);
+        report(t,
+               "%s: the object of %s gives the same bits, and is taken over at "
+               "call %lld",
+               name[kind], t->compiler, (long long)t->calls);
     }
 }
 
@@ -167,7 +168,7 @@ static CacheKey note_key(const TierOptions *o, CText jit)
 static bool find_object(Tier *t, Backend *b)
 {
     CacheEntry e;
-    if (!cache_get(&e, t->arena, CacheNote, t->note, CacheWhole))
+    if (!cache_get(&e, t->arena, CacheNote, t->note, CacheVerified))
         return false;
     const char *line = arena_strndup(t->arena, e.at, e.bytes);
     const size_t digits = sizeof t->key.hex - 1;
@@ -189,15 +190,15 @@ static void start_tier(Tier *t, const TierOptions *o)
                                .note = t->note };
     const char *folder = user_dir(t->arena);
     if (t->is_wrong)
-        say(t, "the object of %s is not used: %s libtcc's code runs alone",
-            t->compiler, tier_differs);
+        report(t, "the object of %s is not used: %s libtcc's code runs alone",
+               t->compiler, tier_differs);
     else if (cache_limit() == 0 || !folder || !user_dir_make(t->arena, folder))
-        say(t, "nothing is kept in a cache: libtcc's code runs alone");
+        report(t, "nothing is kept in a cache: libtcc's code runs alone");
     else if (!background_start(&t->background, &w, &why))
-        say(t, "%s: libtcc's code runs alone", why.text);
+        report(t, "%s: libtcc's code runs alone", why.text);
     else
-        say(t, "libtcc's code runs; %s compiles in the background",
-            t->compiler);
+        report(t, "libtcc's code runs; %s compiles in the background",
+               t->compiler);
 }
 
 static const char *base_name(const char *path)
@@ -222,7 +223,7 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
                  .background = { .fd = -1 } };
     *b = (Backend){ 0 };
     if (find_object(t, b)) {
-        say(t, "the object of %s was in the cache%s", t->compiler, t->about);
+        report(t, "the object of %s was in the cache%s", t->compiler, t->about);
         if (o->perf)
             objcache_names(b);
         return true;
@@ -250,7 +251,8 @@ void tier_close(Tier *t)
         return;
     look(t); /* report what happened since the last call */
     if (t->background.fd >= 0)
-        say(t, "%s goes on in the background, for the next run", t->compiler);
+        report(t, "%s goes on in the background, for the next run",
+               t->compiler);
     background_leave(&t->background);
     jit_unload(&t->first.jit);
     if (t->second.library)

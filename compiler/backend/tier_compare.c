@@ -159,7 +159,7 @@ static const char *keep_copy(Tier *t)
     Fault why;
     const char *to = arena_printf(t->arena, "%s/attnc-differs-%s.so",
                                   temp_root(), t->key.hex);
-    if (!cache_get(&e, t->arena, CacheObject, t->key, CacheWhole))
+    if (!cache_get(&e, t->arena, CacheObject, t->key, CacheVerified))
         return "no file";
     const bool ok = write_file(to, e.at, e.bytes, &why);
     cache_close(&e);

@@ -22,8 +22,8 @@ typedef struct {
     size_t n;
 } Text;
 
-typedef struct Held Held;
-struct Held { /* an error and its notes */
+typedef struct Pending Pending;
+struct Pending { /* an error and its notes */
     Pos pos;
     char *text; /* malloc()ed, because arena.c builds on diag.c */
 };
@@ -39,13 +39,13 @@ static struct {
     const Source *made;       /* a text whose positions have origins */
     const TextOrigin *origin; /* [origins] */
     int origins;
-    Held held[HeldErrors];      /* in source order */
-    int n;                      /* length of held[] */
-    int newest;                 /* index of the latest error, or -1 */
-    int unheld;                 /* errors beyond HeldErrors */
-    char once[8][MessageBytes]; /* latest warning_once(), note_once() texts */
+    Pending pending[HeldErrors]; /* in source order */
+    int n;                       /* length of held[] */
+    int newest;                  /* index of the latest error, or -1 */
+    int unheld;                  /* errors beyond HeldErrors */
+    char once[8][MessageBytes];  /* latest warning_once(), note_once() texts */
     int n_once;
-} said;
+} messages;
 
 /* ---- text ---- */
 static void add_bytes(Text *t, const char *s, size_t n)
@@ -167,9 +167,11 @@ static void add_heading(Text *t, Pos pos, const Level *level)
 
 static Pos origin_of(Pos pos)
 {
-    for (int i = 0; pos.src && pos.src == said.made && i < said.origins; i++)
-        if (said.origin[i].line == pos.line && said.origin[i].col == pos.col)
-            return said.origin[i].from;
+    for (int i = 0; pos.src && pos.src == messages.made && i < messages.origins;
+         i++)
+        if (messages.origin[i].line == pos.line
+            && messages.origin[i].col == pos.col)
+            return messages.origin[i].from;
     return pos;
 }
 
@@ -197,10 +199,10 @@ static void put_message(const char *text)
 
 static void show_error(const char *text)
 {
-    said.shown = said.errors++ < ShownErrors;
-    if (said.shown)
+    messages.shown = messages.errors++ < ShownErrors;
+    if (messages.shown)
         put_message(text);
-    else if (said.errors == ShownErrors + 1) {
+    else if (messages.errors == ShownErrors + 1) {
         terminal_clear();
         fprintf(stderr, "attnc: %snote:%s more errors follow, not shown\n",
                 paint(stderr, PaintNote), paint(stderr, PaintEnd));
@@ -236,37 +238,37 @@ static char *joined(char *text, const char *more)
  * for the same place is dropped along with its notes. */
 static void keep(Pos pos, const char *text)
 {
-    int i = said.n;
+    int i = messages.n;
 
-    for (said.newest = i - 1; said.newest >= 0; said.newest--) {
-        const Held *h = &said.held[said.newest];
+    for (messages.newest = i - 1; messages.newest >= 0; messages.newest--) {
+        const Pending *h = &messages.pending[messages.newest];
         if (same_place(h->pos, pos) && !strncmp(h->text, text, strlen(text))) {
-            said.newest = -1;
+            messages.newest = -1;
             return;
         }
     }
     char *copy = joined(NULL, text);
-    for (said.n++; i > 0 && before(pos, said.held[i - 1].pos); i--)
-        said.held[i] = said.held[i - 1];
-    said.held[i] = (Held){ pos, copy };
-    said.newest = i;
+    for (messages.n++; i > 0 && before(pos, messages.pending[i - 1].pos); i--)
+        messages.pending[i] = messages.pending[i - 1];
+    messages.pending[i] = (Pending){ pos, copy };
+    messages.newest = i;
 }
 
 void errors_hold(void)
 {
-    said.holds = true;
-    said.newest = -1;
+    messages.holds = true;
+    messages.newest = -1;
 }
 
 void errors_release(void)
 {
-    said.holds = false;
-    for (int i = 0; i < said.n; i++) {
-        show_error(said.held[i].text);
-        free(said.held[i].text);
+    messages.holds = false;
+    for (int i = 0; i < messages.n; i++) {
+        show_error(messages.pending[i].text);
+        free(messages.pending[i].text);
     }
-    said.errors += said.unheld;
-    said.n = said.unheld = 0;
+    messages.errors += messages.unheld;
+    messages.n = messages.unheld = 0;
 }
 
 /* Returns early for errors that will not be shown, because composing 40,000
@@ -274,17 +276,17 @@ void errors_release(void)
 static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;
-    if (said.mute) {
-        said.unheard++;
+    if (messages.mute) {
+        messages.unheard++;
         return;
     }
-    if (said.holds && said.n == HeldErrors) {
-        said.unheld++;
-        said.newest = -1;
+    if (messages.holds && messages.n == HeldErrors) {
+        messages.unheld++;
+        messages.newest = -1;
         return;
     }
     compose(&t, pos, &error, fmt, ap);
-    if (said.holds)
+    if (messages.holds)
         keep(pos, t.at);
     else
         show_error(t.at);
@@ -310,7 +312,7 @@ void warning_at(Pos pos, const char *fmt, ...)
     Text t;
     va_list ap;
 
-    if (said.mute)
+    if (messages.mute)
         return;
     va_start(ap, fmt);
     compose(&t, pos, &warning, fmt, ap);
@@ -318,17 +320,17 @@ void warning_at(Pos pos, const char *fmt, ...)
     put_message(t.at);
 }
 
-static void say_once(const Level *level, const char *fmt, va_list ap)
+static void emit_diagnostic(const Level *level, const char *fmt, va_list ap)
 {
     Text t;
 
-    if (said.mute)
+    if (messages.mute)
         return;
     compose(&t, (Pos){ 0 }, level, fmt, ap);
-    for (int i = 0; i < said.n_once && i < 8; i++)
-        if (strcmp(said.once[i], t.at) == 0)
+    for (int i = 0; i < messages.n_once && i < 8; i++)
+        if (strcmp(messages.once[i], t.at) == 0)
             return;
-    strcpy(said.once[said.n_once++ % 8], t.at);
+    strcpy(messages.once[messages.n_once++ % 8], t.at);
     put_message(t.at);
 }
 
@@ -336,22 +338,22 @@ void warning_once(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say_once(&warning, fmt, ap);
+    emit_diagnostic(&warning, fmt, ap);
     va_end(ap);
 }
 
 void notes_off(void)
 {
-    said.no_notes = true;
+    messages.no_notes = true;
 }
 
 void note_once(const char *fmt, ...)
 {
     va_list ap;
-    if (said.no_notes)
+    if (messages.no_notes)
         return;
     va_start(ap, fmt);
-    say_once(&note, fmt, ap);
+    emit_diagnostic(&note, fmt, ap);
     va_end(ap);
 }
 
@@ -360,44 +362,46 @@ void note_at(Pos pos, const char *fmt, ...)
     Text t;
     va_list ap;
 
-    if (said.mute || (said.holds ? said.newest < 0 : !said.shown))
+    if (messages.mute
+        || (messages.holds ? messages.newest < 0 : !messages.shown))
         return;
     va_start(ap, fmt);
     compose(&t, pos, &note, fmt, ap);
     va_end(ap);
-    if (said.holds)
-        said.held[said.newest].text = joined(said.held[said.newest].text, t.at);
+    if (messages.holds)
+        messages.pending[messages.newest].text =
+            joined(messages.pending[messages.newest].text, t.at);
     else
         put_message(t.at);
 }
 
 void messages_origins(const Source *of, const TextOrigin *at, int n)
 {
-    said.made = of;
-    said.origin = at;
-    said.origins = n;
+    messages.made = of;
+    messages.origin = at;
+    messages.origins = n;
 }
 
 bool messages_muted(void)
 {
-    return said.mute;
+    return messages.mute;
 }
 
 void messages_mute(bool mute)
 {
-    said.mute = mute;
-    said.unheard = 0;
+    messages.mute = mute;
+    messages.unheard = 0;
 }
 
 int error_count(void)
 {
-    return said.errors + said.n + said.unheld + said.unheard;
+    return messages.errors + messages.n + messages.unheld + messages.unheard;
 }
 
 void error_reset(void)
 {
-    said.errors = 0;
-    said.shown = false;
+    messages.errors = 0;
+    messages.shown = false;
 }
 
 void fail(int code, const char *fmt, ...)

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { UsualColumns = 80 };
+enum { DefaultColumns = 80 };
 static const char clear_line[] = "\r\033[K";
 
 /* Global, because a signal handler, which clears the line, gets no argument. */
@@ -25,7 +25,7 @@ int terminal_columns(int fd)
         return size.ws_col;
     const char *columns = getenv("COLUMNS");
     const long n = columns ? strtol(columns, NULL, 10) : 0;
-    return n > 0 && n < 10000 ? (int)n : UsualColumns;
+    return n > 0 && n < 10000 ? (int)n : DefaultColumns;
 }
 
 int terminal_lines(int fd)

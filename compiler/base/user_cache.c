@@ -89,7 +89,7 @@ static bool write_all(const CachePut *p, const char *path, Fault *why)
         return false;
     fchmod(o.fd, p->kind == CacheObject ? 0700 : 0600);
     /* Without fsync, a power failure may leave a file without its content.
-     * CacheWhole detects that by the hash. */
+     * CacheVerified detects that by the hash. */
     return (p->sync ? output_commit : output_commit_unsynced)(&o, why);
 }
 
@@ -118,7 +118,7 @@ CachePutResult cache_put(Arena *a, const CachePut *p, Fault *why)
     if (!write_all(p, path, why))
         return CacheFailed;
     cache_clean(&removed, a, NULL, NULL, cache_limit(), false);
-    return CacheKept;
+    return CacheNew;
 }
 
 void cache_remove(Arena *a, CacheKind kind, CacheKey key)

@@ -28,8 +28,8 @@ CacheKey cache_key(const CachePiece *pieces, int n);
 
 /* ---- user_cache.c ---- */
 typedef enum {
-    CacheWhole, /* checks the content's hash: about 10 GB/s */
-    CacheSize   /* checks only the seal and the size */
+    CacheVerified, /* checks the content's hash: about 10 GB/s */
+    CacheSize      /* checks only the seal and the size */
 } CacheCheck;
 
 typedef struct {
@@ -55,7 +55,7 @@ typedef struct {
                   read with CacheSize */
 } CachePut;
 typedef enum {
-    CacheKept,
+    CacheNew,
     CacheNot,   /* larger than the limit; no message is needed */
     CacheFailed /* *why is set */
 } CachePutResult;

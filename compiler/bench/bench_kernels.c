@@ -99,9 +99,9 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
 typedef struct Spot Spot;
 struct Spot { /* what is known of a slot */
     KernelRow kernel;
-    Spot *whole;     /* of an op: its region's; else NULL */
-    int ops;         /* of a region: how many it has */
-    double *seconds; /* [runs] */
+    Spot *region_spot; /* of an op: its region's; else NULL */
+    int ops;           /* of a region: how many it has */
+    double *seconds;   /* [runs] */
 };
 
 /* The slots of the ops' ends, in a run that costs cost[node]. A region has the
@@ -113,16 +113,17 @@ static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
     for (int i = 0; i < p->order.n; i++) {
         const int node = p->order.at[i], region = p->region_of[node];
         Spot *op = &slots[t->slot[i]];
-        if (!op->whole) {
-            op->whole = &slots[t->slot[p->region.at[region].first] - 1];
-            op->whole->ops++;
-            op->whole->kernel.function = t->name[region];
+        if (!op->region_spot) {
+            op->region_spot = &slots[t->slot[p->region.at[region].first] - 1];
+            op->region_spot->ops++;
+            op->region_spot->kernel.function = t->name[region];
             op->kernel.function = t->name[region];
             op->kernel.name = value_label(p, node);
             op->kernel.op = op_text(a, p->g, &p->g->nodes.at[node]);
         }
         op->kernel.cost = cost_sum(op->kernel.cost, cost[node]);
-        op->whole->kernel.cost = cost_sum(op->whole->kernel.cost, cost[node]);
+        op->region_spot->kernel.cost = cost_sum(op->region_spot->kernel.cost,
+                                                cost[node]);
     }
     for (int i = 0; i < t->slots; i++)
         slots[i].seconds = arena_alloc(a, (size_t)runs * sizeof(double));
@@ -140,10 +141,10 @@ static void read_clocks(Spot *slots, int count, int64_t run)
             ticks += c->ticks[i];
         }
         slots[i].kernel.calls = ticks;
-        if (!slots[i].whole)
+        if (!slots[i].region_spot)
             continue;
         slots[i].seconds[run] = spent;
-        slots[i].whole->seconds[run] += spent;
+        slots[i].region_spot->seconds[run] += spent;
     }
 }
 
@@ -158,9 +159,10 @@ static void list_kernels(Arena *a, const Spot *slots, int count, int64_t runs,
                          KernelList *list)
 {
     for (int i = 0; i < count; i++) {
-        const bool alone = slots[i].whole && slots[i].whole->ops == 1;
+        const bool alone = slots[i].region_spot
+                        && slots[i].region_spot->ops == 1;
         KernelRow k = slots[i].kernel;
-        if (k.calls == 0.0 || alone || (!slots[i].whole && !slots[i].ops))
+        if (k.calls == 0.0 || alone || (!slots[i].region_spot && !slots[i].ops))
             continue;
         if (slots[i].ops == 1)
             k.op = slots[i + 1].kernel.op;

@@ -147,7 +147,7 @@ static int64_t default_rows(int64_t most)
     return most > 0 && most < 128 ? most - most / 4 : 128;
 }
 
-static void settle_lengths(Setup *s, int64_t most)
+static void default_lengths(Setup *s, int64_t most)
 {
     BenchOptions *o = &s->options;
     const bool decoder = s->spec->kind == KindDecoder;
@@ -172,12 +172,12 @@ static void settle_lengths(Setup *s, int64_t most)
              (long long)o->batch);
 }
 
-static void settle_options(Setup *s)
+static void default_options(Setup *s)
 {
     BenchOptions *o = &s->options;
     const bool decoder = s->spec->kind == KindDecoder;
     const int64_t target = s->spec->side[SideDecoder].max_len;
-    settle_lengths(s, decoder ? target : s->spec->side[SideEncoder].max_len);
+    default_lengths(s, decoder ? target : s->spec->side[SideEncoder].max_len);
     if (!setup_decodes(s))
         o->steps = 0;
     else if (o->steps < 0)
@@ -371,7 +371,7 @@ Setup *setup_new(const Engine *e, const BenchOptions *o)
     s->spec = e->spec;
     s->options = *o;
     s->threads = (int)attn_parts(s->parallel);
-    settle_options(s);
+    default_options(s);
     const int64_t batch = s->options.batch;
     s->start = starts(s->arena, s->rows, batch, 1);
     s->ids = random_ids(s, s->start[batch],

@@ -1,6 +1,7 @@
 /* slow_work.c: what a call of a model has of each kind of work that runs at a
  * part of the machine's rates of its own. From times of some models follows
- * what these parts are, and so how long others take (sweep/speeds.c). */
+ * what these parts are, and so how long others take
+ * (sweep/cost_coefficients.c). */
 #include <math.h>
 
 #include "bench/bench.h"

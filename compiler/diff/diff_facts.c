@@ -22,7 +22,7 @@ static void add_fields(Facts *to, const Spec *s)
     for (int i = 0; (key = spec_field_key(i)) != NULL; i++) {
         const char *value = spec_field_value(to->arena, s, i);
         if (value)
-            add(to, FactField, key, value)->derived = !spec_says(s, key);
+            add(to, FactField, key, value)->derived = !spec_has(s, key);
     }
     for (int i = 0; i < s->names.n; i++)
         add(to, FactField,

@@ -38,7 +38,8 @@ double error_decibels(double relative);
 /* The dtype of a spec that stores each matrix as dtype[] has it, as YAML:
  * `usual`, and what is not as that says; by beginnings of names where all that
  * begin so are alike.                                                        */
-const char *matrices_dtype(const Matrices *m, const Dtype *dtype, Dtype usual);
+const char *matrices_dtype(const Matrices *m, const Dtype *dtype,
+                           Dtype default_dtype);
 
 /* ---- text_loss.c ---- */
 typedef struct { /* of a text: one sequence */
@@ -88,7 +89,7 @@ typedef struct { /* a model, whose matrices may have more bits */
 } Kept;
 
 /* Called with each model that is tried: what is stored how, what came of it. */
-typedef void (*KeepTold)(const char *dtype, const Loss *l);
+typedef void (*KeepProgress)(const char *dtype, const Loss *l);
 
 /* The model `e` beside `f32`, whose loss is to->loss, in formats of which
  * loss_share() is at most `limit`. What each matrix loses is measured with all
@@ -96,7 +97,7 @@ typedef void (*KeepTold)(const char *dtype, const Loss *l);
  * them than it takes. Texts live in text->arena. An exit code; ExitNegative:
  * while any matrix has fewer bits than f32 it is more.                       */
 int keep_loss(Kept *to, const Engine *f32, const Engine *e, const Matrices *m,
-              const Passages *text, double limit, KeepTold told);
+              const Passages *text, double limit, KeepProgress on_step);
 /* Opens a variant of a model that is open: what is warned of was said.  */
 int open_variant(Engine *e, const EngineOptions *o);
 

@@ -117,12 +117,13 @@ static size_t beginning(const Matrices *m, const Dtype *dtype, int i)
     return n;
 }
 
-const char *matrices_dtype(const Matrices *m, const Dtype *dtype, Dtype usual)
+const char *matrices_dtype(const Matrices *m, const Dtype *dtype,
+                           Dtype default_dtype)
 {
-    const Spec plain = { .dtype = { .usual = usual } };
+    const Spec plain = { .dtype = { .default_dtype = default_dtype } };
     Buffer b = { .arena = m->arena };
     Index said = { 0 };
-    buffer_printf(&b, "{default: %s", dtype_word[usual]);
+    buffer_printf(&b, "{default: %s", dtype_word[default_dtype]);
     for (int i = 0; i < m->at.n; i++) {
         const size_t n = beginning(m, dtype, i);
         const char *key = arena_strndup(m->arena, m->at.at[i].key, n);

@@ -25,7 +25,7 @@ typedef struct {
     const Passages *text;
     Arena *arena; /* of the text */
     Dtype *dtype; /* [matrices] of the model that is tried */
-    KeepTold told;
+    KeepProgress on_step;
     VEC(Step) step;
     Kept at; /* the model that was tried last */
     int code;
@@ -62,7 +62,7 @@ static int run_model(Search *s, const EngineOptions *o)
 }
 
 /* The model with s->dtype. False after a message. */
-static bool try_model(Search *s, Dtype usual)
+static bool try_model(Search *s, Dtype default_dtype)
 {
     EngineOptions o = s->e->options;
     const char **sets = arena_alloc(s->arena,
@@ -71,12 +71,13 @@ static bool try_model(Search *s, Dtype usual)
         sets[i] = o.sets[i];
     sets[o.nsets++] = "dtype=f32"; /* in place of all that is said of it */
     sets[o.nsets++] = arena_printf(s->arena, "dtype=%s",
-                                   matrices_dtype(s->m, s->dtype, usual));
+                                   matrices_dtype(s->m, s->dtype,
+                                                  default_dtype));
     o.sets = sets;
     s->code = run_model(s, &o);
     s->at.tried++;
-    if (!s->code && s->told)
-        s->told(s->at.dtype, &s->at.loss);
+    if (!s->code && s->on_step)
+        s->on_step(s->at.dtype, &s->at.loss);
     return !s->code;
 }
 
@@ -171,7 +172,7 @@ static bool take_steps(Search *s, int n)
 static bool fits(Search *s, int n, double limit)
 {
     take_steps(s, n);
-    return try_model(s, s->e->spec->dtype.usual)
+    return try_model(s, s->e->spec->dtype.default_dtype)
         && loss_share(&s->at.loss) <= limit;
 }
 
@@ -188,14 +189,14 @@ static void bisect(Search *s, Kept *to, int least, int most, double limit)
 }
 
 int keep_loss(Kept *to, const Engine *f32, const Engine *e, const Matrices *m,
-              const Passages *text, double limit, KeepTold told)
+              const Passages *text, double limit, KeepProgress on_step)
 {
     Search s = { .f32 = f32,
                  .e = e,
                  .m = m,
                  .text = text,
                  .arena = text->arena,
-                 .told = told };
+                 .on_step = on_step };
     to->dtype = spec_field_text(s.arena, e->spec, "dtype");
     to->bytes = e->plan->pack.bytes;
     if (loss_share(&to->loss) <= limit)

@@ -34,7 +34,7 @@ static int by_wish(const void *a, const void *b)
 }
 
 /* In their order along an edge of a box; who need not turn moves least. */
-static void settle_tracks(Picture *p, const Box *b, Port *port, int n)
+static void separate_tracks(Picture *p, const Box *b, Port *port, int n)
 {
     const double left = b->x - b->w / 2 + edge, right = b->x + b->w / 2;
     Spot *at = arena_alloc(p->arena, (size_t)(n + 1) * sizeof *at);
@@ -99,7 +99,7 @@ static void leave(Picture *p, int box, Port *port)
         if (p->net.at[i].source == box)
             port[n++] = (Port){ leaves_at(p, &p->net.at[i]), false,
                                 p->net.at[i].label.w + shape_room, i, -1 };
-    settle_tracks(p, &p->box.at[box], port, n);
+    separate_tracks(p, &p->box.at[box], port, n);
 }
 
 static void come_in(Picture *p, int box, Port *port)
@@ -116,7 +116,7 @@ static void come_in(Picture *p, int box, Port *port)
             port[n++] = (Port){ wish, fabs(wish - p->net.at[i].x) < 0.01,
                                 s->label.w + edge, i, k };
         }
-    settle_tracks(p, &p->box.at[box], port, n);
+    separate_tracks(p, &p->box.at[box], port, n);
 }
 
 /* ---- tracks ---- */

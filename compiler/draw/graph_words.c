@@ -8,7 +8,7 @@ typedef struct { /* as the words of a box come together */
     const Node *n;
 } Words;
 
-static void say(Words *w, const char *bold, const char *soft)
+static void set_words(Words *w, const char *bold, const char *soft)
 {
     if (w->b->lines < MostLines)
         w->b->line[w->b->lines++] = (BoxLine){ bold, soft };
@@ -73,7 +73,7 @@ static void say_linear(Words *w)
         text = arena_printf(a, "%s + %s", text, act_text[w->n->act].plain);
     if (w->n->has_residual)
         text = arena_printf(a, "%s + residual", text);
-    say(w, text, w->n->word);
+    set_words(w, text, w->n->word);
 }
 
 static void say_embed(Words *w)
@@ -83,7 +83,7 @@ static void say_embed(Words *w)
         text = arena_printf(w->p->arena, "%s \xc3\x97 %.5g", text, w->n->scale);
     if (w->n->nin == 3)
         text = arena_printf(w->p->arena, "%s + position", text);
-    say(w, "embed", text);
+    set_words(w, "embed", text);
 }
 
 static const char *mask_text(const Words *w, const MaskSpec *m)
@@ -113,7 +113,7 @@ static void add_part(Parts *p, const char *part)
                                           p->line, part)
                            : part;
     if (svg_width(longer, soft_text, false) > widest) {
-        say(p->w, "", p->line);
+        set_words(p->w, "", p->line);
         longer = part;
     }
     p->line = longer;
@@ -127,10 +127,10 @@ static void say_attention(Words *w)
     const char *title = n->heads == 1 ? arena_strdup(a, "attention, 1 head")
                                       : arena_printf(a, "attention, %lld heads",
                                                      (long long)n->heads);
-    say(w, title,
-        n->heads_kv != n->heads
-            ? arena_printf(a, "%lld of K and V", (long long)n->heads_kv)
-            : "");
+    set_words(w, title,
+              n->heads_kv != n->heads
+                  ? arena_printf(a, "%lld of K and V", (long long)n->heads_kv)
+                  : "");
     add_part(&parts, n->additive ? "additive scores" : "scores");
     if (n->scale < 1 || n->scale > 1)
         add_part(&parts, arena_printf(a, "\xc3\x97 %.4g", n->scale));
@@ -143,7 +143,7 @@ static void say_attention(Words *w)
     add_part(&parts, n->sigmoid ? "sigmoid" : "softmax");
     add_part(&parts, "context");
     add_part(&parts, "merge");
-    say(w, "", parts.line);
+    set_words(w, "", parts.line);
 }
 
 static void say_input(Words *w)
@@ -156,26 +156,26 @@ static void say_input(Words *w)
         [BatchKey] = "keys",
         [BatchValue] = "values",
     };
-    say(w, what[w->n->member], w->n->word);
+    set_words(w, what[w->n->member], w->n->word);
 }
 
 static void say_pages(Words *w)
 {
     const char *what = w->n->part == PartKey ? "keys" : "values";
-    say(w,
-        arena_printf(w->p->arena, "%s %s",
-                     w->n->op == OpAppend ? "append" : "pack", what),
-        w->n->op == OpAppend ? "to cache" : "");
+    set_words(w,
+              arena_printf(w->p->arena, "%s %s",
+                           w->n->op == OpAppend ? "append" : "pack", what),
+              w->n->op == OpAppend ? "to cache" : "");
 }
 
 static void say_gate(Words *w)
 {
     const char *act = act_text[w->n->act].plain;
-    say(w,
-        w->n->act == ActNone
-            ? "gate"
-            : arena_printf(w->p->arena, "%s(w1) \xc3\x97 w3", act),
-        "");
+    set_words(w,
+              w->n->act == ActNone
+                  ? "gate"
+                  : arena_printf(w->p->arena, "%s(w1) \xc3\x97 w3", act),
+              "");
 }
 
 static void say_norm(Words *w)
@@ -185,12 +185,12 @@ static void say_norm(Words *w)
         bold = arena_printf(w->p->arena, "add + %s", bold);
     if (w->n->op == OpHeadNorm)
         bold = arena_printf(w->p->arena, "%s of a head", bold);
-    say(w, bold, w->n->word);
+    set_words(w, bold, w->n->word);
 }
 
 /* The words of the column `picture` of graph/ops.h. */
-#define BOLD(text)  say(w, text, "")
-#define NAMED(text) say(w, text, n->word)
+#define BOLD(text)  set_words(w, text, "")
+#define NAMED(text) set_words(w, text, n->word)
 #define NAME        NAMED(op_info[n->op].name)
 #define TEXT(...)   arena_printf(w->p->arena, __VA_ARGS__)
 

@@ -43,7 +43,7 @@ typedef struct {
     const char *embed_file;
     size_t embed_bytes;
 } EmitOptions;
-bool emit_inside(const EmitOptions *o); /* is one of the two given? */
+bool weights_embedded(const EmitOptions *o); /* is one of the two given? */
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n); /* model.c */
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,

@@ -5,7 +5,7 @@
 
 #include "base/progress.h"
 #include "engine/engine.h"
-#include "engine/kept_weights.h"
+#include "engine/cached_weights.h"
 #include "engine/tiers.h"
 #include "tokenizer/tokenizer.h"
 
@@ -219,7 +219,7 @@ void engine_close(Engine *e)
 {
     attn_pool_close(e->pool);
     backend_unload(&e->backend);
-    weights_keep(e);
+    weights_cache(e);
     cache_close(&e->kept);
     if (e->file)
         safetensors_close(e->file);

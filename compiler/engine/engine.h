@@ -73,7 +73,7 @@ typedef struct {
     Safetensors *file; /* NULL: seeded weights */
     void *packed;      /* 64-byte aligned, plan->pack.bytes */
     CacheEntry kept;   /* packed weights from the cache, if used */
-    CacheKey kept_key;
+    CacheKey cache_key_of_weights;
     bool keeps;   /* requested: cache large packed weights */
     bool to_keep; /* engine_close() caches these weights */
     VocabBlock source, target_vocab;

@@ -4,7 +4,7 @@
 
 #include "base/progress.h"
 #include "engine/engine.h"
-#include "engine/kept_weights.h"
+#include "engine/cached_weights.h"
 
 void print_report(Report *r)
 {
@@ -115,7 +115,7 @@ static int check_and_pack(Engine *e)
     bool *bad = NULL;
     if (weights_check(&e->plan->pack, e->file, &shapes)) {
         bad = arena_alloc(e->arena, (size_t)safetensors_count(e->file) + 1);
-        if (!weights_kept(e)) {
+        if (!weights_cached(e)) {
             e->packed = weights_memory(e);
             pack_weights(e, bad);
         }
@@ -123,7 +123,7 @@ static int check_and_pack(Engine *e)
     report_free(&shapes);
     report.bad = bad;
     const int code = check_file(e, &report);
-    weights_may_keep(e, !any_weights(bad, safetensors_count(e->file)));
+    weights_allow_cache(e, !any_weights(bad, safetensors_count(e->file)));
     print_report(&report);
     if (!code && !e->packed) /* the first check had no memory for its report */
         fail(ExitResource, "out of memory");

@@ -15,12 +15,12 @@ static bool is_auto(const EngineOptions *o)
  * none. */
 static const char *find_compiler(Arena *a, const EngineOptions *o, Fault *why)
 {
-    static const char *const usual[] = { NULL, "gcc", "cc" };
+    static const char *const compilers[] = { NULL, "gcc", "cc" };
     const char *path = NULL;
     if (o->cc)
         return cc_find(a, o->cc, why);
     for (int i = 0; !path && i < 3; i++)
-        path = cc_find(a, usual[i], why);
+        path = cc_find(a, compilers[i], why);
     return path;
 }
 

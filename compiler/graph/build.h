@@ -13,7 +13,7 @@ typedef struct {
     Stack stack;
     int layer;
     Sublayer sublayer;
-    bool whole_stack;     /* Node.whole_stack of what is added */
+    bool outside_layers;  /* Node.outside_layers of what is added */
     const char *prefix;   /* of words outside the layers: "source." */
     const char *field;    /* of the spec, for Node.pos */
     const SpecSide *side; /* of the spec, of this stack */

@@ -219,10 +219,10 @@ static int stack(Build *b, const End *e)
     int x = real ? numbers(b, e)
                  : project_embedding(b, tokens(b, e), e, ProjectTokens);
     x = add_types(b, add_positions(b, x, e), e);
-    b->whole_stack = true;
+    b->outside_layers = true;
     if (b->s->norm_embedding)
         x = put_norm(b, x, "embedding_norm");
-    b->whole_stack = false;
+    b->outside_layers = false;
     if (!real)
         x = project_embedding(b, x, e, ProjectSum);
     return build_layers(b, x);

@@ -390,10 +390,10 @@ int build_layers(Build *b, int x)
     }
     enter_layer(b, all, side, -1);
     build_enter(b, b->entry, b->stack);
-    b->whole_stack = true;
+    b->outside_layers = true;
     if (b->s->norm_final)
         x = put_norm(b, x, "norm");
-    b->whole_stack = false;
+    b->outside_layers = false;
     return x;
 }
 

@@ -10,7 +10,7 @@ static int put_named(Build *b, Node n, const char *word, const char *suffix)
     n.stack = b->stack;
     n.layer = b->layer;
     n.sublayer = b->sublayer;
-    n.whole_stack = b->whole_stack;
+    n.outside_layers = b->outside_layers;
     n.word = arena_printf(a, "%s%s", b->prefix, word);
     n.name = graph_name(a, &n, arena_printf(a, "%s%s", n.word, suffix));
     n.pos = spec_pos(b->s, b->field);

@@ -57,11 +57,11 @@ static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
         word = arena_printf(b->g->arena, "%s_%d", word, others);
     b->layer = -1;
     b->sublayer = SublayerNone;
-    b->whole_stack = true;
+    b->outside_layers = true;
     const int node = op == OpWeight ? put_weight(b, rows, columns, word)
                                     : put_table(b, op, rows, columns, word);
     b->g->nodes.at[node].spec = b->s;
-    b->whole_stack = false;
+    b->outside_layers = false;
     b->layer = layer;
     b->sublayer = sublayer;
     vec_push(b->g->arena, &b->tables, node);

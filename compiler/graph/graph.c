@@ -221,8 +221,8 @@ char *graph_name(Arena *a, const Node *n, const char *word)
     if (n->layer >= 0)
         return arena_printf(a, "%s.%d.%s%s%s", stack, n->layer, sublayer,
                             *sublayer ? "." : "", word);
-    return n->whole_stack ? arena_printf(a, "%s.%s", stack, word)
-                          : arena_strdup(a, word);
+    return n->outside_layers ? arena_printf(a, "%s.%s", stack, word)
+                             : arena_strdup(a, word);
 }
 
 void graph_rename(Graph *g, Node *n, const char *suffix)

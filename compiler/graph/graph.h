@@ -135,12 +135,12 @@ typedef struct { /* one operation and the tensor it makes */
     const char *name;   /* unique: encoder.0.self_attn.q.weight */
     const char *word;   /* of it, in its place: "q"; "q.bias" */
     Stack stack;
-    int layer;         /* in its stack; -1: outside the layers */
-    Sublayer sublayer; /* of its layer */
-    bool whole_stack;  /* outside the layers, and named after the
-                          stack: encoder.norm */
-    bool keep;         /* asked for by --tap: passes leave it alone */
-    Pos pos;           /* the YAML key this came from */
+    int layer;           /* in its stack; -1: outside the layers */
+    Sublayer sublayer;   /* of its layer */
+    bool outside_layers; /* outside the layers, and named after the
+                         stack: encoder.norm */
+    bool keep;           /* asked for by --tap: passes leave it alone */
+    Pos pos;             /* the YAML key this came from */
     /* attributes; the op that uses each: */
     int readers;      /* Weight: bits of ReadBy, of a matrix */
     int64_t parts;    /* Weight: tensors of a file that it is made of, {e}

@@ -30,10 +30,10 @@ static const ConfigKey *find_key(Import *m, Binding *b)
     return found;
 }
 
-static Datum usual_value(Import *m, const Binding *b)
+static Datum default_value_of(Import *m, const Binding *b)
 {
-    if (b->rule.usual)
-        return expr_value(&m->scope, b->rule.usual);
+    if (b->rule.default_value)
+        return expr_value(&m->scope, b->rule.default_value);
     if (!b->rule.null && !(b->rule.kinds & (ValueList | ValueMap)) && b->file
         && b->file->src.name)
         expr_error(&m->scope, (Pos){ &b->file->src, 1, 1 },
@@ -46,7 +46,7 @@ static Datum key_value(Import *m, Binding *b)
 {
     const ConfigKey *k = find_key(m, b);
     if (!k || (k->value.kind == ValueNone && !b->rule.null))
-        return usual_value(m, b);
+        return default_value_of(m, b);
     if (k->value.kind == ValueNone || (k->value.kind & b->rule.kinds))
         return k->value;
     const char *text = value_text(m->a, &k->value);

@@ -25,7 +25,7 @@ static const Yaml *known_templates(Arena *a)
 /* ---- template ---- */
 
 /* Returns the default of several named templates; NULL: none. */
-static const Datum *usual_template(const Datum *list)
+static const Datum *default_template(const Datum *list)
 {
     for (int i = 0; i < list->many.n; i++) {
         const Datum *item = &list->many.at[i];
@@ -58,7 +58,7 @@ static const char *template_text(Import *m, const Config *c, Pos *pos)
     Fault why;
     File file;
     if (v && v->kind == ValueList)
-        v = usual_template(v);
+        v = default_template(v);
     if (v && v->kind == ValueText) {
         *pos = v->pos;
         return v->text;

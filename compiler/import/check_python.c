@@ -36,7 +36,7 @@ typedef struct {
     int64_t max_len, bytes; /* bytes: of the weights */
     Input input[Inputs];
     TempFolder temp;
-    Spawned said;
+    Spawned messages;
 } Check;
 
 const char *python_find(Arena *a, const char *name)
@@ -196,10 +196,10 @@ static bool run_script(Check *k, Fault *why)
                               .out_fd = -1,
                               .as_user = true });
     progress_end();
-    k->said = job.said;
+    k->messages = job.messages;
     if (job.ok)
         return true;
-    const char *line = last_line(k->arena, job.said.tail);
+    const char *line = last_line(k->arena, job.messages.tail);
     if (job.signal)
         return fault(why, job.why.code,
                      "%s; the weights in f32 take %s bytes there", job.why.text,
@@ -212,7 +212,7 @@ static bool run_script(Check *k, Fault *why)
 static bool read_versions(const Check *k, const char **to, Fault *why)
 {
     static const char begin[] = "transformers ";
-    *to = last_line(k->arena, k->said.out);
+    *to = last_line(k->arena, k->messages.out);
     return !strncmp(*to, begin, sizeof begin - 1)
         || fault(why, ExitBackend,
                  "%s says '%.60s' where the version of transformers is "

@@ -19,7 +19,7 @@ static Datum wrong_kind(Scope *s, const Expr *e, const Expr *at, const Datum *v,
 }
 
 /* Computes with integers; a quotient must be an integer. */
-static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
+static Datum compute_integer(Scope *s, const Expr *e, int64_t x, int64_t y)
 {
     int64_t z = 0;
     const bool too_large = *e->text == '+' ? __builtin_add_overflow(x, y, &z)
@@ -30,7 +30,7 @@ static Datum compute_whole(Scope *s, const Expr *e, int64_t x, int64_t y)
     if (too_large)
         return expr_error(s, e->pos, "%lld %s %lld is no number here",
                           (long long)x, e->text, (long long)y);
-    return value_whole(*e->text == '%' ? x % y : *e->text == '/' ? x / y : z);
+    return value_integer(*e->text == '%' ? x % y : *e->text == '/' ? x / y : z);
 }
 
 static Datum divide(Scope *s, const Expr *e, const Datum *x, const Datum *y)
@@ -39,7 +39,7 @@ static Datum divide(Scope *s, const Expr *e, const Datum *x, const Datum *y)
         return expr_error(s, origin(y, e->in.at[1]), "a division by 0");
     if (x->kind == ValueInt && y->kind == ValueInt
         && (y->whole == -1 || x->whole % y->whole == 0))
-        return compute_whole(s, e, x->whole, y->whole);
+        return compute_integer(s, e, x->whole, y->whole);
     return value_real(value_number(x) / value_number(y));
 }
 
@@ -73,7 +73,7 @@ static Datum compute(Scope *s, const Expr *e, const Datum *x, const Datum *y)
     if (*e->text == '^')
         return value_real(pow(value_number(x), value_number(y)));
     if (x->kind == ValueInt && y->kind == ValueInt)
-        return compute_whole(s, e, x->whole, y->whole);
+        return compute_integer(s, e, x->whole, y->whole);
     const double p = value_number(x), q = value_number(y);
     return value_real(*e->text == '+'   ? p + q
                       : *e->text == '-' ? p - q
@@ -134,7 +134,7 @@ static Datum unary(Scope *s, const Expr *e)
         return value_truth(!expr_truth(s, e->in.at[0]));
     const Datum x = expr_value(s, e->in.at[0]);
     if (x.kind == ValueInt)
-        return compute_whole(s, e, 0, x.whole);
+        return compute_integer(s, e, 0, x.whole);
     if (x.kind == ValueNumber)
         return value_real(-x.number);
     return wrong_kind(s, e, e->in.at[0], &x, "a number");

@@ -29,7 +29,7 @@ static Datum square_root(Call *c)
 static Datum whole_of(Call *c, double x)
 {
     if (x >= -0x1p63 && x < 0x1p63)
-        return value_whole((int64_t)x);
+        return value_integer((int64_t)x);
     const Pos pos = c->v[0].pos.src ? c->v[0].pos : c->e->in.at[0]->pos;
     return expr_error(c->s, pos, "%s() gives integers of 64 bits, found %g",
                       c->e->text, value_number(&c->v[0]));
@@ -102,13 +102,13 @@ static Datum dim(Call *c)
     if (axis < 0 || axis >= t->rank)
         return expr_error(c->s, c->e->pos, "tensor '%s' has %d dimensions",
                           quote(t->name), t->rank);
-    return value_whole(t->dim[axis]);
+    return value_integer(t->dim[axis]);
 }
 
 static Datum rank(Call *c)
 {
     const Tensor *t = tensor_of(c);
-    return t ? value_whole(t->rank) : none();
+    return t ? value_integer(t->rank) : none();
 }
 
 /* Returns the elements of a small tensor, such as scaling factors, with the
@@ -190,9 +190,9 @@ static Datum has_key(Call *c)
 static Datum length(Call *c)
 {
     const Datum *v = &c->v[0];
-    return v->kind == ValueText ? value_whole((int64_t)strlen(v->text))
-         : v->kind & (ValueList | ValueMap) ? value_whole(v->many.n)
-                                            : value_whole(0);
+    return v->kind == ValueText ? value_integer((int64_t)strlen(v->text))
+         : v->kind & (ValueList | ValueMap) ? value_integer(v->many.n)
+                                            : value_integer(0);
 }
 
 static Datum first(Call *c)
@@ -227,7 +227,7 @@ static int64_t matches(const Call *c)
 
 static Datum count(Call *c)
 {
-    return value_whole(matches(c));
+    return value_integer(matches(c));
 }
 
 static Datum any(Call *c)

@@ -141,7 +141,7 @@ static bool lay_over(Import *m)
         const Yaml *when = yaml_get(files.at[i].top, "when");
         if (!when || !import_truth(m, when))
             continue;
-        const Yaml *over = rules_whole(m->a, &files.at[i], m->common);
+        const Yaml *over = rules_merged(m->a, &files.at[i], m->common);
         m->rules = over ? rules_over(m->a, m->rules, over) : NULL;
         if (over && rules_text(over, "task"))
             m->task = rules_text(over, "task");
@@ -196,7 +196,7 @@ static bool open_rules(Import *m, Imported *to)
     if (!(gguf ? gguf_family(m, &family) : find_family(m, &family)))
         return false;
     m->family = family.family;
-    m->rules = rules_whole(m->a, &family, m->common);
+    m->rules = rules_merged(m->a, &family, m->common);
     if (!m->rules || !rename_keys(m, m->common) || !rename_keys(m, m->rules))
         return false;
     to->title = rules_text(m->rules, "title");

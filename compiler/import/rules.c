@@ -174,7 +174,7 @@ const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above)
     return laid(a, below, above, false);
 }
 
-const Yaml *rules_whole(Arena *a, const Rules *r, const Yaml *common)
+const Yaml *rules_merged(Arena *a, const Rules *r, const Yaml *common)
 {
     const Yaml *use = rules_list(r->top, "use"), *all = NULL;
     const Yaml *parts = rules_map(common, "parts");
@@ -252,8 +252,9 @@ bool rules_key(Arena *a, const Yaml *key, const Yaml *value, KeyRule *to)
     if (!read_types(value, &at, to))
         return false;
     if (*at == '=')
-        to->usual = expr_parse(a, value, (size_t)(at + 1 - value->text));
+        to->default_value = expr_parse(a, value,
+                                       (size_t)(at + 1 - value->text));
     else if (*at)
         error_at(value->pos, "behind the type of a key comes `= its default`");
-    return *at ? to->usual != NULL : true;
+    return *at ? to->default_value != NULL : true;
 }

@@ -22,7 +22,7 @@ bool rules_file(Arena *a, const char *path, Rules *to, int *code);
 const Yaml *rules_common(Arena *a);
 /* Returns a family's rules merged with the parts that they use; the family's
  * own values take precedence. */
-const Yaml *rules_whole(Arena *a, const Rules *r, const Yaml *common);
+const Yaml *rules_merged(Arena *a, const Rules *r, const Yaml *common);
 /* Lays `above` over `below`: merges maps key by key in the order of `below`,
  * joins lists, and replaces scalars. */
 const Yaml *rules_over(Arena *a, const Yaml *below, const Yaml *above);
@@ -34,12 +34,12 @@ const char *rules_text(const Yaml *top, const char *section);
 /* rules_check.c: checks rule files without a folder and reports errors. */
 bool rules_check(Arena *a, const RuleFiles *files);
 
-typedef struct {             /* a row of `config` */
-    VEC(const char *) names; /* the first is used in expressions */
-    int kinds;               /* bits of ValueKind */
-    bool null;               /* null is a value */
-    const Expr *usual;       /* default; NULL: required, unless null or a list
-                                or map is allowed */
+typedef struct {               /* a row of `config` */
+    VEC(const char *) names;   /* the first is used in expressions */
+    int kinds;                 /* bits of ValueKind */
+    bool null;                 /* null is a value */
+    const Expr *default_value; /* default; NULL: required, unless null or a list
+                          or map is allowed */
     Pos pos;
 } KeyRule;
 /* Parses `a | b: int? = 5`. Returns false after an error. */

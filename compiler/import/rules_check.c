@@ -87,8 +87,8 @@ static void check_keys(Check *c, const Yaml *keys, const char *under,
         if (!looks)
             add_name(c,
                      arena_printf(c->arena, "%s%s", under, rule.names.at[0]));
-        else if (rule.usual)
-            check_tree(c, rule.usual);
+        else if (rule.default_value)
+            check_tree(c, rule.default_value);
     }
 }
 
@@ -161,7 +161,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
         check_texts(&c, r->top, texts[i]);
     for (size_t i = 0; i < sizeof gguf_texts / sizeof *gguf_texts; i++)
         check_texts(&c, yaml_get(r->top, "gguf"), gguf_texts[i]);
-    const Yaml *top = rules_whole(a, r, common);
+    const Yaml *top = rules_merged(a, r, common);
     if (!top)
         return c.errors + 1;
     const Yaml *config = rules_map(top, "config"), *let = rules_map(top, "let");

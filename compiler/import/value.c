@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "import/value.h"
 
-Datum value_whole(int64_t x)
+Datum value_integer(int64_t x)
 {
     return (Datum){ .kind = ValueInt, .whole = x };
 }

@@ -34,7 +34,7 @@ struct Datum {
 };
 
 /* Each returns a value of that kind. */
-Datum value_whole(int64_t x);
+Datum value_integer(int64_t x);
 Datum value_real(double x);
 Datum value_truth(bool x);
 Datum value_of_json(Arena *a, const json_t *j, Pos pos);

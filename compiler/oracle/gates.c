@@ -37,14 +37,14 @@ bool compare_values(Comparison *c, const double *want, const double *got,
     return worse;
 }
 
-bool tells_enough(int64_t zeros, int64_t count)
+bool is_conclusive(int64_t zeros, int64_t count)
 {
     return count > 0 && zeros * 10 <= count * 9;
 }
 
 bool compare_passed(const Comparison *c)
 {
-    return c->failed == 0 && tells_enough(c->zeros, c->count);
+    return c->failed == 0 && is_conclusive(c->zeros, c->count);
 }
 
 /* ---- gates ---- */
@@ -443,7 +443,7 @@ void hold_to(ModelComparison *c, const ModelGate *gate)
     c->gate = gate;
     c->failed = !(c->max_error <= gate->max_error && c->nmse <= gate->nmse
                   && c->divergence <= gate->divergence);
-    c->passed = !c->failed && tells_enough(c->zeros, c->count);
+    c->passed = !c->failed && is_conclusive(c->zeros, c->count);
 }
 
 ModelComparison compare_model(const double *want, const float *got,

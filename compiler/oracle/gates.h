@@ -21,8 +21,8 @@ bool compare_values(Comparison *c, const double *want, const double *got,
                     const double *tolerance, int64_t n);
 /* Returns true if at least one value was compared and at most 90 % of the
  * expected values are 0; comparing zeros proves nothing. */
-bool tells_enough(int64_t zeros, int64_t count);
-/* Returns true if nothing failed and tells_enough() holds. */
+bool is_conclusive(int64_t zeros, int64_t count);
+/* Returns true if nothing failed and is_conclusive() holds. */
 bool compare_passed(const Comparison *c);
 
 /* Writes the absolute tolerance of each element of the node's value to `out`,
@@ -55,7 +55,7 @@ typedef struct {       /* end to end: logits, or output rows */
     int64_t count, zeros; /* as in Comparison */
     const ModelGate *gate;
     bool failed; /* the gate was exceeded */
-    bool passed; /* not failed, and tells_enough() */
+    bool passed; /* not failed, and is_conclusive() */
 } ModelComparison;
 
 /* Compares with the gate of f32. */

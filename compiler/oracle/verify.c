@@ -60,7 +60,7 @@ static void check_node(Ops *o, int node, const double *got)
     gate_node(in, node, in->value[node], tolerance);
     if (compare_values(&op->c, in->value[node], got, tolerance, size))
         op->worst = n->name;
-    if (!tells_enough(op->c.zeros - before, size)) {
+    if (!is_conclusive(op->c.zeros - before, size)) {
         if (!o->bare)
             o->bare = bare_values(in->arena, o->w, o->x, o->sequence);
         op->c.zeros -= made_zeros(in->value[node], o->bare[node], size);
@@ -200,7 +200,7 @@ void verify_result(ModelResults *r, Weights *w, const Sample *x,
     in.given = kept ? chosen(&in, kept, sequence) : NULL;
     const double *want = oracle_result(&in);
     ModelComparison c = compare_by(w, want, got, rows, cols);
-    if (!tells_enough(c.zeros, c.count))
+    if (!is_conclusive(c.zeros, c.count))
         r->made += made_zeros(
             want, bare_values(a, w, x, sequence)[graph_result(w->g)], c.count);
     if (c.count == 1) {
@@ -218,7 +218,7 @@ ModelComparison verify_end(const ModelResults *r, const Weights *w)
     if (r->want.n > 0)
         keep_worse(&worst, compare_by(w, r->want.at, r->got.at, r->want.n, 1));
     worst.zeros -= r->made;
-    worst.passed = !worst.failed && tells_enough(worst.zeros, worst.count);
+    worst.passed = !worst.failed && is_conclusive(worst.zeros, worst.count);
     return worst;
 }
 

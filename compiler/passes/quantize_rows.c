@@ -35,7 +35,7 @@ static int made_for(Graph *g, const Node *reader, int x)
         .stack = reader->stack,
         .layer = reader->layer,
         .sublayer = reader->sublayer,
-        .whole_stack = reader->whole_stack,
+        .outside_layers = reader->outside_layers,
         .pos = reader->pos,
         .name = reader->name,
         .word = reader->word,

@@ -87,9 +87,9 @@ void plan_divisions(Plan *p)
 {
     for (int i = 0; i < p->region.n; i++) {
         Region *r = &p->region.at[i];
-        r->whole = is_whole(p, r);
-        p->divided[r->entry] |= !r->whole;
-        p->rows_divided[r->entry] |= r->by_rows && !r->whole;
+        r->undivided = is_whole(p, r);
+        p->divided[r->entry] |= !r->undivided;
+        p->rows_divided[r->entry] |= r->by_rows && !r->undivided;
     }
 }
 
@@ -197,7 +197,7 @@ Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n)
     best_tile(&p->target, &of, &by.mr, &by.nr);
     const int64_t tiles = (rows + by.mr - 1) / by.mr;
     by.mr = (int32_t)((rows + tiles - 1) / tiles);
-    by.prefetch = UsualPrefetch;
+    by.prefetch = DefaultPrefetch;
     return by;
 }
 
@@ -210,8 +210,8 @@ Tiling plan_fixed_tiling(const Plan *p, int product)
         return t->tiling;
     const Tiling by = plan_tile_of(p, plan_rows(p, row_sym(n->type)), shape.k,
                                    round16(shape.n));
-    return tiling_settled(&p->target, &t->key, shape.k,
-                          (Tiling){ .mr = by.mr, .nr = by.nr });
+    return tiling_with_defaults(&p->target, &t->key, shape.k,
+                                (Tiling){ .mr = by.mr, .nr = by.nr });
 }
 
 bool plan_fixed(const Plan *p)

@@ -93,7 +93,7 @@ TaskIdentity split_identity(const Plan *p)
     const Spec *s = p->g->spec;
     int64_t *size = arena_alloc(p->arena_, 3 * sizeof *size);
     TaskIdentity t = { .kind = TaskSplit,
-                       .dtype = s->dtype.usual,
+                       .dtype = s->dtype.default_dtype,
                        .size = size,
                        .sizes = 3,
                        .encodes = has_entry(p, EntryEncode),

@@ -472,7 +472,7 @@ void plan_pack(Plan *p)
     p->pack.name = p->g->spec->name;
     p->pack.item = list.at;
     p->pack.count = list.n;
-    p->pack.dtype = dtype_word[p->g->spec->dtype.usual];
+    p->pack.dtype = dtype_word[p->g->spec->dtype.default_dtype];
     p->pack.hash = hash_items(&list, p->pack.bytes);
     p->parameters = count_parameters(p);
 }

@@ -6,7 +6,8 @@
  *      better than the tool's own (Choices).
  * Out: a Plan; what it costs, as text and JSON.
  *
- * Public beside it: epilogue.h. A tiling consists of the rows of knobs.h.    */
+ * Public beside it: epilogue.h. A tiling consists of the rows of
+ * tiling_parameters.h.    */
 #ifndef ATTNC_PLAN_H
 #define ATTNC_PLAN_H
 
@@ -31,32 +32,33 @@ extern const char *const task_word[TaskKinds]; /* "matmul", "small_m" .. */
 #define On(kind) (1 << (kind))
 #define OnProducts (On(TaskMatmul) | On(TaskAttention))
 
-typedef struct { /* a value for each knob; 0: as by default */
-#define KNOB(name, ...) int32_t name;
-#include "plan/knobs.h"
-#undef KNOB
+typedef struct { /* a value for each parameter; 0: as by default */
+#define PARAMETER(name, ...) int32_t name;
+#include "plan/tiling_parameters.h"
+#undef PARAMETER
 } Tiling;
 
-typedef struct { /* one knob, as text and as numbers */
+typedef struct { /* one parameter, as text and as numbers */
     const char *name;
     int tasks; /* On() the kinds that have it */
     int32_t least, most, step;
     const char *text;
     size_t at; /* in a Tiling */
-} Knob;
+} TilingParameter;
 enum {
-#define KNOB(name, ...) Knob_##name,
-#include "plan/knobs.h"
-#undef KNOB
-    Knobs
+#define PARAMETER(name, ...) Tiling_##name,
+#include "plan/tiling_parameters.h"
+#undef PARAMETER
+    TilingParameters
 };
-extern const Knob knobs[Knobs];
-int32_t knob_get(const Tiling *t, int knob);
-void knob_set(Tiling *t, int knob, int32_t value);
-/* Is each value 0 or one that the knob may have, on a task of that kind? */
+extern const TilingParameter tiling_parameters[TilingParameters];
+int32_t tiling_get(const Tiling *t, int parameter);
+void tiling_set(Tiling *t, int parameter, int32_t value);
+/* Is each value 0 or one that the parameter may have, on a task of that kind?
+ */
 bool tiling_valid(const Tiling *t, TaskKind kind);
 bool tiling_same(const Tiling *a, const Tiling *b);
-/* "mr=6 nr=64": what is not 0, in the order of the knobs. */
+/* "mr=6 nr=64": what is not 0, in the order of the parameters. */
 char *tiling_text(Arena *a, const Tiling *t);
 
 typedef struct { /* the name of a task, as reports and records have it */
@@ -100,11 +102,11 @@ TaskKey task_key(Arena *a, const TaskIdentity *t, bool exact);
 
 typedef struct { /* a task of a plan */
     TaskIdentity is;
-    TaskKey key;   /* of its records: exact */
-    TaskKey name;  /* for people: exact only if another task's is the same */
-    int node;      /* the first that needs it; -1: TaskSplit */
-    Tiling tiling; /* every knob that it has, settled */
-    Tiling usual;  /* the same as the tool would choose */
+    TaskKey key;     /* of its records: exact */
+    TaskKey name;    /* for people: exact only if another task's is the same */
+    int node;        /* the first that needs it; -1: TaskSplit */
+    Tiling tiling;   /* every parameter that it has, settled */
+    Tiling defaults; /* the same as the tool would choose */
     TilingFrom from;
 } Task;
 
@@ -200,7 +202,7 @@ typedef struct {      /* one function of the emitted file */
     int first, count; /* into Plan.order: nodes it computes */
     bool by_rows;     /* each of them goes row by row */
     bool row_block;   /* a block of rows goes through all of them */
-    bool whole;       /* never divided, among threads or in blocks */
+    bool undivided;   /* never divided, among threads or in blocks */
     Entry entry;
     const char *name; /* encoder_w1_w2_norm2: no layer in it */
     Stack stack;
@@ -308,7 +310,7 @@ int64_t bias_width(const Block *b); /* 2 * longest - 1 distances */
 /* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
 /* "6x64", or all that its products have: "6x64 12x32"; `from`: FromTuned
- * where any knob of any task is.                                            */
+ * where any parameter of any task is. */
 const char *plan_tiles(const Plan *p, TilingFrom *from);
 Tiling plan_tile(const Plan *p); /* mr, nr, prefetch of products that are no
                                     task: of attention that is not fused */
@@ -338,9 +340,9 @@ int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
 /* What is 0 becomes what the tool would choose beside what is not; but
  * `small_m`, for which the size of all weights counts. k: of a product's sums.
  */
-Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k,
-                      Tiling by);
-enum { UsualPrefetch = 17 };                         /* Tiling.prefetch */
+Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
+                            Tiling by);
+enum { DefaultPrefetch = 17 };                       /* Tiling.prefetch */
 int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
 
 /* The number of a mask from a file, from 1 on; identity.c. */

@@ -2,7 +2,7 @@
  * above it here, and plan.c drives them:
  *
  *   epilogue.c  what an epilogue is called
- *   tiling.c    the table of knobs, and tilings as text
+ *   tiling.c    the table of parameters, and tilings as text
  *   values.c    where a node's value lives; caches
  *   value_names.c     what values, steps and regions are called
  *   pack.c      blocks of packed weights

@@ -141,10 +141,10 @@ static json_t *tasks_json(const Plan *p)
     for (int i = 0; i < p->task.n; i++) {
         const Task *t = &p->task.at[i];
         json_t *tile = json_object();
-        for (int k = 0; k < Knobs; k++)
-            if (knob_get(&t->tiling, k))
-                json_object_set_new(tile, knobs[k].name,
-                                    json_integer(knob_get(&t->tiling, k)));
+        for (int k = 0; k < TilingParameters; k++)
+            if (tiling_get(&t->tiling, k))
+                json_object_set_new(tile, tiling_parameters[k].name,
+                                    json_integer(tiling_get(&t->tiling, k)));
         json_array_append_new(list,
                               json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}", "op",
                                         task_word[t->key.kind], "shape",
@@ -178,7 +178,7 @@ static json_t *report(const Plan *p)
                      tasks_json(p), "entries", entries);
 }
 
-static long long whole_number(const json_t *o, const char *key)
+static long long integer_of(const json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
 }
@@ -238,11 +238,11 @@ static void add_entry(Buffer *b, const Plan *p, Entry entry, const json_t *e)
         b,
         "\n%s: %lld row%s, %lld keys: %lld FLOPs\n"
         "  arena %lld bytes + %lld a row + %lld a sequence + %lld a part\n",
-        word(e, "entry"), whole_number(e, "rows"),
-        whole_number(e, "rows") == 1 ? "" : "s", whole_number(e, "keys"),
-        whole_number(e, "flops"), whole_number(arena, "fixed"),
-        whole_number(arena, "row"), whole_number(arena, "sequence"),
-        whole_number(arena, "part"));
+        word(e, "entry"), integer_of(e, "rows"),
+        integer_of(e, "rows") == 1 ? "" : "s", integer_of(e, "keys"),
+        integer_of(e, "flops"), integer_of(arena, "fixed"),
+        integer_of(arena, "row"), integer_of(arena, "sequence"),
+        integer_of(arena, "part"));
     add_ops(b, p, entry);
 }
 
@@ -271,10 +271,10 @@ static void add_fixed(Buffer *b, const Plan *p)
         const Region *r = &p->region.at[i];
         if (r->layer > 0)
             continue;
-        if (!r->whole)
+        if (!r->undivided)
             buffer_printf(b, "  %s is divided among threads, in blocks\n",
                           r->name);
-        for (int k = 0; k < r->count && r->whole; k++)
+        for (int k = 0; k < r->count && r->undivided; k++)
             add_fixed_tile(b, p, p->order.at[r->first + k]);
     }
     for (Entry e = EntryEncode; e <= EntryDecode; e++)
@@ -300,12 +300,12 @@ char *plan_text(Arena *a, const Plan *p)
         "caches: pages of %d positions, %lld bytes (self), %lld (cross)\n"
         "a sequence of full length (beam %lld): caches %lld and %lld bytes, "
         "arena %lld\n",
-        word(r, "name"), whole_number(r, "parameters"),
-        whole_number(r, "weights_bytes"), word(r, "march"),
-        whole_number(r, "width"), word(r, "tile"), ATTN_PAGE,
-        whole_number(page, "self"), whole_number(page, "cross"),
-        whole_number(state, "beam"), whole_number(state, "self_cache"),
-        whole_number(state, "cross_cache"), whole_number(state, "arena"));
+        word(r, "name"), integer_of(r, "parameters"),
+        integer_of(r, "weights_bytes"), word(r, "march"),
+        integer_of(r, "width"), word(r, "tile"), ATTN_PAGE,
+        integer_of(page, "self"), integer_of(page, "cross"),
+        integer_of(state, "beam"), integer_of(state, "self_cache"),
+        integer_of(state, "cross_cache"), integer_of(state, "arena"));
     if (p->g->spec->layers)
         buffer_printf(&b, "layers: %s\n", p->g->spec->layers);
     if (plan_fixed(p))

@@ -6,7 +6,7 @@
 
 #include <xxhash.h>
 
-static int64_t whole(int64_t n, int64_t step)
+static int64_t round_up(int64_t n, int64_t step)
 {
     return (n + step - 1) / step * step;
 }
@@ -18,15 +18,15 @@ static const char *by(const Plan *p, int64_t a, int64_t b)
 
 /* ---- tilings ---- */
 
-static void settle(int32_t *knob, int64_t usual)
+static void apply_default(int32_t *parameter, int64_t defaults)
 {
-    if (*knob == 0)
-        *knob = (int32_t)usual;
+    if (*parameter == 0)
+        *parameter = (int32_t)defaults;
 }
 
 /* Whole tiles, few enough that their scores and outputs stay in the cache
  * beside a page of keys.                                                    */
-static int64_t usual_queries(int64_t mr)
+static int64_t default_queries(int64_t mr)
 {
     const int64_t tiles = RowBlock / mr;
     return mr * (tiles > 0 ? tiles : 1);
@@ -35,7 +35,7 @@ static int64_t usual_queries(int64_t mr)
 /* Weights from memory are read once for all rows of a small M; those from a
  * cache that others share come faster in two streams too, where a row or two
  * leaves the time; as measured.                                             */
-static int64_t usual_small_m(const Plan *p)
+static int64_t default_small_m(const Plan *p)
 {
     if (p->small_m)
         return p->target.small_m_mr + 1;
@@ -67,7 +67,7 @@ static const struct {
 };
 
 /* No tile of two origins: nothing, where one of its sizes is given. */
-static void settle_integers(const Target *m, const TaskKey *key, Tiling *by)
+static void default_integers(const Target *m, const TaskKey *key, Tiling *by)
 {
     const Dtype like = dtype_shared(key->dtype) ? DtypeInt4 : key->dtype;
     for (size_t i = 0; i < sizeof integer_tiles / sizeof *integer_tiles; i++)
@@ -81,42 +81,46 @@ static void settle_integers(const Target *m, const TaskKey *key, Tiling *by)
         }
 }
 
-Tiling tiling_settled(const Target *m, const TaskKey *key, int64_t k, Tiling by)
+Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
+                            Tiling by)
 {
     const TaskKind kind = key->kind;
     if (kind == TaskMatmul)
-        settle_integers(m, key, &by);
+        default_integers(m, key, &by);
     const bool tall = kind == TaskMatmul && by.mr == 0 && by.nr == 0
                    && 4 * m->nr * k > m->cache[0];
     switch (kind) {
     case TaskMatmul:
     case TaskAttention:
-        settle(&by.mr, tall ? m->tall_mr : m->mr);
-        settle(&by.nr, tall ? m->tall_nr : m->nr);
-        settle(&by.prefetch, UsualPrefetch);
+        apply_default(&by.mr, tall ? m->tall_mr : m->mr);
+        apply_default(&by.nr, tall ? m->tall_nr : m->nr);
+        apply_default(&by.prefetch, DefaultPrefetch);
         break;
-    case TaskSmallM: settle(&by.streams, m->small_m_nr / ATTN_PANEL); break;
-    case TaskRows:   settle(&by.rows, m->row_block); break;
-    case TaskSplit:  settle(&by.work, m->part_work); break;
-    case TaskKinds:  break;
+    case TaskSmallM:
+        apply_default(&by.streams, m->small_m_nr / ATTN_PANEL);
+        break;
+    case TaskRows:  apply_default(&by.rows, m->row_block); break;
+    case TaskSplit: apply_default(&by.work, m->part_work); break;
+    case TaskKinds: break;
     }
     if (kind == TaskMatmul) {
-        const int64_t all = whole(k, 64), most = knobs[Knob_k].most;
-        settle(&by.k, target_sum_block(m, by.mr, by.nr, k));
+        const int64_t all = round_up(k, 64),
+                      most = tiling_parameters[Tiling_k].most;
+        apply_default(&by.k, target_sum_block(m, by.mr, by.nr, k));
         if (by.k == 0 || by.k > all || by.k == k
             || dtype_is_integer(key->dtype)) /* these are never in blocks */
             by.k = (int32_t)(all < most ? all : most);
-        settle(&by.panels, by.nr / ATTN_PANEL);
+        apply_default(&by.panels, by.nr / ATTN_PANEL);
     }
     if (kind == TaskAttention) {
-        settle(&by.queries, usual_queries(by.mr));
-        settle(&by.keys, ATTN_PAGE);
+        apply_default(&by.queries, default_queries(by.mr));
+        apply_default(&by.keys, ATTN_PAGE);
     }
     return by;
 }
 
 /* By what reading the weights of all its steps again costs. */
-static int64_t usual_rows(const Plan *p, const Task *t)
+static int64_t default_rows_of(const Plan *p, const Task *t)
 {
     const Region *r = &p->region.at[p->region_of[t->node]];
     int64_t bytes = 0, numbers = 0;
@@ -132,14 +136,14 @@ static int64_t usual_rows(const Plan *p, const Task *t)
     return target_row_block(&p->target, bytes, numbers);
 }
 
-static Tiling settled(const Plan *p, const Task *t, Tiling by)
+static Tiling with_defaults(const Plan *p, const Task *t, Tiling by)
 {
     const TaskShape s = task_shape(p, t);
     if (t->key.kind == TaskRows)
-        settle(&by.rows, usual_rows(p, t));
-    by = tiling_settled(&p->target, &t->key, s.k, by);
+        apply_default(&by.rows, default_rows_of(p, t));
+    by = tiling_with_defaults(&p->target, &t->key, s.k, by);
     if (t->key.kind == TaskSmallM)
-        settle(&by.small_m, usual_small_m(p));
+        apply_default(&by.small_m, default_small_m(p));
     if (s.holes) /* key by key: no block of them */
         by.keys = ATTN_PAGE;
     return by;
@@ -160,11 +164,11 @@ static void choose(const Plan *p, Task *t)
     const Tiling *by = chosen(p, &t->key);
     const bool option = On(t->key.kind) & OnProducts
                      && p->target.tile_from == FromOption;
-    t->usual = settled(p, t, (Tiling){ 0 });
+    t->defaults = with_defaults(p, t, (Tiling){ 0 });
     t->tiling = by ? *by : (Tiling){ 0 };
     if (option)
         t->tiling.mr = t->tiling.nr = 0;
-    t->tiling = settled(p, t, t->tiling);
+    t->tiling = with_defaults(p, t, t->tiling);
     t->from = option ? FromOption : by ? FromTuned : FromDefault;
 }
 
@@ -172,7 +176,7 @@ Tiling plan_tile(const Plan *p)
 {
     return (Tiling){ .mr = p->target.mr,
                      .nr = p->target.nr,
-                     .prefetch = UsualPrefetch };
+                     .prefetch = DefaultPrefetch };
 }
 
 /* ---- the list ---- */

@@ -1,4 +1,4 @@
-/* tiling.c: the table of knobs, and tilings as text. */
+/* tiling.c: the table of parameters, and tilings as text. */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -9,26 +9,28 @@ const char *const task_word[TaskKinds] = {
     [TaskSplit] = "split",
 };
 
-const Knob knobs[Knobs] = {
-#define KNOB(name, tasks, least, most, step, text)                            \
+const TilingParameter tiling_parameters[TilingParameters] = {
+#define PARAMETER(name, tasks, least, most, step, text)                        \
     { #name, tasks, least, most, step, text, offsetof(Tiling, name) },
-#include "plan/knobs.h"
-#undef KNOB
+#include "plan/tiling_parameters.h"
+#undef PARAMETER
 };
 
-int32_t knob_get(const Tiling *t, int knob)
+int32_t tiling_get(const Tiling *t, int parameter)
 {
     int32_t value;
-    memcpy(&value, (const char *)t + knobs[knob].at, sizeof value);
+    memcpy(&value, (const char *)t + tiling_parameters[parameter].at,
+           sizeof value);
     return value;
 }
 
-void knob_set(Tiling *t, int knob, int32_t value)
+void tiling_set(Tiling *t, int parameter, int32_t value)
 {
-    memcpy((char *)t + knobs[knob].at, &value, sizeof value);
+    memcpy((char *)t + tiling_parameters[parameter].at, &value, sizeof value);
 }
 
-static bool knob_valid(const Knob *k, TaskKind kind, int32_t value)
+static bool tiling_value_valid(const TilingParameter *k, TaskKind kind,
+                               int32_t value)
 {
     if (value == 0)
         return true;
@@ -38,8 +40,8 @@ static bool knob_valid(const Knob *k, TaskKind kind, int32_t value)
 
 bool tiling_valid(const Tiling *t, TaskKind kind)
 {
-    for (int i = 0; i < Knobs; i++)
-        if (!knob_valid(&knobs[i], kind, knob_get(t, i)))
+    for (int i = 0; i < TilingParameters; i++)
+        if (!tiling_value_valid(&tiling_parameters[i], kind, tiling_get(t, i)))
             return false;
     return true;
 }
@@ -52,10 +54,10 @@ bool tiling_same(const Tiling *a, const Tiling *b)
 char *tiling_text(Arena *a, const Tiling *t)
 {
     char *text = arena_printf(a, "%s", "");
-    for (int i = 0; i < Knobs; i++)
-        if (knob_get(t, i))
+    for (int i = 0; i < TilingParameters; i++)
+        if (tiling_get(t, i))
             text = arena_printf(a, "%s%s%s=%d", text, *text ? " " : "",
-                                knobs[i].name, knob_get(t, i));
+                                tiling_parameters[i].name, tiling_get(t, i));
     return text;
 }
 

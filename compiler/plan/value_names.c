@@ -13,8 +13,8 @@ static const char *joined(Arena *a, const char *first, const char *second)
 /* A node's name without the stack and layer it is in, as a C identifier. */
 const char *local_name(Arena *a, const Node *n)
 {
-    const char *place = n->whole_stack ? stack_name[n->stack]
-                                       : sublayer_name[n->sublayer];
+    const char *place = n->outside_layers ? stack_name[n->stack]
+                                          : sublayer_name[n->sublayer];
     char *id = arena_strdup(a, joined(a, place, n->word));
     for (char *c = id; *c; c++)
         if (!isalnum((unsigned char)*c))
@@ -77,8 +77,8 @@ static const char *in_stack(const Plan *p, const Node *n, const char *label)
 static const char *function_name(const Plan *p, const Node *n,
                                  const char *label)
 {
-    return n->whole_stack || n->stack == StackCross ? label
-                                                    : in_stack(p, n, label);
+    return n->outside_layers || n->stack == StackCross ? label
+                                                       : in_stack(p, n, label);
 }
 
 const char *step_name(const Plan *p, int node)

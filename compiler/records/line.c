@@ -22,9 +22,10 @@ enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
 static json_t *tile_object(const Tiling *t)
 {
     json_t *o = json_object();
-    for (int i = 0; i < Knobs; i++)
-        if (knob_get(t, i))
-            json_object_set_new(o, knobs[i].name, json_integer(knob_get(t, i)));
+    for (int i = 0; i < TilingParameters; i++)
+        if (tiling_get(t, i))
+            json_object_set_new(o, tiling_parameters[i].name,
+                                json_integer(tiling_get(t, i)));
     return o;
 }
 
@@ -116,15 +117,15 @@ static int word_of(LineReader *m, const char *key, const char *const *words,
 }
 
 /* Sets the named parameter of a tiling; false: unknown, or out of range. */
-static bool set_knob(Tiling *t, const char *name, const json_t *value)
+static bool set_parameter(Tiling *t, const char *name, const json_t *value)
 {
-    for (int i = 0; i < Knobs; i++) {
+    for (int i = 0; i < TilingParameters; i++) {
         const json_int_t x = json_integer_value(value);
-        if (strcmp(name, knobs[i].name) != 0)
+        if (strcmp(name, tiling_parameters[i].name) != 0)
             continue;
-        if (!json_is_integer(value) || x < 1 || x > knobs[i].most)
+        if (!json_is_integer(value) || x < 1 || x > tiling_parameters[i].most)
             return false;
-        knob_set(t, i, (int32_t)x);
+        tiling_set(t, i, (int32_t)x);
         return true;
     }
     return false;
@@ -136,7 +137,8 @@ static Tiling tiling_of(LineReader *m, TaskKind kind)
     const char *name;
     Tiling t = { 0 };
     bool ok = json_is_object(tile);
-    json_object_foreach(tile, name, value) ok = ok && set_knob(&t, name, value);
+    json_object_foreach(tile, name, value)
+        ok = ok && set_parameter(&t, name, value);
     if ((!ok || !tiling_valid(&t, kind)) && !m->bad)
         m->bad = "tile";
     return t;

@@ -128,7 +128,7 @@ typedef struct {
 } SpecDtype;
 
 typedef struct {
-    Dtype usual;         /* of what no key is for */
+    Dtype default_dtype; /* of what no key is for */
     const SpecDtype *at; /* by key, in order */
     int n;
 } SpecDtypes;
@@ -426,7 +426,7 @@ typedef struct {
 CacheForm spec_cache(const Spec *s, bool self);
 bool same_cache(CacheForm a, CacheForm b);
 /* The field was written: in the file, in one that it extends, by --set. */
-bool spec_says(const Spec *s, const char *field);
+bool spec_has(const Spec *s, const char *field);
 /* What positions add to the scores of self-attention. */
 BiasKind spec_score_bias(const Spec *s);
 /* Does the model write answers, token by token? */

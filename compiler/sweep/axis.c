@@ -56,7 +56,7 @@ static bool is_given(const SweepOptions *o, AxisKind kind)
     }
 }
 
-static bool parse_whole(const char *text, int64_t *value)
+static bool parse_integer(const char *text, int64_t *value)
 {
     char *end;
     const bool sign = *text == '-';
@@ -68,7 +68,7 @@ int64_t axis_number(const Axis *x, const char *value)
 {
     int64_t n = 0;
     const AxisOption *o = option_of(x->kind);
-    if (!parse_whole(value, &n) || n < o->least || n > o->most)
+    if (!parse_integer(value, &n) || n < o->least || n > o->most)
         fail(ExitUsage, "--vary %s: '%s' is no number from %lld to %lld",
              x->key, quote(value), (long long)o->least, (long long)o->most);
     return n;
@@ -94,12 +94,12 @@ static bool read_range(Arena *a, const char *key, const char *text, Piece *p)
     more = strstr(dots + 2, "..");
     const size_t n = more ? (size_t)(more - dots) - 2 : strlen(dots + 2);
     *p = (Piece){ .range = true, .step = 1 };
-    if (!parse_whole(arena_strndup(a, text, (size_t)(dots - text)), &p->from)
-        || !parse_whole(arena_strndup(a, dots + 2, n), &p->to))
+    if (!parse_integer(arena_strndup(a, text, (size_t)(dots - text)), &p->from)
+        || !parse_integer(arena_strndup(a, dots + 2, n), &p->to))
         return false;
     p->times = more && more[2] == 'x';
     if (more
-        && (!parse_whole(more + 2 + p->times, &p->step)
+        && (!parse_integer(more + 2 + p->times, &p->step)
             || p->step < 1 + p->times || (p->times && p->from < 1)))
         fail(ExitUsage,
              "--vary %s: '%s': a range is 2..6, 8..64..8 (steps of 8) or "

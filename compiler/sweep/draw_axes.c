@@ -148,18 +148,18 @@ static int line_axis(const Sweep *s)
 
 View view_choose(const Sweep *s)
 {
-    const Columns *drawn = &s->drawn, *front = &s->front;
+    const Columns *drawn = &s->drawn, *pareto = &s->pareto;
     const int axis = s->drawn_axis >= 0 ? s->drawn_axis
                    : drawn->n == 2      ? -1
                                         : line_axis(s);
     View v = { .lines = axis >= 0 };
     v.x = axis >= 0     ? of_axis(s, axis)
         : drawn->n == 2 ? of_column(&drawn->at[0])
-        : front->n      ? of_column(&front->at[0])
+        : pareto->n     ? of_column(&pareto->at[0])
                         : nth_column(s, 0);
-    v.y = drawn->n ? of_column(&drawn->at[drawn->n - 1])
-        : front->n ? of_column(&front->at[1])
-                   : nth_column(s, axis >= 0 ? 0 : 1);
+    v.y = drawn->n  ? of_column(&drawn->at[drawn->n - 1])
+        : pareto->n ? of_column(&pareto->at[1])
+                    : nth_column(s, axis >= 0 ? 0 : 1);
     return v;
 }
 

@@ -23,7 +23,7 @@ typedef struct {
     double x, y, low, high; /* low, high: of y; NAN: not known */
     Point at;               /* pixels in its plot */
     int panel;
-    bool front;
+    bool pareto;
     int leader; /* the first mark at this place; itself */
 } Dot;
 
@@ -104,15 +104,15 @@ static void find_front(Picture *d)
     Sweep copy = *d->s;
     if (v->lines || !v->x.c->better || !v->y.c->better)
         return;
-    copy.front = (Columns){ 0 };
-    vec_push(d->arena, &copy.front, *v->x.c);
-    vec_push(d->arena, &copy.front, *v->y.c);
+    copy.pareto = (Columns){ 0 };
+    vec_push(d->arena, &copy.pareto, *v->x.c);
+    vec_push(d->arena, &copy.pareto, *v->y.c);
     copy.rows = (Rows){ 0 };
     for (int i = 0; i < d->points.n; i++)
         vec_push(d->arena, &copy.rows, *d->points.at[i].row);
     front_mark(&copy);
     for (int i = 0; i < d->points.n; i++)
-        d->points.at[i].front = copy.rows.at[i].front;
+        d->points.at[i].pareto = copy.rows.at[i].pareto;
 }
 
 static void place_points(Picture *d)
@@ -266,7 +266,7 @@ static void draw_front(Picture *d)
     VEC(Point) at = { 0 };
     for (int i = 0; i < d->points.n; i++) {
         const Dot *p = &d->points.at[i];
-        if (!p->front || p->leader != i)
+        if (!p->pareto || p->leader != i)
             continue;
         if (at.n > 0) {
             const Point last = at.at[at.n - 1];
@@ -285,26 +285,26 @@ static void draw_front(Picture *d)
 /* ---- marks ---- */
 static void put_marks(Picture *d, int from, int end)
 {
-    for (int front = 0; front <= 1; front++)
+    for (int pareto = 0; pareto <= 1; pareto++)
         for (int i = from; i < end; i++) {
             const Dot *p = &d->points.at[i];
-            if (p->front != front)
+            if (p->pareto != pareto)
                 continue;
-            svg_mark(&d->out, front ? "best" : "dot",
-                     front ? MarkDiamond : MarkDot, 1, p->at, tip_text(d, p));
+            svg_mark(&d->out, pareto ? "best" : "dot",
+                     pareto ? MarkDiamond : MarkDot, 1, p->at, tip_text(d, p));
         }
 }
 
 /* Those of the front first. */
 static void put_labels(Picture *d, int from, int end)
 {
-    for (int front = 1; front >= 0; front--)
+    for (int pareto = 1; pareto >= 0; pareto--)
         for (int i = from; i < end; i++) {
             const Dot *p = &d->points.at[i];
-            if (p->front != front || p->leader != i)
+            if (p->pareto != pareto || p->leader != i)
                 continue;
-            if ((!front && end - from > MostLabels)
-                || !plot_label(&d->plot, front ? "best" : "soft", p->at,
+            if ((!pareto && end - from > MostLabels)
+                || !plot_label(&d->plot, pareto ? "best" : "soft", p->at,
                                d->view.lines
                                    ? scale_text(d->arena, &d->plot.y, p->y, 3)
                                    : names_at(d, i),
@@ -379,18 +379,19 @@ static const char *subtitle_of(const Picture *d)
 {
     const Sweep *s = d->s;
     bool bars = false;
-    int front = 0;
+    int pareto = 0;
     for (int i = 0; i < d->points.n; i++) {
-        front += d->points.at[i].front && d->points.at[i].leader == i;
+        pareto += d->points.at[i].pareto && d->points.at[i].leader == i;
         bars |= !isnan(d->points.at[i].low)
              || !isnan(end_of(d->view.x.low, d->points.at[i].row));
     }
     const char *text = arena_printf(d->arena, "%d variant%s", d->points.n,
                                     d->points.n == 1 ? "" : "s");
-    if (front)
+    if (pareto)
         text = arena_printf(d->arena,
-                            front > 1 ? "%s; diamonds, joined: the Pareto front"
-                                      : "%s; diamond: the best in both",
+                            pareto > 1
+                                ? "%s; diamonds, joined: the Pareto front"
+                                : "%s; diamond: the best in both",
                             text);
     if (bars)
         text = arena_printf(d->arena, "%s; %s: 95 %% intervals", text,

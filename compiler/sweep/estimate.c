@@ -1,5 +1,5 @@
 /* estimate.c: how long a workload will take, from its plan alone: its loads, by
- * what each of them takes here (speeds.c).                                   */
+ * what each of them takes here (cost_coefficients.c). */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const double rates_seconds = 0.2; /* to measure them in */
 void estimate_begin(Sweep *s)
 {
     Machine kept = { 0 };
-    const bool have = rates_kept(s->arena, &kept, s->threads);
+    const bool have = rates_cached(s->arena, &kept, s->threads);
     if (have && !s->times) {
         *s->machine = kept;
         return;
@@ -18,13 +18,13 @@ void estimate_begin(Sweep *s)
     machine_measure(s->machine, NULL, s->threads, rates_seconds);
     if (have)
         machine_keep_better(s->machine, &kept);
-    rates_keep(s->arena, s->machine);
+    rates_cache(s->arena, s->machine);
 }
 
 void estimate_next(Sweep *s, const Row *r)
 {
     if (r->host && !s->speeds.host)
-        speeds_read(s->arena, r->host, &s->speeds);
+        coefficients_read(s->arena, r->host, &s->speeds);
 }
 
 static const char *host_name(Arena *a, const Engine *e)
@@ -40,19 +40,19 @@ void estimate_row(const Sweep *s, Row *r, const Engine *e, const Setup *setup,
                   const Works *works)
 {
     const Machine *m = s->machine;
-    Speeds own = s->speeds;
+    Coefficients own = s->speeds;
     if (!s->estimates)
         return;
     r->host = host_name(s->arena, e);
     if (r->host && (!own.host || strcmp(r->host, own.host) != 0))
-        speeds_read(s->arena, r->host, &own);
+        coefficients_read(s->arena, r->host, &own);
     for (int i = 0; r->host && i < works->n; i++) {
         const Work *w = &works->at[i];
         RowWork *to = &r->work[work_of(setup, w)];
         for (int k = 0; k < w->loads.n; k++)
             load_add(m, machine_rates(m, setup->threads), &w->loads.at[k],
                      to->load);
-        to->estimate = speeds_seconds(own.c, to->load);
+        to->estimate = coefficients_seconds(own.c, to->load);
     }
 }
 
@@ -93,6 +93,6 @@ void estimate_learn(const Sweep *s)
             if (same_host(&s->rows.at[i], of))
                 add_row(s, &s->rows.at[i], &list);
         if (list.n)
-            speeds_keep(s->arena, of->host, &list);
+            coefficients_cache(s->arena, of->host, &list);
     }
 }

@@ -202,9 +202,9 @@ static size_t whole_lines(const char *all, size_t n)
 }
 
 /* Drops what a kill left of the last line. */
-static void drop_cut_line(int fd, const char *path, size_t whole)
+static void drop_cut_line(int fd, const char *path, size_t complete)
 {
-    if (ftruncate(fd, (off_t)whole) != 0)
+    if (ftruncate(fd, (off_t)complete) != 0)
         cannot(path, "write");
     warning_once("%s: its last line was cut: it is dropped", path);
 }
@@ -232,16 +232,16 @@ static bool append(int fd, json_t *line)
 
 /* The first line, or what a kill left of it, is a header's. */
 static void check_first(const Sweep *s, const char *path, const char *all,
-                        size_t n, size_t whole)
+                        size_t n, size_t complete)
 {
     static const char begin[] = "{\"attnc\":";
     const size_t least = n < sizeof begin - 1 ? n : sizeof begin - 1;
-    if (whole == 0) {
+    if (complete == 0) {
         if (memcmp(all, begin, least) != 0)
             foreign(path);
         return;
     }
-    const char *end = memchr(all, '\n', whole);
+    const char *end = memchr(all, '\n', complete);
     json_t *header = json_loadb(all, (size_t)(end - all), 0, NULL);
     check_header(s, path, header);
     json_decref(header);
@@ -262,7 +262,7 @@ static void guard_rows(int fd, const char *path)
 void keep_open(Sweep *s)
 {
     const char *path = s->options->resume;
-    size_t n, whole;
+    size_t n, complete;
     if (!path || !s->times)
         return;
     machine_find(s->machine);
@@ -273,14 +273,14 @@ void keep_open(Sweep *s)
         fail(ExitIO, "%s: another attnc writes to it", path);
     char *all = read_all(s->arena, s->kept, path, &n);
     guard_rows(s->kept, path);
-    whole = whole_lines(all, n);
-    check_first(s, path, all, n, whole); /* before anything is written */
-    if (whole < n)
-        drop_cut_line(s->kept, path, whole);
-    if (whole == 0 && !append(s->kept, header_of(s)))
+    complete = whole_lines(all, n);
+    check_first(s, path, all, n, complete); /* before anything is written */
+    if (complete < n)
+        drop_cut_line(s->kept, path, complete);
+    if (complete == 0 && !append(s->kept, header_of(s)))
         cannot(path, "write");
     s->kept_text = all;
-    s->kept_bytes = whole;
+    s->kept_bytes = complete;
 }
 
 void keep_take(Sweep *s)

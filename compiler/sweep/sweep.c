@@ -10,7 +10,7 @@
 /* ---- columns ---- */
 static bool any_needs(const Sweep *s, ColumnNeeds needs)
 {
-    const Columns *of[] = { &s->columns, &s->sort, &s->front, &s->drawn };
+    const Columns *of[] = { &s->columns, &s->sort, &s->pareto, &s->drawn };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         for (int k = 0; k < of[i]->n; k++)
             if (of[i]->at[k].needs >= needs)
@@ -18,13 +18,13 @@ static bool any_needs(const Sweep *s, ColumnNeeds needs)
     return false;
 }
 
-static void refuse_worthless(const Columns *front)
+static void refuse_worthless(const Columns *pareto)
 {
-    for (int i = 0; i < front->n; i++)
-        if (front->at[i].better == 0)
+    for (int i = 0; i < pareto->n; i++)
+        if (pareto->at[i].better == 0)
             fail(ExitUsage, "--front: no %s is better than another",
-                 front->at[i].name);
-    if (front->n != 2)
+                 pareto->at[i].name);
+    if (pareto->n != 2)
         fail(ExitUsage, "--front takes two columns: parameters,latency");
 }
 
@@ -35,12 +35,13 @@ static void read_columns(Sweep *s)
     const SweepOptions *o = s->options;
     Arena *a = s->arena;
     const bool exact = o->format == BenchJson || o->format == BenchCsv;
-    columns_read(a, o->columns ? o->columns : columns_usual(exact, o->predict),
+    columns_read(a,
+                 o->columns ? o->columns : columns_default(exact, o->predict),
                  "--columns", &s->columns, &s->fields);
     if (o->sort)
         columns_read(a, o->sort, "--sort", &s->sort, &s->fields);
-    if (o->front)
-        columns_read(a, o->front, "--front", &s->front, &s->fields);
+    if (o->pareto)
+        columns_read(a, o->pareto, "--front", &s->pareto, &s->fields);
     draw_read(s);
     if (s->sort.n > 1)
         fail(ExitUsage, "--sort takes one column");
@@ -52,12 +53,12 @@ static void read_columns(Sweep *s)
     if (s->estimates && !o->sort)
         columns_read(a, s->times ? "latency" : "predicted", "--sort", &s->sort,
                      &s->fields);
-    if (s->estimates && !o->front)
+    if (s->estimates && !o->pareto)
         columns_read(a,
                      s->times ? "parameters,latency" : "parameters,predicted",
-                     "--front", &s->front, &s->fields);
-    if (s->front.n)
-        refuse_worthless(&s->front);
+                     "--front", &s->pareto, &s->fields);
+    if (s->pareto.n)
+        refuse_worthless(&s->pareto);
 }
 
 /* ---- plan ---- */

@@ -2,10 +2,10 @@
  *
  *   specs, --vary -> axes (axis.c) -> variants (grid.c)
  *   -> each in a child process (sweep_child.c), for its workload (workload.c):
- * planned and estimated (sweep_facts.c, estimate.c, speeds.c), then timed, in
- * the order that tells most soonest (sweep_schedule.c); kept in a file
- * (resume_file.c)
- *   -> rows (row.c), their columns (sweep_columns.c), the front (front.c)
+ * planned and estimated (sweep_facts.c, estimate.c, cost_coefficients.c), then
+ * timed, in the order that tells most soonest (sweep_schedule.c); kept in a
+ * file (resume_file.c)
+ *   -> rows (row.c), their columns (sweep_columns.c), the front (pareto.c)
  *   -> text (sweep_print.c, sweep_csv.c, sweep_json.c; layers:
  * compare_layers.c), a picture (draw_sweep.c, draw_compare.c)
  *
@@ -29,7 +29,7 @@ typedef struct {
                             what else is */
     const char *columns; /* names, by commas; NULL: the usual ones */
     const char *sort;    /* a column; NULL: the usual one */
-    const char *front;   /* "parameters,latency"; NULL: these */
+    const char *pareto;  /* "parameters,latency"; NULL: these */
     const char *svg;     /* a file to draw the rows into; NULL: none */
     const char *axes;    /* what it draws: "parameters,latency"; NULL: what fits
                             the fields that are varied */

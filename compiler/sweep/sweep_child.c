@@ -18,19 +18,19 @@ typedef int Facts(const Sweep *s, const Variant *v, Row *r);
 
 typedef struct {
     pid_t pid;
-    int row;  /* what it hands over */
-    int said; /* a file in memory, of what it wrote to stderr */
+    int row;      /* what it hands over */
+    int messages; /* a file in memory, of what it wrote to stderr */
 } Child;
 
 enum { ReadsOutput = 255 }; /* a child's exit code if it reads an output */
 
 /* ---- in the child ---- */
 static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
-                                int out, int said, pid_t parent)
+                                int out, int messages, pid_t parent)
 {
     Row r = { .variant = row->variant };
     interrupt_child(parent);
-    dup2(said, STDERR_FILENO);
+    dup2(messages, STDERR_FILENO);
     color_choose(ColorNever);
     progress_off();
     const int code = facts(s, r.variant, &r);
@@ -53,15 +53,15 @@ static Child start(const Sweep *s, const Row *r, Facts *facts)
 {
     int ends[2];
     const pid_t parent = getpid();
-    Child c = { .said = memfd_create("attnc", MFD_CLOEXEC) };
-    if (c.said < 0 || pipe2(ends, O_CLOEXEC) != 0)
+    Child c = { .messages = memfd_create("attnc", MFD_CLOEXEC) };
+    if (c.messages < 0 || pipe2(ends, O_CLOEXEC) != 0)
         no_child();
     terminal_clear();
     fflush(NULL);
     c.pid = fork();
     if (c.pid == 0) {
         close(ends[0]);
-        run_child(s, r, facts, ends[1], c.said, parent);
+        run_child(s, r, facts, ends[1], c.messages, parent);
     }
     if (c.pid < 0)
         no_child();
@@ -106,12 +106,12 @@ static int ended(const Child *c, bool kills)
 }
 
 /* ---- messages ---- */
-enum { MostSaid = 1 << 16 };
+enum { MessageBytes = 1 << 16 };
 
-static const char *said(Arena *a, int fd)
+static const char *messages(Arena *a, int fd)
 {
-    char *text = arena_alloc(a, MostSaid + 1);
-    const ssize_t n = pread(fd, text, MostSaid, 0);
+    char *text = arena_alloc(a, MessageBytes + 1);
+    const ssize_t n = pread(fd, text, MessageBytes, 0);
     text[n > 0 ? n : 0] = '\0';
     return text;
 }
@@ -186,9 +186,9 @@ bool child_row(Sweep *s, Row *r, Facts *facts)
     const Child c = start(s, r, facts);
     const bool whole = attend(&c, &b);
     const int status = ended(&c, !whole);
-    const char *text = said(a, c.said);
+    const char *text = messages(a, c.messages);
     close(c.row);
-    close(c.said);
+    close(c.messages);
     if (whole && status == 0 && b.n > 0)
         take_row(s, r, &b, text);
     else if (whole)

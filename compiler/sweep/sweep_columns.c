@@ -171,13 +171,13 @@ static const SweepColumn all[] = {
 /* clang-format on */
 enum { AllColumns = sizeof all / sizeof *all };
 
-static const char usual[] =
+static const char default_columns[] =
     "parameters,weights,memory,flops,encode,prefill,step,search,error,tokens,"
     "limit,bound,predicted,missed";
-static const char usual_predicted[] =
+static const char default_predicted[] =
     "parameters,weights,memory,flops,encode_predicted,prefill_predicted,"
     "step_predicted,search_predicted";
-static const char usual_exact[] =
+static const char default_exact[] =
     "parameters,weights,memory,flops,encode,encode_low,encode_high,prefill,"
     "prefill_low,prefill_high,step,step_low,step_high,search,search_low,"
     "search_high,tokens,limit,bound,runs,predicted";
@@ -245,9 +245,11 @@ void columns_read(Arena *a, const char *list, const char *option, Columns *to,
     }
 }
 
-const char *columns_usual(bool exact, bool predict)
+const char *columns_default(bool exact, bool predict)
 {
-    return predict ? usual_predicted : exact ? usual_exact : usual;
+    return predict ? default_predicted
+         : exact   ? default_exact
+                   : default_columns;
 }
 
 /* They are the next two. */

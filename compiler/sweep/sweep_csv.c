@@ -31,7 +31,7 @@ static void put_csv_row(const Sweep *s, const Row *r, FILE *out)
         if (!refused)
             put_csv_text(s, column_exact(s->arena, &s->columns.at[i], r), out);
     }
-    fprintf(out, ",%d,", r->front);
+    fprintf(out, ",%d,", r->pareto);
     put_csv_text(s, refused ? r->message : "", out);
     fputc(',', out);
     put_csv_text(s, r->note ? r->note : "", out);

@@ -30,7 +30,7 @@ static void put_json_row(const Sweep *s, Buffer *b, const Row *r)
     } else {
         for (int i = 0; i < s->columns.n; i++)
             put_column(s, b, &s->columns.at[i], r);
-        json_put_flag(b, "front", r->front);
+        json_put_flag(b, "front", r->pareto);
     }
     if (r->note)
         json_put_text(b, "note", r->note);

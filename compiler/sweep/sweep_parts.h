@@ -103,7 +103,7 @@ typedef struct {
     double exponent;          /* of time in the length; NAN: not known */
     RowWork work[WorkKinds];  /* by WorkEncode .. */
     const char *const *fields; /* [fields of the columns] texts */
-    bool front;
+    bool pareto;
 } Row;
 typedef VEC(Row) Rows;
 
@@ -137,7 +137,7 @@ typedef VEC(SweepColumn) Columns;
 void columns_read(Arena *a, const char *list, const char *option, Columns *to,
                   Words *fields);
 /* Names of the usual columns: for people, or for programs. */
-const char *columns_usual(bool exact, bool predict);
+const char *columns_default(bool exact, bool predict);
 /* "12.3 ms" without its unit, as `head` has it; "": none. */
 const char *column_text(Arena *a, const SweepColumn *c, const Row *r);
 /* The same for programs, with all digits, in the unit of `json`. */
@@ -155,7 +155,7 @@ typedef struct { /* how fast a host does each kind of work */
     /* By which part the times of one half of these are missed by what the other
      * half tells: in the median, and by all but a tenth. 0: too few.        */
     double missed, missed_most;
-} Speeds;
+} Coefficients;
 
 typedef struct {
     const SweepOptions *options;
@@ -165,17 +165,17 @@ typedef struct {
     Variants variants;
     Rows rows; /* one a variant, in their order */
     Words fields;
-    Columns columns, sort, front; /* one of `sort`, none or two of `front` */
-    Columns drawn;                /* that --axes names: x and y, or y */
-    int drawn_axis;               /* that --axes names first; -1: none */
-    bool times;                   /* any column needs that the variants run */
+    Columns columns, sort, pareto; /* one of `sort`, none or two of `front` */
+    Columns drawn;                 /* that --axes names: x and y, or y */
+    int drawn_axis;                /* that --axes names first; -1: none */
+    bool times;                    /* any column needs that the variants run */
     Machine *machine; /* shared with the children: what one of them finds to be
                          faster is so for all */
     int threads;      /* the most that a variant has */
     bool estimates;   /* any column needs what a run is thought to take */
-    Speeds speeds;    /* of the first row's host */
-    double begin;     /* machine_seconds() */
-    int64_t runs;     /* of each workload in a round; 0: by seconds */
+    Coefficients speeds;   /* of the first row's host */
+    double begin;          /* machine_seconds() */
+    int64_t runs;          /* of each workload in a round; 0: by seconds */
     double runs_seconds;   /* of a variant in a round */
     int kept;              /* the file of --resume; -1: none */
     const char *kept_text; /* whole lines */
@@ -185,7 +185,7 @@ typedef struct {
     bool interrupted;
 } Sweep;
 
-/* ---- front.c ---- */
+/* ---- pareto.c ---- */
 
 /* Marks the rows than which none is better in one column of two, and as good in
  * the other.                                                         */
@@ -224,19 +224,19 @@ void estimate_next(Sweep *s, const Row *r);
 /* Keeps the times of the rows, with which others are estimated. */
 void estimate_learn(const Sweep *s);
 
-/* ---- speeds.c ---- */
+/* ---- cost_coefficients.c ---- */
 typedef struct { /* a workload that was timed */
     double seconds, load[Loads];
 } Timed;
 typedef VEC(Timed) TimedList;
 /* What each kind of load takes on a host, in *to. */
-void speeds_read(Arena *a, const char *host, Speeds *to);
-double speeds_seconds(const double c[Loads], const double load[Loads]);
-void speeds_keep(Arena *a, const char *host, const TimedList *timed);
+void coefficients_read(Arena *a, const char *host, Coefficients *to);
+double coefficients_seconds(const double c[Loads], const double load[Loads]);
+void coefficients_cache(Arena *a, const char *host, const TimedList *timed);
 /* The rates of this machine, as they were measured when they were kept. False:
  * none are kept, or none of so many threads.                                 */
-bool rates_kept(Arena *a, Machine *m, int threads);
-void rates_keep(Arena *a, const Machine *m);
+bool rates_cached(Arena *a, Machine *m, int threads);
+void rates_cache(Arena *a, const Machine *m);
 
 /* ---- sweep_child.c ---- */
 /* Fills the row in a child process; what ends the child is the row's message.

@@ -168,13 +168,13 @@ static void put_message(const Table *t, const Row *r)
 
 static void put_row(const Table *t, const Row *r)
 {
-    fputs(t->markdown ? "|" : r->front ? "* " : "  ", t->out);
+    fputs(t->markdown ? "|" : r->pareto ? "* " : "  ", t->out);
     for (int i = 0; i < t->cells.n; i++) {
         const Cell *c = &t->cells.at[i];
         if (i == t->first && r->state == RowRefused)
             break;
         const char *text = cell_text(t, c, r);
-        if (r->front && t->markdown && i == t->first)
+        if (r->pareto && t->markdown && i == t->first)
             text = arena_printf(t->s->arena, "**%s**", text);
         put_cell_text(t, i, text);
     }
@@ -184,7 +184,7 @@ static void put_row(const Table *t, const Row *r)
 }
 
 /* ---- notes ---- */
-static bool said_before(const Sweep *s, int row)
+static bool reported_before(const Sweep *s, int row)
 {
     for (int i = 0; i < row; i++)
         if (s->rows.at[i].note
@@ -199,7 +199,7 @@ static void put_notes(const Sweep *s, FILE *out)
     for (int i = 0; i < s->rows.n; i++) {
         const char *note = s->rows.at[i].note;
         int n = 0;
-        if (!note || said_before(s, i))
+        if (!note || reported_before(s, i))
             continue;
         for (int k = i; k < s->rows.n; k++)
             n += s->rows.at[k].note && !strcmp(s->rows.at[k].note, note);
@@ -210,17 +210,17 @@ static void put_notes(const Sweep *s, FILE *out)
     }
 }
 
-static void put_front(const Sweep *s, bool markdown, FILE *out)
+static void put_pareto(const Sweep *s, bool markdown, FILE *out)
 {
     bool any = false;
     for (int i = 0; i < s->rows.n; i++)
-        any |= s->rows.at[i].front;
+        any |= s->rows.at[i].pareto;
     if (any)
         fprintf(out,
                 "\n%s: none is better in %s and as good in %s, or the other "
                 "way round\n",
-                markdown ? "bold" : "*", s->front.at[0].name,
-                s->front.at[1].name);
+                markdown ? "bold" : "*", s->pareto.at[0].name,
+                s->pareto.at[1].name);
 }
 
 /* Prints the options of the workload that the rows were measured with and, with
@@ -248,7 +248,7 @@ static void put_sweep(const Sweep *s, bool markdown, FILE *out)
     for (int i = 0; i < s->rows.n; i++)
         if (s->rows.at[order[i]].state != RowNew)
             put_row(&t, &s->rows.at[order[i]]);
-    put_front(s, markdown, out);
+    put_pareto(s, markdown, out);
     put_workload(s, out);
     put_notes(s, out);
 }

@@ -165,7 +165,8 @@ static int by_text(const void *a, const void *b)
     return order ? order : x->id - y->id;
 }
 
-static bool say_twice(const Maker *m, const Token *first, const Token *twice)
+static bool refuse_duplicate(const Maker *m, const Token *first,
+                             const Token *twice)
 {
     int n = (int)(twice->n < 80 ? twice->n : 80);
     if (m->t->kind < ATTN_MERGES)
@@ -202,7 +203,7 @@ static int64_t ids_to_find(const Maker *m, int32_t *id)
         }
     }
     if (twice)
-        return say_twice(m, first, twice) - 1;
+        return refuse_duplicate(m, first, twice) - 1;
     return kept;
 }
 

@@ -93,10 +93,11 @@ static bool must_be_empty(Reader *r, const json_t *model, const char *key)
                   quote_n(text.at, text.n));
 }
 
-static bool unknown_read(Reader *r, const json_t *model, const char *usual)
+static bool unknown_read(Reader *r, const json_t *model,
+                         const char *default_value)
 {
     Text text;
-    if (!json_text(r, model, "model", "unk_token", usual, &text))
+    if (!json_text(r, model, "model", "unk_token", default_value, &text))
         return false;
     if (!text.at)
         return true;

@@ -118,20 +118,20 @@ bool json_only(Reader *r, const json_t *object, const char *place,
 }
 
 bool json_flag(Reader *r, const json_t *object, const char *place,
-               const char *key, bool usual, bool *to)
+               const char *key, bool default_value, bool *to)
 {
     const json_t *v = json_object_get(object, key);
-    *to = v && !json_is_null(v) ? json_is_true(v) : usual;
+    *to = v && !json_is_null(v) ? json_is_true(v) : default_value;
     if (!v || json_is_null(v) || json_is_boolean(v))
         return true;
     return refuse(r, "%s.%s: true or false is expected", place, key);
 }
 
 bool json_text(Reader *r, const json_t *object, const char *place,
-               const char *key, const char *usual, Text *to)
+               const char *key, const char *default_value, Text *to)
 {
     const json_t *v = json_object_get(object, key);
-    *to = usual ? text_of(usual) : (Text){ 0 };
+    *to = default_value ? text_of(default_value) : (Text){ 0 };
     if (!v || json_is_null(v))
         return true;
     if (!json_is_string(v))
@@ -141,10 +141,10 @@ bool json_text(Reader *r, const json_t *object, const char *place,
 }
 
 bool json_int(Reader *r, const json_t *object, const char *place,
-              const char *key, int64_t usual, int64_t *to)
+              const char *key, int64_t default_value, int64_t *to)
 {
     const json_t *v = json_object_get(object, key);
-    *to = usual;
+    *to = default_value;
     if (!v || json_is_null(v))
         return true;
     if (!json_is_integer(v))

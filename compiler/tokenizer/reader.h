@@ -53,11 +53,11 @@ bool json_only(Reader *r, const json_t *object, const char *place,
 /* Read a member of an object; `usual` if it is absent or null. Reject other
  * types. */
 bool json_flag(Reader *r, const json_t *object, const char *place,
-               const char *key, bool usual, bool *to);
+               const char *key, bool default_value, bool *to);
 bool json_text(Reader *r, const json_t *object, const char *place,
-               const char *key, const char *usual, Text *to);
+               const char *key, const char *default_value, Text *to);
 bool json_int(Reader *r, const json_t *object, const char *place,
-              const char *key, int64_t usual, int64_t *to);
+              const char *key, int64_t default_value, int64_t *to);
 
 /* ---- tokenizer_tokens.c ---- */
 /* Grows the list to n ids; the new ones are gaps. */

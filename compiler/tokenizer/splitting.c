@@ -50,7 +50,7 @@ static bool read_digits(Reader *r, const json_t *o, const char *place, int op,
 }
 
 static bool behaviour_read(Reader *r, const json_t *o, const char *place,
-                           const char *usual, int *flags)
+                           const char *default_value, int *flags)
 {
     static const struct {
         const char *name;
@@ -61,7 +61,7 @@ static bool behaviour_read(Reader *r, const json_t *o, const char *place,
                  { "MergedWithNext", ATTN_SPLIT_NEXT },
                  { "Contiguous", ATTN_SPLIT_CONTIGUOUS } };
     Text name;
-    if (!json_text(r, o, place, "behavior", usual, &name))
+    if (!json_text(r, o, place, "behavior", default_value, &name))
         return false;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (text_is(name, rows[i].name)) {

@@ -129,7 +129,8 @@ static void add_size(Sizes *s, CallSize u, const Work *w)
 /* Products of a small M are tasks of their own, where the plan has them. */
 static bool is_small_m(const Plan *p, int node, const CallSize *u)
 {
-    return plan_task(p, TaskSmallM, node) && u->rows < knobs[Knob_small_m].most;
+    return plan_task(p, TaskSmallM, node)
+        && u->rows < tiling_parameters[Tiling_small_m].most;
 }
 
 /* Adds what one workload calls the task for at a node; false: it does not. */

@@ -77,67 +77,67 @@ static void add_doubles(Values *v, int64_t from, int64_t end)
  * stays what is good for many.                                               */
 static bool less_than_tile(const CostModel *m)
 {
-    return most_rows(m) < m->task->usual.mr;
+    return most_rows(m) < m->task->defaults.mr;
 }
 
-/* What a knob may be, beside what is in `t` already: rising, the same on every
- * call.                                                                      */
-static Values knob_values(const CostModel *m, int knob, const Tiling *t)
+/* What a parameter may be, beside what is in `t` already: rising, the same on
+ * every call. */
+static Values parameter_values(const CostModel *m, int parameter,
+                               const Tiling *t)
 {
     Values v = { { 0 }, 0 };
-    const int64_t rows = most_rows(m);
-    switch (knob) {
-    case Knob_mr:
-        for (int i = 1; i <= knobs[knob].most && i <= rows; i++)
+    const int64_t rows = most_rows(m), most = tiling_parameters[parameter].most;
+    switch (parameter) {
+    case Tiling_mr:
+        for (int i = 1; i <= most && i <= rows; i++)
             if (!less_than_tile(m))
                 add_value(&v, i);
         break;
-    case Knob_nr:
-        for (int i = ATTN_PANEL; i <= knobs[knob].most && i <= columns(m);
-             i += ATTN_PANEL)
+    case Tiling_nr:
+        for (int i = ATTN_PANEL; i <= most && i <= columns(m); i += ATTN_PANEL)
             add_value(&v, i);
         break;
-    case Knob_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
-    case Knob_prefetch:
+    case Tiling_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
+    case Tiling_prefetch:
         add_value(&v, 1);
-        for (int tiles = 1; tiles < knobs[knob].most; tiles *= 2)
+        for (int tiles = 1; tiles < most; tiles *= 2)
             add_value(&v, 1 + tiles);
         break;
-    case Knob_panels:
+    case Tiling_panels:
         if (any_columns(m))
             add_doubles(&v, 1, 16);
         break;
-    case Knob_queries:
+    case Tiling_queries:
         if (!less_than_tile(m))
             add_doubles(&v, t->mr, rows < 64 ? 2 * rows : 129);
         break;
-    case Knob_keys:
+    case Tiling_keys:
         if (!m->shape.holes)
             add_doubles(&v, ATTN_PAGE,
                         2 * most_keys(m) < 1024 ? 2 * most_keys(m) : 1024);
         break;
-    case Knob_small_m:
-        add_value(&v, rows < m->task->usual.small_m ? rows : rows + 1);
+    case Tiling_small_m:
+        add_value(&v, rows < m->task->defaults.small_m ? rows : rows + 1);
         break;
-    case Knob_streams:
+    case Tiling_streams:
         add_value(&v, 1);
         add_value(&v, 2);
         break;
-    case Knob_rows:
+    case Tiling_rows:
         for (int i = 0; i < 7; i++)
             add_value(&v, (int64_t[]){ 16, 24, 32, 64, 96, 128, 256 }[i]);
         break;
-    case Knob_work:
+    case Tiling_work:
         for (int i = -4; i <= 4; i++)
-            add_value(&v, (int64_t)ldexp((double)m->task->usual.work, i));
+            add_value(&v, (int64_t)ldexp((double)m->task->defaults.work, i));
         break;
     }
     return v;
 }
 
-static bool has_knob(const CostModel *m, int knob)
+static bool has_parameter(const CostModel *m, int parameter)
 {
-    return (knobs[knob].tasks & On(m->task->key.kind)) != 0;
+    return (tiling_parameters[parameter].tasks & On(m->task->key.kind)) != 0;
 }
 
 /* Has a tile sums enough to keep the FMA units busy, as far as rows allow? */
@@ -166,36 +166,38 @@ static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
 
 /* ---- space ---- */
 
-/* Knobs from `knob` on take all of their values. */
-static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t, int knob)
+/* Parameters from `parameter` on take all of their values. */
+static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
+                 int parameter)
 {
-    if (knob == Knobs) {
-        if (!tiling_same(&t, &m->task->usual))
+    if (parameter == TilingParameters) {
+        if (!tiling_same(&t, &m->task->defaults))
             add_tiling(a, m, to, &t);
         return;
     }
-    if (!has_knob(m, knob)) {
-        fill(a, m, to, t, knob + 1);
+    if (!has_parameter(m, parameter)) {
+        fill(a, m, to, t, parameter + 1);
         return;
     }
-    Values v = knob_values(m, knob, &t);
-    add_value(&v, knob_get(&m->task->usual, knob));
-    if (knob == Knob_panels && !any_columns(m))
+    Values v = parameter_values(m, parameter, &t);
+    add_value(&v, tiling_get(&m->task->defaults, parameter));
+    if (parameter == Tiling_panels && !any_columns(m))
         v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* as by default */
     for (int i = 0; i < v.n; i++) {
-        knob_set(&t, knob, v.at[i]);
-        fill(a, m, to, t, knob + 1);
+        tiling_set(&t, parameter, v.at[i]);
+        fill(a, m, to, t, parameter + 1);
     }
 }
 
 Tilings tiling_space(Arena *a, const CostModel *m)
 {
     Tilings all = { 0 };
-    fill(a, m, &all, m->task->usual, 0);
+    fill(a, m, &all, m->task->defaults, 0);
     return all;
 }
 
-/* The nearest value above (`up`) or below what the knob is now; 0: none. */
+/* The nearest value above (`up`) or below what the parameter is now; 0: none.
+ */
 static int32_t step_from(const Values *v, int32_t now, bool up)
 {
     int32_t best = 0;
@@ -211,15 +213,16 @@ static int32_t step_from(const Values *v, int32_t now, bool up)
 Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t)
 {
     Tilings near = { 0 };
-    for (int knob = 0; knob < Knobs; knob++) {
-        if (!has_knob(m, knob))
+    for (int parameter = 0; parameter < TilingParameters; parameter++) {
+        if (!has_parameter(m, parameter))
             continue;
-        Values v = knob_values(m, knob, t);
-        add_value(&v, knob_get(&m->task->usual, knob));
+        Values v = parameter_values(m, parameter, t);
+        add_value(&v, tiling_get(&m->task->defaults, parameter));
         for (int up = 0; up < 2; up++) {
             Tiling next = *t;
-            knob_set(&next, knob, step_from(&v, knob_get(t, knob), up));
-            if (knob_get(&next, knob))
+            tiling_set(&next, parameter,
+                       step_from(&v, tiling_get(t, parameter), up));
+            if (tiling_get(&next, parameter))
                 add_tiling(a, m, &near, &next);
         }
     }
@@ -299,11 +302,12 @@ static double use_seconds(const CostModel *m, const Tiling *t,
 }
 
 /* Whole models: how far from the default, which is all that is known. */
-static double far_from_usual(const CostModel *m, const Tiling *t)
+static double far_from_default(const CostModel *m, const Tiling *t)
 {
-    const Tiling *usual = &m->task->usual;
+    const Tiling *by_default = &m->task->defaults;
     const double a = m->task->key.kind == TaskRows ? t->rows : t->work;
-    const double b = m->task->key.kind == TaskRows ? usual->rows : usual->work;
+    const double b = m->task->key.kind == TaskRows ? by_default->rows
+                                                   : by_default->work;
     return 1 + fabs(log2(a / b));
 }
 
@@ -311,7 +315,7 @@ double tiling_seconds(const CostModel *m, const Tiling *t)
 {
     double sum = 0, calls = 0;
     if (m->task->key.kind > TaskAttention)
-        return far_from_usual(m, t);
+        return far_from_default(m, t);
     for (int i = 0; i < m->sizes.n; i++) {
         sum += m->sizes.at[i].calls * use_seconds(m, t, &m->sizes.at[i]);
         calls += m->sizes.at[i].calls;

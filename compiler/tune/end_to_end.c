@@ -17,8 +17,8 @@ typedef struct {     /* pairs of one comparison, in order */
 static bool build_both(Tuner *t, Codes *code)
 {
     Arena *a = t->arena;
-    BuildJob both[2] = { { .whole = true, .usual = true },
-                         { .whole = true, .usual = true } };
+    BuildJob both[2] = { { .whole_model = true, .by_default = true },
+                         { .whole_model = true, .by_default = true } };
     vec_push(a, code, model_code(&t->engine, NULL, 0, t->builder.jit));
     vec_push(a, code,
              model_code(&t->engine, t->choice.at, t->choice.n, t->builder.jit));
@@ -74,15 +74,15 @@ static bool is_slower(const EndToEnd *end, const double *ratio)
 static bool add_workload(Tuner *t, int work, const Pairs *p, int comparison)
 {
     const int works = t->works.n;
-    double usual[MostPairs], tuned[MostPairs], ratio[MostPairs];
+    double by_default[MostPairs], tuned[MostPairs], ratio[MostPairs];
     for (int i = 0; i < p->pairs; i++) {
-        usual[i] = p->seconds[(2 * i) * works + work];
+        by_default[i] = p->seconds[(2 * i) * works + work];
         tuned[i] = p->seconds[(2 * i + 1) * works + work];
-        ratio[i] = usual[i] / tuned[i];
+        ratio[i] = by_default[i] / tuned[i];
     }
     const EndToEnd end = { .name = t->works.at[work].name,
                            .pairs = p->pairs,
-                           .usual = median_of(usual, p->pairs),
+                           .by_default = median_of(by_default, p->pairs),
                            .tuned = median_of(tuned, p->pairs),
                            .gain = median_interval(ratio, p->pairs),
                            .comparison = comparison };

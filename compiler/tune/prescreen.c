@@ -45,7 +45,8 @@ static void make_text(Prescreen *h, int i)
 
 /* Found to be bad here, as it would be by any compiler; one that libtcc can't
  * compile may do well by another.                                            */
-static void take(Prescreen *h, const Measurement *m, int i, double usual)
+static void take(Prescreen *h, const Measurement *m, int i,
+                 double default_seconds)
 {
     Candidate *c = &h->task->candidate.at[m->which[i]];
     const Verdict *v = &m->verdict[i];
@@ -60,7 +61,7 @@ static void take(Prescreen *h, const Measurement *m, int i, double usual)
         const double *x = m->sample + (int64_t)k * m->n;
         ratio[k] = x[i] / x[0];
     }
-    c->predicted = usual * median_of(ratio, m->done);
+    c->predicted = default_seconds * median_of(ratio, m->done);
     c->tried = true;
 }
 

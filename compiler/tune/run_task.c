@@ -58,8 +58,8 @@ static int64_t head_floats(const CostModel *m)
 
 static int64_t most_scratch(const CostModel *m)
 {
-    return scratch_floats(knobs[Knob_queries].most, knobs[Knob_keys].most,
-                          m->shape.d_v);
+    return scratch_floats(tiling_parameters[Tiling_queries].most,
+                          tiling_parameters[Tiling_keys].most, m->shape.d_v);
 }
 
 static int64_t most_of(const CostModel *m, bool keys)

@@ -175,7 +175,7 @@ static int begin_all(Tuner *t, const Tuner *like, int *code)
 
 /* Holds what was timed against the machine's limits, which are measured again
  * where anything was faster.                                                 */
-static void settle_limits(Tuner *t)
+static void set_limits(Tuner *t)
 {
     TuneReport *r = &t->report;
     if (tune_beats_limits(r)) {
@@ -220,7 +220,7 @@ static void tune_all(Tuner *t, int n, Fault *unkept)
     if (n > 1)
         tune_backend(&t[1], until, unkept);
     for (int i = 0; i < n; i++) {
-        settle_limits(&t[i]);
+        set_limits(&t[i]);
         t[i].report.seconds = env->now() - begin;
         t[i].report.interrupted = interrupted();
     }

@@ -37,8 +37,8 @@ static const double patience = 20; /* times what others took */
 /* What one takes by the side of others. */
 static void learn(Builder *b, const BuildJob *job, double each)
 {
-    b->each[job->whole] = each;
-    b->whole_known |= job->whole;
+    b->each[job->whole_model] = each;
+    b->whole_known |= job->whole_model;
     if (!b->whole_known)
         b->each[1] = each * (double)b->whole_bytes / (double)job->code->n;
 }
@@ -46,7 +46,7 @@ static void learn(Builder *b, const BuildJob *job, double each)
 /* The first error line, without its place: what a report has room for. */
 static void first_error(char why[160], const SpawnJob *j)
 {
-    const char *at = strstr(j->said.tail, "error: ");
+    const char *at = strstr(j->messages.tail, "error: ");
     if (!at)
         at = j->why.text;
     snprintf(why, 160, "%.*s",
@@ -75,9 +75,10 @@ static const char *built_before(const Builder *b, const Code *m)
 static double limit_of_job(const Builder *b, const BuildJob *job, double last)
 {
     const double left = fmax(1, last - b->env->now());
-    const double took = b->took[job->whole];
-    return job->usual ? left
-                      : fmin(left, took > 0 ? fmax(2, patience * took) : 30);
+    const double took = b->took[job->whole_model];
+    return job->by_default
+             ? left
+             : fmin(left, took > 0 ? fmax(2, patience * took) : 30);
 }
 
 static void add_job(Builder *b, Arena *a, SpawnJob *spawn, const BuildJob *job,
@@ -94,7 +95,7 @@ static void add_job(Builder *b, Arena *a, SpawnJob *spawn, const BuildJob *job,
 
 static void take_job(Builder *b, BuildJob *job, const SpawnJob *j, double last)
 {
-    const bool over = job->usual || b->env->now() >= last - 1;
+    const bool over = job->by_default || b->env->now() >= last - 1;
     job->status = j->ok && is_there(job->code->object) ? BuildDone
                 : j->late && over                      ? BuildLate
                                                        : BuildFailed;
@@ -103,7 +104,7 @@ static void take_job(Builder *b, BuildJob *job, const SpawnJob *j, double last)
     else if (job->status == BuildFailed)
         first_error(job->why, j);
     if (job->status == BuildDone)
-        b->took[job->whole] = j->took;
+        b->took[job->whole_model] = j->took;
 }
 
 /* All of them, side by side. */
@@ -140,7 +141,7 @@ void builder_build(Builder *b, Arena *a, BuildJob *jobs, int n, double until,
     for (int i = 0; i < n && !b->jit && !interrupted(); i += next) {
         const double left = until - b->env->now();
         if (i > 0) {
-            const double fit = left / b->each[jobs[i].whole];
+            const double fit = left / b->each[jobs[i].whole_model];
             next = fit < 1 ? 0 : (int)fmin(fit, 1 << 20);
         }
         if (next == 0)

@@ -50,7 +50,7 @@ static bool shared_make(Shared *s, const Measurement *m, int parts)
 }
 
 /* ---- in the child ---- */
-static void say(Board *b, Doing what, int which)
+static void post(Board *b, Doing what, int which)
 {
     atomic_store(&b->doing, what);
     atomic_store(&b->at, which);
@@ -134,13 +134,13 @@ static void open_all(const ChildWork *w, const Measurement *m, const Shared *s)
         Verdict *v = &s->verdict[i];
         if (v->status != StatusTimed)
             continue;
-        say(s->board, DoOpen, i);
+        post(s->board, DoOpen, i);
         if (!w->open(w->with, m->which[i], &why)) {
             v->status = StatusFailed;
             snprintf(v->why, sizeof v->why, "%.150s", why.text);
             continue;
         }
-        say(s->board, DoCheck, i);
+        post(s->board, DoCheck, i);
         check(a, w, m->which[i], expected, v);
     }
     arena_free(a);
@@ -159,7 +159,7 @@ static void time_all(const ChildWork *w, const Measurement *m, const Shared *s)
         mix_order(order, n, &state);
         for (int k = 0; k < n; k++) {
             const int64_t at = (int64_t)i * m->n + order[k];
-            say(s->board, DoTime, order[k]);
+            post(s->board, DoTime, order[k]);
             w->time(w->with, m->which[order[k]], s->sample + at * w->parts);
         }
         atomic_store(&s->board->done, i + 1);
@@ -171,7 +171,7 @@ static _Noreturn void run_child(const ChildWork *w, const Measurement *m,
 {
     Fault why;
     interrupt_child(parent);
-    say(s->board, DoBegin, 0);
+    post(s->board, DoBegin, 0);
     if (!w->begin(w->with, &why)) {
         snprintf(s->verdict[0].why, sizeof s->verdict[0].why, "%.150s",
                  why.text);

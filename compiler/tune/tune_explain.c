@@ -12,16 +12,16 @@ typedef struct {
     const Machine *m;
     const Rates *r; /* of the threads; NULL: not measured */
     const Record *record;
-    Target target;    /* registers 0: not known here */
-    Tiling by, usual; /* usual: 0 where it is not known */
-    int64_t k, n;     /* of the product, or d_k and d_v */
-    double size;      /* bytes of a weight */
-    const char *text; /* the clauses */
+    Target target;         /* registers 0: not known here */
+    Tiling by, by_default; /* usual: 0 where it is not known */
+    int64_t k, n;          /* of the product, or d_k and d_v */
+    double size;           /* bytes of a weight */
+    const char *text;      /* the clauses */
 } Why;
 
-static void say_reason(Why *w, const char *fmt, ...)
+static void add_reason(Why *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static void say_reason(Why *w, const char *fmt, ...)
+static void add_reason(Why *w, const char *fmt, ...)
 {
     char clause[256];
     va_list ap;
@@ -45,10 +45,10 @@ static double whole16(int64_t n)
     return (double)round16(n);
 }
 
-static int32_t or_else(int32_t knob, int64_t otherwise)
+static int32_t or_else(int32_t parameter, int64_t otherwise)
 {
-    return knob ? knob
-                : (int32_t)(otherwise < INT32_MAX ? otherwise : INT32_MAX);
+    return parameter ? parameter
+                     : (int32_t)(otherwise < INT32_MAX ? otherwise : INT32_MAX);
 }
 
 /* Does the arithmetic hide that reading? Each byte is used for `flops`. */
@@ -57,7 +57,7 @@ static void say_bound(Why *w, const char *what, Level from, double flops)
     const double need = w->r ? w->r->fma / level_rate(w, from) : NAN;
     if (!isfinite(need))
         return;
-    say_reason(w,
+    add_reason(w,
                "each byte of %s from %s is used for %.3g FLOP where %.2g keep "
                "the FMAs busy, so that %s decide%s",
                what, level_name[from], flops, need,
@@ -73,26 +73,27 @@ static int sums(const Why *w, const Tiling *t)
 
 static void say_registers(Why *w)
 {
-    const int held = sums(w, &w->by), row = w->by.nr / w->target.width;
-    const double loads = row + w->by.mr, fmas = held;
-    if (w->target.registers == 0 || held == 0)
+    const int sums_held = sums(w, &w->by), row = w->by.nr / w->target.width;
+    const double loads = row + w->by.mr, fmas = sums_held;
+    if (w->target.registers == 0 || sums_held == 0)
         return;
-    if (held + row > w->target.registers)
-        say_reason(w,
+    if (sums_held + row > w->target.registers)
+        add_reason(w,
                    "sums and a row of panels need %d registers of %d, so some "
                    "wait in memory",
-                   held + row, w->target.registers);
+                   sums_held + row, w->target.registers);
     else
-        say_reason(w, "%d of %d registers hold sums, %d a row of panels", held,
-                   w->target.registers, row);
-    const int usual = sums(w, &w->usual);
-    const double before = w->usual.nr / w->target.width + w->usual.mr;
-    const bool other = w->by.mr != w->usual.mr || w->by.nr != w->usual.nr;
-    if (usual > 0 && other)
-        say_reason(w, "%.2g FMAs for each load, by default %.2g", fmas / loads,
-                   usual / before);
+        add_reason(w, "%d of %d registers hold sums, %d a row of panels",
+                   sums_held, w->target.registers, row);
+    const int by_default = sums(w, &w->by_default);
+    const double before = w->by_default.nr / w->target.width + w->by_default.mr;
+    const bool other = w->by.mr != w->by_default.mr
+                    || w->by.nr != w->by_default.nr;
+    if (by_default > 0 && other)
+        add_reason(w, "%.2g FMAs for each load, by default %.2g", fmas / loads,
+                   by_default / before);
     else
-        say_reason(w, "%.2g FMAs for each load", fmas / loads);
+        add_reason(w, "%.2g FMAs for each load", fmas / loads);
 }
 
 static double panel_bytes(const Why *w, const Tiling *t)
@@ -105,20 +106,20 @@ static double panel_bytes(const Why *w, const Tiling *t)
 static void say_panels(Why *w)
 {
     const double bytes = panel_bytes(w, &w->by);
-    const double usual = panel_bytes(w, &w->usual);
+    const double by_default = panel_bytes(w, &w->by_default);
     const Level in = machine_level(w->m, bytes);
-    const Level before = machine_level(w->m, usual);
+    const Level before = machine_level(w->m, by_default);
     const int32_t k = or_else(w->by.k, w->k);
     const char *beside = "";
     if (w->by.nr == 0)
         return;
-    if (usual > 0 && before != in)
+    if (by_default > 0 && before != in)
         beside = arena_printf(w->a,
                               ", by default (%s) in "
                               "%s",
-                              bytes_text(w->a, usual, true, 2),
+                              bytes_text(w->a, by_default, true, 2),
                               level_name[before]);
-    say_reason(w, "panels of %d x %lld (%s) stay in %s for all rows%s",
+    add_reason(w, "panels of %d x %lld (%s) stay in %s for all rows%s",
                w->by.nr, (long long)(k < w->k ? k : w->k),
                bytes_text(w->a, bytes, true, 2), level_name[in], beside);
     if (w->by.mr > 0)
@@ -147,11 +148,11 @@ static const char *steps_text(const Why *w, int nr)
 static void say_columns(Why *w)
 {
     const int64_t n = (int64_t)whole16(w->n);
-    if (w->by.nr == 0 || w->usual.nr == 0 || w->by.nr == w->usual.nr
-        || (n % w->by.nr == 0 && n % w->usual.nr == 0))
+    if (w->by.nr == 0 || w->by_default.nr == 0 || w->by.nr == w->by_default.nr
+        || (n % w->by.nr == 0 && n % w->by_default.nr == 0))
         return;
-    say_reason(w, "%lld columns are %s, by default %s", (long long)w->n,
-               steps_text(w, w->by.nr), steps_text(w, w->usual.nr));
+    add_reason(w, "%lld columns are %s, by default %s", (long long)w->n,
+               steps_text(w, w->by.nr), steps_text(w, w->by_default.nr));
 }
 
 static void say_prefetch(Why *w)
@@ -159,7 +160,7 @@ static void say_prefetch(Why *w)
     const double bytes = (double)w->k * whole16(w->n) * w->size;
     const Level in = machine_level(w->m, bytes);
     if (w->by.prefetch > 1)
-        say_reason(w, "%s of weights lie in %s, so %s of the next columns",
+        add_reason(w, "%s of weights lie in %s, so %s of the next columns",
                    bytes_text(w->a, bytes, true, 2), level_name[in],
                    w->by.prefetch == 2
                        ? "one tile prefetches two panels"
@@ -168,7 +169,7 @@ static void say_prefetch(Why *w)
                              "up to %d tiles share the prefetch of two panels",
                              w->by.prefetch - 1));
     else if (w->by.prefetch == 1)
-        say_reason(w, "%s of weights lie in %s, and nothing is prefetched",
+        add_reason(w, "%s of weights lie in %s, and nothing is prefetched",
                    bytes_text(w->a, bytes, true, 2), level_name[in]);
 }
 
@@ -178,8 +179,8 @@ static void why_matmul(Why *w)
     say_panels(w);
     say_columns(w);
     say_prefetch(w);
-    if (w->by.panels != w->usual.panels && w->by.panels > 0)
-        say_reason(w, "a thread takes %d of %.0f panels, or multiples",
+    if (w->by.panels != w->by_default.panels && w->by.panels > 0)
+        add_reason(w, "a thread takes %d of %.0f panels, or multiples",
                    w->by.panels, whole16(w->n) / 16);
 }
 
@@ -190,16 +191,16 @@ static void why_small_m(Why *w)
     const Level in = machine_level(w->m, bytes);
     const int most = w->by.small_m - 1, streams = or_else(w->by.streams, 1);
     if (most > 0 && w->target.registers > 0)
-        say_reason(
+        add_reason(
             w,
             "up to %d row%s read the weights once, with sums in %d of %d "
             "registers",
             most, most == 1 ? "" : "s",
             most * ATTN_PANEL * streams / w->target.width, w->target.registers);
     else if (w->by.small_m == 1)
-        say_reason(w, "any number of rows is fastest as tiles");
+        add_reason(w, "any number of rows is fastest as tiles");
     if (isfinite(level_rate(w, in)) && w->r->fma > 0)
-        say_reason(
+        add_reason(
             w,
             "%s of weights come from %s in %s, which the sums of %.2g rows "
             "take too",
@@ -207,7 +208,7 @@ static void why_small_m(Why *w)
             seconds_text(w->a, bytes / level_rate(w, in)),
             w->size * w->r->fma / level_rate(w, in) / 2);
     if (w->by.streams > 0)
-        say_reason(w, "they are read in %d stream%s", streams,
+        add_reason(w, "they are read in %d stream%s", streams,
                    streams == 1 ? "" : "s");
 }
 
@@ -219,7 +220,7 @@ static void why_attention(Why *w)
     say_registers(w);
     if (w->by.queries == 0)
         return;
-    say_reason(w,
+    add_reason(w,
                "scores and outputs of %d queries and %d keys (%s) stay in %s "
                "beside those keys and their values (%s)",
                w->by.queries, keys, bytes_text(w->a, kept, true, 2),
@@ -243,7 +244,7 @@ static void why_rows(Why *w)
     const Level in = machine_level(w->m, weights);
     if (w->by.rows == 0 || widest <= 0)
         return;
-    say_reason(
+    add_reason(
         w,
         "%d rows of up to %.0f floats (%s) stay in %s from one step to the "
         "next",
@@ -257,17 +258,17 @@ static void why_rows(Why *w)
 
 static void why_split(Why *w)
 {
-    const double flops = w->by.work, usual = w->usual.work;
+    const double flops = w->by.work, by_default = w->by_default.work;
     const double one = w->r ? w->r->fma / w->r->threads : NAN;
     if (flops <= 0)
         return;
-    say_reason(
+    add_reason(
         w,
         "another thread joins for each %.3g MFLOP, which one works on for "
         "%s at its peak",
         1e-6 * flops, seconds_text(w->a, flops / one));
-    if (usual > 0 && w->by.work != w->usual.work)
-        say_reason(w, "by default %s", seconds_text(w->a, usual / one));
+    if (by_default > 0 && w->by.work != w->by_default.work)
+        add_reason(w, "by default %s", seconds_text(w->a, by_default / one));
 }
 
 static void (*const why[TaskKinds])(Why *w) = {
@@ -289,15 +290,16 @@ static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
     return target_find(t, has ? name : is.march, is.width, NULL, &unused);
 }
 
-/* The knobs of `t` that are other than those of `than`: "8x48 prefetch=2". */
+/* The parameters of `t` that are other than those of `than`: "8x48 prefetch=2".
+ */
 static const char *difference(Arena *a, const Tiling *t, const Tiling *than)
 {
     const bool tile = t->mr != than->mr || t->nr != than->nr;
     Tiling rest = { 0 };
-    for (int i = 0; i < Knobs; i++)
-        if (i != Knob_mr && i != Knob_nr && knob_get(than, i)
-            && knob_get(t, i) != knob_get(than, i))
-            knob_set(&rest, i, knob_get(t, i));
+    for (int i = 0; i < TilingParameters; i++)
+        if (i != Tiling_mr && i != Tiling_nr && tiling_get(than, i)
+            && tiling_get(t, i) != tiling_get(than, i))
+            tiling_set(&rest, i, tiling_get(t, i));
     const char *text = tiling_text(a, &rest);
     if (!tile || t->mr == 0 || t->nr == 0)
         return text;
@@ -306,8 +308,8 @@ static const char *difference(Arena *a, const Tiling *t, const Tiling *than)
 
 static const char *choice_text(const Why *w)
 {
-    const char *to = difference(w->a, &w->by, &w->usual);
-    const char *from = difference(w->a, &w->usual, &w->by);
+    const char *to = difference(w->a, &w->by, &w->by_default);
+    const char *from = difference(w->a, &w->by_default, &w->by);
     const char *all = tiling_text(w->a, &w->by);
     const Record *r = w->record;
     const char *gain = arena_printf(w->a, ", %s in %s (%d pair%s)",
@@ -321,7 +323,7 @@ static const char *choice_text(const Why *w)
     return arena_printf(w->a, "as by default, %s", all);
 }
 
-char *explain_record(Arena *a, const Record *r, const Tiling *usual,
+char *explain_record(Arena *a, const Record *r, const Tiling *by_default,
                      const char *target, const Machine *m)
 {
     Why w = { .a = a,
@@ -339,10 +341,11 @@ char *explain_record(Arena *a, const Record *r, const Tiling *usual,
     }
     if (!find_target(a, &w.target, &r->host, target))
         w.target = (Target){ .width = 1 };
-    else if (!usual && w.k > 0)
-        w.usual = tiling_settled(&w.target, &r->key, w.k, w.usual);
-    if (usual)
-        w.usual = *usual;
+    else if (!by_default && w.k > 0)
+        w.by_default = tiling_with_defaults(&w.target, &r->key, w.k,
+                                            w.by_default);
+    if (by_default)
+        w.by_default = *by_default;
     why[r->key.kind](&w);
     return arena_printf(a, "%s: %s%s%s.", task_text(a, &r->key),
                         choice_text(&w), *w.text ? ": " : "", w.text);

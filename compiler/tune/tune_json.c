@@ -25,13 +25,14 @@ static json_t *interval(const Interval *i)
              : json_null();
 }
 
-/* The knobs that are set. */
+/* The parameters that are set. */
 static json_t *tiling(const Tiling *t)
 {
     json_t *o = json_object();
-    for (int i = 0; i < Knobs; i++)
-        if (knob_get(t, i))
-            json_object_set_new(o, knobs[i].name, json_integer(knob_get(t, i)));
+    for (int i = 0; i < TilingParameters; i++)
+        if (tiling_get(t, i))
+            json_object_set_new(o, tiling_parameters[i].name,
+                                json_integer(tiling_get(t, i)));
     return o;
 }
 
@@ -67,7 +68,7 @@ static json_t *task(Arena *a, const TuneTask *t)
                      dtype_word[k->dtype], "share", number(t->share), "limit_s",
                      number(t->limit), "bound", text(a, t->bound), "seconds",
                      number(best ? best->seconds : NAN), "default",
-                     chosen(task_usual(t)), "chosen", chosen(best), "found",
+                     chosen(task_default(t)), "chosen", chosen(best), "found",
                      chosen(found), "taken_back", text(a, t->taken_back),
                      "gain", interval(&t->gain), "p",
                      number(t->pairs > 0 ? t->p_value : NAN), "pairs", t->pairs,
@@ -78,9 +79,9 @@ static json_t *task(Arena *a, const TuneTask *t)
 static json_t *end(Arena *a, const EndToEnd *e)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:i, s:i}", "workload",
-                     text(a, e->name), "default_s", number(e->usual), "tuned_s",
-                     number(e->tuned), "gain", interval(&e->gain), "pairs",
-                     e->pairs, "comparison", e->comparison);
+                     text(a, e->name), "default_s", number(e->by_default),
+                     "tuned_s", number(e->tuned), "gain", interval(&e->gain),
+                     "pairs", e->pairs, "comparison", e->comparison);
 }
 
 /* As attnc bench has it. */

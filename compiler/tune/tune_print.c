@@ -43,24 +43,24 @@ static void put_head(FILE *out)
                 heads[i][4], heads[i][5], paint(out, PaintEnd));
 }
 
-/* The knobs of `to` that differ from those of `from`. */
+/* The parameters of `to` that differ from those of `from`. */
 static const char *changes(Arena *a, const Tiling *from, const Tiling *to)
 {
     const char *text = "";
-    for (int i = 0; i < Knobs; i++)
-        if (knob_get(from, i) != knob_get(to, i))
+    for (int i = 0; i < TilingParameters; i++)
+        if (tiling_get(from, i) != tiling_get(to, i))
             text = arena_printf(a, "%s%s%s=%d", text, *text ? " " : "",
-                                knobs[i].name, knob_get(to, i));
+                                tiling_parameters[i].name, tiling_get(to, i));
     return text;
 }
 
 static void put_tiling(Arena *a, const TuneTask *t, FILE *out)
 {
-    const Candidate *usual = task_usual(t), *best = task_best(t);
-    if (!usual || !best)
+    const Candidate *by_default = task_default(t), *best = task_best(t);
+    if (!by_default || !best)
         return;
-    const char *from = tiling_text(a, &usual->tiling);
-    const char *to = changes(a, &usual->tiling, &best->tiling);
+    const char *from = tiling_text(a, &by_default->tiling);
+    const char *to = changes(a, &by_default->tiling, &best->tiling);
     fputs("    ", out);
     put_wrapped(out, 4, 8, *to ? arena_printf(a, "%s -> %s", from, to) : from);
 }
@@ -112,8 +112,8 @@ static void put_why(Arena *a, const TuneReport *r, FILE *out)
 {
     for (int i = 0; i < r->task.n; i++) {
         const TuneTask *t = &r->task.at[i];
-        const Candidate *usual = task_usual(t), *best = task_best(t);
-        if (!t->finished || !usual || !best || !task_differs(t))
+        const Candidate *by_default = task_default(t), *best = task_best(t);
+        if (!t->finished || !by_default || !best || !task_differs(t))
             continue;
         const double gain = task_gain(t), ns = 1e9 * best->seconds;
         const Record record = { .host = r->host,
@@ -124,7 +124,7 @@ static void put_why(Arena *a, const TuneReport *r, FILE *out)
                                 .samples = t->pairs };
         fputc('\n', out);
         put_wrapped(out, 0, 4,
-                    explain_record(a, &record, &usual->tiling, NULL,
+                    explain_record(a, &record, &by_default->tiling, NULL,
                                    &r->machine));
     }
 }
@@ -163,7 +163,7 @@ static void put_ends(Arena *a, const TuneReport *r, FILE *out)
                     i == 0 ? "end to end" : "without what is slower", "default",
                     "tuned", "gain in % (95 % interval)");
         fprintf(out, "%-*s %9s %9s  %s, %d pair%s\n", EndWidth, e->name,
-                seconds_text(a, e->usual), seconds_text(a, e->tuned),
+                seconds_text(a, e->by_default), seconds_text(a, e->tuned),
                 interval_text(a, &e->gain), e->pairs, plural(e->pairs));
     }
 }

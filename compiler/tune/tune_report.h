@@ -59,10 +59,10 @@ typedef struct { /* the search for one task */
     bool said;                /* its end, on stderr */
 } TuneTask;
 
-typedef struct {         /* a workload, default against tuned */
-    const char *name;    /* "encode", "step" .. */
-    double usual, tuned; /* seconds: medians */
-    Interval gain;       /* usual / tuned */
+typedef struct {              /* a workload, default against tuned */
+    const char *name;         /* "encode", "step" .. */
+    double by_default, tuned; /* seconds: medians */
+    Interval gain;            /* usual / tuned */
     int pairs;
     int comparison; /* from 1: what made it slower was taken back
                        before the next */
@@ -95,7 +95,7 @@ const char *backend_word(const TuneReport *r);     /* "libtcc", "clang" */
 const char *task_text(Arena *a, const TaskKey *k); /* "matmul 9x9 f32 bias" */
 char *gain_text(Arena *a, double ratio);           /* 1.031: "+3.1 %" */
 /* The default, what was found, and what stands; NULL: the task has none. */
-const Candidate *task_usual(const TuneTask *t);
+const Candidate *task_default(const TuneTask *t);
 const Candidate *task_best(const TuneTask *t);
 const Candidate *task_stands(const TuneTask *t);
 /* Does anything stand that is not the default? */
@@ -135,7 +135,7 @@ void tune_json(const TuneReport *r, FILE *out);
 const char *draw_tune(const TuneReport *r);
 /* The sentence, in the arena; usual: the default's tiling; NULL: as the target
  * has it, or NULL: the instruction set.                                      */
-char *explain_record(Arena *a, const Record *r, const Tiling *usual,
+char *explain_record(Arena *a, const Record *r, const Tiling *by_default,
                      const char *target, const Machine *m);
 
 #endif

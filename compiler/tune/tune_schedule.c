@@ -57,11 +57,11 @@ static bool reuse(Tuner *t, TuneTask *task)
 {
     const Record *r = t->options->again ? NULL
                                         : known_task(t, &task->task->key);
-    const Tiling *usual = &task->task->usual;
+    const Tiling *by_default = &task->task->defaults;
     if (!r || r->samples < least_pairs_of(task->task->key.kind))
         return false;
-    vec_push(t->arena, &task->candidate, recorded(usual, r->usual_ns, r));
-    if (!tiling_same(&r->tiling, usual)) {
+    vec_push(t->arena, &task->candidate, recorded(by_default, r->usual_ns, r));
+    if (!tiling_same(&r->tiling, by_default)) {
         vec_push(t->arena, &task->candidate, recorded(&r->tiling, r->ns, r));
         task->incumbent = 1;
     }
@@ -112,10 +112,10 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
 static int by_turn(const void *a, const void *b)
 {
     const TuneTask *x = *(TuneTask *const *)a, *y = *(TuneTask *const *)b;
-    const bool whole = x->task->key.kind > TaskAttention;
+    const bool whole_model = x->task->key.kind > TaskAttention;
     const bool other = y->task->key.kind > TaskAttention;
-    if (whole != other)
-        return whole - other;
+    if (whole_model != other)
+        return whole_model - other;
     return (x->share < y->share) - (x->share > y->share);
 }
 
@@ -209,16 +209,17 @@ static double divide_time(const Tuner *t, TuneTask *const *turn, int n,
                           double *own, int pass)
 {
     const double seconds = search_end(t) - t->env->now();
-    double sum = 0, kept = 0, whole = 0;
+    double sum = 0, kept = 0, whole_model = 0;
     for (int i = 0; i < n; i++)
         sum += own[i] = worth(turn[i]);
     for (int i = 0; i < n; i++) {
         const double need = least_turn(t, turn[i]);
         if (pass == 0 && turn[i]->task->key.kind > TaskAttention
             && seconds * own[i] / sum < need) {
-            own[i] = whole + need < most_whole * seconds ? need * sum / seconds
-                                                         : 0;
-            whole += own[i] > 0 ? need : 0;
+            own[i] = whole_model + need < most_whole * seconds
+                       ? need * sum / seconds
+                       : 0;
+            whole_model += own[i] > 0 ? need : 0;
         }
         kept += own[i];
     }

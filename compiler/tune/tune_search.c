@@ -4,8 +4,8 @@
  * interleaved; half of them, by the median of their ratios to the default of
  * the same repetition, goes on to the next rung, of twice as many repetitions
  * [successive halving: Jamieson and Talwalkar, 2016], until one is left. Then
- * its neighbours, one knob away, as long as one of them is faster. At the end
- * the best, the new incumbent, stands against the default in fresh pairs.
+ * its neighbours, one parameter away, as long as one of them is faster. At the
+ * end the best, the new incumbent, stands against the default in fresh pairs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct TaskSearch {
     TuneTask *task;
     CostModel model;
     Arena *a;
-    bool whole;             /* each candidate is a whole model */
+    bool whole_model;       /* each candidate is a whole model */
     Codes code;             /* by candidate; no text: not compiled */
     VEC(Times) time, ratio; /* by candidate: seconds; default / own */
     ChildWork work;
@@ -89,14 +89,14 @@ static int candidate_of(TaskSearch *s, const Tiling *t)
 static void take_earlier(TaskSearch *s, const TuneTask *from)
 {
     int n = 0;
-    const double usual = candidate_at(s, 0)->predicted;
+    const double by_default = candidate_at(s, 0)->predicted;
     for (int i = 1; i < s->task->candidate.n; i++)
         for (int k = 1; k < from->candidate.n; k++) {
             const Candidate *c = &from->candidate.at[k];
             if (!(c->gain > 0)
                 || !tiling_same(&c->tiling, &candidate_at(s, i)->tiling))
                 continue;
-            candidate_at(s, i)->predicted = usual / c->gain;
+            candidate_at(s, i)->predicted = by_default / c->gain;
             candidate_at(s, i)->tried = true;
             n++;
         }
@@ -113,14 +113,14 @@ static const Record *known(const TaskSearch *s)
 static void list_candidates(TaskSearch *s)
 {
     const TuneReport *earlier = s->t->earlier;
-    add_candidate(s, &s->task->task->usual);
+    add_candidate(s, &s->task->task->defaults);
     const Tilings space = tiling_space(s->a, &s->model);
     for (int i = 0; i < space.n; i++)
         add_candidate(s, &space.at[i]);
     for (int i = 0; earlier && i < earlier->task.n; i++)
         if (task_same(&earlier->task.at[i].task->key, &s->task->task->key))
             take_earlier(s, &earlier->task.at[i]);
-    s->prescreened |= s->whole || s->t->builder.jit;
+    s->prescreened |= s->whole_model || s->t->builder.jit;
 }
 
 /* ---- building ---- */
@@ -130,7 +130,7 @@ static Code text_of(TaskSearch *s, int i)
     Task task = *s->task->task;
     Code m = { 0 };
     task.tiling = candidate_at(s, i)->tiling;
-    if (!s->whole) {
+    if (!s->whole_model) {
         m.text = emit_task(s->a, s->t->engine.plan, &task,
                            jit ? EmitJit : EmitAot, &m.n);
         return m;
@@ -177,8 +177,8 @@ static int without_code(TaskSearch *s, int *who, int n, BuildJob *b, int *of)
             continue;
         }
         b[count] = (BuildJob){ .code = m,
-                               .whole = s->whole,
-                               .usual = who[k] == 0 };
+                               .whole_model = s->whole_model,
+                               .by_default = who[k] == 0 };
         of[count++] = who[k];
     }
     return count;
@@ -238,7 +238,7 @@ static bool is_covered(const TaskSearch *s)
 {
     int tried = 0;
     const int all = s->task->candidate.n - 1;
-    const int least = s->whole ? LeastWhole : LeastTried;
+    const int least = s->whole_model ? LeastWhole : LeastTried;
     for (int i = 1; i <= all; i++)
         tried += candidate_at(s, i)->tried;
     return tried >= least || tried >= all;
@@ -249,7 +249,7 @@ static int room(const TaskSearch *s)
 {
     if (s->t->options->exhaustive)
         return 1 << 20;
-    const double n = compile_time(s) / s->t->builder.each[s->whole];
+    const double n = compile_time(s) / s->t->builder.each[s->whole_model];
     const int least = is_covered(s) ? 1 : 3; /* ranked by runs: the first */
     return n < least ? least : n > 256 ? 256 : (int)n;
 }
@@ -348,7 +348,7 @@ static void take_times(TaskSearch *s, int i)
 static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                    double until)
 {
-    const double hang = s->whole ? 20 : 2; /* first calls are long */
+    const double hang = s->whole_model ? 20 : 2; /* first calls are long */
     Measurement m = { .which = who,
                       .n = n,
                       .repetitions = repetitions,
@@ -359,7 +359,7 @@ static int measure(TaskSearch *s, const int *who, int n, int repetitions,
     s->t->env->measure(s->a, &s->work, &m);
     if (m.done > 0) /* with its part of loading and checking */
         s->each = (now(s) - begin) / (m.done * n);
-    if (m.done > 0 && s->whole)
+    if (m.done > 0 && s->whole_model)
         s->t->run = s->each;
     for (int i = 0; i < n && !interrupted(); i++)
         take_verdict(s, who[i], &m.verdict[i]);
@@ -403,13 +403,13 @@ static int sort_alive(const TaskSearch *s, int *who, int n)
 /* The fastest of who[1 ..]; 0: none of them runs. */
 static int halve(TaskSearch *s, int *who, int n)
 {
-    int repetitions = first_repetitions[s->whole];
+    int repetitions = first_repetitions[s->whole_model];
     for (int rung = 1; n > 1 && !s->failed && !interrupted(); rung++) {
         for (int i = 0; i < n; i++)
             candidate_at(s, who[i])->rung = rung;
-        const double left = fmin(time_left(s, deciding),
-                                 time_left(s, 0)
-                                     - 2 * least_pairs[s->whole] * s->each);
+        const double left =
+            fmin(time_left(s, deciding),
+                 time_left(s, 0) - 2 * least_pairs[s->whole_model] * s->each);
         const int done = measure(s, who, n, repetitions, now(s) + left);
         n = sort_alive(s, who, n);
         s->task->lead = n > 1 && ratio_of(s, who[1]) > 1 ? who[1] : 0;
@@ -426,7 +426,7 @@ static int halve(TaskSearch *s, int *who, int n)
  * before; 0: none runs beside the default.                                   */
 static int search(TaskSearch *s, int best)
 {
-    const int near = 2 * Knobs + 4;
+    const int near = 2 * TilingParameters + 4;
     for (int k = 0; k < 9 && !s->failed && !interrupted()
                     && (k == 0 || time_left(s, deciding) > 0);
          k++) {
@@ -456,7 +456,7 @@ static bool decide(TaskSearch *s, int candidate)
     TuneTask *task = s->task;
     Times *ratio = &s->ratio.at[candidate];
     const int who[] = { 0, candidate }, before = ratio->n;
-    const int least = least_pairs[s->whole];
+    const int least = least_pairs[s->whole_model];
     double log_ratio[MostPairs];
     const double fit = time_left(s, 0) / (2 * s->each);
     int most = fit < (double)MostPairs ? (int)fit : MostPairs;
@@ -489,7 +489,7 @@ static ChildWork work_of(TaskSearch *s)
 {
     Tuner *t = s->t;
     const Dtype dtype = s->task->task->key.dtype;
-    ChildWork w = s->whole
+    ChildWork w = s->whole_model
                     ? model_run_work(model_run_new(&t->report, t->setup,
                                                    &t->works, false, &s->code))
                     : task_run_work(task_run_new(s->a, &s->model,
@@ -507,7 +507,7 @@ static TaskSearch *begin_search(Tuner *t, TuneTask *task)
     *s = (TaskSearch){ .t = t,
                        .task = task,
                        .a = t->arena,
-                       .whole = task->task->key.kind > TaskAttention,
+                       .whole_model = task->task->key.kind > TaskAttention,
                        .model = cost_model(t, task->task) };
     list_candidates(s);
     s->work = work_of(s);

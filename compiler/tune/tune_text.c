@@ -35,7 +35,7 @@ char *gain_text(Arena *a, double ratio)
     return arena_printf(a, "%+.1f %%", 100 * (ratio - 1));
 }
 
-const Candidate *task_usual(const TuneTask *t)
+const Candidate *task_default(const TuneTask *t)
 {
     return t->candidate.n > 0 ? &t->candidate.at[0] : NULL;
 }
@@ -49,7 +49,7 @@ const Candidate *task_best(const TuneTask *t)
 
 const Candidate *task_stands(const TuneTask *t)
 {
-    return t->taken_back ? task_usual(t) : task_best(t);
+    return t->taken_back ? task_default(t) : task_best(t);
 }
 
 bool task_differs(const TuneTask *t)
@@ -59,11 +59,12 @@ bool task_differs(const TuneTask *t)
 
 double task_gain(const TuneTask *t)
 {
-    const Candidate *usual = task_usual(t), *best = task_best(t);
+    const Candidate *by_default = task_default(t), *best = task_best(t);
     if (t->gain.middle > 0)
         return t->gain.middle;
-    return usual && best && best->seconds > 0 ? usual->seconds / best->seconds
-                                              : NAN;
+    return by_default && best && best->seconds > 0
+             ? by_default->seconds / best->seconds
+             : NAN;
 }
 
 int task_count(const TuneTask *t, bool is(const Candidate *c))

@@ -97,10 +97,10 @@ typedef struct { /* what a prediction knows */
     int threads;
 } CostModel;
 typedef VEC(Tiling) Tilings;
-/* Every tiling that is searched among, in a fixed order; knobs that change
+/* Every tiling that is searched among, in a fixed order; parameters that change
  * nothing here stay as by default. Few: those near to `usual` alone.         */
 Tilings tiling_space(Arena *a, const CostModel *m);
-/* Those that differ from `t` in one knob, by the next value up or down. */
+/* Those that differ from `t` in one parameter, by the next value up or down. */
 Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t);
 /* Do its accumulators, a row of B and an element of A fit the registers? */
 bool tiling_fits(const Target *t, const Tiling *tiling);
@@ -148,7 +148,7 @@ typedef enum {
 } BuildStatus;
 typedef struct { /* a candidate to compile */
     Code *code;
-    bool whole, usual; /* usual: the default, or as needed */
+    bool whole_model, by_default; /* usual: the default, or as needed */
     BuildStatus status;
     char why[160]; /* BuildFailed */
 } BuildJob;

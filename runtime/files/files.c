@@ -48,7 +48,7 @@ static void unwatch(const File *f)
             atomic_store(&mapped_files[i], NULL);
 }
 
-static void say(const char *text)
+static void write_error(const char *text)
 {
     /* if stderr is closed, nothing else can be done */
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
@@ -64,9 +64,9 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
     for (int i = 0; i < MaxMapped; i++) {
         const File *f = atomic_load(&mapped_files[i]);
         if (f && at >= f->at && at < f->at + f->size) {
-            say("attnc: error: ");
-            say(f->path);
-            say(": the file was cut while it was in use\n");
+            write_error("attnc: error: ");
+            write_error(f->path);
+            write_error(": the file was cut while it was in use\n");
             _exit(ExitIO);
         }
     }
@@ -85,11 +85,11 @@ static void catch_bus_errors(void)
 static const unsigned char nothing[1]; /* the contents of an empty file */
 
 /* Called with the path of each file read by this process; NULL: nothing. */
-static void (*told)(const char *path);
+static void (*on_read)(const char *path);
 
-void files_tell(void (*f)(const char *path))
+void files_on_read(void (*f)(const char *path))
 {
-    told = f;
+    on_read = f;
 }
 
 static int64_t nanoseconds(struct timespec t)
@@ -107,8 +107,8 @@ static FileIdentity identity_of(const struct stat *st)
  * descriptor, or -1 with a fault.                                           */
 static int open_regular(File *f, const char *path, FileUse use, Fault *why)
 {
-    if (told)
-        told(path);
+    if (on_read)
+        on_read(path);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         cannot(why, path, "open");

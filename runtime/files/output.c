@@ -29,9 +29,9 @@ enum { MaxTemps = 16 };
  * argument, and because any module may write a file that is then held.      */
 static struct {
     _Atomic(const char *) temp[MaxTemps]; /* NULL: a free slot */
-    pid_t writer;          /* a forked child does not remove them */
-    bool holding;          /* outputs_hold(): committed files wait here */
-    Output held[MaxTemps]; /* one for each temporary file */
+    pid_t writer;             /* a forked child does not remove them */
+    bool holding;             /* outputs_hold(): committed files wait here */
+    Output pending[MaxTemps]; /* one for each temporary file */
     int n_held;
     void (*_Atomic on_signal)(void); /* set by call_on_signal(); NULL: none */
 } unfinished;
@@ -330,7 +330,7 @@ bool output_commit(Output *o, Fault *why)
         return true;
     if (!unfinished.holding)
         return put_in_place(o, why);
-    Output *h = &unfinished.held[unfinished.n_held++];
+    Output *h = &unfinished.pending[unfinished.n_held++];
     *h = *o;
     replace(o->temp, h->temp);
     return true;
@@ -381,9 +381,9 @@ bool outputs_release(bool keep, Fault *why)
 {
     for (int i = 0; i < unfinished.n_held; i++)
         if (keep)
-            keep = put_in_place(&unfinished.held[i], why);
+            keep = put_in_place(&unfinished.pending[i], why);
         else
-            output_cancel(&unfinished.held[i]);
+            output_cancel(&unfinished.pending[i]);
     unfinished.holding = false;
     unfinished.n_held = 0;
     return keep;

@@ -108,7 +108,7 @@ struct program_option {
     const char *takes; /* NULL: nothing */
     int kind, use;     /* bits of ATTN_FOR_LINES .. */
     size_t at;         /* its value, in struct program */
-    double least, most, usual;
+    double least, most, default_value;
     const char *help;
 };
 

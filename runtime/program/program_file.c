@@ -11,7 +11,7 @@ static struct {
     ino_t inode;
 } program_files[PROGRAM_FILES];
 
-static void file_say(const char *text)
+static void file_print(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
         return; /* stderr is closed: nothing is left to do */
@@ -28,10 +28,10 @@ static void file_vanished(int sig, siginfo_t *info, void *context)
         const uintptr_t from = (uintptr_t)program_files[i].at;
         if (from > at || at - from >= (uintptr_t)program_files[i].bytes)
             continue;
-        file_say(program_files[i].name);
-        file_say(": error: ");
-        file_say(program_files[i].path);
-        file_say(": the file was cut while it was in use\n");
+        file_print(program_files[i].name);
+        file_print(": error: ");
+        file_print(program_files[i].path);
+        file_print(": the file was cut while it was in use\n");
         _exit(4);
     }
     signal(sig, SIG_DFL);

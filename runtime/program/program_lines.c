@@ -68,9 +68,9 @@ static int64_t text_how(const struct program *p, int place)
 }
 
 /* What is wrong with a text where its ids are an error; their number, or -1. */
-static int64_t program_told(struct program *p, const struct program_side *s,
-                            const char *text, int64_t bytes, int64_t n,
-                            int64_t bad)
+static int64_t program_refuse_id(struct program *p,
+                                 const struct program_side *s, const char *text,
+                                 int64_t bytes, int64_t n, int64_t bad)
 {
     char quoted[ATTN_QUOTED];
 
@@ -102,7 +102,7 @@ static int64_t read_text(struct program *p, const struct program_side *s,
     const int64_t n = attn_vocab_encode(s->block, text, bytes,
                                         text_how(p, place), ids, most, memory,
                                         &bad);
-    return program_told(p, s, text, bytes, n, bad);
+    return program_refuse_id(p, s, text, bytes, n, bad);
 }
 
 /* A text of so many bytes has not more tokens. */

@@ -90,7 +90,7 @@ static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
         return -1;
     int64_t n = attn_vocab_encode_pair(block, line, left, tab + 1, right, ids,
                                        types + p->n, most, memory, &bad);
-    n = program_told(p, &p->source, line, bytes, n, bad + (bad >= left));
+    n = program_refuse_id(p, &p->source, line, bytes, n, bad + (bad >= left));
     return pair_types(p, types + p->n, n);
 }
 

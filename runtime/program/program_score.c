@@ -37,7 +37,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
 /* Prints the answer to a pair; -1: p->why says why there is none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
-    int said = -1;
+    int error = -1;
     double sum = 0.0;
 
     const int64_t bytes = attn_score_bytes(p->m, x->n,
@@ -61,10 +61,10 @@ static int64_t score_ids(struct program *p, const struct score_pair *x)
         .bytes = bytes,
     };
     if (x->target_n > 0 && bytes > 0)
-        said = attn_score_pair(&request, scores);
-    if (said == ATTN_ERROR_FINITE || said == ATTN_ERROR_FIXED)
-        return program_wrong(p, "%s", attn_error_text(said));
-    if (said != 0)
+        error = attn_score_pair(&request, scores);
+    if (error == ATTN_ERROR_FINITE || error == ATTN_ERROR_FIXED)
+        return program_wrong(p, "%s", attn_error_text(error));
+    if (error != 0)
         return score_refuse(p, x);
     for (int64_t i = 0; i < x->target_n; i++)
         sum += (double)scores[i];

@@ -150,9 +150,9 @@ static void option_defaults(struct program *p)
     for (int i = 0; i < PROGRAM_OPTIONS; i++) {
         const struct program_option *o = &program_option[i];
         if (o->kind == OPTION_WHOLE)
-            *(int64_t *)option_at(p, o) = (int64_t)o->usual;
+            *(int64_t *)option_at(p, o) = (int64_t)o->default_value;
         if (o->kind == OPTION_REAL)
-            *(double *)option_at(p, o) = o->usual;
+            *(double *)option_at(p, o) = o->default_value;
     }
 }
 

@@ -15,7 +15,7 @@ static void chat_put(struct chat_text *t, const char *text, int64_t n)
     t->n += n;
 }
 
-static void chat_say(struct chat_text *t, const char *text)
+static void chat_write(struct chat_text *t, const char *text)
 {
     chat_put(t, text, (int64_t)strlen(text));
 }
@@ -67,12 +67,12 @@ static void chat_trimmed(struct chat_text *t, const char *text, int64_t n,
 static void chat_system(struct chat_text *t, const struct attn_chat *c,
                         const char *system)
 {
-    chat_say(t, c->system.prefix);
+    chat_write(t, c->system.prefix);
     if (c->trim == ATTN_TRIM_ALL)
         chat_trimmed(t, system, (int64_t)strlen(system), 1);
     else
-        chat_say(t, system);
-    chat_say(t, c->system.suffix);
+        chat_write(t, system);
+    chat_write(t, c->system.suffix);
 }
 
 ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
@@ -85,17 +85,17 @@ ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
     t.out = out;
     t.cap = cap;
     t.n = 0;
-    chat_say(&t, first ? c->begin : c->assistant.suffix);
+    chat_write(&t, first ? c->begin : c->assistant.suffix);
     if (said && !c->system_inside)
         chat_system(&t, c, system);
-    chat_say(&t, c->user.prefix);
+    chat_write(&t, c->user.prefix);
     if (said && c->system_inside)
         chat_system(&t, c, system);
     if (c->trim != ATTN_TRIM_NONE)
         chat_trimmed(&t, text, n, !(said && c->system_inside));
     else
         chat_put(&t, text, n);
-    chat_say(&t, c->user.suffix);
-    chat_say(&t, c->assistant.prefix);
+    chat_write(&t, c->user.suffix);
+    chat_write(&t, c->assistant.prefix);
     return t.n;
 }

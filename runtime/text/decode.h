@@ -10,7 +10,7 @@ struct attn_text_out { /* output of a text; out NULL: only counted */
     char *out;
     int64_t n;
 };
-/* ---- held.c ---- */
+/* ---- pending.c ---- */
 ATTN_API void attn_text_byte(struct attn_text_out *o, char c);
 /* Writes the first n of the pending bytes. */
 ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n);

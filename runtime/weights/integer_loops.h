@@ -207,12 +207,12 @@ EACH void int4_search(const Lanes *x, int n, Group *best)
         most(&v, &high);
         high = v;
     }
-    Lanes usual = (high - low) * (1 / 15.0f);
-    nearest(&usual);
+    Lanes first_step = (high - low) * (1 / 15.0f);
+    nearest(&first_step);
     *best = (Group){ one, zero, zero + FLT_MAX };
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 9; j++) {
-            Group g = { .step = usual + (float)(i - 1) };
+            Group g = { .step = first_step + (float)(i - 1) };
             between(&g.step, &one, &sixteen);
             const Lanes first = 8.0f * g.step - 127.0f;
             const Lanes last = 127.0f - 7.0f * g.step;

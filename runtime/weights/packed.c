@@ -28,7 +28,7 @@ static void packed_bytes(struct packed *p, const char *text, int64_t most)
     p->why[p->n] = '\0';
 }
 
-static void packed_say(struct packed *p, const char *text)
+static void packed_write(struct packed *p, const char *text)
 {
     packed_bytes(p, text, ATTN_PACKED_TEXT);
 }
@@ -43,7 +43,7 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
         digits[at] = "0123456789abcdef"[x % base];
         x /= base;
     } while (x > 0);
-    packed_say(p, digits + at);
+    packed_write(p, digits + at);
 }
 
 /* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
@@ -51,34 +51,34 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
-    packed_say(p, first);
+    packed_write(p, first);
     packed_number(p, (uint64_t)found, 10);
-    packed_say(p, middle);
+    packed_write(p, middle);
     packed_number(p, (uint64_t)expected, 10);
-    packed_say(p, " bytes; copy it again");
+    packed_write(p, " bytes; copy it again");
 }
 
 static void packed_hashes(struct packed *p, uint64_t found, uint64_t expected)
 {
-    packed_say(p, " (");
+    packed_write(p, " (");
     packed_number(p, found, 16);
-    packed_say(p, ", not ");
+    packed_write(p, ", not ");
     packed_number(p, expected, 16);
-    packed_say(p, ")");
+    packed_write(p, ")");
 }
 
 static const char *packed_again(struct packed *p, const char *text)
 {
-    packed_say(p, text);
-    packed_say(p, "; pack it again: ");
-    packed_say(p, p->m->command);
+    packed_write(p, text);
+    packed_write(p, "; pack it again: ");
+    packed_write(p, p->m->command);
     return p->why;
 }
 
 static const char *packed_damaged(struct packed *p, const char *text)
 {
-    packed_say(p, "damaged: ");
-    packed_say(p, text);
+    packed_write(p, "damaged: ");
+    packed_write(p, text);
     return packed_again(p, "; copy it again");
 }
 
@@ -89,19 +89,19 @@ static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
 
 static const char *packed_foreign(struct packed *p)
 {
-    packed_say(p, "not a weights file of attnc: ");
+    packed_write(p, "not a weights file of attnc: ");
     if (p->bytes < 8) {
-        packed_say(p, "too short");
+        packed_write(p, "too short");
     } else if (memcmp(p->file, "ATTNST", 6) == 0) {
-        packed_say(p, "a saved state");
+        packed_write(p, "a saved state");
     } else if (p->bytes > 8 && p->file[8] == '{') {
-        packed_say(p, "a .safetensors file, which attnc compile packs");
+        packed_write(p, "a .safetensors file, which attnc compile packs");
     } else {
-        packed_say(p, "its first bytes are '");
+        packed_write(p, "its first bytes are '");
         packed_bytes(p, p->file, 8);
-        packed_say(p, "', not '");
-        packed_say(p, packed_magic);
-        packed_say(p, "'");
+        packed_write(p, "', not '");
+        packed_write(p, packed_magic);
+        packed_write(p, "'");
     }
     return packed_again(p, "");
 }
@@ -113,9 +113,9 @@ static const char *packed_wrong_page(struct packed *p)
     if (p->bytes < 8 || memcmp(p->file, packed_magic, 6) != 0)
         return packed_foreign(p);
     if (memcmp(p->file, packed_magic, 8) != 0) {
-        packed_say(p, "made by another version of attnc: its format is ");
+        packed_write(p, "made by another version of attnc: its format is ");
         packed_bytes(p, p->file, 8);
-        packed_say(p, ", this program's is ");
+        packed_write(p, ", this program's is ");
         return packed_again(p, packed_magic);
     }
     if (p->bytes < ATTN_PACKED_PAGE) {
@@ -150,21 +150,21 @@ static const char *packed_wrong_layout(struct packed *p)
         && h->weights_bytes == m->weights_bytes)
         return NULL;
     if (strncmp(h->name, m->name, sizeof h->name) != 0) {
-        packed_say(p, "made for the model '");
+        packed_write(p, "made for the model '");
         packed_bytes(p, h->name, (int64_t)sizeof h->name);
-        packed_say(p, "', this is '");
-        packed_say(p, m->name);
+        packed_write(p, "', this is '");
+        packed_write(p, m->name);
         return packed_again(p, "'");
     }
     if (!packed_same_dtype(p)) {
-        packed_say(p, "its weights are ");
+        packed_write(p, "its weights are ");
         packed_bytes(p, h->dtype, (int64_t)sizeof h->dtype);
-        packed_say(p, ", this program's ");
+        packed_write(p, ", this program's ");
         return packed_again(p, m->dtype);
     }
-    packed_say(p, "made for another form of '");
-    packed_say(p, m->name);
-    packed_say(p, "'");
+    packed_write(p, "made for another form of '");
+    packed_write(p, m->name);
+    packed_write(p, "'");
     packed_hashes(p, h->hash, m->weights_hash);
     return packed_again(p, "");
 }
@@ -187,7 +187,7 @@ static const char *packed_wrong_contents(struct packed *p)
                                      p->bytes - ATTN_PACKED_PAGE, 0);
     if (found == h->contents)
         return NULL;
-    packed_say(p, "damaged: its contents are not what was packed");
+    packed_write(p, "damaged: its contents are not what was packed");
     packed_hashes(p, found, h->contents);
     return packed_again(p, "; copy it again");
 }
@@ -202,7 +202,7 @@ static const char *packed_wrong_block(struct packed *p, int64_t at,
     const char *block = p->file + at;
     const char *wrong = attn_vocab_check(block, part);
     if (attn_vocab_unknown(wrong)) {
-        packed_say(p, "made with another vocabulary than this program: ");
+        packed_write(p, "made with another vocabulary than this program: ");
         return packed_again(p, wrong);
     }
     if (wrong)

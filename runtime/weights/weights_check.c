@@ -156,7 +156,7 @@ static void name_of(const Finding *x, const char *with_i, char out[LongName])
         snprintf(out, LongName, "%s", with_i);
 }
 
-static void say_finding(Report *r, const char *path, const Finding *x)
+static void print_finding(Report *r, const char *path, const Finding *x)
 {
     static const char *const levels[] = { "error: ", "warning: ", "note: " };
     char name[LongName], hint[LongName], layers[80] = "", text[512];
@@ -180,7 +180,7 @@ static void say_finding(Report *r, const char *path, const Finding *x)
 }
 
 /* Prints the first lines of each level, then the number of the others. */
-static void say_findings(Report *r, const char *path, const Findings *f)
+static void print_findings(Report *r, const char *path, const Findings *f)
 {
     static const char *const words[] = { "errors", "warnings", "notes" };
     int said[FoundLevels] = { 0 };
@@ -189,7 +189,7 @@ static void say_findings(Report *r, const char *path, const Findings *f)
     for (size_t i = 0; i < f->n; i++) {
         const Finding *x = &f->at[i];
         if (said[x->level]++ < ShownLines)
-            say_finding(r, path, x);
+            print_finding(r, path, x);
         else
             more[x->level] += x->layers ? x->layers : 1;
     }
@@ -493,28 +493,28 @@ static int by_tensor(const void *a, const void *b)
 
 /* Marks each item if an earlier one needs the same tensor of the file. The
  * caller frees the result. Returns NULL if memory runs out.                 */
-static bool *find_told(const PackList *p)
+static bool *find_reported(const PackList *p)
 {
     size_t n = 0, count = (size_t)p->count + 1;
     const PackItem **item = calloc(count, sizeof *item);
-    bool *told = calloc(count, sizeof *told);
+    bool *is_reported = calloc(count, sizeof *is_reported);
     for (int64_t i = 0; item && i < p->count; i++)
         if (from_file(&p->item[i]))
             item[n++] = &p->item[i];
     if (n)
         qsort(item, n, sizeof *item, by_tensor);
-    for (size_t i = 1; told && i < n; i++)
-        told[item[i] - p->item] = !strcmp(item[i]->from.name,
-                                          item[i - 1]->from.name);
+    for (size_t i = 1; is_reported && i < n; i++)
+        is_reported[item[i] - p->item] = !strcmp(item[i]->from.name,
+                                                 item[i - 1]->from.name);
     if (!item) {
-        free(told);
-        told = NULL;
+        free(is_reported);
+        is_reported = NULL;
     }
     free(item);
-    return told;
+    return is_reported;
 }
 
-static void check_items(Check *c, const bool *told)
+static void check_items(Check *c, const bool *is_reported)
 {
     for (int64_t i = 0; i < c->list->count; i++) {
         const PackItem *item = &c->list->item[i];
@@ -525,7 +525,7 @@ static void check_items(Check *c, const bool *told)
             Use *u = &c->use[t - safetensors_at(c->file, 0)];
             check_shape(c, item, t, u);
             check_values(c, t, u);
-        } else if (!told[i]) {
+        } else if (!is_reported[i]) {
             report_missing(c, item);
         }
     }
@@ -580,21 +580,21 @@ bool weights_check(const PackList *p, const Safetensors *file, Report *r)
                 .allow_nan = r->allow_nan,
                 .bad = r->bad };
     c.use = calloc((size_t)safetensors_count(file) + 1, sizeof *c.use);
-    bool *told = find_told(p);
-    if (c.use && told) {
+    bool *is_reported = find_reported(p);
+    if (c.use && is_reported) {
         count_uses(&c);
-        check_items(&c, told);
+        check_items(&c, is_reported);
         if (!r->shapes)
             check_unused(&c, r);
-        say_findings(r, safetensors_path(file), &c.found);
+        print_findings(r, safetensors_path(file), &c.found);
     }
     for (size_t i = 0; i < c.found.n; i++)
         if (c.found.at[i].level == FoundWarning)
             r->warnings += c.found.at[i].layers ? (int)c.found.at[i].layers : 1;
     r->errors += c.errors;
-    r->cut = r->cut || !c.use || !told || c.found.cut;
+    r->cut = r->cut || !c.use || !is_reported || c.found.cut;
     free(c.use);
-    free(told);
+    free(is_reported);
     free(c.found.at);
     return c.errors == 0 && !r->cut;
 }

@@ -264,7 +264,7 @@ static int attnc(Spawned *s, int out, const char *const *words)
     assert_non_null(argv[0]);
     spawn_all(&job, 1,
               &(SpawnLimits){ .at_once = 1, .seconds = 60, .out_fd = out });
-    *s = job.said;
+    *s = job.messages;
     if (job.ok)
         return 0;
     const char *code = strstr(job.why.text, "exit code ");

@@ -134,7 +134,7 @@ static void test_left(void **state)
     Background at = started(&o);
     background_leave(&at);
     for (int i = 0; i < 6000; i++) {
-        if (cache_get(&e, a, CacheNote, note(), CacheWhole)) {
+        if (cache_get(&e, a, CacheNote, note(), CacheVerified)) {
             cache_close(&e);
             return;
         }

@@ -44,7 +44,7 @@ static CachePutResult put(int i, size_t bytes, Fault *why)
 static void kept(int i, size_t bytes)
 {
     Fault why;
-    assert_int_equal(put(i, bytes, &why), CacheKept);
+    assert_int_equal(put(i, bytes, &why), CacheNew);
 }
 
 static bool is_there(int i, size_t bytes, CacheCheck check)
@@ -94,18 +94,18 @@ static void test_put_and_get(void **state)
     (void)state;
     static const size_t sizes[] = { 0, 1, 4096, 100003 };
     CacheEntry e;
-    assert_false(is_there(0, 0, CacheWhole));
+    assert_false(is_there(0, 0, CacheVerified));
     for (int i = 0; i < 4; i++) {
         kept(i, sizes[i]);
-        assert_true(is_there(i, sizes[i], CacheWhole));
+        assert_true(is_there(i, sizes[i], CacheVerified));
         assert_true(is_there(i, sizes[i], CacheSize));
     }
     kept(1, 77); /* in the place of what was there */
-    assert_true(is_there(1, 77, CacheWhole));
-    assert_false(cache_get(&e, a, CacheObject, key(1), CacheWhole));
+    assert_true(is_there(1, 77, CacheVerified));
+    assert_false(cache_get(&e, a, CacheObject, key(1), CacheVerified));
     assert_int_equal(files(folder()), 4);
 
-    assert_true(cache_get(&e, a, CacheWeights, key(3), CacheWhole));
+    assert_true(cache_get(&e, a, CacheWeights, key(3), CacheVerified));
     cache_remove(a, CacheWeights, key(3)); /* what is mapped stays */
     assert_memory_equal(e.at, content(3, sizes[3]), sizes[3]);
     cache_close(&e);
@@ -132,29 +132,29 @@ static void test_touched(void **state)
     assert_int_equal(stat(file_of(1), &st), 0);
     for (off_t at = 0; at < st.st_size; at++) {
         flip(1, at);
-        assert_false(is_there(1, Bytes, CacheWhole));
+        assert_false(is_there(1, Bytes, CacheVerified));
         if (at >= Bytes)
             assert_false(is_there(1, Bytes, CacheSize));
         flip(1, at);
     }
-    assert_true(is_there(1, Bytes, CacheWhole));
+    assert_true(is_there(1, Bytes, CacheVerified));
     for (off_t n = st.st_size - 1; n >= 0; n -= 9) {
         assert_int_equal(truncate(file_of(1), n), 0);
         assert_false(is_there(1, Bytes, CacheSize));
     }
     kept(1, Bytes);
     assert_int_equal(chmod(file_of(1), 0666), 0); /* others may have written */
-    assert_false(is_there(1, Bytes, CacheWhole));
+    assert_false(is_there(1, Bytes, CacheVerified));
     kept(2, Bytes);
     assert_int_equal(rename(file_of(2), in_dir("elsewhere")), 0);
     assert_int_equal(symlink(in_dir("elsewhere"), file_of(2)), 0);
-    assert_false(is_there(2, Bytes, CacheWhole));
+    assert_false(is_there(2, Bytes, CacheVerified));
     kept(3, Bytes); /* under the name of another one: its own content */
     assert_int_equal(rename(file_of(3),
                             arena_printf(a, "%s/%s.so", folder(), key(3).hex)),
                      0);
     CacheEntry e;
-    assert_false(cache_get(&e, a, CacheObject, key(3), CacheWhole));
+    assert_false(cache_get(&e, a, CacheObject, key(3), CacheVerified));
 }
 
 static void test_limit(void **state)
@@ -174,11 +174,11 @@ static void test_limit(void **state)
     assert_true(is_there(0, Bytes, CacheSize)); /* the last used one now */
     kept(4, Bytes);
     assert_false(is_there(1, Bytes, CacheSize));
-    assert_true(is_there(0, Bytes, CacheWhole));
+    assert_true(is_there(0, Bytes, CacheVerified));
     kept(5, 30000); /* as long as three */
     assert_false(is_there(2, Bytes, CacheSize));
     assert_false(is_there(3, Bytes, CacheSize));
-    assert_true(is_there(5, 30000, CacheWhole));
+    assert_true(is_there(5, 30000, CacheVerified));
 
     assert_int_equal(put(6, 46050, &why), CacheNot);
     assert_false(cache_takes(46081));
@@ -273,8 +273,8 @@ static void test_processes(void **state)
                 const int n = (i * 5 + p * 3) % 9;
                 CacheEntry e;
                 if (i % 3 == 0)
-                    bad += put(n, Bytes, &why) != CacheKept;
-                if (!cache_get(&e, a, CacheWeights, key(n), CacheWhole))
+                    bad += put(n, Bytes, &why) != CacheNew;
+                if (!cache_get(&e, a, CacheWeights, key(n), CacheVerified))
                     continue;
                 bad += e.bytes != Bytes
                     || memcmp(e.at, content(n, Bytes), Bytes) != 0;
@@ -317,9 +317,9 @@ static void test_refused(void **state)
     assert_int_equal(chmod(folder(), 0777), 0);
     assert_int_equal(put(2, 1000, &why), CacheFailed);
     assert_non_null(strstr(why.text, "only you can write"));
-    assert_false(is_there(1, 1000, CacheWhole));
+    assert_false(is_there(1, 1000, CacheVerified));
     assert_int_equal(chmod(folder(), 0700), 0);
-    assert_true(is_there(1, 1000, CacheWhole));
+    assert_true(is_there(1, 1000, CacheVerified));
     setenv("XDG_CACHE_HOME", in_dir("a/b/c"), 1); /* cannot be made */
     assert_int_equal(put(2, 1000, &why), CacheFailed);
     const char *home = arena_strdup(a, getenv("HOME"));

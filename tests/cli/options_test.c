@@ -65,7 +65,8 @@ static const char *value_of(Arena *a, const Option *row)
     case Int:
     case Real:
         return arena_printf(a, "%g",
-                            row->max != row->usual ? row->max : row->min);
+                            row->max != row->default_value ? row->max
+                                                           : row->min);
     case Word:
     case Form:
     case Words: return row->words[1];
@@ -83,9 +84,9 @@ static bool is_usual(const void *at, const Option *row)
     case Maybe: return !*(char *const *)at;
     case List:
     case Rest:  return memcmp(at, &none, sizeof none) == 0;
-    case Int:   return (double)*(const int64_t *)at == row->usual;
-    case Real:  return !(*(const double *)at != row->usual);
-    default:    return *(const int *)at == (int)row->usual;
+    case Int:   return (double)*(const int64_t *)at == row->default_value;
+    case Real:  return !(*(const double *)at != row->default_value);
+    default:    return *(const int *)at == (int)row->default_value;
     }
 }
 
@@ -131,7 +132,7 @@ static void values(void **state)
                 const Option *row = &option_table[i];
                 try_option(a, &commands[k], row, value_of(a, row));
                 if ((row->kind == Int || row->kind == Real)
-                    && row->min != row->usual)
+                    && row->min != row->default_value)
                     try_option(a, &commands[k], row,
                                arena_printf(a, "%.17g", row->min));
             }

@@ -66,11 +66,11 @@ static Sweep new_sweep(Arena *a, const SweepOptions *o)
                 .kept = -1 };
     axes_read(a, o, &s.axes);
     grid_make(a, o, &s.axes, &s.variants);
-    columns_read(a, columns_usual(true, false), "--columns", &s.columns,
+    columns_read(a, columns_default(true, false), "--columns", &s.columns,
                  &s.fields);
     columns_read(a, "missed,error", "--columns", &s.columns, &s.fields);
     columns_read(a, "latency", "--sort", &s.sort, &s.fields);
-    columns_read(a, "parameters,latency", "--front", &s.front, &s.fields);
+    columns_read(a, "parameters,latency", "--front", &s.pareto, &s.fields);
     add_rows(&s);
     return s;
 }

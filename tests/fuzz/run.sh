@@ -27,7 +27,7 @@ state    1000000  8192  runtime/search/state.c runtime/search/stream.c
 records  1000000  2048  compiler/records/records.c compiler/records/line.c \
 compiler/records/file.c compiler/records/records_print.c
 resume   300000   4096  compiler/sweep/resume_file.c compiler/sweep/row.c \
-compiler/sweep/sweep_csv.c compiler/sweep/sweep_json.c compiler/sweep/front.c
+compiler/sweep/sweep_csv.c compiler/sweep/sweep_json.c compiler/sweep/pareto.c
 packed   1000000  4096  runtime/weights/packed.c
 command  50000    1024  compiler/main.c compiler/cli/options/options.c \
 compiler/cli/options/command_line.c compiler/cli/options/model_options.c compiler/cli/options/lines.c \

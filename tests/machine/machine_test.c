@@ -27,7 +27,7 @@ static void rates_of_threads(void **state)
     assert_true(machine_seconds() > begin);
 }
 
-/* Code for a lesser target may use less of the machine. */
+/* Code for a min_of target may use less of the machine. */
 static void rates_of_targets(void **state)
 {
     (void)state;

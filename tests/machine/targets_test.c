@@ -195,7 +195,7 @@ static void test_compilers(void **state)
     }
 }
 
-/* A program that came to a lesser processor says so; it does not crash. */
+/* A program that came to a min_of processor says so; it does not crash. */
 static void test_program(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void test_program(void **state)
                                     t.name, needs.at[0])));
 }
 
-/* A file for one machine is not taken for a lesser one. */
+/* A file for one machine is not taken for a min_of one. */
 static void test_guard(void **state)
 {
     (void)state;
@@ -251,7 +251,8 @@ static int default_tiles(const Target *t, Size size[4])
 {
     static const int64_t sums[] = { 64, 512, 2048, 8192 };
     for (int i = 0; i < 4; i++) {
-        const Tiling by = tiling_settled(t, &floats, sums[i], (Tiling){ 0 });
+        const Tiling by = tiling_with_defaults(t, &floats, sums[i],
+                                               (Tiling){ 0 });
         size[i] = (Size){ by.mr, by.nr };
     }
     return 4;

@@ -208,7 +208,7 @@ static void test_integers_take_factors(void **state)
         Arena *a = arena_new();
         Spec s = small_spec();
         PassOptions o = { .after = "fold-scale" };
-        s.dtype.usual = (Dtype)d;
+        s.dtype.default_dtype = (Dtype)d;
         s.logits_scale = 0.3;
         Graph *g = build_graph(a, &s);
         assert_true(run_passes(g, &o, stderr));

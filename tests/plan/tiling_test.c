@@ -1,6 +1,6 @@
-/* tiling_test.c: whatever the knobs say, the bits are the same. Random valid
- * tilings of all tasks of a model at once, by the JIT and by a compiler, on one
- * thread and in parts; and what becomes of choices.
+/* tiling_test.c: whatever the parameters say, the bits are the same. Random
+ * valid tilings of all tasks of a model at once, by the JIT and by a compiler,
+ * on one thread and in parts; and what becomes of choices.
  *
  * ATTNC_FULL: more of them.                                                 */
 /* limit: 300 s */
@@ -164,7 +164,7 @@ static void test_compiler(void **state)
     assert_true(cases >= TiledSpecs);
 }
 
-/* ---- knobs, and choices that are not taken ---- */
+/* ---- parameters, and choices that are not taken ---- */
 
 static void test_knobs(void **state)
 {
@@ -175,24 +175,24 @@ static void test_knobs(void **state)
     assert_string_equal(tiling_text(a, &(Tiling){ 0 }), "");
     assert_true(tiling_valid(&t, TaskMatmul));
     assert_true(tiling_valid(&t, TaskAttention));
-    assert_false(tiling_valid(&t, TaskSmallM)); /* not its knobs */
-    for (int i = 0; i < Knobs; i++)
+    assert_false(tiling_valid(&t, TaskSmallM)); /* not its parameters */
+    for (int i = 0; i < TilingParameters; i++)
         for (int kind = 0; kind < TaskKinds; kind++) {
-            const Knob *k = &knobs[i];
+            const TilingParameter *k = &tiling_parameters[i];
             const bool has = k->tasks & On(kind);
             const int32_t values[] = { k->least,    k->most,
                                        0,           k->least - 1,
                                        k->most + 1, k->least + k->step };
             for (int v = 0; v < 6; v++) {
                 Tiling one = { 0 };
-                knob_set(&one, i, values[v]);
-                assert_int_equal(knob_get(&one, i), values[v]);
+                tiling_set(&one, i, values[v]);
+                assert_int_equal(tiling_get(&one, i), values[v]);
                 assert_int_equal(tiling_valid(&one, (TaskKind)kind),
                                  values[v] == 0 || (has && v != 3 && v != 4));
             }
             if (has && k->step > 1) {
                 Tiling between = { 0 };
-                knob_set(&between, i, k->least + 1);
+                tiling_set(&between, i, k->least + 1);
                 assert_false(tiling_valid(&between, (TaskKind)kind));
             }
         }
@@ -237,11 +237,12 @@ static void test_choices(void **state)
     for (int i = 0; i < e.plan->task.n; i++) {
         const Task *t = &e.plan->task.at[i];
         assert_true(tiling_valid(&t->tiling, t->key.kind));
-        assert_true(tiling_same(&t->tiling, &t->usual));
+        assert_true(tiling_same(&t->tiling, &t->defaults));
         assert_int_equal(t->from, FromDefault);
-        for (int k = 0; k < Knobs; k++)
-            assert_int_equal(knob_get(&t->tiling, k) != 0,
-                             (knobs[k].tasks & On(t->key.kind)) != 0);
+        for (int k = 0; k < TilingParameters; k++)
+            assert_int_equal(tiling_get(&t->tiling, k) != 0,
+                             (tiling_parameters[k].tasks & On(t->key.kind))
+                                 != 0);
     }
     Choice by = { first_task(e.plan, TaskMatmul)->key, { .nr = 48 } };
     Tiling t = planned(NULL, by, FromTuned);

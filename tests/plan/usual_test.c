@@ -46,7 +46,8 @@ static void test_tilings(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const Target t = target(rows[i].name);
-        const Tiling by = tiling_settled(&t, &floats, rows[i].k, (Tiling){ 0 });
+        const Tiling by = tiling_with_defaults(&t, &floats, rows[i].k,
+                                               (Tiling){ 0 });
         assert_int_equal(by.mr, rows[i].mr);
         assert_int_equal(by.nr, rows[i].nr);
         assert_int_equal(by.k, rows[i].block);
@@ -54,7 +55,8 @@ static void test_tilings(void **state)
     for (int i = 0; target_name(i); i++) {
         const Target t = target(target_name(i));
         for (int64_t k = 1; k <= 65536; k += k / 3 + 1) {
-            const Tiling by = tiling_settled(&t, &floats, k, (Tiling){ 0 });
+            const Tiling by = tiling_with_defaults(&t, &floats, k,
+                                                   (Tiling){ 0 });
             assert_true(tiling_valid(&by, TaskMatmul));
             assert_true(!t.fma || tiling_fits(&t, &by));
         }
@@ -65,11 +67,13 @@ static void test_tilings(void **state)
                            .dtype = DtypeInt4,
                            .arithmetic = ArithmeticInt8 };
     const Target v4 = target("x86-64-v4");
-    assert_int_equal(tiling_settled(&v4, &dots, 2048, (Tiling){ 0 }).mr, 10);
-    assert_int_equal(tiling_settled(&v4, &dots, 64, (Tiling){ 0 }).nr, 32);
+    assert_int_equal(tiling_with_defaults(&v4, &dots, 2048, (Tiling){ 0 }).mr,
+                     10);
+    assert_int_equal(tiling_with_defaults(&v4, &dots, 64, (Tiling){ 0 }).nr,
+                     32);
     const Tiling chosen = { .nr = 64 }; /* no tile of two origins */
     const Target t = target("sapphirerapids");
-    assert_int_equal(tiling_settled(&t, &floats, 512, chosen).mr, 6);
+    assert_int_equal(tiling_with_defaults(&t, &floats, 512, chosen).mr, 6);
 }
 
 /* A record is explained beside the default of the machine that it is from. */
@@ -84,7 +88,7 @@ static void test_explained(void **state)
         .usual_ns = 1e6,
         .samples = 24,
         .key = { .kind = TaskMatmul, .shape = "512x512", .epilogue = "" },
-        .tiling = tiling_settled(&t, &floats, 512, (Tiling){ 0 }),
+        .tiling = tiling_with_defaults(&t, &floats, 512, (Tiling){ 0 }),
     };
     assert_non_null(
         strstr(explain_record(a, &r, NULL, t.name, &m), ": as by default"));

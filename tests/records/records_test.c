@@ -41,7 +41,8 @@ static void test_round_trip(void **state)
     arena_free(a);
 }
 
-/* Each knob of each kind of task, and each number, comes back as it was. */
+/* Each parameter of each kind of task, and each number, comes back as it was.
+ */
 static void test_all_values(void **state)
 {
     (void)state;
@@ -51,13 +52,15 @@ static void test_all_values(void **state)
     const char *why, *line;
     int lines = 0;
     for (int kind = 0; kind < TaskKinds; kind++)
-        for (int k = 0; k < Knobs; k++)
+        for (int k = 0; k < TilingParameters; k++)
             for (int most = 0; most < 2; most++) {
-                if (!(knobs[k].tasks & On(kind)))
+                if (!(tiling_parameters[k].tasks & On(kind)))
                     continue;
                 r.key.kind = (TaskKind)kind;
                 r.tiling = (Tiling){ 0 };
-                knob_set(&r.tiling, k, most ? knobs[k].most : knobs[k].least);
+                tiling_set(&r.tiling, k,
+                           most ? tiling_parameters[k].most
+                                : tiling_parameters[k].least);
                 r.ns = r.usual_ns = r.spread = numbers[lines++ % 6];
                 line = record_line(a, &r);
                 assert_int_equal(record_parse(&back, a, line, strlen(line),

@@ -309,7 +309,7 @@ static void test_unreadable(void **state)
 }
 
 /* What `attnc run -v` says of one line, with records for a C compiler. */
-static const char *said(Arena *a, const char *file)
+static const char *messages(Arena *a, const char *file)
 {
     const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
     const char *argv[] = { find_program(a, program),
@@ -328,8 +328,8 @@ static const char *said(Arena *a, const char *file)
     };
     spawn_all(&job, 1, &limits);
     if (!job.ok)
-        fail_msg("%s\n%s", job.why.text, job.said.tail);
-    return arena_strdup(a, job.said.tail);
+        fail_msg("%s\n%s", job.why.text, job.messages.tail);
+    return arena_strdup(a, job.messages.tail);
 }
 
 /* Of two tiers each has its own records: libtcc's code none of the C
@@ -353,7 +353,7 @@ static void test_tiers(void **state)
     assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
     unsetenv("ATTNC_BACKEND");
     for (int i = 0; i < 900; i++) {
-        text = said(a, file);
+        text = messages(a, file);
         assert_null(strstr(text, "tuned for"));
         assert_non_null(strstr(text, "libtcc: 0 of "));
         if (strstr(text, "was in the cache"))

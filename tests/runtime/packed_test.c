@@ -252,9 +252,10 @@ static void build_program(const char *name, const char *spec, const char *more)
         WORKS(attnc(), "compile", spec, "--march=native", more, "-o", c));
     assert_true(WORKS(some_clang(), "-std=c11", "-O0", "-march=native",
                       "-DATTNC_MAIN", c, "-lm", "-o", in_dir(name)));
-    assert_true(write_file(in_dir("cut.c"), cutter, strlen(cutter), &why));
-    assert_true(WORKS(some_clang(), "-shared", "-fPIC", in_dir("cut.c"), "-o",
-                      in_dir("cut.so")));
+    assert_true(
+        write_file(in_dir("tree_shaker.c"), cutter, strlen(cutter), &why));
+    assert_true(WORKS(some_clang(), "-shared", "-fPIC", in_dir("tree_shaker.c"),
+                      "-o", in_dir("cut.so")));
 }
 
 /* A line of shell in the folder. */

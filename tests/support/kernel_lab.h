@@ -140,7 +140,7 @@ static CacheKey lab_key(const char *const *argv, const char *c, const char *so,
 static bool lab_kept(Lab *l, CacheKey key)
 {
     CacheEntry kept;
-    if (!cache_get(&kept, lab_arena, CacheObject, key, CacheWhole))
+    if (!cache_get(&kept, lab_arena, CacheObject, key, CacheVerified))
         return false;
     l->object = dlopen(kept.path, RTLD_NOW | RTLD_LOCAL);
     cache_close(&kept);

@@ -41,8 +41,8 @@ static inline int32_t random_below(uint64_t *state, int64_t n)
     return (int32_t)((int64_t)(*state >> 33) % n);
 }
 
-/* A value of the knob, often a low one; or none. */
-static inline int32_t random_value(uint64_t *state, const Knob *k)
+/* A value of the parameter, often a low one; or none. */
+static inline int32_t random_value(uint64_t *state, const TilingParameter *k)
 {
     const int64_t values = (k->most - k->least) / k->step + 1;
     const int64_t few = values < 16 ? values : 16;
@@ -55,9 +55,9 @@ static inline int32_t random_value(uint64_t *state, const Knob *k)
 static inline Tiling random_tiling(uint64_t *state, TaskKind kind)
 {
     Tiling t = { 0 };
-    for (int i = 0; i < Knobs; i++)
-        if (knobs[i].tasks & On(kind))
-            knob_set(&t, i, random_value(state, &knobs[i]));
+    for (int i = 0; i < TilingParameters; i++)
+        if (tiling_parameters[i].tasks & On(kind))
+            tiling_set(&t, i, random_value(state, &tiling_parameters[i]));
     if (kind == TaskMatmul && random_below(state, 2))
         t.k = 64 + 64 * random_below(state, 2);
     if (kind == TaskSplit && random_below(state, 2))

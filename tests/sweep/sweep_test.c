@@ -178,7 +178,7 @@ static void check_front(const char *columns)
     const SweepOptions o = new_options(tiny, 1, NULL, 0);
     Sweep s = { .options = &o, .arena = a };
     uint64_t seed = 5;
-    columns_read(a, columns, "--front", &s.front, &s.fields);
+    columns_read(a, columns, "--front", &s.pareto, &s.fields);
     for (int i = 0; i < 60; i++) {
         Row r = timed(a, bench_random(&seed) % 12, 1 + bench_random(&seed) % 12,
                       1);
@@ -188,11 +188,11 @@ static void check_front(const char *columns)
     front_mark(&s);
     int marked = 0;
     for (int i = 0; i < s.rows.n; i++) {
-        bool front = s.rows.at[i].state == RowTimed;
+        bool pareto = s.rows.at[i].state == RowTimed;
         for (int k = 0; k < s.rows.n; k++)
-            front &= !better(&s.rows.at[k], &s.rows.at[i]);
-        assert_int_equal(s.rows.at[i].front, front);
-        marked += front;
+            pareto &= !better(&s.rows.at[k], &s.rows.at[i]);
+        assert_int_equal(s.rows.at[i].pareto, pareto);
+        marked += pareto;
     }
     assert_in_range(marked, 1, 20);
     arena_free(a);
@@ -213,7 +213,7 @@ static void test_near(void **state)
     const SweepOptions o = new_options(tiny, 1, NULL, 0);
     Sweep s = { .options = &o, .arena = a };
     (void)state;
-    columns_read(a, "parameters,latency", "--front", &s.front, &s.fields);
+    columns_read(a, "parameters,latency", "--front", &s.pareto, &s.fields);
     vec_push(a, &s.rows, timed(a, 10, 1.0, 50));
     vec_push(a, &s.rows, timed(a, 10, 1.05, 50));
     vec_push(a, &s.rows, timed(a, 10, 1.05, 50));

@@ -333,7 +333,7 @@ static void no_numbers(TuneReport *r)
         t->share = t->limit = t->p_value = bad[i];
         t->gain = (Interval){ bad[i], bad[(i + 1) % 6], bad[(i + 2) % 6] };
     }
-    r->end_to_end.at[0].usual = r->end_to_end.at[0].tuned = NAN;
+    r->end_to_end.at[0].by_default = r->end_to_end.at[0].tuned = NAN;
     r->end_to_end.at[0].gain = (Interval){ NAN, NAN, NAN };
     r->machine.cache[LevelL2] = 0;
     r->machine.rates[0].read[LevelL2] = 0;
@@ -354,8 +354,8 @@ static void strange(TuneReport *r)
         r->task.at[i].task = &strange_tasks[i];
         r->task.at[i].incumbent = i % 2 ? 99 : -1;
         r->task.at[i].bound = NULL;
-        for (int k = 0; k < Knobs; k++)
-            knob_set(&r->task.at[i].candidate.at[1].tiling, k, 0);
+        for (int k = 0; k < TilingParameters; k++)
+            tiling_set(&r->task.at[i].candidate.at[1].tiling, k, 0);
     }
     r->task.at[1].incumbent = r->task.at[2].incumbent = 1;
     r->host.isa = "vax/0";

@@ -45,12 +45,12 @@ static void check_space(const char *spec, const char *march)
         assert_true(all.n > 0);
         for (int k = 0; k < all.n; k++) {
             assert_true(tiling_valid(&all.at[k], t->key.kind));
-            assert_false(tiling_same(&all.at[k], &t->usual));
+            assert_false(tiling_same(&all.at[k], &t->defaults));
             assert_true(!(On(t->key.kind) & OnProducts)
                         || tiling_fits(&e.target, &all.at[k]));
             assert_true(isfinite(tiling_seconds(&model, &all.at[k])));
         }
-        const Tilings near = tiling_neighbours(e.arena, &model, &t->usual);
+        const Tilings near = tiling_neighbours(e.arena, &model, &t->defaults);
         for (int k = 0; k < near.n; k++)
             assert_true(tiling_valid(&near.at[k], t->key.kind));
     }
@@ -186,9 +186,10 @@ static void test_child_default(void **state)
 static double some_faster(const TuneTask *task, const Tiling *tiling)
 {
     int32_t sum = 0;
-    for (int i = 0; i < Knobs; i++)
-        sum += knob_get(tiling, i) * (i + 1);
-    return !tiling_same(tiling, &task->task->usual) && sum % 3 == 0 ? 0.8 : 1.1;
+    for (int i = 0; i < TilingParameters; i++)
+        sum += tiling_get(tiling, i) * (i + 1);
+    return !tiling_same(tiling, &task->task->defaults) && sum % 3 == 0 ? 0.8
+                                                                       : 1.1;
 }
 
 /* Of libtcc's code, whose candidates run here, on a clock of the test's. */

@@ -56,7 +56,7 @@ static void find_matrices(Quantized *q)
 }
 
 /* ---- text ---- */
-static void tell(const char *dtype, const Loss *l)
+static void print_step(const char *dtype, const Loss *l)
 {
     if (l->kind == LossRows)
         note_once("dtype %s: error %.3g", dtype, l->error);
@@ -70,7 +70,7 @@ static int keep(Quantized *q, const Engine *f32, const QuantizeCommand *o)
     q->limit = o->keep;
     q->kept.loss = q->loss;
     const int code = keep_loss(&q->kept, f32, q->e, &q->matrices, q->text,
-                               q->most, o->verbose ? tell : NULL);
+                               q->most, o->verbose ? print_step : NULL);
     q->met = code == ExitDone;
     return code;
 }

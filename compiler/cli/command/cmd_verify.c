@@ -76,7 +76,7 @@ static double case_rows(int k, int64_t limit)
 
 /* ---- printing ---- */
 
-typedef enum { Held, OnlyZeros, NotHeld } Verdict;
+typedef enum { Verified, OnlyZeros, NotVerified } Verdict;
 
 static const char *const verdict_text[] = { "", "  only zeros", "  FAILED" };
 
@@ -87,7 +87,7 @@ static Verdict worse_of(Verdict a, Verdict b)
 
 static Verdict verdict_of(bool passed, bool failed)
 {
-    return passed ? Held : failed ? NotHeld : OnlyZeros;
+    return passed ? Verified : failed ? NotVerified : OnlyZeros;
 }
 
 static const char *const verdict_word[] = { "held", "only zeros", "failed" };
@@ -129,7 +129,7 @@ static Verdict json_op(const Engine *e, bool fused, const OpResult *r, Op op)
 
 static Verdict json_ops(const Engine *e, bool fused, const OpResults *r)
 {
-    Verdict v = Held;
+    Verdict v = Verified;
     for (int op = 0; op < OpCount; op++)
         if (r->op[op].c.count > 0)
             v = worse_of(v, json_op(e, fused, &r->op[op], (Op)op));
@@ -233,7 +233,7 @@ static int longer(int n, const char *text)
 
 static Verdict print_ops(Arena *a, const OpResults *r)
 {
-    Verdict v = Held;
+    Verdict v = Verified;
     TableFit fit[OpCells];
     int name = 0, verdict = 0;
     for (int op = 0; op < OpCount; op++) {
@@ -436,7 +436,7 @@ int cmd_verify(const VerifyCommand *options)
         "NOT verified: a gate was not held",
     };
     const int n = options->code.backend ? 1 : Backends;
-    Verdict worst = Held;
+    Verdict worst = Verified;
     int code = ExitDone;
     progress_begin("verify");
     for (int i = 0; i < n && !code; i++)
@@ -450,6 +450,7 @@ int cmd_verify(const VerifyCommand *options)
     if (options->json)
         printf("{\"verdict\": \"%s\"}\n", verdict_word[worst]);
     else
-        puts(options->agrees && worst == Held ? options->agrees : ends[worst]);
-    return worst == Held ? ExitDone : ExitNegative;
+        puts(options->agrees && worst == Verified ? options->agrees
+                                                  : ends[worst]);
+    return worst == Verified ? ExitDone : ExitNegative;
 }

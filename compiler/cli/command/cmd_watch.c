@@ -36,7 +36,7 @@ typedef struct {
     Buffer notes;        /* of the child, not yet taken */
     const char *changed; /* this file did, since the run began; or NULL */
     bool gone;
-    sigset_t usual; /* signals while it waits */
+    sigset_t unblocked; /* signals while it waits */
 } Watch;
 
 /* ---- command line ---- */
@@ -87,7 +87,7 @@ static bool is_given(const WatchCommand *o, const char *option)
     return false;
 }
 
-static void settle_bench(BenchCommand *b, const WatchCommand *o)
+static void default_bench(BenchCommand *b, const WatchCommand *o)
 {
     const char *word = b->machine                    ? "--machine"
                      : b->bench.svg                  ? "--svg"
@@ -117,7 +117,7 @@ static int take_lines(void)
     return to;
 }
 
-static void settle_run(Watched *w)
+static void default_run(Watched *w)
 {
     const RunCommand *r = w->run;
     if (r->chat)
@@ -143,10 +143,10 @@ static Watched read_command(Arena *a, const WatchCommand *o)
         fail(ExitIO, "%s: is a folder, not a file", quote(o->spec));
     if (c == &commands[NthRun]) {
         w.run = options;
-        settle_run(&w);
+        default_run(&w);
     } else {
         w.bench = *(const BenchCommand *)options;
-        settle_bench(&w.bench, o);
+        default_bench(&w.bench, o);
     }
     return w;
 }
@@ -213,7 +213,7 @@ static bool wait_for(Watch *w, bool runs, int ms)
         { .fd = runs ? w->child.notes : -1, .events = POLLIN },
     };
     const struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
-    return ppoll(p, 2, ms < 0 ? NULL : &t, &w->usual) != 0;
+    return ppoll(p, 2, ms < 0 ? NULL : &t, &w->unblocked) != 0;
 }
 
 /* Until what changed rests: an editor may write more than once. */
@@ -344,10 +344,10 @@ int cmd_watch(const WatchCommand *o)
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, &w.usual);
+    sigprocmask(SIG_BLOCK, &ends, &w.unblocked);
     watch(&w);
     close_watch(&w);
-    sigprocmask(SIG_SETMASK, &w.usual, NULL);
+    sigprocmask(SIG_SETMASK, &w.unblocked, NULL);
     interrupt_end(); /* raises the signal */
     return ExitDone;
 }

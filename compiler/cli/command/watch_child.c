@@ -52,7 +52,7 @@ static bool is_path(const char *a, const char *b)
 }
 
 /* What the run itself writes is no reason to run again. */
-static void tell_watch(const char *path)
+static void report_read(const char *path)
 {
     const RunCommand *run = child.run;
     struct {
@@ -157,7 +157,7 @@ static _Noreturn void run_child(const Watched *w, const Facts *before,
     child.notes = notes;
     child.run = w->run;
     child.arena = now.arena;
-    files_tell(tell_watch);
+    files_on_read(report_read);
     if (before->at.n)
         notes_off();
     const int code = w->run ? run_run(&now, w->run)

@@ -168,14 +168,14 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
 }
 
 /* What it is where it is not given; flags, texts and lists: nothing. */
-static void store_usual(void *at, const Option *row)
+static void store_default(void *at, const Option *row)
 {
     if (row->kind == Int)
-        *(int64_t *)at = (int64_t)row->usual;
+        *(int64_t *)at = (int64_t)row->default_value;
     else if (row->kind == Real)
-        *(double *)at = row->usual;
+        *(double *)at = row->default_value;
     else if (row->kind == Word || row->kind == Words || row->kind == Form)
-        *(int *)at = (int)row->usual;
+        *(int *)at = (int)row->default_value;
 }
 
 bool option_needs(const Option *row)
@@ -183,7 +183,7 @@ bool option_needs(const Option *row)
     return row->takes && row->kind != Maybe;
 }
 
-bool option_usual(const void *at, const Option *row)
+bool option_default(const void *at, const Option *row)
 {
     switch (row->kind) {
     case Flag:
@@ -193,14 +193,14 @@ bool option_usual(const void *at, const Option *row)
     case Maybe: return !*(const char *const *)at;
     case List:
     case Rest:  return ((const Texts *)at)->n == 0;
-    case Int:   return *(const int64_t *)at == (int64_t)row->usual;
+    case Int:   return *(const int64_t *)at == (int64_t)row->default_value;
     case Real:
-        return !(*(const double *)at < row->usual)
-            && !(*(const double *)at > row->usual);
+        return !(*(const double *)at < row->default_value)
+            && !(*(const double *)at > row->default_value);
     case Word:
     case Form:
     case Json:
-    case Words: return *(const int *)at == (int)row->usual;
+    case Words: return *(const int *)at == (int)row->default_value;
     }
     return true;
 }
@@ -211,7 +211,7 @@ void options_for(const void *options, const Command *c, int use)
         const Option *row = &option_table[i];
         const void *at = option_place((void *)(uintptr_t)options, c, row);
         if ((row->commands & c->bit) && row->use && !(row->use & use)
-            && !option_usual(at, row))
+            && !option_default(at, row))
             fail(ExitUsage, "%s is for %s, not for %s", row->name,
                  attn_use_text(row->use), attn_use_text(use));
     }
@@ -461,7 +461,7 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
         const Option *row = &option_table[i % n_options];
         void *at = option_place(r.options, c, row);
         if (at && (i < n_options || (row->commands & c->bit)))
-            store_usual(at, row);
+            store_default(at, row);
     }
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i];

@@ -193,8 +193,8 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
 }
 
 /* What is wrong with a text where its ids are an error; their number, or -1. */
-static int64_t told(const Tokens *t, const char *text, size_t n, int64_t count,
-                    int64_t bad, Fault *why)
+static int64_t refuse_id(const Tokens *t, const char *text, size_t n,
+                         int64_t count, int64_t bad, Fault *why)
 {
     if (count == ATTN_ERROR_UTF8)
         fault(why, ExitInput, "byte %lld: this is not UTF-8",
@@ -229,7 +229,7 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
         t->block, text, (int64_t)n, t->how, ids, offsets,
         attn_min(tokens_most(t, n), MostTokens), memory, &bad);
     free(memory);
-    return told(t, text, n, count, bad, why);
+    return refuse_id(t, text, n, count, bad, why);
 }
 
 int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,

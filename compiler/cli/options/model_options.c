@@ -139,7 +139,7 @@ const char *generation_option(const RunCommand *o)
         const Option *row = &option_table[i];
         const void *at = (const char *)&o->search + row->at;
         if ((row->commands & CmdRun) && row->part == PartSearch
-            && at != &o->search.set.max_input && !option_usual(at, row))
+            && at != &o->search.set.max_input && !option_default(at, row))
             return row->name;
     }
     return NULL;

@@ -151,17 +151,17 @@ static const char *const color_words[] = {
 #define REST(name, place, list) \
     { name, "", Rest, place, 0, 0, 0, \
       list, sizeof list / sizeof *list, "", GROUP, 0 }
-#define INT(name, takes, place, low, high, usual, text) \
-    { name, takes, Int, place, low, high, usual, .help = text, \
+#define INT(name, takes, place, low, high, value, text) \
+    { name, takes, Int, place, low, high, value, .help = text, \
       .group = GROUP }
-#define REAL(name, takes, place, low, high, usual, text) \
-    { name, takes, Real, place, low, high, usual, .help = text, \
+#define REAL(name, takes, place, low, high, value, text) \
+    { name, takes, Real, place, low, high, value, .help = text, \
       .group = GROUP }
-#define WORD(name, takes, place, list, usual, text) \
-    { name, takes, Word, place, 0, 0, usual, \
+#define WORD(name, takes, place, list, value, text) \
+    { name, takes, Word, place, 0, 0, value, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }
-#define WORDS(name, takes, place, list, usual, text) \
-    { name, takes, Words, place, 0, 0, usual, \
+#define WORDS(name, takes, place, list, value, text) \
+    { name, takes, Words, place, 0, 0, value, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }
 /* How a report is written, and --json for short. */
 #define FORMAT_AS(place, list, text) \
@@ -195,9 +195,9 @@ const Option option_table[] = {
     LIST("SPEC", "", SWEEPS(specs), ""),
 
     /* those that the program of an emitted file has too */
-#define OPTION(uses, of, kind, name, takes, place, member, low, high, usual, \
+#define OPTION(uses, of, kind, name, takes, place, member, low, high, value, \
                text) \
-    { name, takes, kind, PLACE_##place(member), low, high, usual, \
+    { name, takes, kind, PLACE_##place(member), low, high, value, \
       .help = text, .group = Group##of, .use = (uses) },
 #include "runtime/options/option_rows.h"
 
@@ -484,7 +484,7 @@ const Option option_table[] = {
          "what is shown, of these alone: parameters,step,d_k"),
     TEXT("--sort", "COLUMN", OWN(Sweep, sweep.sort),
          "the order of the report; default: latency"),
-    TEXT("--front", "A,B", OWN(Sweep, sweep.front),
+    TEXT("--front", "A,B", OWN(Sweep, sweep.pareto),
          "mark the best in two columns: parameters,latency"),
     FORMAT_AS(SWEEPS(sweep.format), bench_formats,
          "text (default), json, csv, md, svg"),

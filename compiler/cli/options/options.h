@@ -290,10 +290,10 @@ typedef struct {
     const char *takes; /* NULL for a Flag */
     OptionKind kind;
     int commands;
-    OptionPart part; /* of the command's struct; PartCommand: all of it */
-    size_t at;       /* offset there */
-    double min, max; /* Int, Real */
-    double usual;    /* where it is not given */
+    OptionPart part;      /* of the command's struct; PartCommand: all of it */
+    size_t at;            /* offset there */
+    double min, max;      /* Int, Real */
+    double default_value; /* where it is not given */
     const char *const *words;
     int n_words;
     const char *help;
@@ -310,7 +310,7 @@ Texts new_words(Arena *a); /* cmd_new.c: what attnc new takes */
 /* command_line.c */
 bool option_taken(int command, const char *name);
 bool option_needs(const Option *row); /* a value: `takes` one always */
-bool option_usual(const void *at, const Option *row); /* as if not given? */
+bool option_default(const void *at, const Option *row); /* as if not given? */
 /* unknown_option.c: ends with ExitUsage, and says what was meant perhaps. */
 void unknown_option(Arena *a, const Command *c, const char *word)
     __attribute__((noreturn));

@@ -62,7 +62,7 @@ void rows_answers(struct program *p);
 /* ---- for the program ---- */
 #define options_of_spec(o) \
     (*(o) = spec_search(p->of->e.spec, p->of->unwritten))
-#define spec_states_beam spec_says(p->of->e.spec, "search.beam")
+#define spec_states_beam spec_has(p->of->e.spec, "search.beam")
 #define spec_has_chat spec_chats(p->of->e.spec)
 #define chat_of_spec (p->of->chat)
 #define state_may_replace(p) ((void)(p)) /* guard.c has looked */

@@ -14,7 +14,7 @@ bool heads_together(const Gen *g, int node)
     const int64_t group = n->heads / k->type.dim[0].c;
     const MaskSpec *m = n->mask;
     const bool one = g->alone && plan_length(g->p, row_sym(n->type)) == 1;
-    return (one || !g->whole) && k->op != OpPackKv && g->p->target.width > 1
+    return (one || !g->undivided) && k->op != OpPackKv && g->p->target.width > 1
         && n->heads % HeadsAtOnce == 0
         && (HeadsAtOnce % group == 0 || group % HeadsAtOnce == 0)
         && tiling_of(g, TaskAttention, node)->queries >= HeadsAtOnce

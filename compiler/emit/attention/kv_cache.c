@@ -159,14 +159,14 @@ const char *source_state(Gen *g, int node)
 
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
 {
-    if (!g->whole)
+    if (!g->undivided)
         need_min(g);
     let(e, "heads", "%lld", (long long)heads);
     let(e, "start", "%s", starts_of(rows));
     let(e, "rows", "%lld", (long long)plan_length(g->p, rows));
     let(e, "tasks", "%s",
         length_c(g, length_times(g, call_sequences(g), heads)));
-    if (!g->whole)
+    if (!g->undivided)
         put(e, "const struct attn_batch *b = c->b;\n"
                "const int64_t tasks = $tasks;\n");
 }
@@ -176,7 +176,7 @@ void begin_task_loop(Gen *g, Emit *e, int each)
     let(e, "each", each > 1 ? "head += %d" : "head++", each);
     if (g->alone)
         put(e, "for (int64_t head = 0; head < $heads; $each) {\n");
-    else if (g->whole)
+    else if (g->undivided)
         put(e, "for (int64_t task = 0; task < $tasks; task++) {\n"
                "    const int64_t s = task / $heads, head = task % $heads;\n"
                "    const int64_t row = s * $rows;\n");
@@ -334,7 +334,7 @@ static void put_heads(Gen *g, Emit *e, int node)
                           head_at(g, n->in[0], g->row),
                           value_at(g, node, g->row),
                           (long long)node_at(g->p, n->in[2])->type.dim[2].c,
-                          g->whole ? "c->scratch" : "scratch"),
+                          g->undivided ? "c->scratch" : "scratch"),
              ";");
 }
 
@@ -391,7 +391,7 @@ static void put_attention_head(Gen *g, Emit *e, int node, bool shared)
                           head_at(g, n->in[0], g->row), (long long)q->stride,
                           queries_text(g, n, shared), value_at(g, node, g->row),
                           (long long)d_v, (long long)y->stride,
-                          g->whole ? "c->scratch" : "scratch"),
+                          g->undivided ? "c->scratch" : "scratch"),
              ";");
 }
 
@@ -407,24 +407,24 @@ void emit_attention(Gen *g, Emit *e, int node)
     const bool together = heads_together(g, node);
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
-    if (!g->whole)
+    if (!g->undivided)
         put(e, "float *const scratch = c->scratch + part * $scratch;\n");
-    if (together && !g->whole)
+    if (together && !g->undivided)
         begin_heads_loop(g, e, shared);
     else
         begin_task_loop(g, e, together ? HeadsAtOnce : 1);
     if (shared && !g->alone)
         share_source(e);
     keys_fields(g, e, node);
-    if (together && !g->whole)
+    if (together && !g->undivided)
         put(e, "\n"
                "if (each > 1) {\n");
     if (together)
         put_heads(g, e, node);
-    if (together && !g->whole)
+    if (together && !g->undivided)
         put(e, "continue;\n"
                "}\n");
-    if (!together || !g->whole)
+    if (!together || !g->undivided)
         put_attention_head(g, e, node, shared);
     put(e, "}\n");
 }
@@ -466,7 +466,7 @@ static bool one_page(const Gen *g, const Node *n, Sym rows)
     const SpecFix *fix = &g->p->g->spec->fix;
     const int64_t fixed = plan_length(g->p, rows);
     const bool later = n->op == OpAppend && n->entry == EntryDecode;
-    if (!g->whole || !fixed)
+    if (!g->undivided || !fixed)
         return false;
     return fixed == 1
         || (later ? fix->past >= 0 && fix->past % ATTN_PAGE + fixed <= ATTN_PAGE
@@ -509,7 +509,7 @@ void emit_pack_kv(Gen *g, Emit *e, int first)
         return;
     }
     let(e, "row", "%s", g->row ? g->row : "0");
-    if (!g->whole)
+    if (!g->undivided)
         let(e, "end", "b->%s[s + 1]", starts_of(rows));
     else
         let(e, "end", "%s",

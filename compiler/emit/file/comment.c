@@ -149,7 +149,7 @@ static void put_fixed(Gen *g, Emit *e)
 void emit_comment(Gen *g, Emit *e)
 {
     const Target *t = &g->p->target;
-    const bool outside = g->p->pack.bytes > 0 && !emit_inside(g->o);
+    const bool outside = g->p->pack.bytes > 0 && !weights_embedded(g->o);
     let(e, "name", "%s", g->p->g->spec->name);
     let(e, "version", "%s", ATTNC_VERSION);
     let(e, "hash", "%016llx", (unsigned long long)g->p->g->spec->hash);

@@ -236,7 +236,7 @@ static void let_all(Gen *g, Emit *e)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         let(e, sizes[i], "%s_%s", upper_name(g->a, prefix), sizes[i]);
     let(e, "file", "%s", file ? file : "model");
-    if (emit_inside(g->o) || g->p->pack.bytes == 0)
+    if (weights_embedded(g->o) || g->p->pack.bytes == 0)
         let(e, "weights", "NULL");
     else
         let(e, "weights", "\"%s.weights\"", file ? file : "model");

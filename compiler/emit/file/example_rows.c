@@ -2,13 +2,13 @@
  * or those that are constants of the code.                                  */
 #include "emit/gen/sections.h"
 
-int64_t let_rows(Gen *g, Emit *e, Side side, int64_t usual)
+int64_t let_rows(Gen *g, Emit *e, Side side, int64_t default_rows)
 {
     const int64_t fixed = spec_fixed_rows(g->p->g->spec, side);
     const int64_t learned = side == SideEncoder
                               ? spec_input_learned(g->p->g->spec)
                               : 0;
-    const int64_t n = fixed < 0 ? usual : fixed - learned;
+    const int64_t n = fixed < 0 ? default_rows : fixed - learned;
     let(e, "n", "%lld", (long long)n);
     return n;
 }

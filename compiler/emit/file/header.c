@@ -3,7 +3,7 @@
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-static void put_front(Gen *g, Emit *e)
+static void put_opening(Gen *g, Emit *e)
 {
     const Target *t = &g->p->target;
     let(e, "name", "%s", g->p->g->spec->name);
@@ -81,7 +81,7 @@ const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
     Gen g = { .a = a, .p = p, .o = o };
     Emit *e = emit_new(a), *functions = emit_new(a);
     let(e, "guard", "%s_H", upper_name(a, p->prefix));
-    put_front(&g, e);
+    put_opening(&g, e);
     put(e, "#ifndef $guard\n"
            "#define $guard\n"
            "\n"

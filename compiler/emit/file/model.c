@@ -141,7 +141,7 @@ static void emit_parts(Gen *g, Emit *e)
  * has no region of cold functions; a level is only ever lowered.             */
 #define GCC_LOWERS                                                             \
     "defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__"
-static void begin_seldom(Gen *g, Emit *e)
+static void begin_cold(Gen *g, Emit *e)
 {
     heading(g, e, "what is called once, or seldom");
     put(e, "#if defined __clang__\n"
@@ -153,7 +153,7 @@ static void begin_seldom(Gen *g, Emit *e)
            "#endif\n\n");
 }
 
-static void end_seldom(Emit *e)
+static void end_cold(Emit *e)
 {
     put(e, "\n"
            "#if defined __clang__\n"
@@ -194,8 +194,8 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
         append(e, threads);
         put(e, "#endif\n\n");
     }
-    begin_seldom(g, e);
-    emit_needed(g, e, CoreSeldom);
+    begin_cold(g, e);
+    emit_needed(g, e, CoreCold);
     heading(g, e, "exported");
     append(e, lower);
     if (has_handle(g)) {
@@ -206,7 +206,7 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
         append(e, opened);
         append(e, program);
     }
-    end_seldom(e);
+    end_cold(e);
 }
 
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)

@@ -10,7 +10,7 @@
 typedef struct {
     int use;
     const char *group, *kind, *name, *takes, *member;
-    double least, most, usual;
+    double least, most, value;
     const char *help;
 } Row;
 
@@ -40,9 +40,9 @@ typedef struct {
 #define AT_Program(member) #member
 
 #define OPTION(use, group, kind, name, takes, place, member, least, most, \
-               usual, help)                                               \
+               value, help)                                               \
     { use,   GROUP_##group, KIND_##kind, name,  takes, AT_##place(member), \
-      least, most,          usual,       help },
+      least, most,          value,       help },
 #define PROGRAM_OPTION OPTION
 static const Row rows[] = {
 #include "runtime/options/option_rows.h"
@@ -74,7 +74,7 @@ static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
     let(e, "member", "%s", row->member);
     let(e, "least", "%.12g", row->least);
     let(e, "most", "%.12g", row->most);
-    let(e, "usual", "%.12g", row->usual);
+    let(e, "usual", "%.12g", row->value);
     let(e, "help", "%s", row->help);
     put(e, "{ \"$group\", \"$name\", $takes, $kind, $use,\n"
            "  offsetof(struct program, $member), $least, $most, $usual,\n"

@@ -310,7 +310,7 @@ static void put_names(Gen *g, Emit *e)
 {
     let(e, "bind", "%s_bind", g->p->prefix);
     let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
-    let(e, "states", "%d", spec_says(g->p->g->spec, "search.beam"));
+    let(e, "states", "%d", spec_has(g->p->g->spec, "search.beam"));
     let(e, "chat", "%d", has_chat(g->p));
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define bind_file $bind\n"

@@ -1,7 +1,8 @@
 /* runtime_files.c: the files of runtime/ that an emitted file has in it, pasted
  * as they are: types that users see, whole; of all else, the search, text, the
- * check of weights files, a model that is open, what the file needs (cut.c). */
-#include "emit/text/cut.h"
+ * check of weights files, a model that is open, what the file needs
+ * (tree_shaker.c). */
+#include "emit/text/tree_shaker.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -47,12 +48,12 @@ static const struct {
     { CoreSources, "merges.c" },    { CoreSources, "ranks.c" },
     { CoreSources, "added.c" },     { CoreSources, "split.c" },
     { CoreSources, "steps.c" },     { CoreSources, "tokens.c" },
-    { CoreSources, "held.c" },      { CoreSources, "decode.c" },
-    { CoreSources, "text.c" },      { CoreSeldom, "check.c" },
-    { CoreSeldom, "batch.c" },      { CoreSeldom, "search_memory.c" },
-    { CoreSeldom, "stream.c" },     { CoreSeldom, "state.c" },
-    { CoreSeldom, "score.c" },      { CoreSeldom, "vocab_check.c" },
-    { CoreSeldom, "packed.c" },     { CoreOpenFile, "handle_file.c" },
+    { CoreSources, "pending.c" },   { CoreSources, "decode.c" },
+    { CoreSources, "text.c" },      { CoreCold, "check.c" },
+    { CoreCold, "batch.c" },        { CoreCold, "search_memory.c" },
+    { CoreCold, "stream.c" },       { CoreCold, "state.c" },
+    { CoreCold, "score.c" },        { CoreCold, "vocab_check.c" },
+    { CoreCold, "packed.c" },       { CoreOpenFile, "handle_file.c" },
     { CoreOpenFile, "handle.c" },
 };
 
@@ -114,12 +115,12 @@ static void core_add(Gen *g, CorePart part, const char *name)
 {
     size_t n;
     const char *text = runtime_text(g, name, &n);
-    cut_add(g->core, part, text, n);
+    shaker_add(g->core, part, text, n);
 }
 
 void core_read(Gen *g)
 {
-    g->core = cut_new(g->a);
+    g->core = shaker_new(g->a);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         core_add(g, needed[i].part, needed[i].name);
     core_add(g, CoreOpenFile,
@@ -130,7 +131,7 @@ void core_need(Gen *g, const Emit *part)
 {
     size_t n;
     const char *text = emit_text(part, &n);
-    cut_need(g->core, text, n);
+    shaker_need(g->core, text, n);
 }
 
 static void paste_needed(void *e, const char *text, const char *end)
@@ -140,5 +141,5 @@ static void paste_needed(void *e, const char *text, const char *end)
 
 void emit_needed(Gen *g, Emit *e, CorePart part)
 {
-    cut_put(g->core, part, paste_needed, e);
+    shaker_put(g->core, part, paste_needed, e);
 }

@@ -73,13 +73,13 @@ const char *first_at(Gen *g, int node)
 
 const char *block_at(Gen *g, int node)
 {
-    return row_at(g, node, in_block(g, node) || g->whole ? NULL : "c->row");
+    return row_at(g, node, in_block(g, node) || g->undivided ? NULL : "c->row");
 }
 
 const char *part_at(Gen *g, int node)
 {
     const bool own = in_block(g, node);
-    if (g->whole)
+    if (g->undivided)
         return row_at(g, node, NULL);
     g->uses.row |= !own;
     return row_at(g, node, own ? "at" : "i");

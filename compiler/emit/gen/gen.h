@@ -3,7 +3,7 @@
 #ifndef ATTNC_EMIT_GEN_H
 #define ATTNC_EMIT_GEN_H
 
-#include "emit/text/cut.h"
+#include "emit/text/tree_shaker.h"
 #include "emit/emit.h"
 #include "emit/tile/needs.h"
 
@@ -23,7 +23,7 @@ typedef struct {
     const char *name;           /* the base, or numbered */
     const char *comment, *body; /* body: after its first brace */
     const char *type; /* "struct step", "struct steps"; NULL: a function */
-    bool whole;       /* never divided among threads: it takes no parts */
+    bool undivided;   /* never divided among threads: it takes no parts */
     Entry entry;
     Uses uses;
     int next; /* the next function with the same body; -1: none */
@@ -89,12 +89,12 @@ struct Gen {
     const Plan *p;
     const EmitOptions *o;
     Kernels *kernels;
-    Cut *core;   /* tree shaker of runtime/ (runtime_files.c) */
-    Uses uses;   /* by the body being emitted */
-    bool whole;  /* the step is never divided: it has all rows and columns,
-                  * which are constants if they are fixed */
-    Entry entry; /* entry of the body */
-    bool alone;  /* whole, and the call has one sequence */
+    TreeShaker *core; /* tree shaker of runtime/ (runtime_files.c) */
+    Uses uses;        /* by the body being emitted */
+    bool undivided;   /* the step is never divided: it has all rows and columns,
+                       * which are constants if they are fixed */
+    Entry entry;      /* entry of the body */
+    bool alone;       /* whole, and the call has one sequence */
     const char *sequence; /* text of the current sequence: "s" */
     const char *row;      /* text of its first row: "row"; NULL: 0 */
     Arena *scratch;       /* freed after each region */

@@ -67,7 +67,7 @@ typedef enum {
     CoreOpened,
     CoreHeaders,
     CoreSources,
-    CoreSeldom, /* sources that are called once or rarely */
+    CoreCold, /* sources that are called once or rarely */
     CoreThreads,
     CoreOpenFile
 } CorePart;
@@ -102,7 +102,7 @@ void emit_examples(Gen *g, Emit *e);
 void put_static_program(Gen *g, Emit *e);
 /* Binds and returns $n, the rows of that side in an example's only sequence;
  * `usual` if their number is not fixed. count_of(): "three tokens". */
-int64_t let_rows(Gen *g, Emit *e, Side side, int64_t usual);
+int64_t let_rows(Gen *g, Emit *e, Side side, int64_t default_rows);
 const char *count_of(Gen *g, int64_t n, const char *noun);
 /* Binds $ids, the first of n token ids (at most 3), and $all, the array's size
  * if n is more. */

@@ -449,10 +449,10 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
         const float total = lane_sum(lane);
         if (total != 0.0f)
             inverse = 1.0f / total;
-        const int64_t whole = d_v / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d_v / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(o + j) * v_splat(inverse));
-        for (int64_t j = whole; j < d_v; j++)
+        for (int64_t j = vector_end; j < d_v; j++)
             y[j] = o[j] * inverse;
         y += ldy;
         sum += 16;

@@ -82,10 +82,10 @@ static void depthwise_rows(float *y, int64_t ldy, int64_t rows,
                            const float *w, int64_t panel, const float *bias,
                            int64_t begun, int64_t from, int64_t to)
 {
-    const int64_t whole = from + (to - from) / (2 * W) * (2 * W);
+    const int64_t vector_end = from + (to - from) / (2 * W) * (2 * W);
 
-    for (int64_t j = from; j < whole; j += 2 * W)
+    for (int64_t j = from; j < vector_end; j += 2 * W)
         depthwise_tile(y, ldy, rows, x, taps, w, panel, bias, begun, j, 2 * W);
-    for (int64_t j = whole; j < to; j += 2 * W)
+    for (int64_t j = vector_end; j < to; j += 2 * W)
         depthwise_tile(y, ldy, rows, x, taps, w, panel, bias, begun, j, to - j);
 }

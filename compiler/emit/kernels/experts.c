@@ -227,21 +227,21 @@ static void combine_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                          const float *by, int64_t ldb, const float *place,
                          int64_t rows, int64_t k, int64_t d)
 {
-    const int64_t whole = d / W * W;
+    const int64_t vector_end = d / W * W;
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < k; j++) {
             const float *from = x + get_int(place + j) * ldx;
             const v s = v_splat(by[j]);
             if (j == 0) {
-                for (int64_t c = 0; c < whole; c += W)
+                for (int64_t c = 0; c < vector_end; c += W)
                     v_store(y + c, s * v_load(from + c));
-                for (int64_t c = whole; c < d; c++)
+                for (int64_t c = vector_end; c < d; c++)
                     y[c] = by[j] * from[c];
                 continue;
             }
-            for (int64_t c = 0; c < whole; c += W)
+            for (int64_t c = 0; c < vector_end; c += W)
                 v_store(y + c, v_fma(s, v_load(from + c), v_load(y + c)));
-            for (int64_t c = whole; c < d; c++)
+            for (int64_t c = vector_end; c < d; c++)
                 y[c] = fma1(by[j], from[c], y[c]);
         }
         y += ldy;

@@ -146,10 +146,10 @@ static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
                      const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(a + j) + v_load(b + j));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = a[j] + b[j];
         y += ldy;
         a += lda;
@@ -162,10 +162,10 @@ static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                        int64_t rows, int64_t d, float s)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(x + j) * v_splat(s));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = x[j] * s;
         y += ldy;
         x += ldx;
@@ -179,10 +179,10 @@ static void clip_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 {
     const v least = v_splat(-cap);
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, -v_max(least, -v_max(least, v_load(x + j))));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = x[j] < -cap ? -cap : x[j] > cap ? cap : x[j];
         y += ldy;
         x += ldx;
@@ -194,10 +194,10 @@ static void bias_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *b, int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(x + j) + v_load(b + j));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = x[j] + b[j];
         y += ldy;
         x += ldx;
@@ -209,10 +209,10 @@ static void scale_columns(float *y, int64_t ldy, const float *x, int64_t ldx,
                           const float *by, int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(x + j) * v_load(by + j));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = x[j] * by[j];
         y += ldy;
         x += ldx;
@@ -224,10 +224,10 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d)
 {
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(x + j));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = x[j];
         y += ldy;
         x += ldx;
@@ -257,15 +257,15 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
         const float mean = row_sum(x, d) / (float)d;
         const float variance = row_squares(x, d, mean) / (float)d;
         const float scale = 1.0f / sqrtf(variance + eps);
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W) {
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W) {
             const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
             v shift = v_splat(0.0f);
             if (beta)
                 shift = v_load(beta + j);
             v_store(y + j, v_fma(t, v_load(gamma + j), shift));
         }
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = fma1((x[j] - mean) * scale, gamma[j], beta ? beta[j] : 0.0f);
         x += ldx;
         y += ldy;

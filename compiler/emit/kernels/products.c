@@ -65,8 +65,8 @@ INLINE void rows_of_tiles(const struct shape *s, int64_t adds, int64_t nr,
     }
 }
 
-//: lesser
-static inline int64_t lesser(int64_t a, int64_t b)
+//: min_of
+static inline int64_t min_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -202,7 +202,7 @@ static void product_copied(const struct shape *s, int8_t *copy, int64_t rows,
     }
 }
 
-//: product_copies needs: product_copied copy_rows_of lesser
+//: product_copies needs: product_copied copy_rows_of min_of
 /* Copies, a quarter of a thread's stack at most, stay in a cache. Those of rows
  * stand behind those of panels. */
 static void product_copies(const struct shape *s, int64_t rows, int64_t from,
@@ -216,7 +216,7 @@ static void product_copies(const struct shape *s, int64_t rows, int64_t from,
         product_copied(s, copy, rows, from, to, x, ldx, w, y, ldy, bias, r,
                        ldr);
     for (int64_t i = 0; i < rows && s->copied_rows > 0; i += s->copied_rows) {
-        const int64_t some = lesser(rows - i, s->copied_rows);
+        const int64_t some = min_of(rows - i, s->copied_rows);
         copy_rows_of(s, wide, x + i * ldx, ldx, some);
         product_copied(s, copy, some, from, to, (const char *)wide,
                        s->copied_line, w, y + i * ldy, ldy, bias,
@@ -267,7 +267,7 @@ static void product_of_block(const struct shape *s, int64_t at, int64_t n,
     }
 }
 
-//: product_blocks needs: product_of_block lesser
+//: product_blocks needs: product_of_block min_of
 /* A block of k for many rows and columns before the next one. */
 static void product_blocks(const struct shape *s, int64_t rows, int64_t from,
                            int64_t to, const char *x, int64_t ldx,
@@ -277,9 +277,9 @@ static void product_blocks(const struct shape *s, int64_t rows, int64_t from,
     for (int64_t i = 0; i < rows; i += s->rows)
         for (int64_t j = from; j < to; j += s->columns)
             for (int64_t at = 0; at < s->k; at += s->step)
-                product_of_block(s, at, lesser(s->step, s->k - at),
-                                 lesser(s->rows, rows - i), j,
-                                 lesser(j + s->columns, to),
+                product_of_block(s, at, min_of(s->step, s->k - at),
+                                 min_of(s->rows, rows - i), j,
+                                 min_of(j + s->columns, to),
                                  x + i * ldx * s->x_bytes, ldx, w, y + i * ldy,
                                  ldy, bias, r ? r + i * ldr : 0, ldr);
 }

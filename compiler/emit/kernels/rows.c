@@ -11,10 +11,10 @@ static void rms_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     for (int64_t i = 0; i < rows; i++) {
         const float square = row_squares(x, d, 0.0f) / (float)d;
         const float scale = 1.0f / sqrtf(square + eps);
-        const int64_t whole = d / W * W;
-        for (int64_t j = 0; j < whole; j += W)
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
             v_store(y + j, v_load(x + j) * v_splat(scale) * v_load(gamma + j));
-        for (int64_t j = whole; j < d; j++)
+        for (int64_t j = vector_end; j < d; j++)
             y[j] = x[j] * scale * gamma[j];
         x += ldx;
         y += ldy;
@@ -73,16 +73,16 @@ static void l2_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 static void rotate_row_halves(float *y, const float *x, const float *table,
                               int64_t heads, int64_t d, int64_t dims)
 {
-    const int64_t half = dims / 2, whole = half / W * W;
+    const int64_t half = dims / 2, vector_end = half / W * W;
     const float *sine = table + half;
     for (int64_t h = 0; h < heads; h++) {
-        for (int64_t j = 0; j < whole; j += W) {
+        for (int64_t j = 0; j < vector_end; j += W) {
             const v a = v_load(x + j), b = v_load(x + half + j);
             const v c = v_load(table + j), s = v_load(sine + j);
             v_store(y + j, v_fma(a, c, -(b * s)));
             v_store(y + half + j, v_fma(b, c, a * s));
         }
-        for (int64_t j = whole; j < half; j++) {
+        for (int64_t j = vector_end; j < half; j++) {
             const float a = x[j], b = x[half + j];
             y[j] = fma1(a, table[j], -(b * sine[j]));
             y[half + j] = fma1(b, table[j], a * sine[j]);

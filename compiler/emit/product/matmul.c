@@ -318,7 +318,7 @@ typedef struct { /* how many rows are multiplied, and how few */
 static int64_t known_rows(const Gen *g, const Node *n)
 {
     const int64_t rows = plan_rows(g->p, row_sym(n->type));
-    const bool known = g->whole && is_product(n) && rows <= SumRows
+    const bool known = g->undivided && is_product(n) && rows <= SumRows
                     && row_times(n->type) == 1;
     return known && !dtype_is_integer(dtype_of(node_at(g->p, n->in[1])->type))
              ? rows

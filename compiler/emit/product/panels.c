@@ -23,9 +23,9 @@ static bool unfused(const Gen *g)
 /* Has the file tilings of these kinds other than t, in height or at all? */
 static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
 {
-    const Tiling usual = plan_tile(g->p);
+    const Tiling defaults = plan_tile(g->p);
     bool other = unfused(g)
-              && (height ? usual.mr != t->mr : !same_tile(&usual, t));
+              && (height ? defaults.mr != t->mr : !same_tile(&defaults, t));
     for (int i = 0; i < g->p->task.n && !g->only; i++) {
         const Task *task = &g->p->task.at[i];
         if (On(task->key.kind) & kinds)
@@ -38,7 +38,7 @@ static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
 /* "_prefetch3" where other than the usual number of tiles prefetch panels. */
 static const char *prefetch_suffix(Gen *g, const Tiling *t)
 {
-    return t->prefetch == UsualPrefetch
+    return t->prefetch == DefaultPrefetch
              ? ""
              : arena_printf(g->a, "_prefetch%d", t->prefetch - 1);
 }

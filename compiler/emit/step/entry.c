@@ -269,7 +269,7 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
         const Region *r = &g->p->region.at[i];
         const Node *n = node_at(g->p, g->p->order.at[r->first]);
         const char *name = function_of(g, i)->name;
-        if (r->whole) {
+        if (r->undivided) {
             for (int k = 0; k < (r->by_rows ? r->count : 1); k++)
                 put_call(e, step_of(g, r->first + k)->name, "&c", ";");
             continue;
@@ -338,7 +338,7 @@ static int first_alike(Gen *g, Index *layers, int from, int to)
     for (int i = from; i < to; i++) {
         const Region *of = &g->p->region.at[i];
         vec_push(g->a, &key, g->function_of[i]);
-        for (int k = 1; k < of->count && of->whole; k++)
+        for (int k = 1; k < of->count && of->undivided; k++)
             vec_push(g->a, &key, g->step_of[of->first + k]);
     }
     return index_add_key(g->a, layers, key.at, (size_t)key.n * sizeof *key.at,
@@ -501,7 +501,7 @@ static void declare_steps(Gen *g, Emit *e)
     buffer_printf(&names, "static step_function");
     for (int i = 0; i < g->functions.n; i++) {
         const Function *f = &g->functions.at[i];
-        if (f->type || f->whole)
+        if (f->type || f->undivided)
             continue;
         buffer_printf(&names, "%s%s", gap, f->name);
         gap = ", ";
@@ -510,7 +510,7 @@ static void declare_steps(Gen *g, Emit *e)
     if (plan_divided(g->p))
         put_words(e, names.at, "    ");
     for (int i = 0; i < g->functions.n; i++)
-        if (g->functions.at[i].whole)
+        if (g->functions.at[i].undivided)
             step_head(g, e, &g->functions.at[i], ";");
     put(e, "\n");
 }

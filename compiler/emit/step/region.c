@@ -81,7 +81,7 @@ static void emit_row_step(Gen *g, Emit *e, int node)
         code->step(g, call, node);
     else
         emit_rows(g, call, node, code);
-    if (g->whole) {
+    if (g->undivided) {
         emit_add(e, call);
         return;
     }
@@ -130,7 +130,7 @@ static void step_comment(Gen *g, Emit *e, int first, int count)
 
 static bool function_same(const Function *a, const Function *b)
 {
-    return a->whole == b->whole && !strcmp(a->base, b->base)
+    return a->undivided == b->undivided && !strcmp(a->base, b->base)
         && !strcmp(a->comment, b->comment) && !strcmp(a->body, b->body);
 }
 
@@ -160,9 +160,9 @@ static int function_at(Gen *g, Function f, const Emit *body)
 static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 {
     let(e, "entry", "%s", entry_name(r->entry));
-    if (!f->whole)
+    if (!f->undivided)
         put(e, "const struct $entry *c = call;\n");
-    if (f->whole && f->uses.batch)
+    if (f->undivided && f->uses.batch)
         put(e, "const struct attn_batch *b = c->b;\n");
     if (f->uses.weights) {
         let(e, "type", "%s", layer_type(g, r->stack, r->layer));
@@ -170,7 +170,7 @@ static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
     }
     if (f->uses.layer)
         put(e, "const int64_t layer = c->layer;\n");
-    if (f->whole && (f->uses.batch || f->uses.weights || f->uses.layer))
+    if (f->undivided && (f->uses.batch || f->uses.weights || f->uses.layer))
         put(e, "\n");
 }
 
@@ -179,8 +179,8 @@ static void about_region(Gen *g, const Region *r)
 {
     g->uses = (Uses){ 0 };
     g->entry = r->entry;
-    g->whole = r->whole;
-    g->alone = g->whole && plan_rows(g->p, SymS) == 1;
+    g->undivided = r->undivided;
+    g->alone = g->undivided && plan_rows(g->p, SymS) == 1;
     g->sequence = g->alone ? "0" : "s";
     g->row = g->alone ? NULL : "row";
 }
@@ -195,7 +195,7 @@ static int step_function(Gen *g, const Region *r, int from)
     const int node = g->p->order.at[r->first + from];
     size_t n;
     about_region(g, r);
-    f.whole = g->whole;
+    f.undivided = g->undivided;
     if (r->by_rows) {
         f.base = step_name(g->p, node);
         emit_row_step(g, text, node);
@@ -293,13 +293,13 @@ void make_functions(Gen *g)
     g->step_of = arena_alloc(g->a, (size_t)p->order.n * sizeof *g->step_of);
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
-        g->function_of[i] = r->whole   ? whole_steps(g, r)
-                          : r->by_rows ? step_list(g, r)
-                                       : single_step(g, r);
+        g->function_of[i] = r->undivided ? whole_steps(g, r)
+                          : r->by_rows   ? step_list(g, r)
+                                         : single_step(g, r);
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);
-    g->whole = g->alone = false; /* the rest is about all regions */
+    g->undivided = g->alone = false; /* the rest is about all regions */
     g->sequence = "s";
     need_tick(g);
     tell_slots(g);
@@ -321,7 +321,7 @@ static void put_head(Gen *g, Emit *e, const Function *f)
         put(e, "static const $type $name = {\n");
         return;
     }
-    if (f->whole)
+    if (f->undivided)
         step_head(g, e, f, "");
     else
         put_call(e, arena_printf(g->a, "static void %s", f->name),

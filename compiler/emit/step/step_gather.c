@@ -40,7 +40,7 @@ static Row begin_whole(Gen *g, Emit *e)
 
 static Row begin_rows(Gen *g, Emit *e)
 {
-    if (g->whole)
+    if (g->undivided)
         return begin_whole(g, e);
     need_part_begin(g);
     need_max(g);
@@ -57,9 +57,9 @@ static Row begin_rows(Gen *g, Emit *e)
 
 static void end_rows(const Gen *g, Emit *e)
 {
-    put(e, g->whole ? "}\n"
-                    : "}\n"
-                      "}\n");
+    put(e, g->undivided ? "}\n"
+                        : "}\n"
+                          "}\n");
 }
 
 static const char *position_at(Gen *g, int table, Length at)
@@ -77,7 +77,7 @@ static const char *position_at(Gen *g, int table, Length at)
 static Length let_position(Gen *g, Emit *e, const Node *n, Row row)
 {
     Length at = row.at;
-    if (!g->whole) {
+    if (!g->undivided) {
         let(e, "row", n->entry == EntryDecode ? "b->past[s] + i" : "i");
         let(e, "first", "%lld", (long long)n->first);
         put(e, n->first ? "const int64_t at = $row - b->start[s] + $first;\n"
@@ -123,7 +123,7 @@ static Pooled begin_pooled(Gen *g, Emit *e)
 {
     const Pooled any = { "s", "row", "(row + rows - 1)" };
     const Length rows = sequence_rows(g, SymN);
-    if (!g->whole) {
+    if (!g->undivided) {
         put(e, "const struct attn_batch *b = c->b;\n"
                "\n"
                "for (int64_t s = part; s < b->sequences; s += parts) {\n"
@@ -304,7 +304,7 @@ void emit_select(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     put(e, "const struct attn_batch *b = c->b;\n"
            "\n");
-    put(e, g->whole
+    put(e, g->undivided
                ? "for (int64_t i = 0; i < b->selected; i++) {\n"
                : "for (int64_t i = part; i < b->selected; i += parts) {\n");
     put_call(e, use_kernel(g->kernels, "copy_rows"),

@@ -119,10 +119,10 @@ static void put_gate_sums(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[1].c, all = cell_gates(n->cell) * d;
     const ScanFloats s = scan_floats(g->p, node);
-    const bool whole = unit_of(g, node) == d;
-    const char *columns = whole ? arena_printf(g->a, "0, %lld",
-                                               (long long)round16(all))
-                                : "at + from, at + to";
+    const bool undivided = unit_of(g, node) == d;
+    const char *columns = undivided ? arena_printf(g->a, "0, %lld",
+                                                   (long long)round16(all))
+                                    : "at + from, at + to";
     const char *args = arena_printf(
         g->a,
         "last - first, %s, h + first * %lld, %lld, %s, sums + first * %lld, "
@@ -131,10 +131,10 @@ static void put_gate_sums(Gen *g, Emit *e, int node)
         weight_of(g, n->in[1], PackPanels), (long long)s.sums,
         (long long)s.sums);
     let(e, "all", "%lld", (long long)all);
-    if (!whole)
+    if (!undivided)
         put(e, "for (int64_t at = 0; at < $all; at += $d) {\n");
     put_call(e, need_matmul(g, node), args, ";");
-    if (!whole)
+    if (!undivided)
         put(e, "}\n");
 }
 

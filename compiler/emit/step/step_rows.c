@@ -17,7 +17,7 @@ static long long row_bytes(const Gen *g, int node)
  * divided. */
 static const char *some_rows(Gen *g, const Node *n)
 {
-    return g->whole ? length_c(g, rows_of_type(g, n->type)) : "rows";
+    return g->undivided ? length_c(g, rows_of_type(g, n->type)) : "rows";
 }
 
 /* "x, 512" */
@@ -51,7 +51,7 @@ void emit_quantize(Gen *g, Emit *e, int node)
 static const char *product_part(Gen *g, const Node *n)
 {
     const Length rows = rows_of_type(g, n->type);
-    if (!g->whole)
+    if (!g->undivided)
         return "c->rows, from, to, ";
     if (has_fixed_product(g, n))
         return "";
@@ -200,8 +200,8 @@ void emit_output(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const long long columns = n->type.dim[1].c;
-    const char *row = g->whole ? ""
-                               : arena_printf(g->a, " + i * %lld", columns);
+    const char *row = g->undivided ? ""
+                                   : arena_printf(g->a, " + i * %lld", columns);
     g->uses.row = true;
     put_call(e, use_kernel(g->kernels, "copy_rows"),
              arena_printf(g->a, "c->b->output%s, %lld, %s, %lld, %s, %lld", row,

@@ -108,7 +108,7 @@ static void check_details(Spec *s, const FieldState *state, const char *of,
         last = row;
         error_at(s->field_pos[row], "%s has a meaning for %s %s only",
                  fields[row].key, join_forms(a, link->when), forms);
-        if (spec_says(s, of))
+        if (spec_has(s, of))
             note_at(spec_pos(s, of), "%s is here", of);
         else
             note_at(nowhere, "%s is %s, as nothing is said", of, word);
@@ -235,7 +235,7 @@ static void check_mix_mask(const Spec *s, Side side)
     const bool parts = m->window || m->block || m->file || m->prefix
                     || (m->causal && side == SideEncoder);
 
-    if (!has_layers(s, side) || !spec_says(s, key) || !parts
+    if (!has_layers(s, side) || !spec_has(s, key) || !parts
         || below_mix(s, key))
         return;
     if (s->mix == MixRecurrent) {

@@ -15,7 +15,7 @@ static void check_latent_details(const Spec *s, const FieldState *state)
     for (int i = 0; i < 3; i++) {
         const Pos at = spec_pos(s, details[i]);
         if (!is(state, details[i], StateSet)
-            || (spec_says(s, LATENT "kv_rank")
+            || (spec_has(s, LATENT "kv_rank")
                 && at.src->rank < spec_pos(s, LATENT "kv_rank").src->rank))
             continue;
         error_at(at, "%s has a meaning for latent attention only", details[i]);

@@ -22,7 +22,7 @@ static void check_heads(Spec *s, const FieldState *state)
         const SpecSide *side = &s->side[i];
         bool both = given(state, "d_k", i) && given(state, "d_v", i);
         if (side->h == 0 || both || s->d_model % side->h == 0
-            || said_of_both(s, "h", i))
+            || set_for_both(s, "h", i))
             continue;
         const char *key = side_key(s, "h", i);
         error_at(spec_pos(s, key), "%s (%lld) does not divide d_model (%lld)",
@@ -39,7 +39,7 @@ static void check_inner(Spec *s, const char *name, Side side, int64_t h,
     int64_t inner;
 
     if ((__builtin_mul_overflow(h, d, &inner) || inner > MostInner)
-        && !said_of_both(s, name, side))
+        && !set_for_both(s, name, side))
         error_at(spec_pos(s, key), "h (%lld) times %s (%lld) is more than %d",
                  (long long)h, key, (long long)d, MostInner);
 }
@@ -61,7 +61,7 @@ static void check_kv(Spec *s, const FieldState *state)
         const SpecSide *side = &s->side[i];
         const char *key = side_key(s, "h_kv", i);
         if (side->h == 0 || side->h % side->h_kv == 0
-            || (said_of_both(s, "h_kv", i) && said_of_both(s, "h", i)))
+            || (set_for_both(s, "h_kv", i) && set_for_both(s, "h", i)))
             continue;
         error_at(spec_pos(s, key), "%s (%lld) does not divide h (%lld)", key,
                  (long long)side->h_kv, (long long)side->h);

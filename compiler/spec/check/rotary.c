@@ -22,7 +22,7 @@ typedef struct {
     double max_len;
 } Stretch;
 
-static double usual(const Stretch *x, int64_t pair)
+static double unscaled(const Stretch *x, int64_t pair)
 {
     return pow(x->base, -2 * (double)pair / x->dims);
 }
@@ -37,14 +37,15 @@ static double dynamic(const Stretch *x, int64_t pair)
 
     if (x->longer)
         longer.base = x->base * pow(grown, x->dims / (x->dims - 2));
-    return usual(&longer, pair);
+    return unscaled(&longer, pair);
 }
 
 /* Stretches long waves, keeps short ones, and interpolates between. */
 static double llama3(const Stretch *x, int64_t pair)
 {
     const double low = x->is->low_freq, high = x->is->high_freq;
-    const double rate = usual(x, pair), waves = x->original * rate / (2 * pi);
+    const double rate = unscaled(x, pair),
+                 waves = x->original * rate / (2 * pi);
     const double kept = fmin(fmax((waves - low) / (high - low), 0), 1);
 
     return (1 - kept) * rate / x->is->factor + kept * rate;
@@ -73,7 +74,7 @@ static double yarn(const Stretch *x, int64_t pair)
     if (!(first < last) && !(first > last))
         last += 0.001; /* as in other implementations, to avoid dividing by 0 */
     const double far = ((double)pair - first) / (last - first);
-    const double slow = fmin(fmax(far, 0), 1), rate = usual(x, pair);
+    const double slow = fmin(fmax(far, 0), 1), rate = unscaled(x, pair);
 
     return rate / x->is->factor * slow + rate * (1 - slow);
 }
@@ -82,7 +83,7 @@ static double longrope(const Stretch *x, int64_t pair)
 {
     const SpecReals *by = x->longer ? &x->is->long_factor
                                     : &x->is->short_factor;
-    return usual(x, pair) / by->at[pair];
+    return unscaled(x, pair) / by->at[pair];
 }
 
 /* ---- factors of attention ---- */
@@ -117,7 +118,7 @@ static const struct {
     double (*factor)(const SpecScaling *is);
     const char *needs[4]; /* keys below positions.scaling; ends with NULL */
 } scalings[] = {
-    [ScalingNone]     = { usual,    one,             { NULL } },
+    [ScalingNone]     = { unscaled,    one,             { NULL } },
     [ScalingDynamic]  = { dynamic,  one,             { "factor" } },
     [ScalingLlama3]   = { llama3,   one,             { "factor",
                                                        "low_freq_factor",

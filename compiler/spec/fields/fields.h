@@ -165,8 +165,8 @@ extern const char dtype_logits[], dtype_embedding[];
  * as logits are made of it. A tied table is both. NULL: nothing.            */
 typedef struct {
     const SpecDtype *here, *logits;
-} SaidDtypes;
-SaidDtypes said_dtypes(const SpecDtypes *d, const char *name, int readers);
+} DtypeRows;
+DtypeRows dtype_rows(const SpecDtypes *d, const char *name, int readers);
 
 /* names.c: the canonical names, {s} for encoder or decoder, NULL last. */
 extern const char *const weight_names[];
@@ -186,10 +186,10 @@ bool names_match(const char *pattern, const char *name, NameMatch *m);
 bool names_digits(const char *s, size_t n);
 /* What a row may say; each is asked for by itself. */
 typedef enum {
-    SaysTensor, /* or fill */
-    SaysTranspose,
-    SaysScale,
-    SaysAdd,
+    WayTensor, /* or fill */
+    WayTranspose,
+    WayScale,
+    WayAdd,
     NameWays
 } NameWay;
 /* The row that says it of a canonical name: that with most segments. NULL:
@@ -261,6 +261,6 @@ static inline bool same_place(Pos a, Pos b)
 /* "h", or "h.decoder" where the sides were written apart. */
 const char *side_key(const Spec *s, const char *key, Side side);
 /* True for the decoder when what is said of it was said of the encoder. */
-bool said_of_both(const Spec *s, const char *key, Side side);
+bool set_for_both(const Spec *s, const char *key, Side side);
 
 #endif

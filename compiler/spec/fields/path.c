@@ -20,7 +20,7 @@ char *spec_path(Arena *a, Pos written, const char *path)
     return arena_printf(a, "%s%s%s", option ? "./" : "", folder, path);
 }
 
-bool spec_says(const Spec *s, const char *key)
+bool spec_has(const Spec *s, const char *key)
 {
     return s->field_pos[field_row(key)].src != NULL;
 }
@@ -67,7 +67,7 @@ const char *side_key(const Spec *s, const char *key, Side side)
     return fields[one ? row : own].key;
 }
 
-bool said_of_both(const Spec *s, const char *key, Side side)
+bool set_for_both(const Spec *s, const char *key, Side side)
 {
     int row = field_row(key);
 

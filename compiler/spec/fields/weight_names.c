@@ -152,14 +152,14 @@ char *names_replace(Arena *a, const char *pattern, const NameMatch *m)
                      "{e}", m->expert, m->expert_digits);
 }
 
-static bool says(const SpecName *row, NameWay way)
+static bool has_value(const SpecName *row, NameWay way)
 {
     switch (way) {
-    case SaysTranspose: return row->transpose >= 0;
-    case SaysScale:     return row->scales;
-    case SaysAdd:       return row->adds;
-    case SaysTensor:
-    case NameWays:      break;
+    case WayTranspose: return row->transpose >= 0;
+    case WayScale:     return row->scales;
+    case WayAdd:       return row->adds;
+    case WayTensor:
+    case NameWays:     break;
     }
     return row->theirs || row->is_constant;
 }
@@ -177,7 +177,7 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     ours[n] = '\0';
     const int i = index_find(&s->name_rows, ours);
     const SpecName *row = i < 0 ? NULL : &s->names.at[i];
-    return row && says(row, way) ? row : NULL;
+    return row && has_value(row, way) ? row : NULL;
 }
 
 /* The first number is a layer's, the next an expert's. */
@@ -257,7 +257,7 @@ bool names_stacked(const SpecName *n)
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical)
 {
     NameMatch m;
-    const SpecName *n = names_find(s, canonical, SaysTensor, &m);
+    const SpecName *n = names_find(s, canonical, WayTensor, &m);
 
     if (!n || !n->theirs)
         return canonical;

@@ -19,17 +19,17 @@ typedef struct {
 typedef struct { /* a row of names or a key of dtype */
     const char *ours;
     Pos key;
-} SaidByName;
+} NamedDtype;
 
 /* ---- rows ---- */
-static void mark_rows(const Spec *s, const char *weight, bool *says)
+static void mark_rows(const Spec *s, const char *weight, bool *has_dtype)
 {
     NameMatch m;
 
-    for (NameWay way = SaysTensor; way < NameWays; way++) {
+    for (NameWay way = WayTensor; way < NameWays; way++) {
         const SpecName *n = names_find(s, weight, way, &m);
         if (n)
-            says[n - s->names.at] = true;
+            has_dtype[n - s->names.at] = true;
     }
 }
 
@@ -100,7 +100,7 @@ static bool tied(const Spec *s, const char *row)
 }
 
 static void idle_row(const WeightNames *m, const char *thing,
-                     const SaidByName *n)
+                     const NamedDtype *n)
 {
     if (begins_weight(m, n->ours)) {
         error_at(n->key,
@@ -125,7 +125,7 @@ static void idle_row(const WeightNames *m, const char *thing,
 }
 
 /* True if --set changed the model after the row was written. */
-static bool overridden(const Spec *s, const SaidByName *n)
+static bool overridden(const Spec *s, const NamedDtype *n)
 {
     for (int i = 0; i < n_fields; i++)
         if (s->field_pos[i].src && s->field_pos[i].src->rank > n->key.src->rank)
@@ -137,10 +137,10 @@ static bool overridden(const Spec *s, const SaidByName *n)
  * of names"), `thing` what each should name ("a weight"). Rows inherited by
  * `extends` are exempt, because they may be for another model. */
 static void check_idle(const WeightNames *m, const char *what,
-                       const char *thing, const SaidByName *row, int n)
+                       const char *thing, const NamedDtype *row, int n)
 {
     const Spec *s = m->spec;
-    const SaidByName *first = NULL;
+    const NamedDtype *first = NULL;
     int idle = 0;
 
     for (int i = 0; i < n; i++) {
@@ -161,15 +161,15 @@ static void check_idle(const WeightNames *m, const char *what,
 static void check_name_rows(const WeightNames *m)
 {
     const Spec *s = m->spec;
-    bool *says = arena_alloc(m->arena, (size_t)s->names.n);
-    VEC(SaidByName) idle = { 0 };
+    bool *has_dtype = arena_alloc(m->arena, (size_t)s->names.n);
+    VEC(NamedDtype) idle = { 0 };
 
     for (int i = 0; i < m->n; i++)
-        mark_rows(s, m->weight[i].name, says);
+        mark_rows(s, m->weight[i].name, has_dtype);
     for (int i = 0; i < s->names.n; i++)
-        if (!says[i])
+        if (!has_dtype[i])
             vec_push(m->arena, &idle,
-                     ((SaidByName){ s->names.at[i].ours, s->names.at[i].key }));
+                     ((NamedDtype){ s->names.at[i].ours, s->names.at[i].key }));
     check_idle(m, "rows of names", "a weight", idle.at, idle.n);
 }
 
@@ -254,17 +254,17 @@ static void other_shape(Arena *a, const Origin *x, const Origin *y)
 static void check_origins(const WeightNames *m, const Origin *at, int n)
 {
     const SpecName *rows = m->spec->names.at;
-    bool *told = arena_alloc(m->arena, (size_t)m->spec->names.n);
+    bool *reported = arena_alloc(m->arena, (size_t)m->spec->names.n);
 
     for (int i = 1; i < n; i++) {
         const Origin *x = &at[i - 1], *y = &at[i];
         const SpecName *row = y->row ? y->row : x->row;
         const bool shared = meant(x, y);
-        if (strcmp(x->from.name, y->from.name) || told[row - rows]
+        if (strcmp(x->from.name, y->from.name) || reported[row - rows]
             || (shared ? same_shape(x->of, y->of)
                        : !overlap(&x->from, &y->from)))
             continue;
-        told[row - rows] = true;
+        reported[row - rows] = true;
         if (shared)
             other_shape(m->arena, x, y);
         else
@@ -279,7 +279,7 @@ static void check_elements(const WeightNames *m)
 
     for (int i = 0; i < m->n; i++) {
         Origin o = { .weight = m->weight[i].name, .of = &m->weight[i] };
-        o.row = names_find(s, o.weight, SaysTensor, &(NameMatch){ 0 });
+        o.row = names_find(s, o.weight, WayTensor, &(NameMatch){ 0 });
         if (spec_file_tensor(m->arena, s, o.weight, &o.from) && o.from.name)
             vec_push(m->arena, &all, o);
     }
@@ -313,28 +313,29 @@ static WeightNames matrices_of(const WeightNames *all)
 /* Reports a tied table with two different dtypes. */
 static void check_tied(const Spec *s, const WeightName *w)
 {
-    const SaidDtypes said = said_dtypes(&s->dtype, w->name, w->readers);
+    const DtypeRows by_name = dtype_rows(&s->dtype, w->name, w->readers);
 
-    if (!said.here || !said.logits || said.here->dtype == said.logits->dtype)
+    if (!by_name.here || !by_name.logits
+        || by_name.here->dtype == by_name.logits->dtype)
         return;
-    error_at(said.logits->pos,
+    error_at(by_name.logits->pos,
              "'%s' is %s here, '%s' is %s: they are one table",
-             quote(said.logits->key), dtype_word[said.logits->dtype],
-             quote(said.here->key), dtype_word[said.here->dtype]);
-    note_at(said.here->pos, "leave one of them out, it holds for both, by "
-                            "embedding.tie; the other is here");
+             quote(by_name.logits->key), dtype_word[by_name.logits->dtype],
+             quote(by_name.here->key), dtype_word[by_name.here->dtype]);
+    note_at(by_name.here->pos, "leave one of them out, it holds for both, by "
+                               "embedding.tie; the other is here");
 }
 
 static void check_dtypes(const WeightNames *all)
 {
     const Spec *s = all->spec;
     const WeightNames m = matrices_of(all);
-    VEC(SaidByName) idle = { 0 };
+    VEC(NamedDtype) idle = { 0 };
 
     for (int i = 0; i < s->dtype.n; i++)
         if (!begins_weight(&m, s->dtype.at[i].key))
             vec_push(m.arena, &idle,
-                     ((SaidByName){ s->dtype.at[i].key, s->dtype.at[i].pos }));
+                     ((NamedDtype){ s->dtype.at[i].key, s->dtype.at[i].pos }));
     check_idle(&m, "keys of dtype", "a matrix", idle.at, idle.n);
     for (int i = 0; i < m.n; i++)
         check_tied(s, &m.weight[i]);

@@ -131,11 +131,10 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out)
 {
     NameMatch m;
-    const SpecName *n = names_find(s, ours, SaysTensor, &m);
-    const SpecName *turn = names_find(s, ours, SaysTranspose,
-                                      &(NameMatch){ 0 });
-    const SpecName *scale = names_find(s, ours, SaysScale, &(NameMatch){ 0 });
-    const SpecName *add = names_find(s, ours, SaysAdd, &(NameMatch){ 0 });
+    const SpecName *n = names_find(s, ours, WayTensor, &m);
+    const SpecName *turn = names_find(s, ours, WayTranspose, &(NameMatch){ 0 });
+    const SpecName *scale = names_find(s, ours, WayScale, &(NameMatch){ 0 });
+    const SpecName *add = names_find(s, ours, WayAdd, &(NameMatch){ 0 });
     const char *dot = strrchr(ours, '.');
     bool bias = dot && !strcmp(dot, ".bias");
 
@@ -171,10 +170,10 @@ static bool of_one_layer(const char *ours)
 /* True if some row or dtype applies to this layer's tensor alone. */
 static bool has_own(const Spec *s, const char *canonical)
 {
-    const SpecDtype *row = said_dtypes(&s->dtype, canonical, 0).here;
+    const SpecDtype *row = dtype_rows(&s->dtype, canonical, 0).here;
     bool own = row && of_one_layer(row->key);
 
-    for (NameWay way = SaysTranspose; way < NameWays; way++) {
+    for (NameWay way = WayTranspose; way < NameWays; way++) {
         const SpecName *n = names_find(s, canonical, way, &(NameMatch){ 0 });
         own |= n && of_one_layer(n->ours);
     }
@@ -186,7 +185,7 @@ const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical)
     NameMatch m;
     char any[MostNameBytes + 1];
 
-    if (!names_one_tensor(names_find(s, canonical, SaysTensor, &m))
+    if (!names_one_tensor(names_find(s, canonical, WayTensor, &m))
         || has_own(s, canonical))
         return canonical;
     names_any_layer(canonical, any, sizeof any);

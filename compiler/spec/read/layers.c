@@ -212,7 +212,7 @@ static bool check_caches(const Pattern *p, const Yaml *value)
 /* ---- text ---- */
 
 /* True if the field applies to layers of this side. */
-static bool is_told(const Field *f, Side side)
+static bool is_reported(const Field *f, Side side)
 {
     const size_t n = strlen(f->key), w = strlen(side_word[!side]);
     const bool others = n > w && !strcmp(f->key + n - w, side_word[!side]);
@@ -231,7 +231,7 @@ static const char *row_text(const Pattern *p, const Spec *row)
     buffer_printf(&b, "{");
     for (int i = 0; i < n_fields; i++) {
         const Field *f = &fields[i];
-        if (f->kinds & 1u << row->kind && is_told(f, p->side)
+        if (f->kinds & 1u << row->kind && is_reported(f, p->side)
             && field_has_meaning(a, row, f->key)
             && !field_same(a, f, row, p->spec))
             buffer_printf(&b, "%s%s: %s", b.n > 1 ? ", " : "", f->key,

@@ -172,13 +172,13 @@ static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
 static void put_key(Reader *r, Yaml *map, const char *name, const Yaml *key,
                     const Yaml *value)
 {
-    Yaml *said = arena_alloc(r->arena, sizeof *said);
+    Yaml *inner = arena_alloc(r->arena, sizeof *inner);
     Yaml *item = arena_alloc(r->arena, sizeof *item);
 
-    *said = *key;
-    said->text = name;
+    *inner = *key;
+    inner->text = name;
     *item = *value;
-    vec_push(r->arena, &map->keys, said);
+    vec_push(r->arena, &map->keys, inner);
     vec_push(r->arena, &map->items, item);
 }
 

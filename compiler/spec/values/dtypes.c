@@ -33,16 +33,16 @@ bool read_dtypes(Arena *a, const Field *f, SpecDtypes *to, const Yaml *v)
     VEC(SpecDtype) rows = { 0 };
     bool good = true;
 
-    *to = (SpecDtypes){ .usual = DtypeF32 };
+    *to = (SpecDtypes){ .default_dtype = DtypeF32 };
     if (v->kind != YamlMap) /* a default */
-        return read_word(a, f, &to->usual, v);
+        return read_word(a, f, &to->default_dtype, v);
     for (int i = 0; i < v->keys.n; i++) {
         const Yaml *key = v->keys.at[i];
         SpecDtype row = { .key = key->text, .pos = key->pos };
-        const bool usual = !strcmp(key->text, "default");
-        good &= read_word(a, f, usual ? &to->usual : &row.dtype,
+        const bool default_dtype = !strcmp(key->text, "default");
+        good &= read_word(a, f, default_dtype ? &to->default_dtype : &row.dtype,
                           v->items.at[i]);
-        if (!usual)
+        if (!default_dtype)
             vec_push(a, &rows, row);
     }
     if (rows.n)
@@ -57,8 +57,8 @@ char *dtypes_text(Arena *a, const SpecDtypes *d)
     Buffer b = { .arena = a };
 
     if (d->n == 0)
-        return arena_strdup(a, dtype_word[d->usual]);
-    buffer_printf(&b, "{default: %s", dtype_word[d->usual]);
+        return arena_strdup(a, dtype_word[d->default_dtype]);
+    buffer_printf(&b, "{default: %s", dtype_word[d->default_dtype]);
     for (int i = 0; i < d->n; i++) {
         const char *mark = strpbrk(d->at[i].key, "{}[],:\"' ") ? "'" : "";
         buffer_printf(&b, ", %s%s%s: %s", mark, d->at[i].key, mark,
@@ -95,9 +95,9 @@ static const SpecDtype *begins(const SpecDtypes *d, const char *name)
     return best;
 }
 
-SaidDtypes said_dtypes(const SpecDtypes *d, const char *name, int readers)
+DtypeRows dtype_rows(const SpecDtypes *d, const char *name, int readers)
 {
-    SaidDtypes said = { begins(d, name), NULL };
+    DtypeRows said = { begins(d, name), NULL };
 
     if (!said.here && readers & ReadByLookUp)
         said.here = called(d, dtype_embedding);
@@ -108,14 +108,14 @@ SaidDtypes said_dtypes(const SpecDtypes *d, const char *name, int readers)
 
 Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 {
-    const SaidDtypes said = said_dtypes(&s->dtype, canonical, readers);
+    const DtypeRows said = dtype_rows(&s->dtype, canonical, readers);
     const SpecDtype *row = said.here ? said.here : said.logits;
-    const bool coarse = dtype_shared(s->dtype.usual) > 0
+    const bool coarse = dtype_shared(s->dtype.default_dtype) > 0
                      && readers & (ReadByLookUp | ReadByLogits);
 
     if (!readers)
         return DtypeF32;
-    return row ? row->dtype : coarse ? DtypeInt8 : s->dtype.usual;
+    return row ? row->dtype : coarse ? DtypeInt8 : s->dtype.default_dtype;
 }
 
 /* ---- arithmetic ---- */
@@ -136,7 +136,7 @@ void check_arithmetic(Spec *s, const FieldState *state)
     const SpecDtypes *d = &s->dtype;
     const Pos here = s->field_pos[field_row("arithmetic")],
               dtype = s->field_pos[field_row("dtype")];
-    const char *why = refused[d->usual][s->arithmetic];
+    const char *why = refused[d->default_dtype][s->arithmetic];
 
     (void)state;
     for (int i = 0; i < d->n; i++)

@@ -252,13 +252,13 @@ static int changed_source(const Written *w, int row, int rank)
 static bool differs(Arena *a, const Spec *s, int row)
 {
     const Field *f = &fields[row];
-    Spec usual = *s;
+    Spec by_default = *s;
 
     if (f->type == FieldInt || f->type == FieldReal)
-        memset((char *)&usual + f->at, 0, sizeof(int64_t));
-    field_absent(f, &usual);
-    field_default(a, f, &usual);
-    return !field_same(a, f, &usual, s);
+        memset((char *)&by_default + f->at, 0, sizeof(int64_t));
+    field_absent(f, &by_default);
+    field_default(a, f, &by_default);
+    return !field_same(a, f, &by_default, s);
 }
 
 /* The row whose key the value stands at. */

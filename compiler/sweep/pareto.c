@@ -1,11 +1,12 @@
-/* front.c: which rows are best in two columns at once, and the order of all. */
+/* pareto.c: which rows are best in two columns at once, and the order of all.
+ */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sweep/sweep_parts.h"
 
 /* Less is better. */
-static double worth(const SweepColumn *c, const Row *r)
+static double column_value(const SweepColumn *c, const Row *r)
 {
     const double x = c->get(r, c->which);
     return c->better > 0 ? -x : x;
@@ -13,26 +14,26 @@ static double worth(const SweepColumn *c, const Row *r)
 
 static bool has_both(const Sweep *s, const Row *r)
 {
-    return column_has(&s->front.at[0], r) && column_has(&s->front.at[1], r);
+    return column_has(&s->pareto.at[0], r) && column_has(&s->pareto.at[1], r);
 }
 
 /* As good in both columns, and better in one? */
 static bool beats(const Sweep *s, const Row *x, const Row *y)
 {
-    const SweepColumn *c = s->front.at;
-    const double x0 = worth(&c[0], x), y0 = worth(&c[0], y);
-    const double x1 = worth(&c[1], x), y1 = worth(&c[1], y);
+    const SweepColumn *c = s->pareto.at;
+    const double x0 = column_value(&c[0], x), y0 = column_value(&c[0], y);
+    const double x1 = column_value(&c[1], x), y1 = column_value(&c[1], y);
     return x0 <= y0 && x1 <= y1 && (x0 < y0 || x1 < y1);
 }
 
 void front_mark(Sweep *s)
 {
-    for (int i = 0; s->front.n == 2 && i < s->rows.n; i++) {
+    for (int i = 0; s->pareto.n == 2 && i < s->rows.n; i++) {
         Row *r = &s->rows.at[i];
-        r->front = has_both(s, r);
-        for (int k = 0; r->front && k < s->rows.n; k++) {
+        r->pareto = has_both(s, r);
+        for (int k = 0; r->pareto && k < s->rows.n; k++) {
             const Row *other = &s->rows.at[k];
-            r->front = !has_both(s, other) || !beats(s, other, r);
+            r->pareto = !has_both(s, other) || !beats(s, other, r);
         }
     }
 }
@@ -42,21 +43,21 @@ static double hoped(const SweepColumn *c, const Row *r)
 {
     const RowWork *w = row_main(r);
     const double error = w && w->time.n > 0 ? summary_error(&w->time) : 0;
-    const double x = worth(c, r);
+    const double x = column_value(c, r);
     return c->needs == NeedsTimes ? x - fabs(x) * (error < 0 ? 1 : error) : x;
 }
 
 bool front_near(const Sweep *s, const Row *r)
 {
-    const SweepColumn *c = s->front.at;
-    if (s->front.n != 2 || !has_both(s, r))
+    const SweepColumn *c = s->pareto.at;
+    if (s->pareto.n != 2 || !has_both(s, r))
         return false;
     const double x0 = hoped(&c[0], r), x1 = hoped(&c[1], r);
     for (int i = 0; i < s->rows.n; i++) {
         const Row *y = &s->rows.at[i];
         if (y == r || !has_both(s, y))
             continue;
-        const double y0 = worth(&c[0], y), y1 = worth(&c[1], y);
+        const double y0 = column_value(&c[0], y), y1 = column_value(&c[1], y);
         if (y0 <= x0 && y1 <= x1 && (y0 < x0 || y1 < x1))
             return false;
     }
@@ -92,7 +93,7 @@ int *rows_sorted(const Sweep *s)
         const Row *r = &s->rows.at[i];
         const bool numbers = c && c->get && column_has(c, r);
         ranked[i] = (Ranked){ (int)i, r->state == RowRefused,
-                              numbers ? worth(c, r) : NAN };
+                              numbers ? column_value(c, r) : NAN };
     }
     qsort(ranked, n, sizeof *ranked, by_key);
     for (size_t i = 0; i < n; i++)

@@ -1,9 +1,10 @@
-/* inside.c: --embed: the model.weights file inside the C file, as a literal;
- * or, where that would be too long, beside it until a compiler takes it in. */
+/* embedded_weights.c: --embed: the model.weights file inside the C file, as a
+ * literal; or, where that would be too long, beside it until a compiler takes
+ * it in. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-bool emit_inside(const EmitOptions *o)
+bool weights_embedded(const EmitOptions *o)
 {
     return o->embed || o->embed_file;
 }

@@ -1,5 +1,5 @@
-/* kept_weights.c: caches large packed weights between runs. The key covers the
- * identity of the file and everything that affects packing. The data is
+/* cached_weights.c: caches large packed weights between runs. The key covers
+ * the identity of the file and everything that affects packing. The data is
  * followed by one hash per block, which all threads verify. */
 #define _DEFAULT_SOURCE /* nice() */
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/kept_weights.h"
+#include "engine/cached_weights.h"
 
 enum {
     Format = 1,      /* version; increment if packing changes */
@@ -128,19 +128,20 @@ void *weights_memory(Engine *e)
     return aligned_memory(e->arena, kept_bytes(e->plan->pack.bytes));
 }
 
-static bool is_worth(const Engine *e)
+static bool is_worthwhile(const Engine *e)
 {
     const int64_t bytes = e->plan->pack.bytes;
     return e->keeps && bytes >= Worth && cache_takes((size_t)kept_bytes(bytes));
 }
 
-bool weights_kept(Engine *e)
+bool weights_cached(Engine *e)
 {
     const int64_t bytes = e->plan->pack.bytes;
-    if (!is_worth(e))
+    if (!is_worthwhile(e))
         return false;
-    e->kept_key = key_of(e);
-    if (!cache_get(&e->kept, e->arena, CacheWeights, e->kept_key, CacheSize))
+    e->cache_key_of_weights = key_of(e);
+    if (!cache_get(&e->kept, e->arena, CacheWeights, e->cache_key_of_weights,
+                   CacheSize))
         return false;
     if ((int64_t)e->kept.bytes == kept_bytes(bytes)
         && are_whole(e->kept.at, bytes)) {
@@ -151,7 +152,7 @@ bool weights_kept(Engine *e)
         note_once("%s: kept weights that are damaged: they are packed again",
                   quote(e->kept.path));
     cache_close(&e->kept);
-    cache_remove(e->arena, CacheWeights, e->kept_key);
+    cache_remove(e->arena, CacheWeights, e->cache_key_of_weights);
     return false;
 }
 
@@ -172,9 +173,9 @@ static bool is_old(const Safetensors *s)
     return true;
 }
 
-void weights_may_keep(Engine *e, bool good)
+void weights_allow_cache(Engine *e, bool good)
 {
-    e->to_keep = good && e->packed && !e->kept.at && is_worth(e)
+    e->to_keep = good && e->packed && !e->kept.at && is_worthwhile(e)
               && is_old(e->file);
 }
 
@@ -201,9 +202,9 @@ static void write_kept(Engine *e)
         hash_block(&b, i, b.blocks);
     const CachePut put = {
         .kind = CacheWeights,
-        .key = e->kept_key,
+        .key = e->cache_key_of_weights,
         .what = arena_printf(e->arena, "%s, %s, %s", e->spec->name,
-                             dtype_word[e->spec->dtype.usual],
+                             dtype_word[e->spec->dtype.default_dtype],
                              safetensors_path(e->file)),
         .at = e->packed,
         .bytes = (size_t)kept_bytes(bytes),
@@ -211,7 +212,7 @@ static void write_kept(Engine *e)
     cache_put(e->arena, &put, &unused);
 }
 
-void weights_keep(Engine *e)
+void weights_cache(Engine *e)
 {
     if (!e->to_keep)
         return;

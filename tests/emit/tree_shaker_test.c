@@ -1,6 +1,6 @@
-/* cut_test.c: what an emitted file holds: of files of C what is named, and of
- * models what they need: no function that is not called, rows of tables for
- * the kinds and steps of their vocabularies alone.                          */
+/* tree_shaker_test.c: what an emitted file holds: of files of C what is named,
+ * and of models what they need: no function that is not called, rows of tables
+ * for the kinds and steps of their vocabularies alone. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "emit/text/cut.h"
+#include "emit/text/tree_shaker.h"
 #include "support/aot.h"
 
 /* ---- texts ---- */
@@ -68,12 +68,12 @@ static void add(void *with, const char *text, const char *end)
 static const char *needed(const char *text)
 {
     Buffer b = { .arena = a };
-    Cut *c = cut_new(a);
-    cut_add(c, 0, file, sizeof file - 1);
-    cut_need(c, text, strlen(text));
-    cut_put(c, 1, add, &b);
+    TreeShaker *c = shaker_new(a);
+    shaker_add(c, 0, file, sizeof file - 1);
+    shaker_need(c, text, strlen(text));
+    shaker_put(c, 1, add, &b);
     assert_null(b.at);
-    cut_put(c, 0, add, &b);
+    shaker_put(c, 0, add, &b);
     return b.at ? b.at : "";
 }
 

@@ -1,8 +1,8 @@
-/* speeds.c: how long work takes here, from times of other models. A workload
- * takes c[0] x[0] + c[1] x[1] + ..: x[i] its loads, of each kind of work the
- * seconds at the machine's rates (bench/slow_work.c), c[i] what that kind takes
- * of them. Times that were measured are kept, with their loads, for each host,
- * and c is the vector that misses them least.
+/* cost_coefficients.c: how long work takes here, from times of other models. A
+ * workload takes c[0] x[0] + c[1] x[1] + ..: x[i] its loads, of each kind of
+ * work the seconds at the machine's rates (bench/slow_work.c), c[i] what that
+ * kind takes of them. Times that were measured are kept, with their loads, for
+ * each host, and c is the vector that misses them least.
  *
  * Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23: c >= 0;
  * here coordinate by coordinate, as the squares are few.                     */
@@ -46,7 +46,7 @@ typedef struct { /* of what was timed, all divided by the time */
 static double weight_of(const Timed *t, const double *c)
 {
     const double wide = 0.05;
-    const double off = fabs(speeds_seconds(c, t->load) / t->seconds - 1);
+    const double off = fabs(coefficients_seconds(c, t->load) / t->seconds - 1);
     return off <= wide ? 1 : wide / off;
 }
 
@@ -92,7 +92,7 @@ static void fit(const TimedList *list, double c[Loads])
     }
 }
 
-double speeds_seconds(const double c[Loads], const double load[Loads])
+double coefficients_seconds(const double c[Loads], const double load[Loads])
 {
     double sum = 0;
     for (int i = 0; i < Loads; i++)
@@ -109,10 +109,10 @@ static CacheKey key_of(const char *what, const char *host)
                      3);
 }
 
-static json_t *kept_note(Arena *a, const char *what, const char *host)
+static json_t *cached_note(Arena *a, const char *what, const char *host)
 {
     CacheEntry e;
-    if (!cache_get(&e, a, CacheNote, key_of(what, host), CacheWhole))
+    if (!cache_get(&e, a, CacheNote, key_of(what, host), CacheVerified))
         return NULL;
     json_t *note = json_loadb(e.at, e.bytes, 0, NULL);
     cache_close(&e);
@@ -152,7 +152,7 @@ static bool timed_read(Timed *t, const json_t *from)
 
 static void times_read(Arena *a, const char *host, TimedList *to)
 {
-    json_t *note = kept_note(a, times_word, host), *x;
+    json_t *note = cached_note(a, times_word, host), *x;
     size_t i;
     json_array_foreach(note, i, x)
     {
@@ -170,7 +170,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Fits each half of the list, and compares the other half with it. */
-static void find_missed(Arena *a, const TimedList *list, Speeds *to)
+static void find_missed(Arena *a, const TimedList *list, Coefficients *to)
 {
     const int n = list->n;
     double *missed = arena_alloc(a, (size_t)n * sizeof *missed + 1);
@@ -183,19 +183,20 @@ static void find_missed(Arena *a, const TimedList *list, Speeds *to)
             vec_push(a, &others, list->at[i]);
         fit(&others, c);
         for (int i = half; i < n; i += 2)
-            missed[i] = fabs(
-                speeds_seconds(c, list->at[i].load) / list->at[i].seconds - 1);
+            missed[i] = fabs(coefficients_seconds(c, list->at[i].load)
+                                 / list->at[i].seconds
+                             - 1);
     }
     qsort(missed, (size_t)n, sizeof *missed, by_size);
     to->missed = missed[n / 2];
     to->missed_most = missed[n * 9 / 10];
 }
 
-void speeds_read(Arena *a, const char *host, Speeds *to)
+void coefficients_read(Arena *a, const char *host, Coefficients *to)
 {
     TimedList list = { 0 };
     times_read(a, host, &list);
-    *to = (Speeds){ .host = host };
+    *to = (Coefficients){ .host = host };
     to->times = list.n;
     fit(&list, to->c);
     find_missed(a, &list, to);
@@ -221,7 +222,7 @@ static void put_time(Arena *a, TimedList *list, const Timed *t)
     vec_push(a, list, *t);
 }
 
-void speeds_keep(Arena *a, const char *host, const TimedList *new)
+void coefficients_cache(Arena *a, const char *host, const TimedList *new)
 {
     TimedList list = { 0 };
     json_t *note = json_array();
@@ -257,13 +258,13 @@ static bool rates_read(Rates *r, const json_t *from)
     return r->threads > 0 && r->fma > 0;
 }
 
-bool rates_kept(Arena *a, Machine *m, int threads)
+bool rates_cached(Arena *a, Machine *m, int threads)
 {
     Machine found = *m;
     json_t *x;
     size_t i;
     machine_find(&found);
-    json_t *note = kept_note(a, rates_word, machine_name(a, &found));
+    json_t *note = cached_note(a, rates_word, machine_name(a, &found));
     json_array_foreach(note, i, x)
     {
         if (found.counts < MostRates
@@ -277,7 +278,7 @@ bool rates_kept(Arena *a, Machine *m, int threads)
     return true;
 }
 
-void rates_keep(Arena *a, const Machine *m)
+void rates_cache(Arena *a, const Machine *m)
 {
     json_t *note = json_array();
     for (int i = 0; i < m->counts; i++) {

@@ -1,7 +1,7 @@
-/* cut.c: the tree shaker. A file is cut into pieces of complete lines:
+/* tree_shaker.c: the tree shaker. A file is cut into pieces of complete lines:
  * functions, types, tables and prototypes, which have names, and the comments,
  * directives and empty lines between them. */
-#include "emit/text/cut.h"
+#include "emit/text/tree_shaker.h"
 
 #include <string.h>
 
@@ -24,16 +24,16 @@ typedef struct {
 
 typedef struct {
     int part, first, end; /* range of pieces */
-} CutFile;
+} ShakerFile;
 
 typedef struct {     /* a piece that defines or declares a name */
     int piece, next; /* next definition of the name; -1: none */
 } Definition;
 
-struct Cut {
+struct TreeShaker {
     Arena *a;
     VEC(Piece) pieces;
-    VEC(CutFile) files;
+    VEC(ShakerFile) files;
     VEC(Definition) definitions;
     Index names;    /* first Definition; types as "struct x" */
     VEC(int) found; /* needed pieces whose names are not yet followed */
@@ -144,7 +144,7 @@ static int deeper(int token)
 
 /* ---- names ---- */
 
-static void define(Cut *c, int piece, const char *name)
+static void define(TreeShaker *c, int piece, const char *name)
 {
     const int first = index_find(&c->names, name);
     Definition d = { piece, -1 };
@@ -158,7 +158,7 @@ static void define(Cut *c, int piece, const char *name)
 }
 
 /* Defines the constants of an enumeration whose brace is open. */
-static void define_constants(Cut *c, int piece, Scan *s)
+static void define_constants(TreeShaker *c, int piece, Scan *s)
 {
     int token, before = ',', depth = 0;
     while ((token = next_token(s)) != TokenEnd && depth >= 0) {
@@ -171,7 +171,7 @@ static void define_constants(Cut *c, int piece, Scan *s)
 
 /* Defines the name of a function pointer, (*name[])(...): the last name before
  * the bracket or parenthesis. */
-static bool define_pointer(Cut *c, int piece, const Scan *from)
+static bool define_pointer(TreeShaker *c, int piece, const Scan *from)
 {
     Scan s = *from;
     char last[MostName] = "";
@@ -186,7 +186,7 @@ static bool define_pointer(Cut *c, int piece, const Scan *from)
 
 /* Defines the names of a piece: its type, and the name before its parameters,
  * value, size or end. */
-static void define_item(Cut *c, int piece)
+static void define_item(TreeShaker *c, int piece)
 {
     const Piece *p = &c->pieces.at[piece];
     Scan s = { .at = p->at, .end = p->end };
@@ -285,17 +285,17 @@ static Piece piece_at(const char *at, const char *end)
     return p;
 }
 
-Cut *cut_new(Arena *a)
+TreeShaker *shaker_new(Arena *a)
 {
-    Cut *c = arena_alloc(a, sizeof *c);
+    TreeShaker *c = arena_alloc(a, sizeof *c);
     c->a = a;
     return c;
 }
 
-void cut_add(Cut *c, int part, const char *text, size_t n)
+void shaker_add(TreeShaker *c, int part, const char *text, size_t n)
 {
     const char *end = text + n;
-    CutFile f = { .part = part, .first = c->pieces.n };
+    ShakerFile f = { .part = part, .first = c->pieces.n };
     while (text < end) {
         const Piece p = piece_at(text, end);
         vec_push(c->a, &c->pieces, p);
@@ -309,7 +309,7 @@ void cut_add(Cut *c, int part, const char *text, size_t n)
 
 /* ---- needs ---- */
 
-static void need(Cut *c, const char *name)
+static void need(TreeShaker *c, const char *name)
 {
     for (int d = index_find(&c->names, name); d >= 0;) {
         const Definition *its = &c->definitions.at[d];
@@ -322,7 +322,7 @@ static void need(Cut *c, const char *name)
 }
 
 /* Marks the names in a text as needed, except those of members. */
-static void need_names(Cut *c, const char *text, const char *end)
+static void need_names(TreeShaker *c, const char *text, const char *end)
 {
     Scan s = { .at = text, .end = end };
     int token, before = 0;
@@ -336,7 +336,7 @@ static void need_names(Cut *c, const char *text, const char *end)
     }
 }
 
-void cut_need(Cut *c, const char *text, size_t n)
+void shaker_need(TreeShaker *c, const char *text, size_t n)
 {
     if (n > 0)
         need_names(c, text, text + n);
@@ -349,7 +349,7 @@ void cut_need(Cut *c, const char *text, size_t n)
 /* ---- text ---- */
 
 /* True if a piece from i on is needed. */
-static bool has_needed(const Cut *c, int i, int end)
+static bool has_needed(const TreeShaker *c, int i, int end)
 {
     for (; i < end; i++)
         if (c->pieces.at[i].needed)
@@ -358,7 +358,7 @@ static bool has_needed(const Cut *c, int i, int end)
 }
 
 /* Returns the next section rule, or `end`. */
-static int section_end(const Cut *c, int i, int end)
+static int section_end(const TreeShaker *c, int i, int end)
 {
     while (i < end && c->pieces.at[i].kind != PieceLine)
         i++;
@@ -367,7 +367,7 @@ static int section_end(const Cut *c, int i, int end)
 
 /* True if a needed piece follows a comment before the next empty line or
  * comment. */
-static bool comments_needed(const Cut *c, int i, int end)
+static bool comments_needed(const TreeShaker *c, int i, int end)
 {
     i++;
     while (i < end && c->pieces.at[i].kind == PieceBlank)
@@ -384,7 +384,7 @@ static bool comments_needed(const Cut *c, int i, int end)
 }
 
 /* Returns the #endif of the #if at i. */
-static int endif_of(const Cut *c, int i, int end)
+static int endif_of(const TreeShaker *c, int i, int end)
 {
     int depth = 0;
     for (; i < end; i++) {
@@ -398,7 +398,7 @@ static int endif_of(const Cut *c, int i, int end)
 
 typedef void PutText(void *with, const char *text, const char *end);
 
-static void put_pieces(const Cut *c, int first, int end, bool front,
+static void put_pieces(const TreeShaker *c, int first, int end, bool front,
                        PutText *put_text, void *with)
 {
     for (int i = first; i < end; i++) {
@@ -417,11 +417,11 @@ static void put_pieces(const Cut *c, int first, int end, bool front,
     }
 }
 
-void cut_put(const Cut *c, int part, PutText *put_text, void *with)
+void shaker_put(const TreeShaker *c, int part, PutText *put_text, void *with)
 {
     static const char newline[] = "\n";
     for (int i = 0; i < c->files.n; i++) {
-        const CutFile *f = &c->files.at[i];
+        const ShakerFile *f = &c->files.at[i];
         if (f->part != part || !has_needed(c, f->first, f->end))
             continue;
         put_pieces(c, f->first, f->end, true, put_text, with);

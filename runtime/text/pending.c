@@ -1,10 +1,10 @@
-/* held.c: holds back bytes at the end of a text: an incomplete character, or a
- * possible start of a stop string.                                          */
+/* pending.c: holds back bytes at the end of a text: an incomplete character, or
+ * a possible start of a stop string. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Returns the number of pending bytes that are an incomplete character. Tries
+/* Returns the number of held bytes that are an incomplete character. Tries
  * the smallest and the largest bytes after them.                            */
 static int64_t held_open_character(const struct attn_text *t)
 {
@@ -20,7 +20,7 @@ static int64_t held_open_character(const struct attn_text *t)
     return 0;
 }
 
-/* Returns the number of pending bytes that could begin a stop string. */
+/* Returns the number of held bytes that could begin a stop string. */
 static int64_t held_open_stop(const struct attn_text *t, const char *stop)
 {
     int64_t n = attn_min((int64_t)strlen(stop) - 1, t->held);
@@ -32,7 +32,7 @@ static int64_t held_open_stop(const struct attn_text *t, const char *stop)
     return n;
 }
 
-/* Writes the first n of the pending bytes. */
+/* Writes the first n of the held bytes. */
 ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n)
 {
     struct attn_text *t = o->t;

@@ -1,4 +1,5 @@
-/* speeds_test: times of models that are kept, and what follows of others. */
+/* cost_coefficients_test: times of models that are kept, and what follows of
+ * others. */
 #define _GNU_SOURCE /* setenv, mkdtemp, nftw */
 #include <ftw.h>
 #include <math.h>
@@ -37,7 +38,7 @@ static Timed random_time(uint64_t *state)
                   : i < LoadResults ? floor(1000 * part)
                                     : floor(1e6 * part);
     }
-    t.seconds = speeds_seconds(real, t.load);
+    t.seconds = coefficients_seconds(real, t.load);
     return t;
 }
 
@@ -50,15 +51,15 @@ static void keep_random(Arena *a, int n, uint64_t seed, double wrong)
             t.seconds *= wrong;
         vec_push(a, &list, t);
     }
-    speeds_keep(a, host, &list);
+    coefficients_cache(a, host, &list);
 }
 
-static double worst_miss(const Speeds *s, uint64_t seed)
+static double worst_miss(const Coefficients *s, uint64_t seed)
 {
     double worst = 0;
     for (int i = 0; i < 100; i++) {
         const Timed t = random_time(&seed);
-        const double miss = speeds_seconds(s->c, t.load) / t.seconds - 1;
+        const double miss = coefficients_seconds(s->c, t.load) / t.seconds - 1;
         worst = fmax(worst, fabs(miss));
     }
     return worst;
@@ -67,22 +68,22 @@ static double worst_miss(const Speeds *s, uint64_t seed)
 static void test_learns(void **state)
 {
     Arena *a = arena_new();
-    Speeds guess, some, all, other;
+    Coefficients guess, some, all, other;
     (void)state;
-    speeds_read(a, host, &guess);
+    coefficients_read(a, host, &guess);
     assert_int_equal(guess.times, 0);
     for (int i = 0; i < Loads; i++)
         assert_true(guess.c[i] > 0);
     keep_random(a, 60, 1, 1);
-    speeds_read(a, host, &some);
+    coefficients_read(a, host, &some);
     assert_int_equal(some.times, 60);
     assert_true(worst_miss(&some, 99) < worst_miss(&guess, 99) / 4);
     assert_true(worst_miss(&some, 99) < 0.05);
-    speeds_read(a, "another machine", &other);
+    coefficients_read(a, "another machine", &other);
     assert_int_equal(other.times, 0);
     assert_memory_equal(other.c, guess.c, sizeof guess.c);
     keep_random(a, 60, 1, 1); /* the same work again: no more times */
-    speeds_read(a, host, &all);
+    coefficients_read(a, host, &all);
     assert_int_equal(all.times, 60);
     arena_free(a);
 }
@@ -91,10 +92,10 @@ static void test_learns(void **state)
 static void test_busy_machine(void **state)
 {
     Arena *a = arena_new();
-    Speeds s;
+    Coefficients s;
     (void)state;
     keep_random(a, 200, 7, 3);
-    speeds_read(a, host, &s);
+    coefficients_read(a, host, &s);
     assert_true(worst_miss(&s, 99) < 0.06);
     arena_free(a);
 }
@@ -103,11 +104,11 @@ static void test_busy_machine(void **state)
 static void test_many(void **state)
 {
     Arena *a = arena_new();
-    Speeds s;
+    Coefficients s;
     (void)state;
     for (uint64_t i = 0; i < 6; i++)
         keep_random(a, 300, 1000 + i, 1);
-    speeds_read(a, host, &s);
+    coefficients_read(a, host, &s);
     assert_int_equal(s.times, 1024);
     arena_free(a);
 }
@@ -121,13 +122,13 @@ static void test_rates(void **state)
     m.counts = 2;
     m.rates[0] = (Rates){ 1, 1e11, 4e11, { 4e11, 2e11, 1e11, 2e10 } };
     m.rates[1] = (Rates){ 2, 2e11, 8e11, { 8e11, 4e11, 2e11, 3e10 } };
-    assert_false(rates_kept(a, &kept, 1));
-    rates_keep(a, &m);
-    assert_true(rates_kept(a, &kept, 2));
+    assert_false(rates_cached(a, &kept, 1));
+    rates_cache(a, &m);
+    assert_true(rates_cached(a, &kept, 2));
     assert_int_equal(kept.counts, 2);
     assert_memory_equal(&kept.rates[0], &m.rates[0], sizeof m.rates[0]);
     assert_memory_equal(&kept.rates[1], &m.rates[1], sizeof m.rates[1]);
-    assert_false(rates_kept(a, &kept, 3)); /* none of so many threads */
+    assert_false(rates_cached(a, &kept, 3)); /* none of so many threads */
     arena_free(a);
 }
 

@@ -1,0 +1,24 @@
+/* tree_shaker.h: the tree shaker: from files of C it takes the functions, types
+ * and tables that a text names, and those that these name in turn. The files
+ * must be laid out as in runtime/: everything outside of functions begins in
+ * the first column. */
+#ifndef ATTNC_TREE_SHAKER_H
+#define ATTNC_TREE_SHAKER_H
+
+#include "emit/text/writer.h"
+
+typedef struct TreeShaker TreeShaker;
+
+TreeShaker *shaker_new(Arena *a);
+/* Adds a file, which must outlive c, to a part: a number of the caller's
+ * choice. */
+void shaker_add(TreeShaker *c, int part, const char *text, size_t n);
+/* Marks everything that the text names as needed. */
+void shaker_need(TreeShaker *c, const char *text, size_t n);
+/* Passes the needed pieces of a part's files, with their comments, to put(with,
+ * text, end). */
+void shaker_put(const TreeShaker *c, int part,
+                void (*put)(void *with, const char *text, const char *end),
+                void *with);
+
+#endif
