@@ -288,11 +288,10 @@ int cell_gates(CellType cell);
 /* For `rows` rows of queries, or of anything, and `keys` keys, of which a mask
  * may hide some; multiply and add count as two.                              */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
-/* Of these the sums of products, of rows that see one key each; a tanh in them
- * counts as `tanh`. */
+/* Returns the part of these FLOPs that are sums of products, for rows that see
+ * one key each; a tanh among them counts as `tanh`. */
 int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t tanh);
-/* Of an op that reads keys: pairs of a query and a key that it sees, of a head.
- */
+/* Returns how many pairs of a query and a visible key a head of this op has. */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);
 
 /* ---- table1.c ---- */

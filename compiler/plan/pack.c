@@ -10,7 +10,8 @@
 
 #include <xxhash.h>
 
-/* What is in no layer is the model's, whatever its stack. */
+/* Finds the blocks of a layer. Layer -1 holds the model's own weights, of any
+ * stack. */
 static LayerBlocks *find_layer(const Plan *p, Stack stack, int layer)
 {
     const int key[] = { layer < 0 ? StackNone : (int)stack, layer };

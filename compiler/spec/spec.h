@@ -185,8 +185,8 @@ typedef struct {
                                attention: of the query, of the key */
 } MaskSpec;
 
-/* What a mask has but its file, each behind `before`, its number behind
- * `between`: "_causal_window16". */
+/* Lists the parts of a mask except its file, each after `before` and followed
+ * by `between` and its number, if it has one: "_causal_window16". */
 char *mask_words(Arena *a, const MaskSpec *m, const char *before,
                  const char *between);
 

@@ -80,8 +80,8 @@ static bool less_than_tile(const CostModel *m)
     return most_rows(m) < m->task->defaults.mr;
 }
 
-/* What a parameter may be, beside what is in `t` already: rising, the same on
- * every call. */
+/* Returns the values to try for a parameter of `t` besides the one it has, in
+ * rising order. */
 static Values parameter_values(const CostModel *m, int parameter,
                                const Tiling *t)
 {

@@ -81,7 +81,7 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
     d->plot = plot_new(&d->out, at, x, y);
 }
 
-/* What is slower than the plot shows is at its top. */
+/* Returns the place of a time; times beyond the scale are at its top. */
 static Point place_of(const Picture *d, int i, double seconds)
 {
     return plot_point(&d->plot, i, fmin(highest, seconds / d->by_default));

@@ -100,7 +100,8 @@ typedef VEC(Tiling) Tilings;
 /* Every tiling that is searched among, in a fixed order; parameters that change
  * nothing here stay as by default. Few: those near to `usual` alone.         */
 Tilings tiling_space(Arena *a, const CostModel *m);
-/* Those that differ from `t` in one parameter, by the next value up or down. */
+/* Returns the tilings that differ from `t` in one parameter, by its next value
+ * up or down. */
 Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t);
 /* Do its accumulators, a row of B and an element of A fit the registers? */
 bool tiling_fits(const Target *t, const Tiling *tiling);

@@ -17,7 +17,7 @@ static int check_run_use(struct program *p, const RunCommand *o)
     return p->status;
 }
 
-/* What the model has no use for. */
+/* Refuses options that the model cannot use. */
 static void check_run_model(const Spec *s, const RunCommand *o)
 {
     const bool blocks = s->kind == KindAttention || s->input != InputTokens;

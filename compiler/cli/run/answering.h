@@ -38,7 +38,7 @@ void answering_with(struct answering *w, const Engine *e);
 /* Closes it. Returns the exit code of what was answered. */
 int answering_close(struct answering *w, int code);
 
-/* What a model that generates is asked for, and all others. */
+/* The program of a model that generates, and below that of all others. */
 int generate_use(struct program *p); /* program_use() */
 void generate_answers(struct program *p);
 /* Reads a line as ids at p->items, none of an empty one. Returns their number;
