@@ -31,7 +31,7 @@ enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
 static void leave_files(int fd)
 {
     const int none = open("/dev/null", O_RDWR);
-    const int messages = memfd_create("said", 0);
+    const int messages = memfd_create("messages", 0);
     fd = fcntl(fd, F_DUPFD, 10); /* above the numbers assigned below */
     dup2(none, 0);
     dup2(none, 1);

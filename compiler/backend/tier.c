@@ -24,7 +24,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-#define report(t, ...)                  \
+#define report(t, ...)               \
     do {                             \
         if ((t)->verbose)            \
             note_once(__VA_ARGS__);  \

@@ -37,7 +37,7 @@ static bool offer_isa(Beside *b)
     const EngineOptions *o = &b->e->options;
     Arena *a = b->e->arena;
     const HostParts there = host_parts(a, b->there);
-    int usual = b->e->target.width;
+    int own_width = b->e->target.width;
     Target t;
     Fault unused;
     if (host_same_isa(&b->here, b->there))
@@ -49,9 +49,9 @@ static bool offer_isa(Beside *b)
     if (strcmp(t.march, b->e->target.march) != 0) {
         can = offer(b, OfferMarch, arena_printf(a, "--march=%s", t.march),
                     b->e->target.name);
-        usual = o->width;
+        own_width = o->width;
     }
-    if (t.width != usual && (usual || there.width))
+    if (t.width != own_width && (own_width || there.width))
         can &= offer(b, OfferWidth, arena_printf(a, "--width=%d", t.width),
                      arena_printf(a, "%d", b->e->target.width));
     return can;
@@ -92,7 +92,7 @@ static bool offer_compiler(Beside *b)
     Arena *a = b->e->arena;
     const HostParts there = host_parts(a, b->there);
     const HostParts here = host_parts(a, &b->here);
-    const char *usual = o->level ? o->level : "2";
+    const char *own_level = o->level ? o->level : "2";
     bool can = true;
     if (strcmp(there.version, here.version) != 0) {
         const bool backend = o->offers & OfferBackend;
@@ -106,9 +106,9 @@ static bool offer_compiler(Beside *b)
                     own);
     }
     return can
-        && (!there.level || !strcmp(there.level, usual)
+        && (!there.level || !strcmp(there.level, own_level)
             || offer(b, OfferLevel, arena_printf(a, "-O%s", there.level),
-                     arena_printf(a, "-O%s", usual)));
+                     arena_printf(a, "-O%s", own_level)));
 }
 
 /* Properties of a host that options can change. */

@@ -32,7 +32,7 @@ static struct {
     pid_t writer;             /* a forked child does not remove them */
     bool holding;             /* outputs_hold(): committed files wait here */
     Output pending[MaxTemps]; /* one for each temporary file */
-    int n_held;
+    int n_pending;
     void (*_Atomic on_signal)(void); /* set by call_on_signal(); NULL: none */
 } unfinished;
 
@@ -330,7 +330,7 @@ bool output_commit(Output *o, Fault *why)
         return true;
     if (!unfinished.holding)
         return put_in_place(o, why);
-    Output *h = &unfinished.pending[unfinished.n_held++];
+    Output *h = &unfinished.pending[unfinished.n_pending++];
     *h = *o;
     replace(o->temp, h->temp);
     return true;
@@ -379,13 +379,13 @@ void outputs_hold(void)
 
 bool outputs_release(bool keep, Fault *why)
 {
-    for (int i = 0; i < unfinished.n_held; i++)
+    for (int i = 0; i < unfinished.n_pending; i++)
         if (keep)
             keep = put_in_place(&unfinished.pending[i], why);
         else
             output_cancel(&unfinished.pending[i]);
     unfinished.holding = false;
-    unfinished.n_held = 0;
+    unfinished.n_pending = 0;
     return keep;
 }
 

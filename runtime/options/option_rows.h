@@ -10,7 +10,7 @@
  *  name, takes     as they are written; takes NULL: nothing
  *  place, member   where its value goes: Settings, of struct attn_settings; the
  *            others of a struct of attnc's, or of the program's
- *  usual     Int, Real: what it is where it is not given
+ *  value     Int, Real: the default
  *  help      what it does, in one line
  *
  * PROGRAM_OPTION: a row of the program alone. Included where one of the two is

@@ -104,7 +104,7 @@ ATTN_API int64_t attn_character_begun(const char *s, int64_t left)
 
 /* Returns the length of a character of two or three bytes whose second byte may
  * be any continuation byte; 0 for all others.                               */
-static int64_t vocab_default(const unsigned char *s)
+static int64_t vocab_two_or_three(const unsigned char *s)
 {
     if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
         return 2;
@@ -127,7 +127,7 @@ ATTN_API int64_t attn_utf8(const char *s, int64_t n)
             continue;
         }
         for (; n - i >= 3 && s[i] < 0; i += length) {
-            length = vocab_default((const unsigned char *)s + i);
+            length = vocab_two_or_three((const unsigned char *)s + i);
             if (length == 0)
                 break;
         }

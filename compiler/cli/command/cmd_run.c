@@ -17,21 +17,6 @@ static int check_run_use(struct program *p, const RunCommand *o)
     return p->status;
 }
 
-/* Refuses options that the model cannot use. */
-static void check_run_model(const Spec *s, const RunCommand *o)
-{
-    const bool blocks = s->kind == KindAttention || s->input != InputTokens;
-    const char *wrong = spec_generates(s) ? NULL : generation_option(o);
-    if (o->pairs && spec_generates(s))
-        fail(ExitUsage, "--pairs is for %s: this model writes its answers",
-             attn_use_text(ATTN_FOR_ENCODE));
-    if (wrong)
-        fail(ExitUsage, "%s is about an answer: this model gives none", wrong);
-    if (o->pairs && blocks)
-        fail(ExitInput,
-             "--pairs reads texts: this model reads rows of numbers");
-}
-
 static int answer(const RunCommand *o)
 {
     struct answering w;
@@ -41,8 +26,6 @@ static int answer(const RunCommand *o)
     if (code)
         return code;
     code = answering_open(&w, &options);
-    if (!code)
-        check_run_model(w.e.spec, o);
     if (!code && spec_generates(w.e.spec))
         generate_answers(&w.p);
     else if (!code)

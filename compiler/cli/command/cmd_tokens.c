@@ -201,8 +201,10 @@ static void answer_line(Answering *w, LineState state, const char *text,
     Fault why;
     Buffer *b = &w->out;
     b->n = 0;
-    if (w->o->json)
-        buffer_printf(b, "{\"line\": %lld, ", (long long)w->in.number);
+    if (w->o->json) {
+        buffer_add(b, "{", 1);
+        json_put_count(b, "line", w->in.number);
+    }
     if (state == LineTooLong)
         fault(&why, ExitInput, "the line has %zu bytes, at most %d are read", n,
               LongestLine);
@@ -210,10 +212,8 @@ static void answer_line(Answering *w, LineState state, const char *text,
         flush_answers(stdout);
         line_error(w->in.number, "%s", why.text);
         *bad = why.code;
-        if (w->o->json) {
-            buffer_printf(b, "\"error\": ");
-            json_quote(b, why.text, -1);
-        }
+        if (w->o->json)
+            json_put_text(b, "error", why.text);
     }
     if (w->o->json)
         buffer_add(b, "}", 1);

@@ -87,7 +87,7 @@ static bool is_given(const WatchCommand *o, const char *option)
     return false;
 }
 
-static void default_bench(BenchCommand *b, const WatchCommand *o)
+static void prepare_bench(BenchCommand *b, const WatchCommand *o)
 {
     const char *word = b->machine                    ? "--machine"
                      : b->bench.svg                  ? "--svg"
@@ -117,7 +117,7 @@ static int take_lines(void)
     return to;
 }
 
-static void default_run(Watched *w)
+static void prepare_run(Watched *w)
 {
     const RunCommand *r = w->run;
     if (r->chat)
@@ -143,10 +143,10 @@ static Watched read_command(Arena *a, const WatchCommand *o)
         fail(ExitIO, "%s: is a folder, not a file", quote(o->spec));
     if (c == &commands[NthRun]) {
         w.run = options;
-        default_run(&w);
+        prepare_run(&w);
     } else {
         w.bench = *(const BenchCommand *)options;
-        default_bench(&w.bench, o);
+        prepare_bench(&w.bench, o);
     }
     return w;
 }

@@ -152,7 +152,7 @@ static bool has_text(const Tokens *t, const char *text, int32_t *ids)
 {
     const struct attn_vocab_header *h = t->block;
     Fault unused;
-    const int64_t n = question_of(t, text, strlen(text), ids, &unused);
+    const int64_t n = tokens_of(t, text, strlen(text), ids, &unused);
     for (int64_t i = 0; i < n; i++)
         if (ids[i] == h->unknown)
             return false;

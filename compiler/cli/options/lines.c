@@ -232,12 +232,6 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
     return refuse_id(t, text, n, count, bad, why);
 }
 
-int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
-                    Fault *why)
-{
-    return n ? tokens_of(t, text, n, ids, why) : 0;
-}
-
 enum { ShortText = 4096 }; /* bytes; a longer text is in the arena */
 
 /* The text of ids, and its size. */
@@ -278,7 +272,8 @@ void add_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n)
 
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n)
 {
-    buffer_printf(b, "\"%s\": [", key);
+    json_put_key(b, key);
+    buffer_add(b, "[", 1);
     for (int64_t i = 0; i < n; i++)
         buffer_printf(b, "%s%d", i ? ", " : "", ids[i]);
     buffer_add(b, "]", 1);
@@ -292,7 +287,7 @@ void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n)
     if (t->ids)
         return;
     const char *text = text_of(b->arena, t, ids, n, room, &size);
-    buffer_printf(b, ", \"text\": ");
+    json_put_key(b, "text");
     json_quote(b, text, size);
 }
 

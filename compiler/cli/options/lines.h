@@ -54,9 +54,6 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
 /* The same of a text that is no ids, with offsets[2 so many] in it; or NULL. */
 int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   int32_t *offsets, Fault *why);
-/* The same of a question: an empty one has none, not an end token either. */
-int64_t question_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
-                    Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
 /* Their text, where text is no ids. */

@@ -95,6 +95,34 @@ EngineOptions engine_options(int command, const ModelOptions *model,
     return o;
 }
 
+const char *generation_option(const RunCommand *o)
+{
+    for (int i = 0; i < n_options; i++) {
+        const Option *row = &option_table[i];
+        const void *at = (const char *)&o->search + row->at;
+        if ((row->commands & CmdRun) && row->part == PartSearch
+            && at != &o->search.set.max_input && !option_default(at, row))
+            return row->name;
+    }
+    return NULL;
+}
+
+/* Rejects options that have no meaning for the model's answers to lines. */
+static void check_answers(const Spec *s, const RunCommand *o)
+{
+    const bool blocks = s->kind == KindAttention || s->input != InputTokens;
+    const char *wrong = spec_generates(s) ? NULL : generation_option(o);
+
+    if (o->pairs && spec_generates(s))
+        fail(ExitUsage, "--pairs is for %s: this model writes its answers",
+             attn_use_text(ATTN_FOR_ENCODE));
+    if (wrong)
+        fail(ExitUsage, "%s is about an answer: this model gives none", wrong);
+    if (o->pairs && blocks)
+        fail(ExitInput,
+             "--pairs reads texts: this model reads rows of numbers");
+}
+
 /* Can the model do what this form of run asks for? */
 static int run_fits(const Spec *s, const void *command)
 {
@@ -111,7 +139,11 @@ static int run_fits(const Spec *s, const void *command)
                 quote(o->model.spec));
         return ExitInput;
     }
-    return o->chat ? ExitDone : need_vocabularies(s, o->lines.ids, !prompt);
+    const int code = o->chat ? ExitDone
+                             : need_vocabularies(s, o->lines.ids, !prompt);
+    if (!code && !o->attention)
+        check_answers(s, o);
+    return code;
 }
 
 EngineOptions run_engine_options(const RunCommand *o)
@@ -131,16 +163,4 @@ bool picture_asked(int format, int svg, const char **to)
     if (format == svg && !*to)
         *to = "-";
     return format == svg;
-}
-
-const char *generation_option(const RunCommand *o)
-{
-    for (int i = 0; i < n_options; i++) {
-        const Option *row = &option_table[i];
-        const void *at = (const char *)&o->search + row->at;
-        if ((row->commands & CmdRun) && row->part == PartSearch
-            && at != &o->search.set.max_input && !option_default(at, row))
-            return row->name;
-    }
-    return NULL;
 }

@@ -57,18 +57,9 @@ static int check_options(const RunCommand *o)
 /* What reads and answers text. */
 static int check_kind(const Spec *s, const RunCommand *o)
 {
-    const SearchOptions *search = &o->search;
-    const char *wrong = search->set.prefix           ? "--prefix"
-                      : search->suppress.n           ? "--suppress"
-                      : o->tokens >= 0               ? "-n"
-                      : search->set.max_output > 0   ? "--max-output"
-                      : search->set.beam > 0         ? "--beam"
-                      : search->set.temperature >= 0 ? "--temperature"
-                      : search->set.top_k >= 0       ? "--top-k"
-                      : search->set.top_p >= 0       ? "--top-p"
-                      : search->set.min_p >= 0       ? "--min-p"
-                      : o->input && o->prompt        ? "--prompt"
-                                                     : NULL;
+    const char *wrong = o->tokens >= 0        ? "-n"
+                      : o->input && o->prompt ? "--prompt"
+                                              : generation_option(o);
     if (!o->input && (s->kind == KindAttention || s->input != InputTokens)) {
         error_at(spec_pos(s, "kind"), "this model reads no text: --attention "
                                       "FILE needs --input FILE");

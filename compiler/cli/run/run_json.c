@@ -8,11 +8,10 @@ static Buffer *begin_object(struct program *p, int64_t line, const char *why)
 {
     Buffer *b = &p->of->object;
     b->n = 0;
-    buffer_printf(b, "{\"line\": %lld", (long long)line);
-    if (why) {
-        buffer_printf(b, ", \"error\": ");
-        json_quote(b, why, -1);
-    }
+    buffer_add(b, "{", 1);
+    json_put_count(b, "line", line);
+    if (why)
+        json_put_text(b, "error", why);
     return b;
 }
 
@@ -33,8 +32,7 @@ void answers_json(struct program *p, int64_t part,
     for (int64_t i = 0; i < found; i++) {
         buffer_printf(b, i ? ", {" : "{");
         json_tokens(b, &target, h[i].tokens, h[i].n);
-        buffer_printf(b, ", \"score\": ");
-        json_number(b, (double)h[i].score, 7);
+        json_put_number(b, "score", (double)h[i].score, 7);
         buffer_printf(b, "}");
     }
     printf("%s]}", b->at);
@@ -68,9 +66,7 @@ int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
 {
     Buffer *b = begin_object(p, p->line, scores ? NULL : p->why);
     if (scores) {
-        buffer_printf(b, ", \"log_probability\": ");
-        json_number(b, sum, 7);
-        buffer_printf(b, ", ");
+        json_put_number(b, "log_probability", sum, 7);
         json_ids(b, "tokens", ids, n);
         buffer_printf(b, ", \"log_probabilities\": [");
         for (int64_t i = 0; i < n; i++) {
@@ -118,10 +114,9 @@ FILE *prompt_json_end(struct program *p, int64_t prompt, bool stopped,
     b->n = 0;
     buffer_add(b, "{", 1);
     json_ids(b, "prompt", p->items.at, prompt);
-    buffer_add(b, ", ", 2);
     json_ids(b, "tokens", w->ids.at, w->ids.n);
     if (!p->ids) {
-        buffer_printf(b, ", \"text\": ");
+        json_put_key(b, "text");
         json_quote(b, w->at + w->begin, (int64_t)(w->bytes - w->begin));
     }
     fprintf(w->to, "%s, \"ended\": \"%s\"}", b->at,

@@ -118,7 +118,7 @@ static const struct {
     double (*factor)(const SpecScaling *is);
     const char *needs[4]; /* keys below positions.scaling; ends with NULL */
 } scalings[] = {
-    [ScalingNone]     = { unscaled,    one,             { NULL } },
+    [ScalingNone]     = { unscaled, one,             { NULL } },
     [ScalingDynamic]  = { dynamic,  one,             { "factor" } },
     [ScalingLlama3]   = { llama3,   one,             { "factor",
                                                        "low_freq_factor",

@@ -19,17 +19,17 @@ typedef struct {
 typedef struct { /* a row of names or a key of dtype */
     const char *ours;
     Pos key;
-} NamedDtype;
+} NamedRow;
 
 /* ---- rows ---- */
-static void mark_rows(const Spec *s, const char *weight, bool *has_dtype)
+static void mark_rows(const Spec *s, const char *weight, bool *used)
 {
     NameMatch m;
 
     for (NameWay way = WayTensor; way < NameWays; way++) {
         const SpecName *n = names_find(s, weight, way, &m);
         if (n)
-            has_dtype[n - s->names.at] = true;
+            used[n - s->names.at] = true;
     }
 }
 
@@ -99,8 +99,7 @@ static bool tied(const Spec *s, const char *row)
     return false;
 }
 
-static void idle_row(const WeightNames *m, const char *thing,
-                     const NamedDtype *n)
+static void idle_row(const WeightNames *m, const char *thing, const NamedRow *n)
 {
     if (begins_weight(m, n->ours)) {
         error_at(n->key,
@@ -125,7 +124,7 @@ static void idle_row(const WeightNames *m, const char *thing,
 }
 
 /* True if --set changed the model after the row was written. */
-static bool overridden(const Spec *s, const NamedDtype *n)
+static bool overridden(const Spec *s, const NamedRow *n)
 {
     for (int i = 0; i < n_fields; i++)
         if (s->field_pos[i].src && s->field_pos[i].src->rank > n->key.src->rank)
@@ -137,10 +136,10 @@ static bool overridden(const Spec *s, const NamedDtype *n)
  * of names"), `thing` what each should name ("a weight"). Rows inherited by
  * `extends` are exempt, because they may be for another model. */
 static void check_idle(const WeightNames *m, const char *what,
-                       const char *thing, const NamedDtype *row, int n)
+                       const char *thing, const NamedRow *row, int n)
 {
     const Spec *s = m->spec;
-    const NamedDtype *first = NULL;
+    const NamedRow *first = NULL;
     int idle = 0;
 
     for (int i = 0; i < n; i++) {
@@ -161,15 +160,15 @@ static void check_idle(const WeightNames *m, const char *what,
 static void check_name_rows(const WeightNames *m)
 {
     const Spec *s = m->spec;
-    bool *has_dtype = arena_alloc(m->arena, (size_t)s->names.n);
-    VEC(NamedDtype) idle = { 0 };
+    bool *used = arena_alloc(m->arena, (size_t)s->names.n);
+    VEC(NamedRow) idle = { 0 };
 
     for (int i = 0; i < m->n; i++)
-        mark_rows(s, m->weight[i].name, has_dtype);
+        mark_rows(s, m->weight[i].name, used);
     for (int i = 0; i < s->names.n; i++)
-        if (!has_dtype[i])
+        if (!used[i])
             vec_push(m->arena, &idle,
-                     ((NamedDtype){ s->names.at[i].ours, s->names.at[i].key }));
+                     ((NamedRow){ s->names.at[i].ours, s->names.at[i].key }));
     check_idle(m, "rows of names", "a weight", idle.at, idle.n);
 }
 
@@ -330,12 +329,12 @@ static void check_dtypes(const WeightNames *all)
 {
     const Spec *s = all->spec;
     const WeightNames m = matrices_of(all);
-    VEC(NamedDtype) idle = { 0 };
+    VEC(NamedRow) idle = { 0 };
 
     for (int i = 0; i < s->dtype.n; i++)
         if (!begins_weight(&m, s->dtype.at[i].key))
             vec_push(m.arena, &idle,
-                     ((NamedDtype){ s->dtype.at[i].key, s->dtype.at[i].pos }));
+                     ((NamedRow){ s->dtype.at[i].key, s->dtype.at[i].pos }));
     check_idle(&m, "keys of dtype", "a matrix", idle.at, idle.n);
     for (int i = 0; i < m.n; i++)
         check_tied(s, &m.weight[i]);

@@ -76,7 +76,7 @@ static Pos missing_pos(const Load *l, int row, const char *key)
 
 /* Returns a suggestion for a missing field, or "": its only valid value, the
  * file's name, or the common multiple of d_model. */
-static const char *default_line(Load *l, const Field *f)
+static const char *suggested_line(Load *l, const Field *f)
 {
     const char *slash = strrchr(l->spec->path, '/');
     const char *file = slash ? slash + 1 : l->spec->path;
@@ -102,7 +102,7 @@ static void missing(Load *l, int row)
         return; /* reported for a sibling */
     l->state[of - fields] = StateBad;
     error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
-    note_at((Pos){ 0 }, "%sit must be %s. %s", default_line(l, of),
+    note_at((Pos){ 0 }, "%sit must be %s. %s", suggested_line(l, of),
             field_wants(l->arena, f), of->doc);
 }
 

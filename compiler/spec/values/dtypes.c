@@ -39,10 +39,10 @@ bool read_dtypes(Arena *a, const Field *f, SpecDtypes *to, const Yaml *v)
     for (int i = 0; i < v->keys.n; i++) {
         const Yaml *key = v->keys.at[i];
         SpecDtype row = { .key = key->text, .pos = key->pos };
-        const bool default_dtype = !strcmp(key->text, "default");
-        good &= read_word(a, f, default_dtype ? &to->default_dtype : &row.dtype,
+        const bool is_default = !strcmp(key->text, "default");
+        good &= read_word(a, f, is_default ? &to->default_dtype : &row.dtype,
                           v->items.at[i]);
-        if (!default_dtype)
+        if (!is_default)
             vec_push(a, &rows, row);
     }
     if (rows.n)
@@ -97,19 +97,19 @@ static const SpecDtype *begins(const SpecDtypes *d, const char *name)
 
 DtypeRows dtype_rows(const SpecDtypes *d, const char *name, int readers)
 {
-    DtypeRows said = { begins(d, name), NULL };
+    DtypeRows rows = { begins(d, name), NULL };
 
-    if (!said.here && readers & ReadByLookUp)
-        said.here = called(d, dtype_embedding);
+    if (!rows.here && readers & ReadByLookUp)
+        rows.here = called(d, dtype_embedding);
     if (readers & ReadByLogits)
-        said.logits = called(d, dtype_logits);
-    return said;
+        rows.logits = called(d, dtype_logits);
+    return rows;
 }
 
 Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 {
-    const DtypeRows said = dtype_rows(&s->dtype, canonical, readers);
-    const SpecDtype *row = said.here ? said.here : said.logits;
+    const DtypeRows rows = dtype_rows(&s->dtype, canonical, readers);
+    const SpecDtype *row = rows.here ? rows.here : rows.logits;
     const bool coarse = dtype_shared(s->dtype.default_dtype) > 0
                      && readers & (ReadByLookUp | ReadByLogits);
 
