@@ -163,7 +163,7 @@ INLINE void tile_store(tile_sums sum, int mr, int nr, float *c, int64_t ldc,
     EACH_ROW(STORE_ROW)
 }
 
-//: TILE_SCORES when: w16 needs: TILE f32_products weights_of_16
+//: score_products when: w16 needs: f32_products weights_of_16
 /* Products of attention. Between two steps 16 scores of rows that wait become
  * weights: units that multiply have none of that work, so both go on side by
  * side. */
@@ -193,18 +193,7 @@ INLINE void score_products(tile_sums sum, int mr, int nr, int does,
         s = weights_of_16(w, s);
 }
 
-#define TILE_SCORES(name, mr, nr, does)                                        \
-    static void name(const float *a, int64_t lda, const float *b, int64_t ldb, \
-                     int64_t k, float *c, int64_t ldc, const float *next,      \
-                     int64_t ahead, const struct waiting *w)                   \
-    {                                                                          \
-        tile_sums sum;                                                         \
-        tile_start(sum, mr, nr, does, c, ldc, 16);                             \
-        score_products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead, w);  \
-        tile_store(sum, mr, nr, c, ldc, 16);                                   \
-    }
-
-//: TILE_VALUES when: w16 needs: TILE f32_products waiting
+//: value_products when: w16 needs: f32_products waiting
 /* Rows of C are multiplied by w->by first. */
 INLINE void row_rescale(v *sum, int nr, v by)
 {
@@ -222,15 +211,24 @@ INLINE void tile_rescale(tile_sums sum, int mr, int nr, const float *by)
     EACH_ROW(RESCALE_ROW)
 }
 
-#define TILE_VALUES(name, mr, nr, does)                                        \
+INLINE void value_products(tile_sums sum, int mr, int nr, int does,
+                           const float *a, int64_t lda, const float *b,
+                           int64_t ldb, int64_t k, const float *next,
+                           int64_t ahead, const struct waiting *w)
+{
+    tile_rescale(sum, mr, nr, w->by);
+    f32_products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);
+}
+
+//: TILE_WAITING when: w16 needs: tile_start tile_store waiting
+#define TILE_WAITING(name, mr, nr, products, does)                             \
     static void name(const float *a, int64_t lda, const float *b, int64_t ldb, \
                      int64_t k, float *c, int64_t ldc, const float *next,      \
                      int64_t ahead, const struct waiting *w)                   \
     {                                                                          \
         tile_sums sum;                                                         \
-        tile_start(sum, mr, nr, (does) | TileAdd, c, ldc, 16);                 \
-        tile_rescale(sum, mr, nr, w->by);                                      \
-        f32_products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);       \
+        tile_start(sum, mr, nr, does, c, ldc, 16);                             \
+        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead, w);        \
         tile_store(sum, mr, nr, c, ldc, 16);                                   \
     }
 

@@ -1,5 +1,5 @@
-/* lanes.c: what all tiles have: names, parameters, accumulators that are a
- * vector of a row each, and what is done to them at the end. */
+/* lanes.c: names and parameters of all tiles. Of tiles of integers also the
+ * accumulators, a vector of a row each, and their epilogue. */
 #include "emit/tile/lanes.h"
 
 enum { MostRegisters = 32 }; /* of any machine: more sums are in memory */
@@ -113,7 +113,6 @@ void let_lane(Emit *e, TileKey k, int i, int j)
     const int column = j * k.width;
     let(e, "acc", "acc%d_%d", i, j);
     let(e, "bj", "b%d", j);
-    let_at(e, "b", "b", column / ATTN_PANEL, "ldb", column % ATTN_PANEL);
     let(e, "offset", "bias%d", j);
     let(e, "lane", "%d", i * k.nr + column);
     let_column(e, k, "c", i, "ldc", column);

@@ -107,27 +107,23 @@ static void need_all(Kernels *k, const char *const *name)
         need_piece(k, *name);
 }
 
-/* What its sums are made of. */
+/* Marks what the sums of a tile of integers use. */
 static void need_of_sums(Kernels *k, TileKey key)
 {
-    static const char *const vector[] = { "ROLLED", "v_load", "v_store",
-                                          "v_splat", NULL };
-    static const char *const words[] = { "v_words", "v_float", "UNROLLED",
-                                         NULL };
+    static const char *const vector[] = { "ROLLED",  "UNROLLED", "v_load",
+                                          "v_store", "v_splat",  "v_words",
+                                          "v_float", NULL };
     static const char *const dots[] = { "v_dot", "v_spread", NULL };
     static const char *const wide[] = { "v_dot_wide", "v_spread", NULL };
-    const bool vectors = key.width > 1;
     bool four = dtype_shared(key.dtype) > 0;
     const bool bytes = key.arithmetic != ArithmeticF32;
-    if (vectors)
-        need_all(k, vector);
     need_piece(k, "v_fma");
     need_piece(k, "float_at");
-    if (!vectors) {
+    if (key.width == 1) {
         need_piece(k, dtype_shared(key.dtype) ? "int4_at" : "int8_at");
         return;
     }
-    need_all(k, words);
+    need_all(k, vector);
     if (bytes)
         need_all(k, key.wide ? wide : dots);
     if (key.groups) {
@@ -143,20 +139,16 @@ static void need_of_sums(Kernels *k, TileKey key)
 
 static void need_of_tile(Kernels *k, TileKey key)
 {
+    if (key.epilogue & EpAct)
+        need_piece(k, arena_printf(k->arena, "v_%s", act_text[key.act].plain));
     if (!dtype_is_integer(key.dtype)) {
         need_piece(k, tile_macro(key));
-        if (!(key.epilogue & (EpPowers | EpRescale)))
-            need_piece(k, tile_products(k->arena, key));
-        if (key.epilogue & EpAct)
-            need_piece(k,
-                       arena_printf(k->arena, "v_%s", act_text[key.act].plain));
+        need_piece(k, tile_products(k->arena, key));
         return;
     }
     need_of_sums(k, key);
     if (key.epilogue & EpAny && key.width > 1)
         need_piece(k, "v_relu");
-    if (key.epilogue & EpAct)
-        need_piece(k, arena_printf(k->arena, "v_%s", act_text[key.act].plain));
     if (key.epilogue & EpAny)
         need_piece(k, key.width > 1 ? "finish_rows" : "activate");
     if (tile_prefetches(key))

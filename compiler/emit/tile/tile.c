@@ -1,7 +1,8 @@
-/* tile.c: prints one tile function: mr x nr named accumulators, a loop
- * over k with one FMA each, an epilogue. Panels are 16 columns, k-major: an
- * element of A is spread, a row of a panel is read in vectors.              */
+/* tile.c: prints one tile: a line of a macro of kernels/tiles.c, or of integers
+ * a function with mr x nr named accumulators (tile_int.c). */
 #include "emit/tile/lanes.h"
+
+#include <string.h>
 
 /* Prebuilt tiles of all dtypes have one type. */
 static void put_signature(Emit *e, TileKey k, const char *head)
@@ -46,7 +47,7 @@ static const char *tile_does(Arena *a, TileKey k)
         const char *word;
     } parts[] = {
         { EpBias, "TileBias" },         { EpAct, "TileAct" },
-        { EpResidual, "TileResidual" }, { EpAccumulate, "TileAdd" },
+        { EpResidual, "TileResidual" }, { EpAccumulate | EpRescale, "TileAdd" },
         { EpPrefetch, "TilePrefetch" },
     };
     const int has = k.epilogue | (tile_prefetches(k) ? EpPrefetch : 0);
@@ -59,45 +60,44 @@ static const char *tile_does(Arena *a, TileKey k)
 
 const char *tile_macro(TileKey k)
 {
-    return k.epilogue & EpPowers            ? "TILE_SCORES"
-         : k.epilogue & EpRescale           ? "TILE_VALUES"
-         : k.prebuilt || k.epilogue & EpAny ? "TILE_ANY"
-                                            : "TILE";
+    return k.epilogue & (EpPowers | EpRescale) ? "TILE_WAITING"
+         : k.prebuilt || k.epilogue & EpAny    ? "TILE_ANY"
+                                               : "TILE";
 }
 
 const char *tile_products(Arena *a, TileKey k)
 {
-    return arena_printf(a, "%s_products", dtype_word[k.dtype]);
+    return k.epilogue & EpPowers ? "score_products"
+         : k.epilogue & EpRescale
+             ? "value_products"
+             : arena_printf(a, "%s_products", dtype_word[k.dtype]);
 }
 
 static void put_line(Emit *e, TileKey k)
 {
     Arena *a = emit_arena(e);
-    const bool waits = k.epilogue & (EpPowers | EpRescale);
-    const bool act = k.epilogue & EpAct, any = k.prebuilt || k.epilogue & EpAny;
-    put_call(e, tile_macro(k),
-             arena_printf(a, "%s, %d, %d%s%s, %s%s%s", tile_name(a, k), k.mr,
-                          k.nr, waits ? "" : ", ",
-                          waits ? "" : tile_products(a, k), tile_does(a, k),
-                          waits || any ? ""
-                          : act        ? ", v_"
-                                       : ", 0",
-                          act ? act_text[k.act].plain : ""),
+    const char *macro = tile_macro(k);
+    const char *act = strcmp(macro, "TILE") ? ""
+                    : k.epilogue & EpAct
+                        ? arena_printf(a, ", v_%s", act_text[k.act].plain)
+                        : ", 0";
+    put_call(e, macro,
+             arena_printf(a, "%s, %d, %d, %s, %s%s", tile_name(a, k), k.mr,
+                          k.nr, tile_products(a, k), tile_does(a, k), act),
              "");
 }
 
 void emit_tile(Emit *e, TileKey k, bool is_static)
 {
-    const int mark = emit_mark(e);
     TileKey part;
     const bool parts = tile_parts(k, &part);
-    let(e, "mr", "%d", k.mr);
-    let(e, "nr", "%d", k.nr);
     if (!parts && !dtype_is_integer(k.dtype)) {
         put_line(e, k);
-        emit_reset(e, mark);
         return;
     }
+    const int mark = emit_mark(e);
+    let(e, "mr", "%d", k.mr);
+    let(e, "nr", "%d", k.nr);
     put_signature(e, k, is_static ? "static void" : "void");
     if (k.epilogue & EpAct)
         let(e, "act", "v_%s", act_text[k.act].plain);
