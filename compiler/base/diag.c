@@ -40,7 +40,7 @@ static struct {
     const TextOrigin *origin; /* [origins] */
     int origins;
     Pending pending[HeldErrors]; /* in source order */
-    int n;                       /* length of held[] */
+    int n;                       /* length of pending[] */
     int newest;                  /* index of the latest error, or -1 */
     int unheld;                  /* errors beyond HeldErrors */
     char once[8][MessageBytes];  /* latest warning_once(), note_once() texts */
@@ -234,8 +234,8 @@ static char *joined(char *text, const char *more)
     return grown;
 }
 
-/* Inserts an error into held[] in source order. A message that is already held
- * for the same place is dropped along with its notes. */
+/* Inserts an error into pending[] in source order. A message that is already
+ * held for the same place is dropped along with its notes. */
 static void keep(Pos pos, const char *text)
 {
     int i = messages.n;
@@ -320,7 +320,7 @@ void warning_at(Pos pos, const char *fmt, ...)
     put_message(t.at);
 }
 
-static void emit_diagnostic(const Level *level, const char *fmt, va_list ap)
+static void print_once(const Level *level, const char *fmt, va_list ap)
 {
     Text t;
 
@@ -338,7 +338,7 @@ void warning_once(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    emit_diagnostic(&warning, fmt, ap);
+    print_once(&warning, fmt, ap);
     va_end(ap);
 }
 
@@ -353,7 +353,7 @@ void note_once(const char *fmt, ...)
     if (messages.no_notes)
         return;
     va_start(ap, fmt);
-    emit_diagnostic(&note, fmt, ap);
+    print_once(&note, fmt, ap);
     va_end(ap);
 }
 

@@ -16,7 +16,7 @@ void json_quote(Buffer *b, const char *s, int64_t n)
         if (k < 1) {
             k = 1;
             buffer_add(b, "\xef\xbf\xbd", 3);
-        } else if (*(s + i) == '"' || *(s + i) == '\\') {
+        } else if (s[i] == '"' || s[i] == '\\') {
             buffer_printf(b, "\\%c", s[i]);
         } else if (k == 1 && ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)) {
             buffer_printf(b, "\\u%04x", (unsigned)s[i]);

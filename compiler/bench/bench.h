@@ -114,7 +114,6 @@ typedef struct { /* memory and batches of one model */
  * and no code, memory and costs are counted, and nothing can be run.         */
 Setup *setup_new(const Engine *e, const BenchOptions *o);
 bool setup_runs(const Setup *s);
-bool setup_decodes(const Setup *s); /* the model has a decoder */
 bool setup_searches(const Setup *s);
 /* Does decode take calls of one kind alone, by `fix` of the spec: so many new
  * rows, or behind so many? Steps of any past are no such ones.               */

@@ -111,15 +111,10 @@ static int32_t *starts(Arena *a, const int32_t *rows, int64_t n, int64_t group)
 }
 
 /* ---- options ---- */
-bool setup_decodes(const Setup *s)
-{
-    return spec_generates(s->spec);
-}
-
 bool setup_exact(const Setup *s)
 {
     const SpecFix *fix = &s->spec->fix;
-    return setup_decodes(s) && (fix->target > 1 || fix->past >= 0);
+    return spec_generates(s->spec) && (fix->target > 1 || fix->past >= 0);
 }
 
 int64_t setup_exact_past(const Setup *s)
@@ -178,11 +173,11 @@ static void default_options(Setup *s)
     const bool decoder = s->spec->kind == KindDecoder;
     const int64_t target = s->spec->side[SideDecoder].max_len;
     default_lengths(s, decoder ? target : s->spec->side[SideEncoder].max_len);
-    if (!setup_decodes(s))
+    if (!spec_generates(s->spec))
         o->steps = 0;
     else if (o->steps < 0)
         o->steps = target / 2 < 32 ? target / 2 : 32;
-    if (setup_decodes(s) && target_rows(s, s->longest) > target)
+    if (spec_generates(s->spec) && target_rows(s, s->longest) > target)
         fail(ExitUsage, "bench: -n %lld: the model's max_len is %lld",
              (long long)o->steps, (long long)target);
     if (o->beam > 1 && !setup_searches(s))
@@ -237,7 +232,7 @@ static void share_caches(const Setup *s, struct attn_batch *b)
 /* ---- batches ---- */
 int64_t setup_output_floats(const Setup *s)
 {
-    const bool all = !setup_decodes(s) && !s->model->output_pooled;
+    const bool all = !spec_generates(s->spec) && !s->model->output_pooled;
     return (all ? s->start[s->options.batch] : s->options.batch)
          * s->model->output_columns;
 }
@@ -328,7 +323,8 @@ static void make_output(Setup *s)
                   most = n * target_rows(s, s->longest);
     const int64_t rows = sources > most ? sources : most;
     const int64_t encoded = setup_output_floats(s);
-    const int64_t logits = setup_decodes(s) ? n * s->model->target_vocab : 0;
+    const int64_t logits = spec_generates(s->spec) ? n * s->model->target_vocab
+                                                   : 0;
     s->scratch = memory_for(s, s->model->arena_bytes(rows, n, s->threads));
     s->output = memory_for(s, (encoded > logits ? encoded : logits)
                                   * (int64_t)sizeof(float));

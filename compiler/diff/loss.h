@@ -36,8 +36,8 @@ int64_t matrix_bytes(const Matrix *m, Dtype stored);
 double relative_error(double lost, double squares);
 double error_decibels(double relative);
 /* The dtype of a spec that stores each matrix as dtype[] has it, as YAML:
- * `usual`, and what is not as that says; by beginnings of names where all that
- * begin so are alike.                                                        */
+ * `default_dtype`, and what is not as that says; by beginnings of names where
+ * all that begin so are alike. */
 const char *matrices_dtype(const Matrices *m, const Dtype *dtype,
                            Dtype default_dtype);
 

@@ -19,7 +19,7 @@ enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
 #define MOST_NS 1e18             /* about thirty years */
 
 /* ---- writing ---- */
-static json_t *tile_object(const Tiling *t)
+json_t *tiling_json(const Tiling *t)
 {
     json_t *o = json_object();
     for (int i = 0; i < TilingParameters; i++)
@@ -39,7 +39,7 @@ static json_t *record_object(const Record *r)
                      "compiler", h->compiler, "op", task_word[r->key.kind],
                      "shape", r->key.shape, "dtype", dtype_word[r->key.dtype],
                      "epilogue", r->key.epilogue, "tile",
-                     tile_object(&r->tiling), "ns", r->ns, "usual_ns",
+                     tiling_json(&r->tiling), "ns", r->ns, "usual_ns",
                      r->usual_ns, "samples", r->samples, "spread", r->spread);
 }
 

@@ -11,6 +11,8 @@
 #ifndef ATTNC_RECORDS_H
 #define ATTNC_RECORDS_H
 
+#include <jansson.h>
+
 #include "plan/plan.h"
 
 typedef struct {        /* conditions under which a record holds */
@@ -76,7 +78,8 @@ Record *records_find(const Records *r, const Record *like);
 void records_put(Records *r, Arena *a, const Record *record);
 
 /* ---- line.c ---- */
-enum { LineMost = 65536 }; /* bytes of a line */
+json_t *tiling_json(const Tiling *t); /* the parameters that are set */
+enum { LineMost = 65536 };            /* bytes of a line */
 typedef enum {
     LineRecord,
     LineForeign, /* undamaged, but not understood */

@@ -136,7 +136,7 @@ typedef VEC(SweepColumn) Columns;
  * to `fields`. Ends with ExitUsage after a message.                          */
 void columns_read(Arena *a, const char *list, const char *option, Columns *to,
                   Words *fields);
-/* Names of the usual columns: for people, or for programs. */
+/* Returns the names of the default columns; `exact`: those for programs. */
 const char *columns_default(bool exact, bool predict);
 /* "12.3 ms" without its unit, as `head` has it; "": none. */
 const char *column_text(Arena *a, const SweepColumn *c, const Row *r);

@@ -91,7 +91,7 @@ static bool read_pieces(Folder *f, const char *path)
 
 /* ---- words and merges ---- */
 
-bool words_read(Reader *r, const File *file)
+static bool words_read(Reader *r, const File *file)
 {
     const char *at = (const char *)file->at, *end = at + file->size;
     for (int64_t id = 0; at < end; id++) {

@@ -84,7 +84,7 @@ static Text language_text(const Folder *f, const char *code)
 static bool find_language(Folder *f)
 {
     const bool target = f->from->side == TextTarget;
-    const char *default_value = json_string_value(folder_key(f, "src_lang"));
+    const char *default_code = json_string_value(folder_key(f, "src_lang"));
     const char *code = json_string_value(
         folder_key(f, target ? "tgt_lang" : "src_lang"));
     Tokenizer *t = &f->r->t;
@@ -98,8 +98,8 @@ static bool find_language(Folder *f)
                       "'%s' is no language of this tokenizer; its "
                       "additional_special_tokens list them",
                       quote(code));
-    const int32_t old = default_value
-                          ? token_find(f->r, language_text(f, default_value))
+    const int32_t old = default_code
+                          ? token_find(f->r, language_text(f, default_code))
                           : -1;
     for (int i = 0; i < t->singles && old >= 0 && f->language >= 0; i++)
         if (t->single[i].id == old)

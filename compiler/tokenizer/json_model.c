@@ -20,7 +20,7 @@ static bool merge_pieces(Reader *r, const char *place, const Text *part,
     return true;
 }
 
-bool merge_put(Reader *r, const char *place, Text left, Text right)
+static bool merge_put(Reader *r, const char *place, Text left, Text right)
 {
     int32_t id[3];
     char *whole = arena_alloc(r->arena, left.n + right.n + 1);

@@ -50,8 +50,8 @@ bool refuse_unknown(Reader *r, const char *place, const char *what,
 /* Checks that all keys of an object are in `known`, which ends in NULL. */
 bool json_only(Reader *r, const json_t *object, const char *place,
                const char *const *known);
-/* Read a member of an object; `usual` if it is absent or null. Reject other
- * types. */
+/* Read a member of an object; `default_value` if it is absent or null. Reject
+ * other types. */
 bool json_flag(Reader *r, const json_t *object, const char *place,
                const char *key, bool default_value, bool *to);
 bool json_text(Reader *r, const json_t *object, const char *place,
@@ -62,7 +62,6 @@ bool json_int(Reader *r, const json_t *object, const char *place,
 /* ---- tokenizer_tokens.c ---- */
 /* Grows the list to n ids; the new ones are gaps. */
 void tokens_room(Reader *r, int64_t n);
-bool token_is_gap(const Token *t);
 /* Gives a text an id, which must be free. `place` is its place in the file. */
 bool token_put(Reader *r, const char *place, Text text, int64_t id,
                double score);
@@ -110,11 +109,9 @@ bool template_put(Reader *r, const char *place, bool pair, int32_t id,
 /* Reads "model": tokens, scores, merges. `bytes`: it works on bytes. */
 bool model_read(Reader *r, const json_t *model, bool bytes);
 void merges_room(Reader *r, int64_t n); /* before the first of n merges */
-bool merge_put(Reader *r, const char *place, Text left, Text right);
 bool merge_text(Reader *r, const char *place, Text line); /* a line "a b" */
 
-/* Read one word per line, or one merge "a b" per line (class.c). */
-bool words_read(Reader *r, const File *file);
+/* Reads one merge "a b" per line (class.c). */
 bool merges_file(Reader *r, const File *file);
 
 /* ---- tokenizer_json.c ---- */

@@ -22,7 +22,7 @@ void tokens_room(Reader *r, int64_t n)
     t->tokens = n;
 }
 
-bool token_is_gap(const Token *t)
+static bool token_is_gap(const Token *t)
 {
     return t->n == 0 && t->piece == ATTN_PIECE_UNUSED;
 }

@@ -25,13 +25,13 @@ typedef struct {
     double width, height;
     /* the plot of one task: */
     const TuneTask *t;
-    double by_default; /* seconds of the default's run */
+    double default_seconds; /* of the default's run */
     Shown shown;
-    Plot plot; /* x: places in `shown`; y: parts of `usual` */
+    Plot plot; /* x: places in `shown`; y: parts of default_seconds */
 } Picture;
 
 static const char sheet[] =
-    ".usual,.removed{stroke:#222|#e6e6e6;stroke-width:1.6;fill:none}"
+    ".default,.removed{stroke:#222|#e6e6e6;stroke-width:1.6;fill:none}"
     ".dot{fill-opacity:.6}\n";
 
 /* ---- points ---- */
@@ -58,7 +58,7 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
 {
     Scale x = scale_new(UnitWord), y = scale_new(UnitWord);
     d->t = t;
-    d->by_default = t->candidate.at[0].seconds;
+    d->default_seconds = t->candidate.at[0].seconds;
     d->shown = (Shown){ 0 };
     scale_widen(&y, 1);
     scale_widen(&y, 1.1);
@@ -67,10 +67,10 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
         if (was_timed(c) || was_removed(c))
             vec_push(d->arena, &d->shown, c);
         if (was_timed(c))
-            scale_widen(&y, fmin(highest, c->seconds / d->by_default));
+            scale_widen(&y, fmin(highest, c->seconds / d->default_seconds));
     }
     if (t->limit > 0)
-        scale_widen(&y, t->limit / d->by_default);
+        scale_widen(&y, t->limit / d->default_seconds);
     /* the default stays the first */
     qsort(d->shown.at + 1, (size_t)d->shown.n - 1, sizeof *d->shown.at,
           by_time);
@@ -84,7 +84,7 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
 /* Returns the place of a time; times beyond the scale are at its top. */
 static Point place_of(const Picture *d, int i, double seconds)
 {
-    return plot_point(&d->plot, i, fmin(highest, seconds / d->by_default));
+    return plot_point(&d->plot, i, fmin(highest, seconds / d->default_seconds));
 }
 
 static void put_grid(const Picture *d)
@@ -106,7 +106,8 @@ static const char *tip_text(const Picture *d, const Candidate *c)
                                         "%s, %.3f of the default, "
                                         "rung %d",
                                         seconds_text(d->arena, c->seconds),
-                                        c->seconds / d->by_default, c->rung)
+                                        c->seconds / d->default_seconds,
+                                        c->rung)
                          : status_word[c->status];
     return arena_printf(d->arena, "%s: %s%s%s",
                         tiling_text(d->arena, &c->tiling), what,
@@ -119,8 +120,8 @@ static void put_marks(Picture *d)
         const Candidate *c = d->shown.at[i];
         if (was_timed(c))
             svg_mark(&d->out, "dot",
-                     c->seconds > highest * d->by_default ? MarkTriangle
-                                                          : MarkDot,
+                     c->seconds > highest * d->default_seconds ? MarkTriangle
+                                                               : MarkDot,
                      0.8, place_of(d, i, c->seconds), tip_text(d, c));
         else
             svg_mark(&d->out, "removed", MarkCross, 1,
@@ -132,7 +133,7 @@ static void put_marks(Picture *d)
 static void put_lines(Picture *d)
 {
     const Area *at = &d->plot.at;
-    double best = d->by_default;
+    double best = d->default_seconds;
     if (d->t->limit > 0) {
         buffer_printf(&d->out, "<path class=\"limit\" d=\"M%.1f %.1fh%g\">",
                       at->x, place_of(d, 0, d->t->limit).y, at->w);
@@ -156,8 +157,8 @@ static void put_lines(Picture *d)
 static void put_chosen(Picture *d)
 {
     const Candidate *best = task_stands(d->t);
-    svg_mark(&d->out, "usual", MarkSquare, 1, place_of(d, 0, d->by_default),
-             NULL);
+    svg_mark(&d->out, "default", MarkSquare, 1,
+             place_of(d, 0, d->default_seconds), NULL);
     for (int i = 0; i < d->shown.n; i++)
         if (d->shown.at[i] == best && was_timed(best))
             svg_mark(&d->out, "front", MarkRing, 1,
@@ -220,7 +221,7 @@ static void put_legend(Picture *d)
 {
     Legend l = { &d->out, page_edge, d->width - page_edge, page_edge, 66 };
     legend_mark(&l, "dot", MarkDot, "candidate");
-    legend_mark(&l, "usual", MarkSquare, "default");
+    legend_mark(&l, "default", MarkSquare, "default");
     legend_mark(&l, "front", MarkRing, "chosen");
     legend_mark(&l, "removed", MarkCross, "removed");
     legend_mark(&l, "dot", MarkTriangle,

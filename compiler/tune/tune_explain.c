@@ -13,7 +13,7 @@ typedef struct {
     const Rates *r; /* of the threads; NULL: not measured */
     const Record *record;
     Target target;         /* registers 0: not known here */
-    Tiling by, by_default; /* usual: 0 where it is not known */
+    Tiling by, by_default; /* by_default: 0 if unknown */
     int64_t k, n;          /* of the product, or d_k and d_v */
     double size;           /* bytes of a weight */
     const char *text;      /* the clauses */

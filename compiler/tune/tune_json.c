@@ -1,6 +1,5 @@
 /* tune_json.c: what a tuning found as JSON, with all candidates. Times are
  * seconds; what is not known is null. docs/tuning.md names the keys.         */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,22 +24,11 @@ static json_t *interval(const Interval *i)
              : json_null();
 }
 
-/* The parameters that are set. */
-static json_t *tiling(const Tiling *t)
-{
-    json_t *o = json_object();
-    for (int i = 0; i < TilingParameters; i++)
-        if (tiling_get(t, i))
-            json_object_set_new(o, tiling_parameters[i].name,
-                                json_integer(tiling_get(t, i)));
-    return o;
-}
-
 static json_t *candidate(Arena *a, const Candidate *c)
 {
     const bool known = c->seconds > 0;
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:o}", "tiling",
-                     tiling(&c->tiling), "status", status_word[c->status],
+                     tiling_json(&c->tiling), "status", status_word[c->status],
                      "why", text(a, *c->why ? c->why : NULL), "predicted_s",
                      number(c->predicted), "seconds",
                      number(known ? c->seconds : NAN), "spread",
@@ -51,7 +39,7 @@ static json_t *candidate(Arena *a, const Candidate *c)
 
 static json_t *chosen(const Candidate *c)
 {
-    return c ? tiling(&c->tiling) : json_null();
+    return c ? tiling_json(&c->tiling) : json_null();
 }
 
 static json_t *task(Arena *a, const TuneTask *t)

@@ -62,7 +62,7 @@ typedef struct { /* the search for one task */
 typedef struct {              /* a workload, default against tuned */
     const char *name;         /* "encode", "step" .. */
     double by_default, tuned; /* seconds: medians */
-    Interval gain;            /* usual / tuned */
+    Interval gain;            /* by_default / tuned */
     int pairs;
     int comparison; /* from 1: what made it slower was taken back
                        before the next */
@@ -130,11 +130,11 @@ char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
 /* ---- tune_print.c, tune_json.c, tune_explain.c, draw_tune.c ---- */
 void tune_print(const TuneReport *r, FILE *out);
 void tune_json(const TuneReport *r, FILE *out);
-/* The search of each task: candidates over time, best so far, the limit. SVG,
- * allocated.                                                                 */
+/* Returns the search of each task as SVG: candidates over time, the best so far
+ * and the limit. */
 const char *draw_tune(const TuneReport *r);
-/* The sentence, in the arena; usual: the default's tiling; NULL: as the target
- * has it, or NULL: the instruction set.                                      */
+/* Returns the sentence. by_default NULL: the default tiling of `target`; target
+ * NULL: the record's instruction set. */
 char *explain_record(Arena *a, const Record *r, const Tiling *by_default,
                      const char *target, const Machine *m);
 

@@ -176,8 +176,9 @@ static double time_of_run(const Tuner *t, bool all)
     return run;
 }
 
-/* Two models compiled side by side, and pairs of runs. */
-double end_to_end_time(const Tuner *t)
+/* Returns seconds for end_to_end(): two models compiled side by side, and pairs
+ * of runs. */
+static double end_to_end_time(const Tuner *t)
 {
     const double budget = t->options->budget;
     const double all = 2 * t->builder.each[1]

@@ -98,7 +98,7 @@ typedef struct { /* what a prediction knows */
 } CostModel;
 typedef VEC(Tiling) Tilings;
 /* Every tiling that is searched among, in a fixed order; parameters that change
- * nothing here stay as by default. Few: those near to `usual` alone.         */
+ * nothing here stay as by default. Few: those near to the default alone.     */
 Tilings tiling_space(Arena *a, const CostModel *m);
 /* Returns the tilings that differ from `t` in one parameter, by its next value
  * up or down. */
@@ -149,7 +149,7 @@ typedef enum {
 } BuildStatus;
 typedef struct { /* a candidate to compile */
     Code *code;
-    bool whole_model, by_default; /* usual: the default, or as needed */
+    bool whole_model, by_default; /* by_default: the default tiling */
     BuildStatus status;
     char why[160]; /* BuildFailed */
 } BuildJob;
@@ -241,7 +241,5 @@ bool schedule_run(Tuner *t, Fault *why);
 /* The whole model by default and as found, interleaved; what makes it slower is
  * taken back.                                                                */
 void end_to_end(Tuner *t, double until);
-/* Seconds that it should have. */
-double end_to_end_time(const Tuner *t);
 
 #endif

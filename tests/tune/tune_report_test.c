@@ -180,7 +180,7 @@ static void picture(void **state)
     assert_int_equal(count(text, "class=\"dot\""), dots + 2); /* legend */
     assert_int_equal(count(text, ">over 2 x default<"), 1);
     assert_int_equal(count(text, "class=\"removed\""), FakeRemoved + 1);
-    assert_int_equal(count(text, "class=\"usual\""), FakeTasks - 1 + 1);
+    assert_int_equal(count(text, "class=\"default\""), FakeTasks - 1 + 1);
     assert_int_equal(count(text, "class=\"limit\""), FakeTasks - 1 + 1);
     assert_int_equal(check_xml(text, "title"),
                      1 + dots + FakeRemoved + FakeTasks - 1);
