@@ -247,7 +247,7 @@ static void put_bands(Picture *d, int from, int end)
         svg_line(&d->out, "band", edge, 2 * n, "z");
 }
 
-static void put_line(Picture *d, int from, int end)
+static void draw_line(Picture *d, int from, int end)
 {
     const Dot *p = d->points.at;
     VEC(Point) at = { 0 };
@@ -346,7 +346,7 @@ static void put_plot(Picture *d, int from, int end)
     for (int i = from; i < end; i++)
         labels_take(&d->plot.labels, d->points.at[i].at, 5);
     if (d->view.lines)
-        put_line(d, from, end);
+        draw_line(d, from, end);
     else
         draw_front(d);
     for (int i = from; i < end && !d->view.lines; i++)

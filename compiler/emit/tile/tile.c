@@ -2,8 +2,6 @@
  * a function with mr x nr named accumulators (tile_int.c). */
 #include "emit/tile/lanes.h"
 
-#include <string.h>
-
 /* Prebuilt tiles of all dtypes have one type. */
 static void put_signature(Emit *e, TileKey k, const char *head)
 {
@@ -58,11 +56,17 @@ static const char *tile_does(Arena *a, TileKey k)
     return *s ? s : "0";
 }
 
+/* Its line names what it does to its sums; else its caller does. */
+static bool is_fixed(TileKey k)
+{
+    return !k.prebuilt && !(k.epilogue & (EpPowers | EpRescale | EpAny));
+}
+
 const char *tile_macro(TileKey k)
 {
-    return k.epilogue & (EpPowers | EpRescale) ? "TILE_WAITING"
-         : k.prebuilt || k.epilogue & EpAny    ? "TILE_ANY"
-                                               : "TILE";
+    return is_fixed(k)                         ? "TILE"
+         : k.epilogue & (EpPowers | EpRescale) ? "TILE_WAITING"
+                                               : "TILE_ANY";
 }
 
 const char *tile_products(Arena *a, TileKey k)
@@ -73,11 +77,11 @@ const char *tile_products(Arena *a, TileKey k)
              : arena_printf(a, "%s_products", dtype_word[k.dtype]);
 }
 
-static void put_line(Emit *e, TileKey k)
+static void put_tile_line(Emit *e, TileKey k)
 {
     Arena *a = emit_arena(e);
     const char *macro = tile_macro(k);
-    const char *act = strcmp(macro, "TILE") ? ""
+    const char *act = !is_fixed(k) ? ""
                     : k.epilogue & EpAct
                         ? arena_printf(a, ", v_%s", act_text[k.act].plain)
                         : ", 0";
@@ -92,7 +96,7 @@ void emit_tile(Emit *e, TileKey k, bool is_static)
     TileKey part;
     const bool parts = tile_parts(k, &part);
     if (!parts && !dtype_is_integer(k.dtype)) {
-        put_line(e, k);
+        put_tile_line(e, k);
         return;
     }
     const int mark = emit_mark(e);
