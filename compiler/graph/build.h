@@ -1,9 +1,9 @@
-/* build.h: what build_graph.c, build_layer.c and build_node.c share: where the
- * next nodes of a graph belong, and functions that add them. */
+/* build.h: shared by the build_*.c files: the state of a graph under
+ * construction, and functions that add nodes to it. */
 #ifndef ATTNC_BUILD_H
 #define ATTNC_BUILD_H
 
-#define READS_LAYERS /* of Build.s, which is the layer's */
+#define READS_LAYERS /* Build.s is the spec of the current layer */
 #include "graph/graph.h"
 
 typedef struct {
@@ -13,89 +13,90 @@ typedef struct {
     Stack stack;
     int layer;
     Sublayer sublayer;
-    bool outside_layers;  /* Node.outside_layers of what is added */
-    const char *prefix;   /* of words outside the layers: "source." */
-    const char *field;    /* of the spec, for Node.pos */
-    const SpecSide *side; /* of the spec, of this stack */
-    VEC(int) tables;      /* of its layers' positions */
-    int tied;             /* the tied table; -1: not there yet */
-    int *cross[2];        /* by part, by decoder layer: the Append;
-                             -1: the layer has no cross-attention */
-    int *scans;           /* by encoder layer: the scan; NULL: not asked for */
+    bool outside_layers;  /* Node.outside_layers of new nodes */
+    const char *prefix;   /* of words outside the layers, e.g. "source." */
+    const char *field;    /* YAML key that new nodes come from: Node.pos */
+    const SpecSide *side; /* s's sizes for this stack */
+    VEC(int) tables;      /* the stack's position tables */
+    int tied;             /* node of the tied table; -1: not built yet */
+    int *cross[2];        /* [part][decoder layer]: the Append node; -1: no
+                             cross-attention */
+    int *scans;           /* by encoder layer: its scan; NULL: not needed */
 } Build;
 
-/* build_node.c: each adds nodes that are called so in the place where b is, and
- * returns the last of them.                                                 */
+/* build_node.c: each adds one or more nodes named `word` at b's current place
+ * and returns the last one's index. */
 int put_node(Build *b, Node n, const char *word);
 int put_unary(Build *b, Op op, int x, const char *word);
 int put_binary(Build *b, Op op, int x, int y, const char *word);
-/* Columns of x, then of y, of each head; y has heads_kv, 1 or as many. */
+/* Joins the columns of x and y head by head; y has heads_kv heads: `heads`, or
+ * 1 that all share. */
 int put_join(Build *b, int x, int y, int64_t heads, int64_t heads_kv,
              const char *word);
-/* Nothing is added, and x returned, for a factor 1, a cap 0, no activation. */
+/* Returns x without a new node if the factor is 1, or the cap 0. */
 int put_scale(Build *b, int x, double by, const char *word);
 int put_softcap(Build *b, int x, double cap, const char *word);
 int put_vector(Build *b, int64_t rows, const char *word);
-/* What attention.clip leaves of a projection's rows. */
+/* Clips the rows of a projection if the spec has attention.clip. */
 int put_clipped(Build *b, int x, const char *word);
 int put_activation(Build *b, int x, Activation act, const char *word);
-/* A table, and the tensors WORD.weight and WORD.bias: [rows, columns], or
- * [rows] where columns is 0.                                                */
+/* Each adds a constant: a table, the tensor WORD.weight or WORD.bias. Its shape
+ * is [rows, columns], or [rows] if columns is 0. */
 int put_table(Build *b, Op op, int64_t rows, int64_t columns, const char *word);
 int put_weight(Build *b, int64_t rows, int64_t columns, const char *word);
 int put_bias(Build *b, int64_t rows, const char *word);
-/* WORD.weight in the format that the spec has for it. `readers`: bits of
- * ReadBy, all that will read it.                                            */
+/* Adds WORD.weight in the spec's format for it. `readers`: bits of ReadBy for
+ * all nodes that will read it. */
 int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word,
                int readers);
-/* Columns of the rows of x. */
+/* Returns the number of columns of x. */
 int64_t width_of(const Build *b, int x);
-/* x W^T, and + b where there is a bias. The result is called `word`. */
+/* Adds x W^T, plus b if `bias` is set. The result is named `word`. */
 int put_linear(Build *b, int x, int64_t out, bool bias, const char *word);
 int put_norm(Build *b, int x, const char *word);
 int put_head_norm(Build *b, int x, int64_t heads, const char *word);
 
 char *build_join(Build *b, const char *head, const char *tail);
-/* Later nodes are in the named stack and entry, outside of its layers. */
+/* Makes later nodes belong to this entry and stack, outside its layers. */
 void build_enter(Build *b, Entry entry, Stack stack);
 
-/* build_recurrent.c: from rows to rows of the same width. */
+/* build_recurrent.c: the result has the shape of x. */
 int build_recurrent(Build *b, int x);
 
 /* build_convolution.c */
 int build_convolution(Build *b, int x);
-/* A product of `taps` rows side by side. */
+/* Adds the product for rows of `taps` input rows side by side (im2col). */
 int put_product_of_taps(Build *b, int x, int64_t taps, int64_t out, bool bias,
                         const char *word);
 
 /* build_layer.c */
-/* All layers of b->side, and the norm after them. */
+/* Adds all layers of b->side, and the final norm. */
 int build_layers(Build *b, int x);
-/* Keys and values of each decoder layer's cross-attention. They depend on the
- * source alone, so the encode entry makes them, once.                       */
+/* Adds the keys and values of each decoder layer's cross-attention. They depend
+ * only on the source, so the encode entry computes them once. */
 void append_memory(Build *b, int memory);
-/* Attention alone, on rows of queries, keys and values. */
+/* Adds one attention on given rows of queries, keys and values. */
 int build_heads(Build *b, const int x[3]);
 
 /* build_positions.c */
-/* Rows of so many heads, each turned by its position where that is rotary;
- * part: PartKey, PartQuery.                                                 */
+/* Rotates the columns of each head by its position if positions are rotary.
+ * part: PartKey or PartQuery. */
 int put_turned(Build *b, int x, int64_t heads, int part, const char *word);
-/* The table of a learned number for each distance, by head. */
+/* Returns the table of learned score biases, one per distance and head. */
 int put_biases(Build *b);
 
 /* build_latent.c */
-typedef struct { /* rows, all heads side by side */
+typedef struct { /* rows with all heads side by side */
     int q, k, v;
 } Heads;
-/* By way of narrow rows. */
+/* Adds latent attention's queries, keys and values for rows x. */
 Heads build_latent(Build *b, int x);
 
 /* build_ffn.c */
-/* w2 act(w1 x), or with a gate, of so many columns inside; `prefix` is before
- * the names of all of it.                                                   */
+/* Adds w2 act(w1 x), gated if the spec says so, with d_ff inner columns; all
+ * names begin with `prefix`. */
 int build_dense(Build *b, int x, int64_t d_ff, const char *prefix);
-/* build_experts.c: the network of Spec.ffn_experts. */
+/* build_experts.c: adds the mixture of Spec.ffn_experts experts. */
 int build_experts(Build *b, int x);
 
 #endif

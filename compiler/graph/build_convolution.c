@@ -1,10 +1,10 @@
-/* build_convolution.c: a layer whose rows read their neighbours: in an encoder
- * as many on either side, in a decoder those before. Table 1's convolutional
- * layer. A kernel of all columns is a product of the rows side by side, so that
- * one of a single tap is a product and no more.                              */
+/* build_convolution.c: Table 1's convolutional layer. An encoder's row reads
+ * neighbours on both sides, a decoder's row only those before it. A full
+ * convolution is im2col and a product; with a single tap it is the product
+ * alone. */
 #include "graph/build.h"
 
-/* The taps of a kernel. */
+/* Returns a node with the kernel's taps, dilation and reach. */
 static Node kernel(const Build *b, Op op, int x)
 {
     const Spec *s = b->s;
@@ -40,14 +40,14 @@ static int depthwise(Build *b, int x, const char *word)
     return put_node(b, n, word);
 }
 
-/* All taps of a row, side by side. */
+/* Puts the rows of all taps side by side (im2col); one tap needs no node. */
 static int side_by_side(Build *b, int x, const char *number)
 {
     const Node n = kernel(b, OpTaps, x);
     return n.taps > 1 ? put_node(b, n, build_join(b, "taps", number)) : x;
 }
 
-/* The first half of the columns, times the sigmoid of the second. */
+/* Multiplies the first half of the columns by the sigmoid of the second. */
 static int gate(Build *b, int x, const char *number)
 {
     const Dim half = { .c = width_of(b, x) / 2 };
@@ -60,7 +60,7 @@ static int gate(Build *b, int x, const char *number)
     return put_binary(b, OpMul, z, y, build_join(b, "gated", number));
 }
 
-/* One convolution to `out` columns. */
+/* Adds one convolution to `out` columns. */
 static int convolution(Build *b, int x, int64_t out, const char *number)
 {
     const Spec *s = b->s;

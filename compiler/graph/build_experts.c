@@ -1,10 +1,10 @@
-/* build_experts.c: a feed-forward network of experts, of which each row goes
- * through those that a product with its own columns chooses [Shazeer et al.
- * 2017], and the shared ones through which all rows go.                     */
+/* build_experts.c: a mixture of experts [Shazeer et al. 2017]. A router, itself
+ * a product, picks a few experts for each row; shared experts take every
+ * row. */
 #include "graph/build.h"
 
-/* A matrix, or a bias (columns 0), of each of the experts. The file has them
- * one by one: {e} is the number. */
+/* Adds a matrix for each expert, or a bias if columns is 0. The weights file
+ * has one tensor per expert: {e} in the name is its number. */
 static int put_experts(Build *b, int64_t rows, int64_t columns,
                        const char *word)
 {
@@ -30,7 +30,7 @@ static int put_experts(Build *b, int64_t rows, int64_t columns,
     return node;
 }
 
-/* x W^T (+ b) of each row's own expert. */
+/* Adds x W^T (+ b), each row with its own expert's weights. */
 static int multiply_by_experts(Build *b, int x, int64_t out, const char *word,
                                int routes)
 {
@@ -42,7 +42,7 @@ static int multiply_by_experts(Build *b, int x, int64_t out, const char *word,
     return put_node(b, n, build_join(b, "experts.", word));
 }
 
-/* A product that is none of the network's own. */
+/* Adds a product that belongs to the router, not to the network. */
 static int routing(Build *b, int x, int64_t out, bool bias, const char *word)
 {
     const int first = b->g->nodes.n;
@@ -52,7 +52,7 @@ static int routing(Build *b, int x, int64_t out, bool bias, const char *word)
     return x;
 }
 
-/* What the experts are chosen by: a column for each. */
+/* Returns the router's scores: rows with a column for each expert. */
 static int expert_scores(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -98,7 +98,7 @@ static int weigh(Build *b, int x, int chosen)
     return put_node(b, n, "shares");
 }
 
-/* The network of each row's experts, row by row of their choices. */
+/* Adds the experts' feed-forward network. Rows are sorted by expert. */
 static int network(Build *b, int x, int routes)
 {
     const Spec *s = b->s;
@@ -115,7 +115,7 @@ static int network(Build *b, int x, int routes)
     return multiply_by_experts(b, y, s->d_model, "w2", routes);
 }
 
-/* Experts that all rows go through: one network, as wide as all of them. */
+/* Adds the shared experts: one network, as wide as all of them together. */
 static int shared(Build *b, int x)
 {
     const Spec *s = b->s;

@@ -1,6 +1,6 @@
-/* build_graph.c: Spec -> Graph: a model is one or two stacks of layers between
- * its two ends, what comes in and what goes out. What a layer is, build_layer.c
- * knows.                                                                    */
+/* build_graph.c: builds the graph of a spec: one or two stacks of layers, the
+ * input in front of them, and the head behind them. build_layer.c builds the
+ * layers. */
 #include <math.h>
 
 #include "graph/build.h"
@@ -12,17 +12,17 @@ typedef struct {      /* the rows that enter a stack */
     int tie;          /* Tie bit of its table */
     Sym rows;
     int64_t vocab;
-    bool first; /* no other stack comes before */
+    bool first; /* the model's only or first stack */
 } End;
 
-/* What reads a table, by the Tie bits that it is for. */
+/* Returns how a table is read, as ReadBy bits, from the Tie bits it serves. */
 static int readers_of(int ties)
 {
     return (ties & (TieSource | TieTarget) ? ReadByLookUp : 0)
          | (ties & TieLogits ? ReadByProduct | ReadByLogits : 0);
 }
 
-/* The table of a side; tied sides have one between them. */
+/* Returns the table of a side; tied sides share one. */
 static int table(Build *b, int tie, int64_t rows, int64_t width,
                  const char *name)
 {
@@ -76,9 +76,9 @@ static int tokens(Build *b, const End *e)
     return x;
 }
 
-/* Adds the taps of convolution i: one row of each `stride` frames. A row of
- * the input has all frames side by side; `frames` of the values that x has now
- * become one row of the encoder.                                            */
+/* Adds the im2col of convolution i, one result row per `stride` frames. A row
+ * of the input holds `frames` frames side by side, so these become separate
+ * rows of the encoder. */
 static int frame_taps(Build *b, int x, int i, int64_t stride, int64_t frames,
                       const char *word)
 {
@@ -95,8 +95,8 @@ static int frame_taps(Build *b, int x, int i, int64_t stride, int64_t frames,
     return put_node(b, n, build_join(b, word, ".taps"));
 }
 
-/* Convolutions over frames: source.convolution.0 and so on. They do not see the
- * learned rows, which take their places only behind the last one.           */
+/* Adds the convolutions over frames: source.convolution.0, .1 and up. They skip
+ * the learned rows, which are inserted after the last convolution. */
 static int convolutions(Build *b, int x, const End *e)
 {
     const Spec *s = b->s;
@@ -117,7 +117,8 @@ static int convolutions(Build *b, int x, const End *e)
     return x;
 }
 
-/* An image that lies as rows do, as wide as they are, as its patches. */
+/* Adds the patches of an image, whose pixels are the input rows read in
+ * order. */
 static int patches(Build *b, int x, const End *e)
 {
     const double *image = b->s->input_image.at, *patch = b->s->input_patch.at;
@@ -133,7 +134,7 @@ static int patches(Build *b, int x, const End *e)
     return put_node(b, n, build_join(b, e->name, ".patches"));
 }
 
-/* Row `at` is learned. */
+/* Replaces row `at` by a learned one. */
 static int learned_row(Build *b, int x, const End *e, int64_t at,
                        const char *word)
 {
@@ -145,7 +146,7 @@ static int learned_row(Build *b, int x, const End *e, int64_t at,
     return put_node(b, n, arena_printf(a, "%s.with_%s", e->name, word));
 }
 
-/* Rows of numbers in the place of tokens. */
+/* Adds an input of real numbers, which takes the place of tokens. */
 static int numbers(Build *b, const End *e)
 {
     Type t = { ElemF32,
@@ -202,7 +203,7 @@ static int add_types(Build *b, int x, const End *e)
     return x;
 }
 
-/* To d_model, where the embeddings have another width up to here. */
+/* Projects embeddings to d_model if the spec does it at this point. */
 static int project_embedding(Build *b, int x, const End *e, EmbedProject here)
 {
     const Spec *s = b->s;
@@ -251,7 +252,7 @@ static int pool(Build *b, int x)
     return put_node(b, n, "pooled");
 }
 
-/* The layer between the last rows and what is made of them. */
+/* Adds the head's dense layer, if there is one. */
 static int dense_head(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -286,7 +287,7 @@ static int rows(Build *b, int x)
 static const struct {
     int (*build)(Build *b, int x);
     const char *name;            /* of the result */
-    bool pooled;                 /* a row a sequence: none is selected */
+    bool pooled;                 /* one row a sequence: no Select */
 } heads[] = {
     [HeadRows]          = { rows,      "output", false },
     [HeadLogits]        = { logits,    "logits", false },
@@ -341,7 +342,7 @@ static int build_both(Build *b)
     return build_decoder(b);
 }
 
-/* One block of attention on three free inputs. */
+/* Builds one attention on three free inputs. */
 static int build_attention(Build *b)
 {
     static const struct {
@@ -383,13 +384,14 @@ Graph *build_graph(Arena *a, const Spec *s)
     g->cache[CacheCross].of = CacheCross;
     Build b = { .g = g, .s = s, .tied = -1 };
     finish(&b, kinds[s->kind](&b));
-    if (b.scans) /* who reads no more of an encoder than its states */
+    if (b.scans) /* a decoder that starts from the encoder's states reads
+                    only those */
         graph_remove_dead(g);
     check_graph(g, "build");
     return g;
 }
 
-/* Of a weight, or of part e of several in one value. */
+/* Returns the name and shape of a weight, or of part e of it. */
 static WeightName weight_name(const Graph *g, const Node *n, int64_t e)
 {
     WeightName w = { .name = weight_part(g->arena, n, e),

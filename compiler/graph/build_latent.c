@@ -1,16 +1,16 @@
-/* build_latent.c: queries, keys and values by way of narrow rows, latent
- * attention [DeepSeek-AI 2024]:
+/* build_latent.c: latent attention [DeepSeek-AI 2024]: queries, keys and values
+ * are projected from narrow rows.
  *
  *     c = norm(kv_down x)         k = k c, v = v c
  *     each head's key:            its columns of k c, then those of k_rope x,
- *                                 one head that serves all, turned
+ *                                 rotated, which all heads share
  *     each head's query:          its columns of q c', then those of q_rope c',
- *                                 turned; c' = norm(q_down x), or x itself
+ *                                 rotated; c' = norm(q_down x), or x itself
  *
- * Keys and values go into the cache as they are here, one for each head.    */
+ * The cache holds the full keys and values of every head, not c. */
 #include "graph/build.h"
 
-/* The norm's eps is its own. */
+/* Adds a projection to narrow rows and their norm, which has its own eps. */
 static int narrow(Build *b, int x, int64_t columns, bool bias, const char *word)
 {
     b->field = "attention.latent.kv_rank";
@@ -28,7 +28,7 @@ static int project_latent(Build *b, int x, int64_t columns, bool bias,
     return put_clipped(b, put_linear(b, x, columns, bias, word), word);
 }
 
-/* Columns that turn, of `heads` heads; -1: there are none. */
+/* Projects x to the rotary columns of `heads` heads; -1: there are none. */
 static int project_rope(Build *b, int x, int64_t heads, bool bias,
                         const char *word)
 {
@@ -36,7 +36,7 @@ static int project_rope(Build *b, int x, int64_t heads, bool bias,
     return d > 0 ? project_latent(b, x, heads * d, bias, word) : -1;
 }
 
-/* Columns of a head's own, and those behind them. */
+/* Joins each head's own columns with its rotary ones. */
 static int join_rope(Build *b, int own, int rope, int64_t heads, int part,
                      const char *word)
 {
@@ -60,7 +60,7 @@ Heads build_latent(Build *b, int x)
     Heads y;
     y.q = project_latent(b, c_q, own, bias_q, "q");
     const int q_rope = project_rope(b, c_q, h, bias_q, "q_rope");
-    /* a bias of it would add the same to all scores of a query */
+    /* no bias: it would add the same to all scores of a query */
     y.k = project_latent(b, c, own, false, "k");
     y.v = project_latent(b, c, h * b->side->d_v, s->bias_v, "v");
     y.q = join_rope(b, y.q, q_rope, h, PartQuery, "q");

@@ -1,7 +1,6 @@
-/* build_layer.c: the layers of a stack, in the paper's own operations and in
- * its order. The only file that knows what a Transformer layer is: a row of
- * sublayers; a sublayer is a function from rows to rows, with a residual and a
- * norm around it.                                                           */
+/* build_layer.c: the layers of a stack, in the paper's operations and order. A
+ * layer is a list of sublayers; a sublayer maps rows to rows, with a residual
+ * and norms around it. No other file knows this structure. */
 #include <math.h>
 
 #include "graph/build.h"
@@ -17,8 +16,8 @@ static const char *const projection[] = {
     [Wo] = "o",
 };
 
-/* An absent projection (kind attention only) is the identity. Queries, keys and
- * values are clipped, projected or not.                                     */
+/* Adds one projection of attention. In kind attention an absent one is the
+ * identity. Queries, keys and values are clipped even if not projected. */
 static int project(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
@@ -51,7 +50,7 @@ static int split(Build *b, int x, Projection which)
     return put_node(b, n, build_join(b, projection[which], ".heads"));
 }
 
-/* Queries or keys of self-attention: their norms, then each head's position. */
+/* Adds the norms and rotation of self-attention's queries or keys. */
 static int prepare_heads(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
@@ -65,7 +64,8 @@ static int prepare_heads(Build *b, int x, Projection which)
                       projection[which]);
 }
 
-/* The cache where the layer's keys and values go, which has a layer more. */
+/* Returns the cache for the layer's keys and values, after counting the layer
+ * in it. Layers whose cache has another form get another cache. */
 static int enter_cache(Build *b, int of)
 {
     Graph *g = b->g;
@@ -83,7 +83,7 @@ static int enter_cache(Build *b, int of)
     return c;
 }
 
-/* Keys and values of new rows, behind those in a cache. */
+/* Appends the keys and values of new rows to a cache. */
 static void append(Build *b, int of, int *k, int *v)
 {
     Node n = { .op = OpAppend, .nin = 1, .cache = enter_cache(b, of) };
@@ -109,14 +109,14 @@ static int recall(Build *b, int part)
     return put_node(b, n, part == PartKey ? "k.recall" : "v.recall");
 }
 
-/* What the position scheme adds to the scores of self-attention. */
+/* Adds the position scheme's bias to the scores of self-attention. */
 static int score_bias(Build *b, int x)
 {
     const Spec *s = b->s;
     Node n = { .op = OpScoreBias,
                .in = { x },
                .nin = 1,
-               .heads = b->side->h, /* decide the slopes */
+               .heads = b->side->h, /* their number decides the slopes */
                .bias = spec_score_bias(s) };
     b->field = s->pos_scores ? "positions.scores" : "positions.type";
     if (n.bias == BiasAlibi)
@@ -154,7 +154,7 @@ static int scores(Build *b, int q, int k)
     return put_node(b, n, "scores");
 }
 
-/* What scores are multiplied by. */
+/* Returns the factor of the scores. */
 static double factor(const Build *b)
 {
     const Spec *s = b->s;
@@ -163,8 +163,8 @@ static double factor(const Build *b)
     return 1 / sqrt((double)b->side->d_k);
 }
 
-/* Weights of the keys; of rows among themselves each head may have one more
- * score, learned, that no value has.                                        */
+/* Turns scores into weights. In self-attention each head may have a sink: a
+ * learned score that takes weight but has no value. */
 static int weights(Build *b, int x, bool self)
 {
     Node n = { .op = OpSoftmax, .in = { x }, .nin = 1 };
@@ -178,8 +178,8 @@ static int weights(Build *b, int x, bool self)
     return put_node(b, n, "weights");
 }
 
-/* Concat(head_1 .. head_h) W^O of the heads q, k, v. Positions and masks are
- * those of rows among themselves: `self`.                                   */
+/* Adds the concatenated heads times W^O. Only self-attention has a position
+ * bias and a mask. */
 static int attend(Build *b, int q, int k, int v, bool self)
 {
     b->field = "h";
@@ -194,7 +194,7 @@ static int attend(Build *b, int q, int k, int v, bool self)
     return project(b, x, Wo);
 }
 
-/* Queries, keys and values of rows among themselves, all heads in a row. */
+/* Projects rows to the queries, keys and values of self-attention. */
 static Heads make_rows(Build *b, const int x[3])
 {
     if (b->s->latent_kv > 0)
@@ -231,8 +231,7 @@ static int cross_attention(Build *b, int x)
     return attend(b, q, k, v, false);
 }
 
-/* What mixes the rows of a sequence, by Spec.mix: a function from rows to rows,
- * and the sublayer that it is.                                              */
+/* By Spec.mix: the sublayer that mixes the rows of a sequence, and its kind. */
 static const struct {
     Sublayer sublayer;
     int (*rows)(Build *b, int x);
@@ -258,7 +257,7 @@ static int dense(Build *b, int x)
 
 typedef int SublayerRows(Build *b, int x);
 
-/* What each row goes through by itself, by Spec.ffn; NULL: nothing. */
+/* By Spec.ffn: the network that each row passes alone; NULL: none. */
 static SublayerRows *const ffns[] = {
     [FfnDense] = dense,
     [FfnNone] = NULL,
@@ -272,8 +271,8 @@ static int feed_forward(Build *b, int x)
 
 /* ---- layers, section 3.1 ---- */
 
-/* A sublayer, and the norm and the learned numbers that are its own;
- * SublayerNone: the function says.                                          */
+/* One part of a layer and the names of its norm and learned residual scale.
+ * SublayerNone: `f` sets the sublayer. */
 typedef struct {
     SublayerRows *f;
     Sublayer sublayer;
@@ -300,8 +299,8 @@ static bool has_norm(const Spec *s, const LayerPart *part)
     return part->f == feed_forward ? s->norm_ffn : s->norm_attention;
 }
 
-/* Where norms stand, by Spec.norm_place: in front of f, of its output, of the
- * sum.                                                                      */
+/* By Spec.norm_place: true if a norm is applied before f, to its output, or to
+ * the sum with the residual. */
 static const struct {
     bool before, output, sum;
 } places[] = {
@@ -311,7 +310,8 @@ static const struct {
     [PlaceBoth] = { .before = true, .output = true },
 };
 
-/* x + s (g * y), by the spec's s and learned g; y where it has no residual. */
+/* Returns x + s (g * y) with the spec's factor s and learned scale g; y if the
+ * model has no residuals. */
 static int residual(Build *b, int x, int y, const LayerPart *part)
 {
     const Spec *s = b->s;
@@ -320,7 +320,7 @@ static int residual(Build *b, int x, int y, const LayerPart *part)
     if (s->residual_learned != LearnNone) {
         const int64_t n = s->residual_learned == LearnScalar ? 1 : s->d_model;
         const Sublayer in = b->sublayer;
-        b->sublayer = SublayerNone; /* of the layer, as its norms are */
+        b->sublayer = SublayerNone; /* the layer's, as its norms are */
         y = put_binary(b, OpScaleColumns, y, put_vector(b, n, part->scale),
                        build_join(b, part->scale, ".rows"));
         b->sublayer = in;
@@ -330,8 +330,8 @@ static int residual(Build *b, int x, int y, const LayerPart *part)
     return put_binary(b, OpAdd, x, y, "residual");
 }
 
-/* x + f(y), or x + norm(f(y)), whose norm has a name of its own where another
- * stands before f.                                                          */
+/* Adds x + f(y) or x + norm(f(y)). That norm's name ends in "_after" if another
+ * norm precedes f. */
 static int sublayer(Build *b, int x, int y, const LayerPart *part)
 {
     const NormPlace place = b->s->norm_place;
@@ -349,8 +349,8 @@ static int sublayer(Build *b, int x, int y, const LayerPart *part)
     return y;
 }
 
-/* In a parallel layer all parts read its first rows, whose norm they may share;
- * else the sum so far.                                                      */
+/* Adds one layer. In a parallel layer all parts read the layer's input and may
+ * share its norm; otherwise each part reads the sum so far. */
 static int layer(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -371,7 +371,7 @@ static int layer(Build *b, int x)
     return x;
 }
 
-/* What is built from here on is of layer i, as its row of the pattern says. */
+/* Makes later nodes belong to layer i, with that layer's spec; -1: to none. */
 static void enter_layer(Build *b, const Spec *all, Side side, int i)
 {
     b->layer = i;

@@ -1,16 +1,16 @@
-/* build_positions.c: what positions need in a layer: turned columns, and
- * tables, of which layers that are alike have one. */
+/* build_positions.c: rotation by position, and tables of positions. Layers of a
+ * stack with the same parameters share a table. */
 #include <string.h>
 
 #include "graph/build.h"
 
-/* The columns of a head that turn. */
+/* Returns the number of rotary columns of a head. */
 static int64_t turned_columns(const Build *b)
 {
     return spec_rotary_columns(b->s, (Side)(b->side - b->s->side));
 }
 
-/* Do both turn n columns by the same angles? */
+/* True if both rotate n columns by the same angles. */
 static bool same_angles(const Spec *a, const Spec *b, int64_t n,
                         int64_t max_len)
 {
@@ -25,7 +25,7 @@ static bool same_angles(const Spec *a, const Spec *b, int64_t n,
     return same;
 }
 
-/* Is node a table that this layer can read? */
+/* True if the current layer can use this table. */
 static bool serves(const Build *b, const Node *table, Op op)
 {
     const Spec *s = b->s;
@@ -39,8 +39,9 @@ static bool serves(const Build *b, const Node *table, Op op)
         && table->type.dim[1].c == b->side->h;
 }
 
-/* The stack's table of that op: "rotary", of others than the first "rotary_2".
- * It belongs to no layer.                                                   */
+/* Returns the stack's table of this op that fits the layer, adding it if none
+ * does. Tables are named "rotary", "rotary_2" and up, and belong to no
+ * layer. */
 static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
                           const char *word)
 {

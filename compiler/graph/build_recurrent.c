@@ -1,9 +1,9 @@
-/* build_recurrent.c: a layer that goes from row to row with a state: one
- * product of all rows, then the scan, which has a product of the last state at
- * each row. Table 1's recurrent layer; the cells are PyTorch's.              */
+/* build_recurrent.c: Table 1's recurrent layer: one product for all rows, then
+ * a scan, which at each row multiplies the previous state. The cells are
+ * PyTorch's. */
 #include "graph/build.h"
 
-/* "input", or "backward.input" */
+/* Returns `word`, or "backward.WORD" for a reversed scan. */
 static const char *of(Build *b, bool reversed, const char *word)
 {
     return build_join(b, reversed ? "backward." : "", word);

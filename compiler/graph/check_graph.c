@@ -1,8 +1,8 @@
-/* check_graph.c: the verifier. It runs after build and after every pass; what
- * it finds is a bug of attnc, so it dies with the node as a dump shows it. */
+/* check_graph.c: the verifier. It runs after the graph is built and after every
+ * pass. A violation is a bug of attnc, so it prints the node and dies. */
 #include "graph/graph.h"
 
-/* The graph under test, and the pass that left it so. */
+/* the graph under test, and the last pass that changed it */
 typedef struct {
     const Graph *g;
     const char *after;
@@ -15,7 +15,8 @@ static void expect(const Verifier *c, bool holds, int node, const char *what)
             print_node(c->g->arena, c->g, node));
 }
 
-/* A node that is computed when weights are packed. Scale is both. */
+/* True if the node is computed when weights are packed. A Scale can be in an
+ * entry too. */
 static bool is_constant(const Node *n)
 {
     return op_info[n->op].op_class == ClassConst
@@ -34,8 +35,8 @@ static void check_inputs(const Verifier *c, int i)
     }
 }
 
-/* Recall reads the append of the other entry, a scan a scan's last state; no
- * other edge may cross.                                                     */
+/* True if n may read `from`: edges cross entries only from an encode Append to
+ * its Recall, and from an encoder's scan to the decoder's. */
 static bool may_read(const Graph *g, const Node *n, const Node *from)
 {
     if (n->sourced && from->op == OpRecurrent && from->state > 0)
@@ -71,8 +72,8 @@ static void check_type(const Verifier *c, int i)
            "the shape is not that of its inputs");
 }
 
-/* An entry ends in its only output; decode's rows are those that the caller
- * selects, or that a pool makes of all.                                     */
+/* Checks that an entry's only output is its last node, and that decode selects
+ * or pools its rows exactly once. */
 static void check_ends(const Verifier *c, Entry entry)
 {
     int outputs = 0, selects = 0, final = -1;
@@ -111,8 +112,8 @@ static void check_names(const Verifier *c)
         die("graph after %s: two nodes are named %s", c->after, twice);
 }
 
-/* What the graph counted of edges is what there is: sums that differ for nearly
- * all other counts, so that no memory is needed.                            */
+/* Checks the graph's counts of edges. It compares two weighted sums, which
+ * differ for nearly all wrong counts and need no memory. */
 static void check_readers(const Verifier *c)
 {
     const Graph *g = c->g;

@@ -1,5 +1,5 @@
-/* elem.c: the types of matrices of weights, by their format in packed files,
- * and of activations, by what products of them compute in. */
+/* elem.c: conversions between element types and formats: of weights in packed
+ * files, and of activations by the arithmetic of their products. */
 #include "graph/graph.h"
 
 static const Elem elem_of[Dtypes] = {

@@ -1,14 +1,15 @@
-/* flops.c: what a node costs in operations on numbers, a multiplication and an
- * addition being two, exp or tanh one. The formulas are those of ops.h; here
- * are their words.                                                          */
+/* flops.c: the FLOPs of a node. A multiplication and an addition are two, exp
+ * or tanh is one. The formulas are in ops.h; this file defines the words they
+ * use. */
 #include "graph/graph.h"
 
-typedef struct { /* a node in a call */
+typedef struct { /* a node and the size of its call */
     const Graph *g;
     const Node *n;
     int64_t rows, keys;
     const MaskSpec *mask; /* NULL: none */
-    int64_t tanh, sums;   /* what a tanh counts as; SUMS of the formula */
+    int64_t tanh, sums;   /* FLOPs of one tanh; argument of SUMS() in the
+                             formula */
 } Count;
 
 static int64_t dim_at(const Count *c, Dim d)
@@ -17,7 +18,7 @@ static int64_t dim_at(const Count *c, Dim d)
     case SymNone: return d.c;
     case SymPT:
     case SymM:    return c->keys;
-    case SymS:    return 1; /* of one sequence */
+    case SymS:    return 1; /* formulas count one sequence */
     default:      return c->rows * (d.times > 0 ? d.times : 1);
     }
 }
@@ -41,15 +42,15 @@ static int64_t columns(const Count *c, int k)
     return t->dim[t->rank - 1].c;
 }
 
-/* Keys, or values, that a query sees. */
+/* Returns the number of keys or values that a query can see. */
 static int64_t keys(const Count *c)
 {
     const Node *k = input_of(c, 1);
     return k->op == OpRecall ? c->keys : dim_at(c, k->type.dim[1]);
 }
 
-/* Pairs of a query and a key that it sees, of a head. Queries of an encoder
- * stand at the first keys, those of a decoder at the last.                   */
+/* Returns the pairs of a query and a key it sees, for one head. An encoder's
+ * queries are at the first keys, a decoder's at the last. */
 static int64_t pairs(const Count *c)
 {
     const int64_t rows = dim_at(c, input_of(c, 0)->type.dim[1]), n = keys(c);
@@ -57,25 +58,25 @@ static int64_t pairs(const Count *c)
                       n);
 }
 
-/* Of all heads. */
+/* Returns the scores of all heads. */
 static int64_t scored(const Count *c)
 {
     return input_of(c, 0)->type.dim[0].c * pairs(c);
 }
 
-/* Of a column of a query and of a key. */
+/* Returns the FLOPs of a score for each column of a head. */
 static int64_t score_work(const Count *c)
 {
     return c->n->additive ? 3 + c->tanh : 2;
 }
 
-/* Numbers that positions turn: the other columns of a head are copied. */
+/* Returns how many numbers are rotated: a head's other columns are copied. */
 static int64_t turned(const Count *c)
 {
     return dim_at(c, c->n->type.dim[0]) * c->n->heads * c->n->dims;
 }
 
-/* A sum or a maximum of all rows; a mean divides that; one row is copied. */
+/* Returns the FLOPs of a pool: a mean also divides, one row is just copied. */
 static int64_t pooled(const Count *c)
 {
     const int64_t all = elements(c, input_of(c, 0)->type);
@@ -86,7 +87,7 @@ static int64_t pooled(const Count *c)
     }
 }
 
-/* Of each number of a product. */
+/* Returns the FLOPs after the product for each number of its result. */
 static int64_t epilogue(const Node *n)
 {
     return n->has_bias + n->has_residual + (n->act != ActNone);

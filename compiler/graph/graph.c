@@ -1,12 +1,12 @@
 /* graph.c: the op graph as one array of nodes in execution order. Nodes refer
  * to each other by index. A pass rewrites nodes in place, adds new ones at the
- * end, and calls graph_sweep() to bring the array into order again.         */
+ * end, and calls graph_sweep() to restore the order. */
 #include <string.h>
 
 #include "graph/graph.h"
 
-/* The words of the column `code`: has it a text without parts, and how long is
- * it? */
+/* Words of the column `code`, as OpInfo's last two members: true if the code
+ * can be emitted undivided, and about how many bytes it has. */
 #define NO_CODE            false, 0
 #define STEP(f)            false, StepBytes
 #define SCORE_ROW(f)       false, StepBytes
@@ -42,7 +42,7 @@ const char *const sublayer_name[Sublayers] = {
 
 /* ---- edges ---- */
 
-/* The node's own edges begin, or end where `sign` is -1. */
+/* Adds the node's edges to its inputs' counts; removes them if sign is -1. */
 static void count_edges(Graph *g, int reader, int sign)
 {
     const Node *n = &g->nodes.at[reader];
@@ -111,11 +111,11 @@ enum { Unplaced = -1, InPlacing = -2 };
 typedef struct {
     const Graph *from;
     Graph *to;
-    int *index; /* by old index: the new one, or the above */
+    int *index; /* old index -> new index, Unplaced or InPlacing */
 } Sweep;
 
-/* Puts node i behind its inputs. Recursion follows only the edges to nodes
- * that a pass has just added, so it stays shallow.                          */
+/* Places node i after its inputs. Only nodes that a pass has just added come
+ * after their readers, so the recursion is shallow. */
 static int place(Sweep *s, int i)
 {
     if (s->index[i] >= 0)
@@ -141,7 +141,7 @@ static void count_all(Graph *g)
         count_edges(g, i, 1);
 }
 
-/* The nodes move from one array to the other, and back with the next sweep. */
+/* Moves the live nodes to the spare array; the next sweep moves them back. */
 void graph_sweep(Graph *g)
 {
     Graph from = *g;
@@ -212,7 +212,8 @@ bool same_layer(const Node *a, const Node *b)
     return a->layer == b->layer && a->stack == b->stack;
 }
 
-/* What the encoder makes for a layer of the decoder has that layer's names. */
+/* Nodes that the encoder computes for a decoder layer are named after that
+ * layer. */
 char *graph_name(Arena *a, const Node *n, const char *word)
 {
     const char *stack =
@@ -248,7 +249,7 @@ int graph_routes(const Graph *g, int node)
     if (n->op == OpSpread)
         return n->in[1];
     if (n->op == OpTaps || n->nin == 0)
-        return -1; /* frames, which lie in order */
+        return -1; /* frames are in order, not permuted */
     return n->nin > InRoutes ? n->in[InRoutes] : graph_routes(g, n->in[0]);
 }
 

@@ -1,6 +1,7 @@
-/* graph_print.c: the graph as text, the format of all dumps and goldens, one
- * node a line: %12 = matmul %3, %7 : f32[n, 512] encoder.0.self_attn.q and as a
- * drawing for Graphviz.                                            */
+/* graph_print.c: the graph as text, one node a line, the format of all dumps
+ * and expected outputs:
+ *   %12 = matmul %3, %7 : f32[n, 512] encoder.0.self_attn.q
+ * and as JSON, and as a Graphviz drawing. */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -20,7 +21,7 @@ static const char *const entry_name[] = {
     [EntryDecode] = "decode",
 };
 
-/* "2 " in front of n: that often. */
+/* "2 " in front of n if each row counts twice */
 typedef struct {
     char text[24];
 } Times;
@@ -60,14 +61,14 @@ char *print_type(Arena *a, Type t)
 
 /* ---- attributes ---- */
 
-/* Attributes of one node, each with a comma before it. */
+/* Writer of one node's attributes, each preceded by a comma. */
 typedef struct {
     Buffer *b;
-    bool json; /* members of an object */
+    bool json; /* as members of an object */
 } Attributes;
 
-/* Each adds one if `told`. A word: text has it alone; json, key NULL: that it
- * is true. */
+/* Each adds an attribute if `told` is true. Text shows only the word; in JSON a
+ * NULL key makes the word itself a true member. */
 static void add_word(Attributes *to, bool told, const char *key,
                      const char *word)
 {
@@ -120,7 +121,7 @@ static bool is_factor(double x)
     return (x < 0 || x > 0) && (x < 1 || x > 1);
 }
 
-/* Heads, factors, the kind of norm. */
+/* Adds heads, factors and the kind of norm. */
 static void add_numbers(Attributes *b, const Node *n)
 {
     const bool join = n->op == OpJoin;
@@ -136,7 +137,7 @@ static void add_numbers(Attributes *b, const Node *n)
     add_real(b, norms || n->op == OpL2Norm, "eps", n->eps);
 }
 
-/* Which rows and columns of the input it reads, and in which order. */
+/* Adds the rows and columns of the input that the op reads. */
 static void add_places(Attributes *b, const Node *n)
 {
     const bool patches = n->op == OpPatches, rotate = n->op == OpRotate;
@@ -158,7 +159,7 @@ static void add_places(Attributes *b, const Node *n)
     add_word(b, n->sourced, NULL, "from the source");
 }
 
-/* How scores become weights. */
+/* Adds how scores become weights. */
 static void add_scores(Attributes *b, const Node *n)
 {
     const bool alibi = n->bias == BiasAlibi, relative = n->bias == BiasRelative;
@@ -172,7 +173,7 @@ static void add_scores(Attributes *b, const Node *n)
     add_word(b, n->sinks, "softmax", "sinks");
 }
 
-/* How experts are chosen and weighed. */
+/* Adds how experts are chosen and weighted. */
 static void add_choice(Attributes *b, const Node *n)
 {
     const bool groups = n->op == OpChoose && n->groups > 1;
@@ -184,7 +185,7 @@ static void add_choice(Attributes *b, const Node *n)
     add_count(b, n->experts > 0, "experts", n->experts);
 }
 
-/* "self"; "self.2" where layers of another form lie. */
+/* Adds the cache: "self", or "self.2" if the layer's has another form. */
 static void add_cache(Attributes *b, const Node *n)
 {
     const bool own = n->op == OpAppend && n->entry == EntryDecode;
@@ -195,7 +196,7 @@ static void add_cache(Attributes *b, const Node *n)
     add_word(b, true, "cache", word);
 }
 
-/* The attributes that matter. */
+/* Adds the attributes that differ from their defaults. */
 static void add_attributes(Attributes *b, const Node *n)
 {
     const bool cached = n->op == OpAppend || n->op == OpRecall;
@@ -213,7 +214,7 @@ static void add_attributes(Attributes *b, const Node *n)
              n->part == PartKey ? "keys" : "values");
 }
 
-/* Blanks up to a column, counted from `from` on. */
+/* Pads with blanks to a column, counted from `from`. */
 static void add_blanks(Buffer *b, int from, int column)
 {
     const int blanks = column - (b->n - from);
@@ -221,7 +222,7 @@ static void add_blanks(Buffer *b, int from, int column)
         buffer_printf(b, "%*s", blanks, "");
 }
 
-/* An input: by its number, or by name. */
+/* Adds an input by number or by name. */
 static void add_input(Buffer *b, const Graph *g, int node, bool names)
 {
     if (node < 0)
@@ -242,7 +243,7 @@ static void add_operation(Buffer *b, const Graph *g, int node, bool names)
     }
     const int attributes = b->n;
     add_attributes(&(Attributes){ .b = b }, n);
-    if (n->nin == 0 && b->n > attributes) { /* no comma behind the op */
+    if (n->nin == 0 && b->n > attributes) { /* drop the comma after the op */
         memmove(b->at + attributes, b->at + attributes + 1,
                 (size_t)(b->n - attributes));
         b->n--;
@@ -277,7 +278,8 @@ char *print_node(Arena *a, const Graph *g, int node)
     return b.at;
 }
 
-/* The entry that a node stands in: that of the first real node after it. */
+/* Returns the entry under which a node is listed: a constant's is that of the
+ * next node that is not one. */
 static Entry stands_in(const Graph *g, int node)
 {
     while (node < g->nodes.n - 1 && g->nodes.at[node].entry == EntryNone)
@@ -385,7 +387,8 @@ static void add_json_node(Buffer *b, const Graph *g, int node)
     buffer_printf(b, "], \"attributes\": {%s}}", with.n ? with.at + 2 : "");
 }
 
-/* Names of models and of nodes have no character that JSON would escape. */
+/* Needs no escapes, because names of models and nodes have no such
+ * character. */
 static char *print_json(Arena *a, const Graph *g)
 {
     Buffer b = { .arena = a };

@@ -1,43 +1,44 @@
-/* ops.h: the op table. Every op of the graph is one row here, of all that is
- * known of it anywhere; each room takes the columns that it needs.
+/* ops.h: the op table. Each op of the graph is one row, which holds all that is
+ * known about it; each directory uses the columns it needs.
  *
- *  name      Op##name, and as in dumps
- *  inputs    their number, least .. most (order is that of the formula)
+ *  name      Op##name, and the name in dumps
+ *  inputs    least and most, in the order of the formula
  *  class     how the op relates rows, which decides scheduling:
  *              Const    known when weights are packed: never runs in the model
  *              Source   enters the entry from outside
  *              View     renames elements of its input; no code is emitted
- *              Row      row i of the result needs row i of the inputs only
- *              Position the same, and where in its sequence that row is
+ *              Row      row i of the result needs only row i of the inputs
+ *              Position the same, and the place of that row in its sequence
  *              Head     mixes rows of one sequence (attention and its parts)
  *              State    writes or reads the paged cache
  *              Sink     names a result of the entry
  *  formula   one line of mathematics, shown in docs
  *
- *  shape     its rule, shape_NAME() in graph/shape.c; most are there already
+ *  shape     its rule, shape_NAME() in graph/shape.c; ops can share one
  *  in place  when the result may overwrite an input:
  *              No
- *              Elements an op on elements: each is read before it is written
- *              Rows     each row is
+ *              Elements each element is read before it is written
+ *              Rows     each row is read before it is written
  *              Residual an input that is added last
- *  FLOPs     of node `n`, in the words of graph/flops.c: `out`, the numbers
- *            that it makes, and others. SUMS(x): x of them are sums of
- *            products, by which the step is divided among threads
+ *  FLOPs     of node `n`, in the words of graph/flops.c: `out` is the size of
+ *            the result. SUMS(x): x of them are sums of products, by which
+ *            the step is divided among threads
  *
- *  value     eval_NAME() in oracle/: what it computes, in double
- *  gate      what rounding may change of that, in the words of
- *            oracle/gates.c: EXACT, ROUNDED(times) ..
- *  code      what writes its C, in the words of emit/step/region.c: NO_CODE,
- *            ROWS(kernel of emit/kernels/, inputs that are rows) ..
- *            WHOLE(f): a STEP that can be emitted without parts too;
- *            WHOLE_OF(f, bytes of its code, about; 250 without it)
- *  plain     and its plain C, in the words of emit/plain/plain_calls.c: NONE,
+ *  value     eval_NAME() in oracle/: computes it in double precision
+ *  gate      how far rounding may move it, in the words of oracle/gates.c:
+ *            EXACT, ROUNDED(times) and others
+ *  code      the function that emits its C, in the words of
+ *            emit/step/region.c: NO_CODE, ROWS(kernel of emit/kernels/, number
+ *            of inputs that are rows) and others. WHOLE(f): a STEP that can
+ *            also be emitted undivided; WHOLE_OF(f, about how many bytes; 250
+ *            without it)
+ *  plain     its plain C, in the words of emit/plain/plain_calls.c: NONE,
  *            PIECE(of emit/kernels/plain.c), CALLS(function)
- *  picture   what its box says, in the words of draw/graph_words.c: NAME,
+ *  picture   text of its box, in the words of draw/graph_words.c: NAME,
  *            BOLD(text), NAMED(text, with the node's name below), say_NAME(w)
  *
- * Adding an op: docs/adding.md. Included where OP is defined, which it is no
- * more behind it.                                                           */
+ * To add an op: docs/adding.md. A file includes this after defining OP, which
+ * is undefined again at the end. */
 #ifndef OP
 #define OP(...)
 #endif
@@ -189,7 +190,7 @@ OP(RowScale, "row_scale", 2, 2, Row, "x s, of each row",
    ROWS("row_scale_rows", 2), PIECE("row_scale"), NAME)
 OP(Output, "output", 1, 1, Sink, "a result of the entry",
    same, No, 0, copy, EXACT, WHOLE(output), NONE, BOLD(n->word))
-/* made by passes */
+/* added by passes */
 OP(Linear, "linear", 2, 5, Row, "act(x W^T + b) + residual",
    linear, Residual, SUMS(2 * out * columns(c, 1)) + epilogue(n) * out,
    linear, SUMMED_BY(8, linear), WHOLE(product), CALLS(product), say_linear(w))

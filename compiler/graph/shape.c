@@ -1,8 +1,9 @@
-/* shape.c: the shape of each op's result from the shapes of its inputs, one
- * small function a rule. A rule returns false when the inputs do not fit.   */
+/* shape.c: infers the shape of each op's result from the shapes of its inputs,
+ * one small function per rule. A rule returns false if the inputs do not
+ * fit. */
 #include "graph/graph.h"
 
-/* Of a set of rows; 0: any. */
+/* Returns the compiled-in number of rows; 0: decided at run time. */
 static int64_t fixed_rows(const Spec *s, Sym sym)
 {
     const SpecFix *fix = &s->fix;
@@ -21,7 +22,7 @@ static int64_t fixed_rows(const Spec *s, Sym sym)
 Dim rows_of(const Spec *s, Sym sym)
 {
     const int64_t fixed = fixed_rows(s, sym);
-    if (sym == SymS) /* bounds are those of one sequence */
+    if (sym == SymS) /* bounds are for one sequence */
         return (Dim){ .c = 1, .sym = sym, .fixed = fixed };
     int64_t source = s->side[SideEncoder].max_len;
     int64_t target = s->side[SideDecoder].max_len;
@@ -52,13 +53,13 @@ static Dim last(const Type *t)
     return t->dim[t->rank - 1];
 }
 
-/* A matrix of floats: rows of any length, a constant width. */
+/* True for a matrix of floats: any number of rows, a constant width. */
 static bool is_matrix(const Type *t)
 {
     return t->elem == ElemF32 && t->rank == 2 && t->dim[1].sym == SymNone;
 }
 
-/* A matrix of weights, in any format. */
+/* True for a matrix of weights in any format. */
 static bool is_table(const Type *t)
 {
     Type floats = *t;
@@ -67,7 +68,7 @@ static bool is_table(const Type *t)
     return is_matrix(&floats);
 }
 
-/* Heads of rows: [h, n, d]. */
+/* True for [h, n, d]: rows of heads. */
 static bool is_heads(const Type *t)
 {
     return t->elem == ElemF32 && t->rank == 3 && t->dim[0].sym == SymNone;
@@ -109,7 +110,7 @@ static bool shape_stack(const Graph *g, Node *n)
     return true;
 }
 
-/* A table of positions must reach as far as the rows can. */
+/* True if a table of positions reaches as far as the rows can. */
 static bool covers(const Type *table, int64_t first, Dim rows, Dim width)
 {
     return is_matrix(table) && table->dim[0].c >= first + rows.c
@@ -136,7 +137,7 @@ static bool shape_position(const Graph *g, Node *n)
     return covers(table, n->first, rows, table->dim[1]);
 }
 
-/* The type says how: q8 or q15. */
+/* The caller sets the element type, q8 or q15. */
 static bool shape_quantize(const Graph *g, Node *n)
 {
     const Elem elem = n->type.elem;
@@ -145,7 +146,7 @@ static bool shape_quantize(const Graph *g, Node *n)
     return is_matrix(in(g, n, 0)) && elem_arithmetic(elem) != ArithmeticF32;
 }
 
-/* One matrix, or by `routes` one for each of the experts. */
+/* True for one matrix, or for one matrix per expert. */
 static bool is_weight(const Type *w, bool by_experts)
 {
     Type one = *w;
@@ -162,7 +163,7 @@ static bool is_ids(const Type *t)
     return t->elem == ElemI32 && t->rank == 2 && t->dim[1].sym == SymNone;
 }
 
-/* Each of the rows of `ids` as often as it has ids. */
+/* Returns the rows of `ids` repeated once for each id in a row. */
 static Dim chosen_rows(const Type *ids)
 {
     const Dim rows = ids->dim[0];
@@ -184,7 +185,7 @@ static bool routes_fit(const Graph *g, const Node *n)
         && in(g, n, 1)->dim[0].c == routes->experts;
 }
 
-/* Integers are multiplied by integers. */
+/* Integer activations need integer weights. */
 static bool shape_matmul(const Graph *g, Node *n)
 {
     const Type *w = in(g, n, 1);
@@ -206,7 +207,7 @@ static bool shape_bias(const Graph *g, Node *n)
     return is_matrix(&n->type) && is_vector(in(g, n, 1), n->type.dim[1]);
 }
 
-/* By a number for each column, or one for all. */
+/* One factor per column, or one for all. */
 static bool shape_scale_columns(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
@@ -215,14 +216,14 @@ static bool shape_scale_columns(const Graph *g, Node *n)
             || is_vector(in(g, n, 1), (Dim){ .c = 1 }));
 }
 
-/* Two of one shape. */
+/* Two inputs of one shape. */
 static bool shape_pair(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
     return is_matrix(&n->type) && same_type(n->type, *in(g, n, 1));
 }
 
-/* gamma is input k; beta, where there is one, the next and last. */
+/* True if input k is gamma and the next, if any, beta. */
 static bool has_factors(const Graph *g, const Node *n, int k, Dim width)
 {
     return is_vector(in(g, n, k), width)
@@ -240,7 +241,7 @@ static bool shape_add_norm(const Graph *g, Node *n)
     return shape_pair(g, n) && has_factors(g, n, 2, n->type.dim[1]);
 }
 
-/* Columns of a head, 0 if the heads are not alike. */
+/* Returns the columns of a head; 0 if they cannot be divided evenly. */
 static int64_t head_width(const Node *n, const Type *x)
 {
     bool even = is_matrix(x) && n->heads > 0 && x->dim[1].c % n->heads == 0;
@@ -306,7 +307,7 @@ static bool shape_slice(const Graph *g, Node *n)
     return true;
 }
 
-/* Appended to the rows before them: t new rows become p+t. */
+/* t new rows become p+t. */
 static bool shape_append(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
@@ -321,13 +322,13 @@ static bool shape_heads(const Graph *g, Node *n)
     return is_heads(&n->type);
 }
 
-/* Each of the fewer heads of keys and values serves as many of queries. */
+/* True if every head of keys or values serves equally many heads of queries. */
 static bool serves_all(const Type *kv, const Type *q)
 {
     return is_heads(q) && is_heads(kv) && q->dim[0].c % kv->dim[0].c == 0;
 }
 
-/* v of additive scores: as many columns as q, of each head. */
+/* True if v of additive scores has the columns of q for each head. */
 static bool score_fits(const Graph *g, const Node *n, const Type *q)
 {
     const Type *v = n->additive ? &g->nodes.at[score_input(n)].type : NULL;
@@ -346,7 +347,7 @@ static bool shape_scores(const Graph *g, Node *n)
     return true;
 }
 
-/* The bias of input k has a table where it is learned. */
+/* True if input k is the table of a learned bias, or there is none. */
 static bool bias_fits(const Graph *g, const Node *n, int k, Dim heads)
 {
     if (n->bias != BiasRelative)
@@ -356,7 +357,7 @@ static bool bias_fits(const Graph *g, const Node *n, int k, Dim heads)
         && same_dim(in(g, n, k)->dim[1], heads);
 }
 
-/* A score for each head. */
+/* True if sinks have one score per head. */
 static bool sinks_fit(const Graph *g, const Node *n, Dim heads)
 {
     const Type *sinks = n->sinks ? in(g, n, n->nin - 1) : NULL;
@@ -408,7 +409,7 @@ int cell_gates(CellType cell)
     return gates[cell];
 }
 
-/* The input's product of rows, the matrix of states, and its bias. */
+/* Inputs: the product of rows, the matrix of states, and its bias. */
 static bool shape_recurrent(const Graph *g, Node *n)
 {
     const Type *x = in(g, n, 0), *w = in(g, n, 1);
@@ -422,7 +423,7 @@ static bool shape_recurrent(const Graph *g, Node *n)
     return inputs == 2 || is_vector(in(g, n, 2), w->dim[0]);
 }
 
-/* Columns of one, then of the other, head by head; those of b may be of all. */
+/* Joins columns head by head; b may have one head that all share. */
 static bool shape_join(const Graph *g, Node *n)
 {
     const Type *a = in(g, n, 0), *b = in(g, n, 1);
@@ -439,7 +440,6 @@ static bool shape_join(const Graph *g, Node *n)
     return true;
 }
 
-/* Of a convolution, whose taps are rows of one sequence. */
 static bool shape_patches(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
@@ -494,7 +494,7 @@ static bool shape_rows(const Graph *g, Node *n)
 
 /* ---- experts ---- */
 
-/* The type says how many are chosen. */
+/* The caller sets how many are chosen. */
 static bool shape_choose(const Graph *g, Node *n)
 {
     const Type *scores = in(g, n, 0);

@@ -1,9 +1,9 @@
-/* table1.c: how the first layer of a model mixes the rows of a sequence, in the
- * terms of the paper's Table 1: operations, those that wait for each other, and
- * how far a signal goes between two rows. A row of `kinds` an op.            */
+/* table1.c: the numbers of the paper's Table 1 for the first layer of a model:
+ * operations, sequential operations, and the longest path between two rows.
+ * `kinds` has a row per op. */
 #include "graph/graph.h"
 
-typedef struct { /* n rows, d wide */
+typedef struct { /* n rows of d columns */
     const Node *node;
     double n, d;
 } Rows;
@@ -16,7 +16,7 @@ static double ceiling(double x, double by)
     return whole * by < x ? whole + 1 : whole;
 }
 
-/* Of a window of r rows it is Table 1's restricted self-attention. */
+/* With a window of r rows it is Table 1's restricted self-attention. */
 static void attention(const Rows *r, Mixing *to)
 {
     const MaskSpec *m = r->node->mask;
@@ -35,8 +35,8 @@ static void recurrent(const Rows *r, Mixing *to)
     to->sequential = to->path = r->n;
 }
 
-/* Kernels that lie side by side, or apart by a dilation that grows with the
- * layers, as Table 1 has them.                                              */
+/* Contiguous kernels, or dilated ones whose dilation grows with the layers, as
+ * in Table 1. */
 static void mix_convolution(const Rows *r, Mixing *to)
 {
     const double k = (double)r->node->taps;
@@ -49,7 +49,7 @@ static void mix_convolution(const Rows *r, Mixing *to)
     to->path = r->node->dilation > 1 ? layers : ceiling(r->n, k);
 }
 
-/* Each column alone, and a product behind it. */
+/* Convolves each column alone, then multiplies. */
 static void separable(const Rows *r, Mixing *to)
 {
     mix_convolution(r, to);
@@ -61,7 +61,7 @@ static const struct {
     Op op;
     MixOf *of;
 } kinds[] = {
-    { OpScores, attention },     { OpMask, attention }, /* of those scores */
+    { OpScores, attention },     { OpMask, attention }, /* with a window */
     { OpAttention, attention },  { OpRecurrent, recurrent },
     { OpTaps, mix_convolution }, { OpDepthwise, separable },
 };
