@@ -1,9 +1,9 @@
-/* cli.h: the commands, and a command line as a command's struct. Two tables
- * (commands.h, options.c) drive parsing, defaults, hints and help.
+/* cli.h: the commands, and parsing of a command line into a command's struct.
+ * Two tables (commands.h, options.c) drive parsing, defaults, hints and help.
  *
  * In:  the words of a command line, stdin.
  * Out: a command's work, its exit code; messages on stderr.
- * Public beside it: commands.h.                                             */
+ * Other public headers: commands.h. */
 #ifndef ATTNC_CLI_H
 #define ATTNC_CLI_H
 
@@ -16,17 +16,18 @@ enum {
 #include "cli/options/commands.h"
     Commands
 };
-/* which commands take an option */
+/* sets of commands, as bits: the commands that accept an option */
 enum {
 #define COMMAND(word, id, ...) Cmd##id = 1 << Nth##id,
 #include "cli/options/commands.h"
-    CmdTiers = CmdRun | CmdScore, /* libtcc's code, then a compiler's */
+    CmdTiers = CmdRun | CmdScore, /* libtcc first, then a C compiler */
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdQuantize | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,
     CmdAll = (1 << Commands) - 1,
-    CmdWrites = CmdAll & ~CmdWatch, /* with an output file */
-    /* those whose -o is a copy of stdout; the others' is more, or none */
+    CmdWrites = CmdAll & ~CmdWatch, /* have an output file */
+    /* commands whose -o is a copy of stdout. The others write something else to
+     * -o, or have no -o. */
     CmdReports = CmdAll
                & ~(CmdNew | CmdImport | CmdCompile | CmdGraph | CmdPlan
                    | CmdWatch)
@@ -35,40 +36,42 @@ enum {
 typedef struct {
     const char *name;
     int bit;
-    const char *takes; /* besides options: "SPEC"; "[ACTION [FILE ..]]"; "" */
-    int least;         /* how many of these */
+    const char *takes; /* operands: "SPEC"; "[ACTION [FILE ..]]"; "" */
+    int least;         /* minimum number of operands */
     const char *summary;
-    size_t bytes; /* of the struct that its options fill */
+    size_t bytes; /* size of the struct that its options fill */
 } Command;
 extern const Command commands[]; /* options.c */
 extern const int n_commands;
 
-/* Ends with ExitUsage where there is none. */
+/* Returns the command of this name. Ends with ExitUsage if there is none. */
 const Command *command_find(const char *name);
 
-/* Reads the words after the command's name into its struct, of c->bytes. Ends
- * with ExitUsage after a message when they are not right.                   */
+/* Parses the words after the command's name into a new struct of c->bytes. Ends
+ * with ExitUsage and a message if they are invalid. */
 void *options_parse(Arena *a, const Command *c, int argc, char **argv);
 
-typedef struct { /* what all commands take */
+typedef struct { /* options that every command accepts */
     int color;   /* ColorWhen */
     bool help, version, quiet, force;
     const char *output; /* -o, of reports; NULL: stdout */
 } CommonOptions;
-/* What of these stands among the words, whatever else is wrong with them. */
+/* Returns the common options found among the words, even if other words are
+ * invalid. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
 
-/* report_file.c: calls `print`, and writes what it prints on stdout to the file
- * `path` (NULL: to stdout). Returns the exit code of `print`, unless the file
- * could not be written. If `print` fails, there is no file, but with ExitInput,
- * where lines were refused, it has the answers of the others.                */
+/* report_file.c: calls `print` and redirects its stdout to the file `path`
+ * (NULL: no redirection). Returns the exit code of `print`, or ExitIO if the
+ * file cannot be written. If `print` fails, no file is left, except after
+ * ExitInput: then the file has the answers to the lines that were accepted. */
 int report_print(const char *path, int print(const void *options),
                  const void *options);
 
-void print_help(FILE *out, const Command *c);   /* NULL: of all commands */
-void print_manual(FILE *out, const Command *c); /* as a page, for man(1) */
+void print_help(FILE *out, const Command *c);   /* NULL: lists all commands */
+void print_manual(FILE *out, const Command *c); /* troff source for man(1) */
 
-/* cmd_WORD.c: does it, by its options (options.h); an exit code. */
+/* cmd_WORD.c: runs the command with its options (options.h). Returns an exit
+ * code. */
 #define COMMAND(word, id, ...)            \
     typedef struct id##Command id##Command; \
     int cmd_##word(const id##Command *o);

@@ -1,4 +1,4 @@
-/* budget.c: the option --budget, of those commands that measure. */
+/* budget.c: parses --budget of the commands that measure. */
 #include <stdlib.h>
 #include <string.h>
 

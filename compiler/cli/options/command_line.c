@@ -1,5 +1,5 @@
-/* command_line.c: a command line as its command's struct, read by the rows of
- * options.c.                                                                 */
+/* command_line.c: parses a command line into its command's struct, by the rows
+ * of options.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -19,8 +19,8 @@ static bool is_operand(const Option *row)
 
 /* ---- command ---- */
 
-/* Ends with ExitUsage and the command to type if the word in the place of a
- * command is a spec, a checkpoint or another file. */
+/* Ends with ExitUsage and the command to type if the word in place of a command
+ * is a spec, a checkpoint or another file. */
 static void refuse_file(const char *word)
 {
     Fault why;
@@ -75,7 +75,7 @@ static double number(const Option *row, const char *text)
     return x;
 }
 
-/* The formats of all commands, by their words, other words and endings. */
+/* The formats of all commands: aliases and file endings, with their words. */
 static const struct {
     const char *other, *word;
 } formats[] = {
@@ -84,7 +84,7 @@ static const struct {
     { "svg", "svg" },    { "dot", "dot" },   { "md", "md" },
 };
 
-/* A format's own word; NULL: it is none. */
+/* Returns the format's own word, or NULL if the text names no format. */
 static const char *format_word(const char *text)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -93,7 +93,7 @@ static const char *format_word(const char *text)
     return NULL;
 }
 
-/* Which of the row's words has these n characters; -1: none. */
+/* Returns the index of the row's word with these n characters, or -1. */
 static int find_word(const Option *row, const char *text, size_t n)
 {
     const char *own = row->kind == Form ? format_word(text) : NULL;
@@ -131,7 +131,7 @@ static int word_of(const Option *row, const char *text, size_t n)
     return found;
 }
 
-/* "c,obj": a bit for each. */
+/* Parses a list such as "c,obj" as bits. */
 static int words_of(const Option *row, const char *text)
 {
     int bits = 0;
@@ -167,7 +167,7 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     }
 }
 
-/* What it is where it is not given; flags, texts and lists: nothing. */
+/* Stores the default value. Flags, texts and lists stay zero. */
 static void store_default(void *at, const Option *row)
 {
     if (row->kind == Int)
@@ -219,8 +219,8 @@ void options_for(const void *options, const Command *c, int use)
 
 /* ---- reading ---- */
 
-/* The row of a word, and its value when it is in the same word: "--beam=4",
- * "-O2", "-omodel.c". NULL: none is called so.                              */
+/* Returns the row of an option, or NULL if there is none. *value is set if the
+ * value is in the same word: "--beam=4", "-O2", "-omodel.c". */
 static const Option *find(const char *word, int command, const char **value)
 {
     bool is_long = strncmp(word, "--", 2) == 0;
@@ -241,8 +241,8 @@ static const Option *find(const char *word, int command, const char **value)
     return NULL;
 }
 
-/* The row of a command's operand number n, from 0; the last one may be a list.
- * NULL: it takes no more.                                                   */
+/* Returns the row of operand n, from 0, of a command. A final list accepts all
+ * further operands. NULL: there is no such operand. */
 static const Option *operand(const Command *c, int n)
 {
     const Option *last = NULL;
@@ -259,13 +259,13 @@ static const Option *operand(const Command *c, int n)
 typedef struct {
     Arena *arena;
     const Command *command;
-    void *options; /* its struct */
+    void *options; /* the command's struct */
     CommonOptions common;
-    int operands;        /* so far */
-    const char *operand; /* the last of them */
-    bool alone;          /* what was asked for needs no spec */
-    bool format;         /* it was given */
-    const char *output;  /* of -o; NULL */
+    int operands;        /* their number so far */
+    const char *operand; /* the last operand */
+    bool alone;          /* an option was given that makes the spec optional */
+    bool format;         /* --format or --json was given */
+    const char *output;  /* value of -o, or NULL */
 } Reading;
 
 static void *place(Reading *r, const Option *row)
@@ -299,14 +299,15 @@ static void take_operand(Reading *r, const char *word)
     r->operands++;
 }
 
-/* Is what follows for another command, whatever it looks like? */
+/* True if the next word belongs to another command, whatever it looks
+ * like. */
 static bool takes_rest(const Reading *r)
 {
     const Option *row = operand(r->command, r->operands);
     return row && row->kind == Rest;
 }
 
-/* An option; true: the word after it is its value. */
+/* Parses an option. Returns true if the next word is its value. */
 static bool take_option(Reading *r, const char *word, const char *next)
 {
     const char *value;
@@ -347,7 +348,7 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
     return found;
 }
 
-/* -o graph.svg without --format: the ending says what is written. */
+/* Sets the format by the ending of -o if --format is not given. */
 static void take_ending(Reading *r)
 {
     const char *dot = r->output ? strrchr(r->output, '.') : NULL;
@@ -357,7 +358,7 @@ static void take_ending(Reading *r)
         if (row->kind != Form || !(row->commands & r->command->bit))
             continue;
         if (find_word(row, word, strlen(word)) < 0 && strcmp(word, "md") == 0)
-            continue; /* text is Markdown too */
+            continue; /* no md format: text is Markdown already */
         if (find_word(row, word, strlen(word)) < 0)
             fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
                  quote(r->output), r->command->name, word,
@@ -366,7 +367,8 @@ static void take_ending(Reading *r)
     }
 }
 
-/* "source=32,batch=1" is "fix.source=32,fix.batch=1" of --set. */
+/* Converts --fix: "source=32,batch=1" becomes "fix.source=32,fix.batch=1" of
+ * --set. */
 static void sets_of_fix(Arena *a, ModelOptions *model)
 {
     for (int i = 0; i < model->fix.n; i++) {
@@ -382,7 +384,7 @@ static void sets_of_fix(Arena *a, ModelOptions *model)
     }
 }
 
-/* Returns what the file of an option is for. */
+/* Returns what the file of an option is used for. */
 static FileUse use_of(const Option *row)
 {
     static const struct {
@@ -406,8 +408,8 @@ static void end_unless(bool done, const Fault *why)
         fail(why->code, "%s", why->text);
 }
 
-/* Tells the guard of an output. Ends with ExitUsage if the option before it in
- * the table, or one before that, writes the same file.                      */
+/* Registers an output file with the guard. Ends with ExitUsage if another
+ * output option, above this one in the table, names the same file. */
 static void guard_output(Reading *r, const Option *row, const char *path)
 {
     Fault why;
@@ -421,8 +423,8 @@ static void guard_output(Reading *r, const Option *row, const char *path)
     end_unless(guard_write(path, use_of(row), &why), &why);
 }
 
-/* Tells the guard which files the command reads, and which it writes. Ends with
- * the guard's message if an output would replace an input.                  */
+/* Registers the files that the command reads and writes with the guard. Ends
+ * with the guard's message if an output would replace an input. */
 static void guard_files(Reading *r)
 {
     Fault why;
@@ -456,7 +458,8 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
     Reading r = { .arena = a, .command = c };
     bool options = true;
     r.options = arena_alloc(a, c->bytes);
-    /* of all parts; then of the rows for this command, where others differ */
+    /* defaults of all rows first; then again of this command's rows, because
+     * other commands' defaults of the same field may differ */
     for (int i = 0; i < 2 * n_options; i++) {
         const Option *row = &option_table[i % n_options];
         void *at = option_place(r.options, c, row);

@@ -1,7 +1,6 @@
-/* commands.h: the commands, a row each: word, enumerator, what it takes besides
- * options, how few of that, and what it does. cmd_WORD() of
- * cmd_WORD.c does it. Included where COMMAND is defined, which it is no more
- * behind it. */
+/* commands.h: the commands, one row each: word, enumerator, operands, their
+ * minimum number, and a summary. cmd_WORD() in cmd_WORD.c runs the command.
+ * Define COMMAND before you include this file, which undefines it. */
 #ifndef COMMAND
 #define COMMAND(...)
 #endif

@@ -1,4 +1,4 @@
-/* lines.c: reads lines, turns them into token ids and back. */
+/* lines.c: reads lines and converts them to token ids and back. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ void lines_open(Lines *l, Arena *a, int fd)
                   .ending = '\n' };
 }
 
-/* Reads once, after what is in the buffer. False: nothing more comes. */
+/* Reads once, appending to the buffer. Returns false at the end of input. */
 static bool fill(Lines *l)
 {
     memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
@@ -33,7 +33,7 @@ static bool fill(Lines *l)
     return n > 0;
 }
 
-/* Drops the rest of a line that does not fit; its whole length. */
+/* Skips the rest of a line that does not fit. Returns its full length. */
 static size_t skip_line(Lines *l)
 {
     size_t dropped = 0;
@@ -48,7 +48,7 @@ static size_t skip_line(Lines *l)
     }
 }
 
-/* Passes over the byte order mark that some editors put before a text. */
+/* Skips the byte order mark that some editors put before a text. */
 static void skip_mark(Lines *l)
 {
     if (l->number == 0 && l->ending && l->end - l->begin >= 3
@@ -98,7 +98,10 @@ void line_error(int64_t line, const char *fmt, ...)
 }
 
 /* ---- document ---- */
-enum { LongestDocument = 1 << 20 }; /* one more byte: YAML refuses it */
+enum {
+    LongestDocument = 1 << 20
+}; /* the extra byte read makes the YAML parser
+    * reject it */
 
 static bool read_byte(char *to)
 {
@@ -111,13 +114,13 @@ static bool read_byte(char *to)
     return n > 0;
 }
 
-/* Byte by byte, so that what is behind it is there for who reads next. */
+/* Reads byte by byte, so that what follows the document stays unread. */
 Document stdin_document(Arena *a)
 {
     Buffer b = { .arena = a };
     Source *src = arena_alloc(a, sizeof *src);
     Document d = { .text = src };
-    int line = 0; /* where the last one begins */
+    int line = 0; /* offset of the current line */
     for (char c; b.n <= LongestDocument && !d.ended && read_byte(&c);) {
         buffer_add(&b, &c, 1);
         if (c != '\n')
@@ -165,7 +168,8 @@ static int64_t parse_ids(const Tokens *t, const char *text, size_t n,
     return count;
 }
 
-/* The character, or with spaces between tokens the word, at the front. */
+/* Returns the first character, or the first word if the vocabulary splits at
+ * spaces. */
 static const char *first_token(const void *block, const char *at, size_t n)
 {
     const struct attn_vocab_header *h = block;
@@ -192,7 +196,7 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   : tokens_at(t, text, n, ids, NULL, why);
 }
 
-/* What is wrong with a text where its ids are an error; their number, or -1. */
+/* Sets *why if `count` is an error. Returns the number of ids, or -1. */
 static int64_t refuse_id(const Tokens *t, const char *text, size_t n,
                          int64_t count, int64_t bad, Fault *why)
 {
@@ -210,7 +214,8 @@ static int64_t refuse_id(const Tokens *t, const char *text, size_t n,
     return count < 0 ? -1 : count;
 }
 
-/* Memory for ids of a text of n bytes, to be freed; NULL: none is needed. */
+/* Allocates the memory that encoding n bytes needs; the caller frees it.
+ * Returns NULL if none is needed. */
 static void *encoding_memory(const Tokens *t, size_t n)
 {
     const int64_t bytes = attn_vocab_encode_bytes(t->block, (int64_t)n);
@@ -232,9 +237,9 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
     return refuse_id(t, text, n, count, bad, why);
 }
 
-enum { ShortText = 4096 }; /* bytes; a longer text is in the arena */
+enum { ShortText = 4096 }; /* bytes; longer texts go into the arena */
 
-/* The text of ids, and its size. */
+/* Returns the text of ids and sets *size. */
 static const char *text_of(Arena *a, const Tokens *t, const int32_t *ids,
                            int64_t n, char room[ShortText], int64_t *size)
 {

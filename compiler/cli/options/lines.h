@@ -1,74 +1,74 @@
-/* lines.h: lines of stdin, and their tokens. */
+/* lines.h: reads lines of stdin and converts them to token ids and back. */
 #ifndef ATTNC_LINES_H
 #define ATTNC_LINES_H
 
 #include "engine/engine.h"
 
-enum { LongestLine = 1 << 20 }; /* bytes; longer ones are refused */
+enum { LongestLine = 1 << 20 }; /* bytes; longer lines are rejected */
 
 typedef struct {
     char *buffer;
     size_t begin, end;
-    int64_t number; /* of the line that was read last, from 1 */
-    bool over;      /* nothing comes after the buffer */
+    int64_t number; /* number of the last line read, from 1 */
+    bool over;      /* end of input: nothing follows the buffer */
     int fd;
-    char ending; /* of a line: '\n', or NUL */
+    char ending; /* line terminator: '\n' or NUL */
 } Lines;
 
 typedef enum { LineText, LineTooLong, LineWait, LineEnd } LineState;
 
 void lines_open(Lines *l, Arena *a, int fd);
-/* The next line, without its newline and a carriage return before that; it
- * stays until the call after. LineWait:
- * there is none without waiting, and `wait` is false. LineTooLong: *n is its
- * length.                                                                   */
+/* Reads the next line, without its newline and a carriage return before that.
+ * The text is valid until the next call. Returns LineWait if reading would
+ * block and `wait` is false; LineTooLong with the line's length in *n. */
 LineState lines_next(Lines *l, bool wait, const char **text, size_t *n);
-/* `<stdin>:LINE: error: text` on stderr. */
+/* Prints `<stdin>:LINE: error: text` on stderr. */
 void line_error(int64_t line, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 typedef struct {
     const Source *text; /* NULL: none was read */
-    bool ended;         /* by a line `...`, behind which stdin goes on */
+    bool ended;         /* by a line `...`, after which stdin continues */
 } Document;
-/* A YAML document of stdin: to a line `...`, else all that there is. */
+/* Reads a YAML document from stdin: up to a line `...`, or to the end. */
 Document stdin_document(Arena *a);
 
-/* How text and ids turn into each other. */
+/* how text and ids are converted */
 typedef struct {
     const void *block; /* vocabulary; NULL: none */
-    int64_t size;      /* ids are below this */
-    bool ids;          /* text is ids, with spaces between */
-    int64_t how;       /* ATTN_BEGUN .. */
+    int64_t size;      /* every id is below this */
+    bool ids;          /* text is ids separated by spaces */
+    int64_t how;       /* bits: ATTN_BEGUN, ATTN_PLAIN, ATTN_STARTED */
 } Tokens;
 Tokens tokens_with(const void *block, int64_t size, bool ids);
 
-enum { MostTokens = LongestLine + 64 }; /* of a line and its template */
-/* A text of n bytes has not more ids; a line of more than MostTokens is
- * refused. */
+enum { MostTokens = LongestLine + 64 }; /* ids of a line and its template */
+/* Returns an upper bound of the number of ids in a text of n bytes. A line of
+ * more than MostTokens ids is rejected. */
 int64_t tokens_most(const Tokens *t, size_t n);
-/* Ids of one text into ids[], so many or MostTokens; their number, or -1 and a
- * message.                                                                  */
+/* Converts a text to ids. ids[] has room for tokens_most() or MostTokens,
+ * whichever is less. Returns their number, or -1 with *why set. */
 int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   Fault *why);
-/* The same of a text that is no ids, with offsets[2 so many] in it; or NULL. */
+/* Does the same for text that is not ids. offsets, if not NULL, gets two
+ * entries per id: the first byte and the end. */
 int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   int32_t *offsets, Fault *why);
 void print_tokens(FILE *out, Arena *a, const Tokens *t, const int32_t *ids,
                   int64_t n);
-/* Their text, where text is no ids. */
+/* Appends the text of the ids; `t` must not be in ids mode. */
 void add_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
-/* `"tokens": [3, 2]`, and behind it `, "text": "AH"` where text is no ids. */
+/* Appends `"tokens": [3, 2]` and, unless text is ids, `, "text": "AH"`. */
 void json_tokens(Buffer *b, const Tokens *t, const int32_t *ids, int64_t n);
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);
-/* Text, where it is no ids, needs a vocabulary on each side that the model has:
- * ExitInput and a message where there is none, or where the source is rows of
- * numbers and `rows` is false.                                              */
+/* Checks that each side of the model that reads or writes text has a
+ * vocabulary, unless text is ids. Returns ExitInput after a message if one is
+ * missing, or if the source is rows of numbers and `rows` is false. */
 int need_vocabularies(const Spec *s, bool ids, bool rows);
-/* Where text goes beside an output file: to stdout, or where the file is that
- * ("-"), to stderr. file NULL: there is none.                               */
+/* Returns the stream for text when a command also writes `file`: stdout, or
+ * stderr if the file is stdout ("-"). file NULL: there is no file. */
 FILE *beside(const char *file);
-/* Everything written so far reaches it, or the program ends (ExitIO). */
+/* Flushes all output. Ends the program with ExitIO if that fails. */
 void flush_answers(FILE *to);
 
 #endif

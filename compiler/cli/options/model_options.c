@@ -1,5 +1,5 @@
-/* model_options.c: the options that say which model and what code are wanted,
- * as the engine takes them. */
+/* model_options.c: converts options about the model and its code to those of
+ * the engine. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 /* ---- model ---- */
 
-/* What a hint about records may name: nothing that the command would refuse. */
+/* Returns the options that a hint about records may suggest: only ones that the
+ * command accepts. */
 static int offers_of(int command)
 {
     static const struct {
@@ -41,7 +42,8 @@ void need_lines(const ModelOptions *model)
                         "a file");
 }
 
-/* Of commands that answer in two tiers; others measure one that is named. */
+/* Returns the name of the backend. Commands that answer lines default to
+ * ATTNC_BACKEND, then to auto; others measure one backend and reject auto. */
 static const char *backend_of(int command, const CodeOptions *code)
 {
     BackendOptions unused;
@@ -107,7 +109,7 @@ const char *generation_option(const RunCommand *o)
     return NULL;
 }
 
-/* Rejects options that have no meaning for the model's answers to lines. */
+/* Rejects options that have no meaning for how the model answers lines. */
 static void check_answers(const Spec *s, const RunCommand *o)
 {
     const bool blocks = s->kind == KindAttention || s->input != InputTokens;
@@ -123,7 +125,8 @@ static void check_answers(const Spec *s, const RunCommand *o)
              "--pairs reads texts: this model reads rows of numbers");
 }
 
-/* Can the model do what this form of run asks for? */
+/* Checks that the model can do what this form of run needs. Returns an exit
+ * code. */
 static int run_fits(const Spec *s, const void *command)
 {
     const RunCommand *o = command;

@@ -1,5 +1,5 @@
-/* options.c: the tables of commands and of options. A command line is read by
- * them in command_line.c; help.c says what is in them.                      */
+/* options.c: the tables of commands and options. command_line.c parses by them,
+ * help.c prints them. */
 #include <stddef.h>
 
 #include "cli/options/options.h"
@@ -12,7 +12,8 @@ const Command commands[] = {
 };
 const int n_commands = sizeof commands / sizeof *commands;
 
-/* Where a command's struct has the parts that it shares: 1 + the offset. */
+/* Offsets of the shared parts in each command's struct, plus 1; 0: no such
+ * part. */
 #define HAS(command, part) 1 + offsetof(command##Command, part)
 static const size_t part_at[][OptionParts] = {
     [NthNew] = { 0 },
@@ -79,7 +80,7 @@ static const char *const json_formats[] = { "text", "json" };
 static const char *const plan_formats[] = { "text", "json", "svg" };
 static const char *const run_formats[] = { "text", "json", "svg" };
 static const char *const field_formats[] = { "text", "json", "md", "schema" };
-/* What is proposed where other texts are taken, too. */
+/* Suggestions for options that accept other texts, too. */
 static const char *const backends[] = { "auto", "jit", "clang", "gcc" };
 static const char *const compilers[] = { "clang", "gcc", "tcc" };
 static const char *const levels[] = { "0", "1", "2", "3" };
@@ -112,7 +113,8 @@ static const char *const color_words[] = {
 };
 
 /* clang-format off */
-/* where an option goes: which commands take it, in which struct, where there */
+/* Columns of a row: which commands accept the option, in which part of the
+ * struct, at which offset. */
 #define MODEL(commands, to) commands, PartModel, offsetof(ModelOptions, to)
 #define CODE(commands, to) commands, PartCode, offsetof(CodeOptions, to)
 #define SEARCH(commands, to) commands, PartSearch, offsetof(SearchOptions, to)
@@ -125,7 +127,8 @@ static const char *const color_words[] = {
 #define SWEEPS(to) \
     CmdSweep | CmdCompare, PartCommand, offsetof(SweepCommand, to)
 
-/* and the options of runtime/options/option_rows.h, by their column `place` */
+/* The same for the rows of runtime/options/option_rows.h, by their column
+ * `place`. */
 #define PLACE_Lines(to) \
     CmdRun | CmdScore | CmdQuantize, PartLines, offsetof(LineOptions, to)
 #define PLACE_Settings(to) SEARCH(CmdRun, set.to)
@@ -163,7 +166,7 @@ static const char *const color_words[] = {
 #define WORDS(name, takes, place, list, value, text) \
     { name, takes, Words, place, 0, 0, value, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }
-/* How a report is written, and --json for short. */
+/* The format of a report, and --json as a shorthand. */
 #define FORMAT_AS(place, list, text) \
     { "--format", "NAME", Form, place, 0, 0, 0, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }, \
@@ -174,10 +177,11 @@ static const char *const color_words[] = {
       list, sizeof list / sizeof *list, text, GROUP, 0 }
 #define MOST_INT 2147483647.0
 
-/* GROUP is the head of `attnc help COMMAND` that the rows below it go under. */
+/* GROUP is the heading of `attnc help COMMAND` for the rows below it. */
 const Option option_table[] = {
 #define GROUP GroupOperands
-    /* operands: a word alone, in this order; a list takes all that follow */
+    /* operands: positional words, in this order; a list accepts all that
+     * follow */
     TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune | CmdDiff, spec),
          ""),
     TEXT("SPEC", "", OWN(Diff, other), ""),
@@ -194,7 +198,7 @@ const Option option_table[] = {
     LIST("FOLDER", "", OWN(Import, folders), ""),
     LIST("SPEC", "", SWEEPS(specs), ""),
 
-    /* those that the program of an emitted file has too */
+    /* options that the program of an emitted file has, too */
 #define OPTION(uses, of, kind, name, takes, place, member, low, high, value, \
                text) \
     { name, takes, kind, PLACE_##place(member), low, high, value, \

@@ -1,5 +1,5 @@
-/* options.h: what each command takes, a struct a command, and the parts that
- * several share. The rows of options.c say which option goes where.         */
+/* options.h: the options of each command, one struct per command, and the parts
+ * that several commands share. The rows of options.c map options to fields. */
 #ifndef ATTNC_CLI_OPTIONS_H
 #define ATTNC_CLI_OPTIONS_H
 
@@ -12,23 +12,23 @@
 typedef VEC(const char *) Texts;
 
 /* ---- parts ---- */
-typedef struct { /* the model, and its passes */
+typedef struct { /* the model and its passes */
     const char *spec;
-    Document text; /* where it is "-" */
+    Document text; /* the spec read from stdin if `spec` is "-" */
     Texts sets, fix, skip, dump;
     const char *weights, *after;
     int64_t seed;
     bool explain, require_fusion, allow_nan;
 } ModelOptions;
 
-typedef struct { /* what code is made for, and by what */
+typedef struct { /* the target, the compiler and its settings */
     const char *march, *tile, *backend, *cc, *level, *records;
     int64_t width;   /* 0: the target's own */
-    int64_t threads; /* -1: one a core */
+    int64_t threads; /* -1: one per core */
     bool no_records, verbose, perf;
 } CodeOptions;
 
-typedef struct { /* lines, and their answers */
+typedef struct { /* lines of stdin and their answers */
     bool ids;
 } LineOptions;
 
@@ -48,7 +48,7 @@ struct NewCommand {
 struct ImportCommand {
     Texts folders;
     const char *output, *compile, *lora, *rules;
-    const char *check; /* "": by no Python */
+    const char *check; /* "": check without Python */
     bool families, embed, quiet, average, allow_nan;
     int format; /* FamiliesFormat */
 };
@@ -57,7 +57,7 @@ struct CompileCommand {
     ModelOptions model;
     CodeOptions code;
     const char *output;
-    int kinds; /* bits: 1 << EmitC ..; 0: by the ending of -o */
+    int kinds; /* bits: 1 << EmitKind; 0: chosen by the ending of -o */
     bool plain, embed, freestanding, save_temps, print_commands, quiet;
     int64_t max_input, max_output; /* -1: the model's */
 };
@@ -70,14 +70,14 @@ struct RunCommand {
     SearchOptions search;
     LineOptions lines;
     bool quiet;
-    bool pairs; /* of texts, a line each */
+    bool pairs; /* each line is a pair of texts */
     /* --prompt */
     const char *prompt, *save_state, *load_state;
     /* --chat */
     bool chat;
     const char *system;
     Texts stop;
-    int64_t tokens; /* -1: as the search says */
+    int64_t tokens; /* -1: as the search settings say */
     /* --input */
     const char *input, *output;
     Texts taps;
@@ -97,7 +97,7 @@ typedef enum { StageFinal, StageBuilt, StageAll } Stage;
 typedef enum { PrintText, PrintJson, PrintDot, PrintSvg } PrintFormat;
 
 struct TokensCommand {
-    ModelOptions model; /* its spec: or another file */
+    ModelOptions model; /* its `spec` may also be another kind of file */
     bool offsets, pieces, decode, plain, null, target;
     int json;
 };
@@ -121,7 +121,7 @@ struct PlanCommand {
 struct DiffCommand {
     ModelOptions model; /* A */
     CodeOptions code;
-    const char *other; /* B; NULL: A, as the options change it */
+    const char *other; /* B; NULL: A with --set and --skip applied */
     bool all;
     int json;
 };
@@ -132,10 +132,10 @@ struct TensorsCommand {
 };
 
 struct VerifyCommand {
-    const char *agrees; /* printed in the place of "verified"; or NULL */
+    const char *agrees; /* printed instead of "verified"; or NULL */
     ModelOptions model;
     CodeOptions code;
-    int64_t cases, rows; /* 0: all; as many as are cheap */
+    int64_t cases, rows; /* 0: all cases; rows that take seconds */
     int json;
 };
 
@@ -156,20 +156,20 @@ struct BenchCommand {
 };
 
 struct SweepCommand {
-    ModelOptions model; /* but for its spec */
+    ModelOptions model; /* all but its spec */
     CodeOptions code;
     SweepOptions sweep;
     Texts specs, vary;
     const char *budget;
 };
 
-/* Its own options are those of a sweep, at the same places. */
+/* Has the same fields at the same offsets as a sweep. */
 struct CompareCommand {
     SweepCommand sweep;
 };
 
-/* cmd_sweep.c: a sweep as a command's options say; `change` has the last word
- * (NULL: nobody). An exit code.                                             */
+/* cmd_sweep.c: runs a sweep with the options of a command. `change`, if not
+ * NULL, adjusts the sweep's options last. Returns an exit code. */
 int sweep_command(Arena *a, int command, const SweepCommand *o,
                   void change(Arena *a, SweepOptions *to));
 
@@ -181,7 +181,7 @@ struct WatchCommand {
 struct TuneCommand {
     ModelOptions model;
     CodeOptions code;
-    TuneOptions tune; /* but for its budget, records and model */
+    TuneOptions tune; /* all but its budget, records and model */
     const char *budget, *dtype;
 };
 
@@ -198,8 +198,8 @@ struct RecordsCommand {
     int action; /* RecordsAction */
     Texts files;
     const char *cpu, *compiler;
-    int op;     /* TaskKind; -1: of all */
-    int format; /* of show */
+    int op;     /* TaskKind; -1: all */
+    int format; /* used by `show` */
     bool all, dry_run;
 };
 
@@ -241,11 +241,11 @@ typedef enum {
     PartSearch,
     PartLines,
     PartBench,
-    PartCommon, /* no part of it: CommonOptions */
+    PartCommon, /* not a part of the struct: CommonOptions */
     OptionParts
 } OptionPart;
 
-/* The heads of `attnc help COMMAND`, in their order. */
+/* The headings of `attnc help COMMAND`, in order. */
 typedef enum {
     GroupOperands,
     GroupModel,
@@ -269,76 +269,82 @@ typedef enum {
 
 typedef enum {
     Flag,  /* bool */
-    Alone, /* the same: it asks for what needs no spec */
+    Alone, /* bool; makes the spec optional */
     Text,  /* const char *; NULL: not given */
-    Out,   /* the same: a file that the command writes */
-    Maybe, /* the same, and "" where it is given without a value */
-    List,  /* Texts: one more each time */
+    Out,   /* const char *; a file that the command writes */
+    Maybe, /* const char *; "" if given without a value */
+    List,  /* Texts: repeatable, one more each time */
     Rest,  /* Texts: all words that follow, options of another command */
     Int,   /* int64_t */
     Real,  /* double */
-    Word,  /* int: which of the words */
-    Form,  /* the same: text, or what the ending of -o says */
-    Json,  /* the same without a value: FormatJson */
-    Words  /* int, a bit for each: "c,obj" */
+    Word,  /* int: index into the words */
+    Form,  /* int: a format; its default is text, or follows -o's ending */
+    Json,  /* int without a value: sets FormatJson */
+    Words  /* int: a bit per word, as "c,obj" */
 } OptionKind;
 
-enum { FormatJson = 1 }; /* json's place among the words of each Form */
+enum { FormatJson = 1 }; /* index of json in the words of every Form */
 
 typedef struct {
-    const char *name;  /* without a "-": an operand */
-    const char *takes; /* NULL for a Flag */
+    const char *name;  /* without a leading "-": an operand */
+    const char *takes; /* placeholder of the value; NULL: takes none */
     OptionKind kind;
     int commands;
-    OptionPart part;      /* of the command's struct; PartCommand: all of it */
-    size_t at;            /* offset there */
-    double min, max;      /* Int, Real */
-    double default_value; /* where it is not given */
+    OptionPart part;      /* part of the command's struct */
+    size_t at;            /* offset in that part */
+    double min, max;      /* range of an Int or Real */
+    double default_value; /* value if not given */
     const char *const *words;
     int n_words;
     const char *help;
     OptionGroup group;
-    int use; /* of run: what it is for, ATTN_FOR_LINES ..; 0: all */
+    int use; /* uses in `attnc run`: bits ATTN_FOR_LINES etc.; 0: all */
 } Option;
 extern const Option option_table[];
 extern const int n_options;
 
-/* Where a command keeps it; NULL: it has no such part. */
+/* Returns the address of an option's value in the command's struct, or NULL if
+ * the command has no such part. */
 void *option_place(void *options, const Command *c, const Option *row);
 ModelOptions *options_model(void *options, const Command *c); /* or NULL */
-Texts new_words(Arena *a); /* cmd_new.c: what attnc new takes */
+Texts new_words(Arena *a); /* cmd_new.c: models that attnc new accepts */
 /* command_line.c */
 bool option_taken(int command, const char *name);
-bool option_needs(const Option *row); /* a value: `takes` one always */
-bool option_default(const void *at, const Option *row); /* as if not given? */
-/* unknown_option.c: ends with ExitUsage, and says what was meant perhaps. */
+bool option_needs(const Option *row);                   /* needs a value? */
+bool option_default(const void *at, const Option *row); /* is default? */
+/* unknown_option.c: ends with ExitUsage and suggests the option that was
+ * probably meant. */
 void unknown_option(Arena *a, const Command *c, const char *word)
     __attribute__((noreturn));
-/* Is "-ngl" a name of its own, of this or of another tool, and not -n with a
- * value?                                                                    */
+/* True if a word such as "-ngl" is a known option of this or another
+ * tool, rather than -n with a joined value. */
 bool option_misread(const char *word, int command);
-/* Refuses what is given and is not for this use, ATTN_FOR_LINES .. */
+/* Ends with ExitUsage if an option was given that does not apply to this use, a
+ * bit of ATTN_FOR_LINES etc. */
 void options_for(const void *options, const Command *c, int use);
 
 /* ---- as others take them ---- */
 
-/* Ends with ExitUsage where stdin has the spec and no lines behind it. */
+/* Ends with ExitUsage if stdin had the spec and no lines follow it. */
 void need_lines(const ModelOptions *model);
-/* What the engine is asked for by a command; code NULL: it makes none. */
+/* Returns the engine's options for a command. code NULL: generates no code. */
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code);
 EngineOptions run_engine_options(const RunCommand *o);
-/* Is the format svg? Then that is --svg=-, with the report on stderr. */
+/* Returns true if the format is svg; then also sets *to to "-" unless it is
+ * set, because --format=svg means --svg=- with the report on stderr. */
 bool picture_asked(int format, int svg, const char **to);
-/* Seconds of a text like "60s", "2m", "90". ExitUsage after a message. */
+/* Parses a time such as "60s", "2m" or "90" as seconds. Ends with ExitUsage and
+ * a message if it is invalid. */
 double budget_seconds(const char *text);
-/* --records; NULL: not given. Ends with ExitUsage where it is stdout. */
+/* Returns --records or NULL. Ends with ExitUsage if it is stdout. */
 const char *records_option(const CodeOptions *code);
 
-/* An option that was given and is about answers that are generated; NULL. */
+/* Returns the name of a given option that applies only to generated answers, or
+ * NULL. */
 const char *generation_option(const RunCommand *o);
 
-/* run's other forms, each in the file of its name. */
+/* other forms of attnc run, each in the file of its name */
 int run_input(const RunCommand *o);
 int run_attention(const RunCommand *o);
 

@@ -1,5 +1,5 @@
-/* report_file.c: -o of reports: what a command prints on stdout goes to a file,
- * which appears whole when the command has ended, or to a pipe at once.      */
+/* report_file.c: -o of reports. Redirects a command's stdout to a file that
+ * appears, complete, when the command ends; a pipe is written at once. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static int report_end(Output *o, int code)
 {
     Fault why;
     const bool well = fflush(stdout) == 0 && !ferror(stdout);
-    const bool some = lseek(o->fd, 0, SEEK_CUR) > 0; /* lines may be refused */
+    const bool some = lseek(o->fd, 0, SEEK_CUR) > 0; /* answers to the lines
+                                                      * that were accepted */
     if (!well)
         fault(&why, ExitIO, "%s: cannot write: %s", o->path, strerror(errno));
     if (!well || (code > ExitNegative && !(code == ExitInput && some)))

@@ -1,4 +1,5 @@
-/* unknown_option.c: what is said of an option that a command does not take. */
+/* unknown_option.c: reports an option that a command does not accept, with the
+ * one that was probably meant. */
 #include <ctype.h>
 #include <string.h>
 
@@ -9,8 +10,8 @@ static const struct attn_synonym synonyms[] = {
 #include "runtime/options/synonyms.h"
 };
 
-/* The names that a command takes: options, operands, "--emit=obj"; and "<",
- * where it reads lines.                                                     */
+/* Returns the names that a command accepts: options, operands, values such as
+ * "--emit=obj", and "<" if it reads lines. */
 static const char *const *names_of(Arena *a, int command, int *n)
 {
     VEC(const char *) names = { 0 };
@@ -47,7 +48,8 @@ bool option_misread(const char *word, int command)
 
 /* ---- what is said ---- */
 
-/* Names of the commands that take an option. */
+/* Returns the names of the commands that accept an option, separated by
+ * commas. */
 static const char *takers(Arena *a, int bits)
 {
     const char *list = "";
@@ -61,7 +63,7 @@ static const char *takers(Arena *a, int bits)
 void unknown_option(Arena *a, const Command *c, const char *word)
 {
     const char *name = arena_strndup(a, word, strcspn(word, "="));
-    int bits = 0; /* of the commands that take it */
+    int bits = 0; /* the commands that accept it */
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
         if (strcmp(row->name, name) != 0)
