@@ -1,8 +1,8 @@
-/* changes.c: files that change, by inotify.
+/* changes.c: reports changed files by inotify.
  *
- * A path is a list of names, each in a folder: those of links on the way, of
- * the folders that are missing, of the file. An event has a folder and a name;
- * one of these pairs says that the path is concerned.                        */
+ * A path is watched as a list of (directory, name) pairs: one for each link on
+ * the way, for a missing directory, and for the file. An event has a directory
+ * and a name; if they match a pair, the path is concerned. */
 #define _XOPEN_SOURCE 700 /* lstat, readlink */
 #include "cli/command/changes.h"
 
@@ -17,10 +17,10 @@
 
 enum { MostLinks = 40 };
 
-typedef struct {              /* a name in a folder that is watched */
-    int folder;               /* its watch */
-    const char *name, *whole; /* from where the path begins */
-    int path;                 /* that leads through it */
+typedef struct {              /* a name in a watched directory */
+    int folder;               /* watch descriptor of the directory */
+    const char *name, *whole; /* `whole` is relative to the path's start */
+    int path;                 /* index of the path that leads through it */
 } Place;
 
 struct Changes {
@@ -28,7 +28,7 @@ struct Changes {
     int fd;
     VEC(const char *) paths;
     VEC(Place) places;
-    Arena *of_places, *spare; /* they are made anew in the other one */
+    Arena *of_places, *spare; /* changes_renew() swaps them */
 };
 
 static const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM
@@ -70,7 +70,7 @@ typedef struct {
     int path, links;
     Fault *why;
     bool failed;
-    char folder[PATH_MAX]; /* where the walk is; "": the working folder */
+    char folder[PATH_MAX]; /* current one; "": working directory */
 } Walk;
 
 static bool add_place(Walk *w, const char *name, const char *whole)
@@ -79,7 +79,7 @@ static bool add_place(Walk *w, const char *name, const char *whole)
     const char *folder = *w->folder ? w->folder : ".";
     const int n = inotify_add_watch(c->fd, folder, events);
     if (n < 0) {
-        /* a folder that went meanwhile is missed by its own folder's event */
+        /* if the directory was just removed, its parent reports that */
         w->failed = errno != ENOENT && errno != ENOTDIR && errno != EACCES;
         if (w->failed && errno == ENOSPC)
             too_few(w->why, "watches", "max_user_watches");
@@ -93,7 +93,7 @@ static bool add_place(Walk *w, const char *name, const char *whole)
     return true;
 }
 
-/* The folder, with a name behind it. False: it is too long. */
+/* Appends a name to `folder`. Returns false if the path is too long. */
 static bool enter(Walk *w, const char *name)
 {
     const size_t n = strlen(w->folder);
@@ -105,7 +105,7 @@ static bool enter(Walk *w, const char *name)
 
 static bool walk(Walk *w, const char *path);
 
-/* The link that `folder` is: its text, from the folder before it. */
+/* Follows the link in `folder`; its text is relative to its directory. */
 static bool follow(Walk *w, size_t before, const char *rest)
 {
     char text[PATH_MAX], target[2 * PATH_MAX];
@@ -118,7 +118,7 @@ static bool follow(Walk *w, size_t before, const char *rest)
     return walk(w, target);
 }
 
-/* Takes the names of a path one after the other. False: one was not there. */
+/* Walks a path's components and watches them. False: one is missing. */
 static bool walk(Walk *w, const char *path)
 {
     if (*path == '/')
@@ -219,15 +219,15 @@ bool changes_renew(Changes *c, Fault *why)
         bool used = false;
         for (int k = 0; k < c->places.n; k++)
             used |= c->places.at[k].folder == old[i].folder;
-        if (!used) /* of a folder that went it is an error */
+        if (!used) /* fails, harmlessly, if the directory is gone */
             inotify_rm_watch(c->fd, old[i].folder);
     }
     arena_reset(of_old);
     return done;
 }
 
-/* A file that is being written is none yet: it is when it is closed. Links and
- * folders are at once.                                                       */
+/* True unless the file is still being written: a new regular file is complete
+ * when it is closed; links, hard links and directories at once. */
 static bool is_whole(const Place *p)
 {
     struct stat st;
@@ -266,7 +266,7 @@ Changed changes_read(Changes *c)
     return to;
 }
 
-#else /* another system */
+#else /* no inotify */
 
 Changes *changes_open(Arena *a, Fault *why)
 {

@@ -1,14 +1,13 @@
-/* changes.h: says when files are changed, by inotify: without looking at them
- * again and again.
+/* changes.h: reports changed files by inotify, without polling them.
  *
  *     Changes *c = changes_open(a, &why);
  *     changes_add(c, "model.yaml", &why);
  *     poll(changes_fd(c)), then
  *     changes_read(c);            // "model.yaml", or NULL: others changed
  *
- * The folders of files are watched, not the files: an editor that writes a new
- * file and renames it over the old one is seen, as are a file that is not there
- * yet, one that goes, and the links and folders that a path leads through.   */
+ * It watches the directories of files, not the files. So it notices an editor
+ * that writes a new file and renames it over the old one, a file that appears
+ * or is removed, and changes to the links and directories on a path. */
 #ifndef ATTNC_CHANGES_H
 #define ATTNC_CHANGES_H
 
@@ -16,20 +15,20 @@
 
 typedef struct Changes Changes;
 
-/* NULL: this system, or its limits, do not let us; *why says what to do. */
+/* Returns NULL if the system or its limits prevent it; *why has a remedy. */
 Changes *changes_open(Arena *a, Fault *why);
-void changes_close(Changes *c);   /* NULL too */
-int changes_fd(const Changes *c); /* to poll */
-/* One path more; twice is once. */
+void changes_close(Changes *c);   /* accepts NULL */
+int changes_fd(const Changes *c); /* for poll() */
+/* Adds a path unless it was added already. */
 bool changes_add(Changes *c, const char *path, Fault *why);
-/* All paths once more, since folders came or went. */
+/* Watches all paths anew, because directories may have come or gone. */
 bool changes_renew(Changes *c, Fault *why);
 
 typedef struct {
-    const char *path; /* the first one that changed; NULL: none did */
-    bool gone;        /* the last thing that was heard: it is not there */
+    const char *path; /* the first path that changed; NULL: none */
+    bool gone;        /* the last event removed the file */
 } Changed;
-/* All that has been heard of since the last call. */
+/* Returns the changes since the last call. */
 Changed changes_read(Changes *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd_bench.c: attnc bench: a model's speed beside the machine's limits. */
+/* cmd_bench.c: attnc bench. Measures a model against the machine's limits. */
 #include "cli/options/options.h"
 
 int cmd_bench(const BenchCommand *o)

@@ -1,5 +1,5 @@
-/* cmd_cache.c: attnc cache: what is kept from run to run in the user's folder:
- * listed, cleaned, verified.                                                 */
+/* cmd_cache.c: attnc cache. Lists, cleans and verifies the files that attnc
+ * keeps in the user's cache directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 typedef struct {
     const CacheCommand *o;
     Arena *a;
-    int64_t before_ns; /* clean: what was not used since then goes */
+    int64_t before_ns; /* clean: removes files last used before this time */
 } Job;
 
 static const char *const state_name[] = {
@@ -30,7 +30,7 @@ static int64_t now_ns(void)
     return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
 }
 
-/* "5 min": how long ago that was */
+/* Returns how long ago that was, as "5 min". */
 static const char *age_text(Arena *a, int64_t ns)
 {
     static const struct {
@@ -45,7 +45,7 @@ static const char *age_text(Arena *a, int64_t ns)
                         units[i].name);
 }
 
-/* "30d": seconds, from text that an option has. */
+/* Parses an age such as "30d". Returns seconds. */
 static int64_t read_age(const char *text)
 {
     static const char units[] = "smhd";
@@ -195,7 +195,7 @@ static int verify(Job *w)
 
 /* ---- all ---- */
 
-/* Options that an action does not take. */
+/* Rejects options that the action does not take. */
 static void check_cache_use(const CacheCommand *o)
 {
     const char *wrong = o->action != CacheClean && o->older   ? "--older-than"

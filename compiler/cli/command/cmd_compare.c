@@ -1,6 +1,5 @@
-/* cmd_compare.c: attnc compare: kinds of layers over lengths, as the paper's
- * Table 1 has them, with what they take here: a sweep with a table of its own.
- */
+/* cmd_compare.c: attnc compare. Compares kinds of layers over lengths, as Table
+ * 1 of the paper does, and adds measured times: a sweep with its own table. */
 #include <string.h>
 
 #include "cli/options/options.h"
@@ -12,7 +11,7 @@ static const char columns[] = "complexity,operations,sequential,path,"
                               "layer_flops,latency,latency_low,latency_high,"
                               "exponent";
 
-/* Is one of the texts "KEY=.." or "KEY.MORE=.."? */
+/* True if one of the texts begins with "KEY=" or "KEY.". */
 static bool any_of(const char *const *texts, int n, const char *key)
 {
     const size_t length = strlen(key);
@@ -23,8 +22,8 @@ static bool any_of(const char *const *texts, int n, const char *key)
     return false;
 }
 
-/* What mixes rows alone, all of them at once: an encoder without a feed-forward
- * network.                                                                  */
+/* Makes the model an encoder without feed-forward networks, so that only the
+ * mixing of rows is measured. The user's own settings come last and win. */
 static void set_layer(Arena *a, SweepOptions *o)
 {
     VEC(const char *) sets = { 0 };

@@ -1,5 +1,5 @@
-/* cmd_compile.c: attnc compile: writes model.c, model.h and model.weights, or
- * what a C compiler makes of them.                                          */
+/* cmd_compile.c: attnc compile. Writes model.c, model.h and model.weights, or
+ * what a C compiler builds from them. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@ static const char *const suffixes[] = { ".c", ".o", ".so", "" };
 typedef struct {
     const CompileCommand *o;
     Engine e;
-    const char *stem; /* of all files: "out/model" */
+    const char *stem; /* path of all files without endings: "out/model" */
     const char *text;
-    size_t n; /* the C file */
+    size_t n; /* bytes of text */
     EmitOptions emit;
-    const char *include; /* where compilers find weights; NULL: not needed */
+    const char *include; /* directory of embedded weights; NULL: unused */
 } Compile;
 
 /* ---- names ---- */
@@ -31,8 +31,9 @@ static bool is_only(const Compile *c, int kind)
     return c->o->kinds == 1 << kind;
 }
 
-/* -o without the suffix of a kind that is wanted; else the spec's own name, or
- * the model's where stdin has the spec, in the working folder.              */
+/* Sets the stem: -o without the ending of a requested kind; without -o, the
+ * spec's file name without directory and ending, or the model's name if stdin
+ * has the spec. */
 static void find_stem(Compile *c)
 {
     const char *slash = strrchr(c->o->model.spec, '/');
@@ -52,7 +53,7 @@ static void find_stem(Compile *c)
     c->stem = arena_strndup(c->e.arena, path, n);
 }
 
-/* Where one kind goes: exactly -o when it is the only one. */
+/* Returns the output path of one kind: exactly -o if it is the only kind. */
 static const char *path_of(const Compile *c, int k)
 {
     return is_only(c, k) && c->o->output
@@ -66,7 +67,8 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* A setting without the folders of a path: no file of ours names a place. */
+/* Returns a setting whose path has no directories, because emitted files must
+ * not name a place on this machine. */
 static const char *setting_name(Arena *a, const char *set)
 {
     const char *value = strchr(set, '=');
@@ -80,7 +82,7 @@ static bool names_weights(const Compile *c)
     return c->o->model.weights || c->e.spec->weights;
 }
 
-/* The options that decide what is emitted, as a canonical command line. */
+/* Returns the options that affect the text as a canonical command line. */
 static const char *canonical_command(const Compile *c)
 {
     Arena *a = c->e.arena;
@@ -119,7 +121,7 @@ static const char *canonical_command(const Compile *c)
 
 /* ---- contents ---- */
 
-/* Of a file, or random ones. */
+/* True if the weights come from a file, or are random. */
 static bool has_weights(const Compile *c)
 {
     return names_weights(c) || c->o->model.seed >= 0;
@@ -138,8 +140,8 @@ static PackedModel packed_model(const Engine *e)
     };
 }
 
-/* --embed: the bytes that model.weights would have; or, above these, the file
- * itself, which compilers take in.                                          */
+/* --embed: the largest weights, in bytes, that are written as C literals.
+ * Larger ones stay in a file that the compiler includes. */
 enum { MostLiteral = 16 << 20 };
 
 static const char *weights_path(const Compile *c)
@@ -147,7 +149,7 @@ static const char *weights_path(const Compile *c)
     return arena_printf(c->e.arena, "%s.weights", c->stem);
 }
 
-/* A name that C, the assembler and a shell read as it is. */
+/* True if C, the assembler and a shell all read the name literally. */
 static bool is_plain_name(const char *name)
 {
     return !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
@@ -179,7 +181,7 @@ static int embed_file(Compile *c, int64_t bytes)
     return ExitDone;
 }
 
-/* The struct that plain C has, as bytes. */
+/* Fills the bytes of plain C's weight struct. Returns their number. */
 static int64_t plain_weights(const Compile *c, unsigned char **bytes)
 {
     const Engine *e = &c->e;
@@ -209,7 +211,7 @@ static int embed_weights(Compile *c)
     return ExitDone;
 }
 
-/* --max-input, --max-output, within what the model takes. */
+/* Checks that --max-input or --max-output is within what the model accepts. */
 static bool length_fits(const Compile *c, const char *option, int64_t given,
                         int64_t most)
 {
@@ -231,7 +233,7 @@ static bool lengths_fit(const Compile *c)
                        longest_output(c->e.plan));
 }
 
-/* What only a freestanding file has, or never has. */
+/* Rejects options that need --freestanding or contradict it. */
 static void look_at_freestanding(const CompileCommand *o)
 {
     if (o->freestanding && o->kinds >> EmitExe & 1)
@@ -243,7 +245,7 @@ static void look_at_freestanding(const CompileCommand *o)
                         "whose memory they size");
 }
 
-/* A machine that has C alone. */
+/* Rejects --march of a C-only target unless C is all that is written. */
 static void look_at_march(const CompileCommand *o)
 {
     const char *march = o->code.march;
@@ -254,7 +256,7 @@ static void look_at_march(const CompileCommand *o)
              march);
 }
 
-/* What plain C does without. */
+/* Rejects options that --plain does not support. */
 static void look_at_plain(const CompileCommand *o)
 {
     const struct {
@@ -286,8 +288,8 @@ static void look_at_plain(const CompileCommand *o)
              "of --plain max_len sizes it: --set=max_len=N");
 }
 
-/* Of a model, what plain C does without: constant lengths, and sequences of ids
- * that are forbidden.                                                       */
+/* Checks that the model has nothing that plain C does not support: constant
+ * lengths, and suppressed sequences of more than one id. */
 static bool plain_fits(const CompileCommand *o, const Plan *p)
 {
     const Spec *s = p->g->spec;
@@ -312,11 +314,11 @@ static bool plain_fits(const CompileCommand *o, const Plan *p)
     return true;
 }
 
-/* The same text on every machine. */
+/* Returns the engine's options. --plain needs the same text on any machine. */
 static EngineOptions options_of(const CompileCommand *o)
 {
     EngineOptions options = engine_options(CmdCompile, &o->model, &o->code);
-    options.backend = "clang"; /* or --cc: whose records are used */
+    options.backend = "clang"; /* or --cc: its records are used */
     if (!o->plain)
         return options;
     options.march = "generic";
@@ -326,7 +328,8 @@ static EngineOptions options_of(const CompileCommand *o)
     return options;
 }
 
-/* Is there a file of weights beside the others? With --embed only beside C. */
+/* True if a file of weights is written. With --embed that is only the case if
+ * the C file stays and includes it. */
 static bool keeps_weights(const Compile *c)
 {
     const bool text = is_wanted(c, EmitC) || c->o->save_temps;
@@ -344,7 +347,7 @@ static const char *header_path(const Compile *c)
     return arena_printf(c->e.arena, "%s.h", c->stem);
 }
 
-/* May all files of the command be written? Asked before weights are packed. */
+/* Checks, before weights are packed, that every output file may be written. */
 static bool may_write(Compile *c, Fault *why)
 {
     bool ok = true;
@@ -476,15 +479,16 @@ static bool write_files(Compile *c, Fault *why)
     return outputs_release(ok, why);
 }
 
-/* The same where compilers take in the weights, which are not at their place
- * until all have ended: a folder of their own has them so long.             */
+/* Does the same with the weights in a temporary directory, because the
+ * compilers include them but they reach their final place only when all files
+ * are complete. */
 static bool write_with_weights(Compile *c, Fault *why)
 {
     TempFolder temp;
     if (!temp_open(&temp, NULL))
         return fault(why, ExitIO, "no folder can be made in %s: %s",
                      temp_root(), strerror(errno));
-    interrupt_watch(); /* so that the folder goes */
+    interrupt_watch(); /* to remove the directory */
     c->include = temp.path;
     const char *path = arena_printf(c->e.arena, "%s/%s", temp.path,
                                     c->emit.embed_file);
@@ -494,7 +498,7 @@ static bool write_with_weights(Compile *c, Fault *why)
     return ok;
 }
 
-/* All files or none; but --save-temps keeps the C that did not compile. */
+/* Writes all files or none; --save-temps keeps C that does not compile. */
 static bool write_all(Compile *c, Fault *why)
 {
     if (c->o->print_commands)
@@ -505,7 +509,7 @@ static bool write_all(Compile *c, Fault *why)
                                                     : write_files(c, why);
 }
 
-/* What the C file may be compiled to: never the file itself. */
+/* Returns the name of the program to build, never that of the C file. */
 static const char *program_of(const Compile *c)
 {
     const char *text = path_of(c, EmitC);
@@ -531,8 +535,7 @@ static void report(const Compile *c)
     report_written(&w);
 }
 
-/* Returns the kinds of --emit; without it, the kind whose ending -o has, or C.
- */
+/* Returns the kinds of --emit; without it, the kind with -o's ending, or C. */
 static int kinds_of(const CompileCommand *o)
 {
     for (int k = 0; !o->kinds && o->output && k < EmitExe; k++)
@@ -550,7 +553,7 @@ int cmd_compile(const CompileCommand *given)
         quiet();
     Compile c = { .o = o };
     Fault why;
-    const bool alone = is_stream(o->output); /* nothing lies beside it */
+    const bool alone = is_stream(o->output); /* no files next to it */
     look_at_freestanding(o);
     look_at_plain(o);
     look_at_march(o);

@@ -1,6 +1,6 @@
-/* cmd_completion.c: attnc completion: scripts for shells that complete
- * commands, options and their values, by the rows of commands.h and options.c.
- * Each row is a line of the script, for all commands that have it. */
+/* cmd_completion.c: attnc completion. Prints scripts that complete commands,
+ * options and their values in a shell, by the rows of commands.h and options.c.
+ * Each row becomes one line for all commands that have it. */
 #include <string.h>
 
 #include "machine/target.h"
@@ -45,14 +45,14 @@ static bool completes_operand(const Option *row)
     return row->name[0] != '-';
 }
 
-/* What an option takes, or an operand's name. */
+/* True if `what` is the option's placeholder or the operand's name. */
 static bool takes(const Option *row, const char *what)
 {
     const char *it = completes_operand(row) ? row->name : row->takes;
     return it && strcmp(it, what) == 0;
 }
 
-/* The values to propose; none: who knows, or files. */
+/* Returns the values to suggest, or none: files, or unknown values. */
 static Texts choices(Arena *a, const Option *row)
 {
     static const struct {
@@ -83,7 +83,7 @@ static const char *spaced(Arena *a, const Texts *words)
     return b.n ? b.at : "";
 }
 
-/* The names of commands, each with `before` and `behind` it. */
+/* Returns the names of the commands, each between `before` and `behind`. */
 static const char *names(Arena *a, int bits, const char *before,
                          const char *behind, const char *between)
 {
@@ -95,7 +95,7 @@ static const char *names(Arena *a, int bits, const char *before,
     return b.at;
 }
 
-/* Text as it stands in single quotes; each of `special` behind a backslash. */
+/* Quotes text for single quotes, with a backslash before each of `special`. */
 static const char *quoted(Arena *a, const char *text, const char *special)
 {
     Buffer b = { .arena = a };
@@ -129,7 +129,7 @@ static void print_bash_options(Arena *a)
     puts("    esac");
 }
 
-/* A value's words, or that it is a file. */
+/* Prints the values to suggest, or that the value is a file. */
 static void print_bash_value(Arena *a, const Option *row)
 {
     const Texts words = choices(a, row);
@@ -172,7 +172,7 @@ static void print_bash_operands(Arena *a)
     puts("    esac");
 }
 
-/* Behind the spec of attnc watch stand another command's options. */
+/* After the spec, attnc watch takes another command's options. */
 static const char watched_in_bash[] =
     "    if [ \"$command\" = watch ] && [ \"$COMP_CWORD\" -gt 2 ] &&\n"
     "        [[ $cur == -* || $prev == -* || $cur == = || $prev == = ]]\n"
@@ -234,7 +234,7 @@ static void print_bash(Arena *a)
 
 /* ---- zsh ---- */
 
-/* operand: which one, from 1; 0: it is an option. */
+/* operand: its number, from 1; 0: the row is an option. */
 static void print_zsh_row(Arena *a, const Option *row, int operand)
 {
     static const char special[] = "\\[]:";

@@ -1,4 +1,4 @@
-/* cmd_diff.c: attnc diff: two variants of a model beside each other. */
+/* cmd_diff.c: attnc diff. Compares two variants of a model. */
 #include "base/table.h"
 #include "base/strings.h"
 #include "cli/options/options.h"
@@ -27,7 +27,7 @@ static const char *shown_path(const char *path)
     return is_stdout(path) ? "stdin" : path;
 }
 
-/* The words by which a variant differs from the spec that it is of. */
+/* Returns the name of a variant: the spec, and the options that change it. */
 static const char *variant_name(Arena *a, const DiffCommand *o)
 {
     Buffer b = { .arena = a };
@@ -39,8 +39,8 @@ static const char *variant_name(Arena *a, const DiffCommand *o)
     return b.at;
 }
 
-/* Two specs, each with all options; or one, without --set and --skip, and with
- * them.                                                                      */
+/* Sets the names and options of the two variants: two specs with the same
+ * options, or one spec without and with --set and --skip. */
 static void choose(const DiffCommand *o, Variant side[2],
                    EngineOptions options[2])
 {

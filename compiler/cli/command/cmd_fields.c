@@ -1,7 +1,7 @@
-/* cmd_fields.c: attnc fields: the reference of the spec's format. */
+/* cmd_fields.c: attnc fields. Prints the reference of the spec's fields. */
 #include "cli/options/options.h"
 
-/* Is there a field of this name, or a group of them? */
+/* Checks that there is a field, or a group of fields, of this name. */
 static bool check_key(Arena *a, const FieldsCommand *o, Fault *why)
 {
     const char *near = *o->key ? spec_field_near(a, o->key) : NULL;

@@ -1,4 +1,4 @@
-/* cmd_graph.c: attnc graph: the operations as text, as dot or drawn. */
+/* cmd_graph.c: attnc graph. Prints the operations as text, JSON, dot or SVG. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int print_to(const char *text, const char *path)
                                                       : report_fault(&why);
 }
 
-/* --stage=all: the graph as built, and after each pass. */
+/* --stage=all: writes the graph as built and after each pass. */
 static int write_stages(Engine *e, EngineOptions options, FILE *out)
 {
     const char *names[64];
@@ -55,7 +55,7 @@ static int print_stages(Engine *e, EngineOptions options, const char *path)
     return code;
 }
 
-/* "after the pass fuse-norm" */
+/* Describes the stage: "after the pass fuse-norm". */
 static const char *stage_text(Arena *a, const GraphCommand *o)
 {
     if (o->stage == StageBuilt)

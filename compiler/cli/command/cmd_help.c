@@ -1,5 +1,5 @@
-/* cmd_help.c: attnc help: the commands, or what one of them takes, as a text
- * or as a page of the manual.                                               */
+/* cmd_help.c: attnc help. Prints the commands, or one command's options, as
+ * text or as a manual page. */
 #include <string.h>
 
 #include "cli/options/options.h"

@@ -1,5 +1,5 @@
-/* cmd_import.c: attnc import: a folder with a checkpoint becomes a spec, and C
- * where asked.                                                              */
+/* cmd_import.c: attnc import. Converts a checkpoint directory to a spec and,
+ * with --compile, to C. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <sys/stat.h>
@@ -10,8 +10,7 @@
 #include "tokenizer/tokenizer.h"
 #include "cli/options/options.h"
 
-/* The last part of a path, without slashes behind it; "." has the name of the
- * folder that it is.                                                        */
+/* Returns the last component of a path, without trailing slashes. */
 static const char *last_part(Arena *a, const char *path)
 {
     size_t n = strlen(path);
@@ -22,7 +21,8 @@ static const char *last_part(Arena *a, const char *path)
     return slash && slash[1] ? slash + 1 : text;
 }
 
-/* Letters, digits and _ . - of it, as a spec's name has them. */
+/* Returns a valid name for the spec: letters, digits and _ . - are kept, other
+ * characters become _. */
 static const char *model_name(Arena *a, const char *text)
 {
     static const char kept[] = "abcdefghijklmnopqrstuvwxyz"
@@ -40,14 +40,14 @@ static const char *model_name(Arena *a, const char *text)
              : "model";
 }
 
-/* Beside the spec, by its name. */
+/* Returns a path next to the spec, with the spec's name. */
 static const char *import_weights_path(Arena *a, const char *spec)
 {
     const size_t n = strlen(spec) - (ends_in(spec, ".yaml") ? 5 : 0);
     return arena_printf(a, "%.*s.safetensors", (int)n, spec);
 }
 
-/* The spec, and the vocabularies beside it: all or none. */
+/* Writes the spec and the vocabularies next to it: all files or none. */
 static int write_spec(const Imported *i, const char *path)
 {
     Fault why;
@@ -80,8 +80,8 @@ static void say_written(const ImportCommand *o, const Imported *i,
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
 }
 
-/* The model by libtcc, fused and not, beside the graph in double precision; and
- * beside what a Python computes.                                            */
+/* Compares the model compiled by libtcc, fused and unfused, with the graph in
+ * double precision; then, with --check=PYTHON, with transformers. */
 static int check_spec(const PythonCheck *c)
 {
     static const char alone[] = "the compiled code computes what the imported "

@@ -1,6 +1,6 @@
-/* cmd_new.c: attnc new: a spec to start from. They are the files of models/new,
- * which attnc carries inside: a word is a file's name without its ending, and
- * what it stands for is the file's first line, a comment.                   */
+/* cmd_new.c: attnc new. Prints a spec to start from: one of the files of
+ * models/new, which are embedded in attnc. A model's name is the file name
+ * without its ending; its description is the first line, a comment. */
 #include <string.h>
 
 #include "base/strings.h"

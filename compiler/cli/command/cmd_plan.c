@@ -1,5 +1,4 @@
-/* cmd_plan.c: attnc plan: what a model costs, as text or JSON, and
- * its arena drawn.                                                          */
+/* cmd_plan.c: attnc plan. Prints a model's costs, or draws its arena. */
 #include <string.h>
 
 #include "draw/arena_picture.h"

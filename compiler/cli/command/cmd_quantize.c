@@ -1,6 +1,6 @@
-/* cmd_quantize.c: attnc quantize: what a model loses by weights in fewer bits
- * than f32: each matrix; with --text its results; with --keep, which matrices
- * have to have more bits.                                                    */
+/* cmd_quantize.c: attnc quantize. Measures the loss of weights in fewer bits
+ * than f32: of each matrix; with --text, of the results; with --keep, which
+ * matrices need more bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { MostText = 1 << 26 };
 
-/* "0.5%", "0.5", as a share of 1. */
+/* Parses --keep, "0.5%" or "0.5", as a fraction: 0.005. */
 static double keep_share(const char *text)
 {
     char *end;
@@ -37,7 +37,7 @@ static int by_error(const void *a, const void *b)
     const double d = error_of(y), e = error_of(x);
     if (d < e || d > e)
         return d < e ? -1 : 1;
-    return x < y ? -1 : x > y; /* of one array */
+    return x < y ? -1 : x > y; /* stable: both point into one array */
 }
 
 static void find_matrices(Quantized *q)
@@ -75,7 +75,7 @@ static int keep(Quantized *q, const Engine *f32, const QuantizeCommand *o)
     return code;
 }
 
-/* Both models are open. */
+/* Measures the losses. Both models are open. */
 static int compare_losses(Quantized *q, const Engine *f32,
                           const QuantizeCommand *o)
 {
@@ -106,7 +106,8 @@ static void say_not_met(const Quantized *q)
              100 * loss_share(&q->kept.loss));
 }
 
-/* The model with f32 weights, a text for it, and the model as it is. */
+/* Opens the model with f32 weights, reads the text, opens the model with its
+ * own dtypes, and compares the two. */
 static int with_text(const QuantizeCommand *o, const EngineOptions *options,
                      const File *file, Quantized *q)
 {

@@ -1,5 +1,5 @@
-/* cmd_records.c: attnc records: what `attnc tune` found, for people, for other
- * machines of the same kind, and for the dustbin.                            */
+/* cmd_records.c: attnc records. Shows, merges, prunes, exports and explains the
+ * records of attnc tune. */
 #include <string.h>
 
 #include "cli/options/options.h"
@@ -7,12 +7,12 @@
 typedef struct {
     const RecordsCommand *o;
     Arena *a;
-    const char *path;          /* of the records; NULL: no HOME */
-    Records r;                 /* that were read */
-    Host here;                 /* cpu and caches */
-    const char *target;        /* its name */
-    const char *compiler;      /* NULL: this machine has none */
-    int added, replaced, less; /* merge: taken, and not */
+    const char *path;          /* path of the records; NULL: no HOME */
+    Records r;                 /* the records read */
+    Host here;                 /* this machine's CPU and caches */
+    const char *target;        /* name of this machine's target */
+    const char *compiler;      /* its version; NULL: none here */
+    int added, replaced, less; /* merge */
     int total, removed;        /* prune */
 } Selection;
 
@@ -22,7 +22,7 @@ static bool has(const char *text, const char *part)
     return !part || strstr(text, part);
 }
 
-/* Do --cpu, --compiler and --op name it? */
+/* True if --cpu, --compiler and --op match the record. */
 static bool is_record_named(const Selection *w, const Record *r)
 {
     return has(r->host.cpu, w->o->cpu) && has(r->host.compiler, w->o->compiler)
@@ -39,7 +39,7 @@ static bool of_this_machine(const Selection *w, const Record *r)
     return host_same_machine(&r->host, &w->here);
 }
 
-/* libtcc, or the machine's C compiler, at any level. */
+/* True if it is of libtcc, or of this machine's C compiler at any level. */
 static bool of_its_compilers(const Selection *w, const Record *r)
 {
     const HostParts by = host_parts(w->a, &r->host);
@@ -73,7 +73,7 @@ static bool read_one(Selection *w, const char *path, bool named, Fault *why)
     return true;
 }
 
-/* The files that are named, else those of --records, else the user's own. */
+/* Reads the files named as operands, or --records, or the user's own file. */
 static int read_files(Selection *w)
 {
     const Texts *files = &w->o->files;
@@ -140,7 +140,7 @@ static int export(Selection *w)
                                                      : report_fault(&why);
 }
 
-/* More samples win; of as many the faster. */
+/* More samples win; with equal samples, the faster one. */
 static bool better(const Record *a, const Record *b)
 {
     return a->samples != b->samples ? a->samples > b->samples : a->ns < b->ns;
@@ -178,8 +178,8 @@ static int merge(Selection *w)
     return ExitDone;
 }
 
-/* What --cpu, --compiler and --op name; where nothing is named, all that is of
- * another machine, compiler or version.                                     */
+/* Removes the records that --cpu, --compiler and --op match; without these, all
+ * records of other machines, compilers or versions. */
 static void prune_from(Records *r, Arena *a, void *with)
 {
     Selection *w = with;
@@ -223,7 +223,7 @@ static int prune(Selection *w)
     return ExitDone;
 }
 
-/* The machine is measured for half a second. */
+/* Explains the records. Measures the machine for half a second. */
 static int explain(Selection *w)
 {
     Machine m;

@@ -1,15 +1,14 @@
-/* cmd_run.c: attnc run: the options that mean nothing together, and which of
- * its forms answers them: the program of an emitted file, run_input.c or
- * run_attention.c.                                                          */
+/* cmd_run.c: attnc run. Rejects contradictory options and chooses the form that
+ * answers: the program of an emitted file, run_input.c or run_attention.c. */
 #include "cli/run/answering.h"
 
 #include "base/progress.h"
 
-/* Refuses what means nothing here, and what cannot be done together. */
+/* Rejects options that mean nothing here or contradict each other. */
 static int check_run_use(struct program *p, const RunCommand *o)
 {
     const int use = p->use = generate_use(p);
-    if (p->status == ExitDone) /* whose lines, the model says */
+    if (p->status == ExitDone) /* the model decides which kind of lines */
         options_for(o, &commands[NthRun],
                     use == ATTN_FOR_LINES ? use | ATTN_FOR_ENCODE : use);
     if (use != ATTN_FOR_PROMPT && p->status == ExitDone)

@@ -1,6 +1,7 @@
-/* cmd_score.c: attnc score. A line of stdin is an input, a tab, an output; its
- * answer is the output's log-probability, a tab, and that of each token, the
- * end token among them. Two outputs can so be compared.                     */
+/* cmd_score.c: attnc score. Each line of stdin is an input, a tab and an
+ * output. The answer is the output's log-probability, a tab, and the
+ * log-probability of each token, including the end token. Use it to compare two
+ * outputs. */
 #include "cli/run/answering.h"
 
 static int score_fits(const Spec *s, const void *command)

@@ -1,7 +1,7 @@
-/* cmd_sweep.c: attnc sweep: what variants of a spec cost. */
+/* cmd_sweep.c: attnc sweep. Compares the costs of variants of a spec. */
 #include "cli/options/options.h"
 
-/* One of the specs may be stdin. */
+/* Reads the spec from stdin if one of the specs is "-"; else returns NULL. */
 static const Source *read_stdin(Arena *a, const Texts *specs)
 {
     const Source *text = NULL;

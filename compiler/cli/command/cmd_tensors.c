@@ -1,5 +1,5 @@
-/* cmd_tensors.c: attnc tensors: the weights of a model, and where in the file
- * each of them is; what the file has beside them.                           */
+/* cmd_tensors.c: attnc tensors. Lists the weights of a model, where in the file
+ * each of them is, and the file's unused tensors. */
 #include <string.h>
 
 #include "base/table.h"
@@ -8,10 +8,10 @@
 
 typedef struct {
     Engine e;
-    int width;  /* of the longest name */
-    bool *used; /* by tensor of the file */
+    int width;  /* length of the longest name */
+    bool *used; /* one flag per tensor of the file */
     int weights, unused;
-    Buffer json; /* at NULL: text is printed as it comes */
+    Buffer json; /* at == NULL: text is printed directly */
 } Listing;
 
 static int longest_name(const Graph *g)
@@ -32,7 +32,7 @@ static void print_tensor(const Listing *l, const char *weight,
     const int room = table_room(stdout);
     Arena *a = l->e.arena;
     int width = l->width;
-    if (room > 0) { /* half of a terminal for each name */
+    if (room > 0) { /* half of the terminal for each name */
         const int half = (room - Shape - Gaps) / 2;
         width = half < width ? (half < Least ? Least : half) : width;
         weight = cut_middle(a, weight, width);
@@ -41,7 +41,7 @@ static void print_tensor(const Listing *l, const char *weight,
     printf("%-*s  %-16s  %s\n", width, weight, shape, where);
 }
 
-/* "rows 16..31 of 48, transposed, times 0.5, plus 1" */
+/* Describes the part: "rows 16..31 of 48, transposed, times 0.5, plus 1". */
 static const char *part_of(Arena *a, const FileTensor *f)
 {
     const char *text = "", *turned = f->transposed ? ", transposed" : "";
@@ -66,13 +66,13 @@ static const char *part_of(Arena *a, const FileTensor *f)
     return text;
 }
 
-/* An object a weight; `part` is what it has of a tensor that holds several. */
+/* Appends one weight as an object; `part` tells which part of a tensor. */
 static void json_weight(Listing *l, const Node *n, const char *name,
                         const FileTensor *f)
 {
     Buffer *b = &l->json;
     int64_t dim[3];
-    const int part = n->parts > 0; /* without the number of parts */
+    const int part = n->parts > 0; /* skip the dimension that counts parts */
     for (int i = part; i < n->type.rank; i++)
         dim[i - part] = n->type.dim[i].c;
     buffer_printf(b, "%s  {", l->weights ? ",\n" : "");
@@ -104,7 +104,7 @@ static void json_weight(Listing *l, const Node *n, const char *name,
     buffer_printf(b, "}");
 }
 
-/* Of one tensor, or of one of its parts. */
+/* Returns the shape of one tensor, or of one part. */
 static const char *part_shape(Arena *a, const Node *n)
 {
     Type t = n->type;

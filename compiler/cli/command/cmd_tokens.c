@@ -1,5 +1,5 @@
-/* cmd_tokens.c: attnc tokens. A line of stdin is a text, its answer the ids
- * that a vocabulary makes of it; with --decode the other way round.         */
+/* cmd_tokens.c: attnc tokens. Answers each line of stdin, a text, with its
+ * token ids in a vocabulary; with --decode, the other way round. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "cli/options/options.h"
 
 typedef struct {
-    Engine e; /* its arena; of a spec also its vocabularies */
+    Engine e; /* its arena; of a spec, also its vocabularies */
     void *block;
     Tokens text, ids;
     Lines in;
     int32_t *id, *offset;
     const TokensCommand *o;
-    Buffer out; /* of one line */
+    Buffer out; /* one line */
 } Answering;
 
 /* ---- vocabulary ---- */
@@ -114,7 +114,7 @@ static int open_work(Answering *w)
 
 /* ---- answers ---- */
 
-/* A token's text as one word: what is not printable, and a space, by number. */
+/* Appends a token as one word; spaces and unprintable bytes become \xNN. */
 static void add_piece(Buffer *b, const char *s, int64_t n)
 {
     for (int64_t i = 0, k; i < n; i += k) {
@@ -149,8 +149,7 @@ static void add_text(Answering *w, int64_t n)
     }
 }
 
-/* {"line": 1, "tokens": [5, 7], "pieces": ["a", "b"], "offsets": [[0, 1], [1,
- * 2]]}                                                                      */
+/* Appends the members tokens, pieces and offsets, as "offsets": [[0, 1]]. */
 static void add_json(Answering *w, int64_t n)
 {
     Buffer *b = &w->out;
@@ -174,7 +173,8 @@ static void add_json(Answering *w, int64_t n)
         buffer_add(b, "]", 1);
 }
 
-/* Into w->out; false: nothing is there. */
+/* Writes the answer into w->out. Returns false, with nothing written, if the
+ * text is invalid. */
 static bool answer_text(Answering *w, const char *text, size_t n, Fault *why)
 {
     Buffer *b = &w->out;

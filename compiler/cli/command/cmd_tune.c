@@ -1,4 +1,4 @@
-/* cmd_tune.c: attnc tune: the tilings that are fastest on this machine. */
+/* cmd_tune.c: attnc tune. Finds the fastest tilings on this machine. */
 #include "cli/options/options.h"
 
 int cmd_tune(const TuneCommand *o)

@@ -1,6 +1,6 @@
-/* cmd_verify.c: `attnc verify`. Runs the model as each backend compiles it,
- * fused and unfused, on inputs of many lengths; prints the worst of each op
- * and of the result; ExitNegative when a gate was not held.                 */
+/* cmd_verify.c: attnc verify. Runs the model as each backend compiles it, fused
+ * and unfused, on inputs of many lengths. Prints the worst error of each op and
+ * of the result; returns ExitNegative if one exceeds its gate. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "cli/options/options.h"
 #include "oracle/verify.h"
 
-/* Where --backend names none. */
+/* The default backends. */
 static const char *const backends[] = { "jit", "clang" };
 enum { Backends = sizeof backends / sizeof *backends };
 
@@ -34,7 +34,8 @@ static const struct {
 };
 enum { Lengths = sizeof lengths / sizeof *lengths };
 
-/* Rows that the oracle gets through in seconds on a model of this size. */
+/* Returns the number of rows that the oracle computes in seconds for a model of
+ * this size, or the number asked for; at most what the model accepts. */
 static int64_t row_limit(const Engine *e, int64_t asked)
 {
     const Spec *s = e->spec;
@@ -58,13 +59,13 @@ static const Sample *make_sample(Arena *a, const Engine *e, int k,
     for (; n < MostSequences && lengths[k].source[n]; n++) {
         source[n] = bounded(lengths[k].source[n], limit);
         target[n] = bounded(lengths[k].target[n], limit);
-        if (e->spec->fix.target > 0) /* values of one call are looked at */
+        if (e->spec->fix.target > 0) /* all values belong to one call */
             target[n] = e->spec->fix.target;
     }
     return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
 }
 
-/* Of both sides of an input: what the oracle takes grows with them. */
+/* Returns the rows of both sides; the oracle's time grows with them. */
 static double case_rows(int k, int64_t limit)
 {
     double sum = 0;
@@ -92,8 +93,8 @@ static Verdict verdict_of(bool passed, bool failed)
 
 static const char *const verdict_word[] = { "held", "only zeros", "failed" };
 
-/* {"backend": "jit", "fused": true, "check": "op", .., "verdict": "held"}: a
- * line for each op, and for each result.                                    */
+/* One JSON line for each op and each result: {"backend": "jit", "fused": true,
+ * "check": "op", ..., "verdict": "held"}. */
 static void json_begin(Buffer *b, const Engine *e, bool fused,
                        const char *check)
 {
@@ -151,7 +152,7 @@ static Verdict json_result(const Engine *e, bool fused,
     return v;
 }
 
-/* The table of ops. What failed is behind the last column, without a head. */
+/* Columns of the table of ops; the last, without a heading, has failures. */
 enum {
     OpName,
     OpValues,
@@ -184,8 +185,8 @@ static void put_op_row(Arena *a, const char *const cell[OpCells],
     printf("%s", cell[OpVerdict]);
 }
 
-/* A terminal has those that it has room for; names are cut before. `name` and
- * `verdict`: bytes of the longest of these.                                  */
+/* Fits the columns to the terminal: cuts names, then drops columns. `name` and
+ * `verdict` are the lengths of the longest entries. */
 static void fit_ops(TableFit fit[OpCells], int name, int verdict)
 {
     enum { Least = 16 + 2 };
@@ -254,7 +255,7 @@ static Verdict print_ops(Arena *a, const OpResults *r)
     return v;
 }
 
-/* "1e-4", "0.5" */
+/* Formats a gate as "1e-4" or "0.5". */
 static const char *gate_text(Arena *a, double x)
 {
     const double power = log10(x);
@@ -286,11 +287,11 @@ static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
 
 /* ---- the rest ---- */
 
-/* of a run on each of the inputs */
+/* the check of a run on each of the inputs */
 typedef enum {
     CheckResult,
-    CheckRounding, /* the result, beside that of f32 weights */
-    CheckOps       /* every value, where all are kept */
+    CheckRounding, /* the result, compared with that of f32 weights */
+    CheckOps       /* every value; all of them are in memory */
 } Compared;
 
 static Verdict check(const Engine *e, const VerifyCommand *options,
@@ -345,7 +346,7 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
              : print_result(e->arena, &worst, what == CheckRounding);
 }
 
-/* Are there weights that are not stored as they come? */
+/* True if any weights are stored in another format than f32. */
 static bool rounds(const Graph *g)
 {
     for (int i = 0; i < g->nodes.n; i++)
@@ -355,8 +356,7 @@ static bool rounds(const Graph *g)
     return false;
 }
 
-/* One variant, as it is used (every value's memory reused) or with all values
- * kept.                                                                     */
+/* Checks one variant: as used, with memory reused, or with all values kept. */
 static int run_variant(const EngineOptions *o, const VerifyCommand *options,
                        Verdict *worst)
 {
@@ -380,7 +380,7 @@ static int run_variant(const EngineOptions *o, const VerifyCommand *options,
     return code;
 }
 
-/* The oracle reads no more rows than the model takes. */
+/* Rejects --rows beyond what the model accepts. */
 static int check_rows(const Spec *s, const void *command)
 {
     const VerifyCommand *o = command;
@@ -396,7 +396,7 @@ static int check_rows(const Spec *s, const void *command)
     return ExitDone;
 }
 
-/* `turn` of so many: each back end runs the model in four ways. */
+/* Runs the model in four ways on one backend, number `turn` of `turns`. */
 static int run_backend(const VerifyCommand *options, const char *backend,
                        int turn, int turns, Verdict *worst)
 {
@@ -404,7 +404,7 @@ static int run_backend(const VerifyCommand *options, const char *backend,
                                         &options->code);
     base.fits = check_rows;
     base.command = options;
-    if (!options->code.backend) /* each has its turn */
+    if (!options->code.backend) /* every backend runs anyway */
         base.offers &= ~OfferBackend;
     for (int unfused = 0; unfused < 2; unfused++) {
         const Variant v = { backend, backend, unfused };

@@ -1,6 +1,6 @@
-/* cmd_watch.c: attnc watch: a spec is run again when it, or a file that it
- * reads, is changed. Each run is a process of its own (watch_child.c); this one
- * waits for files, for the run and for signals.                              */
+/* cmd_watch.c: attnc watch. Runs a spec again whenever it, or a file that it
+ * reads, changes. Each run is a process of its own (watch_child.c); this one
+ * waits for files, the run and signals. */
 #define _GNU_SOURCE /* ppoll, memfd_create */
 #include <errno.h>
 #include <poll.h>
@@ -20,23 +20,23 @@
 #include "machine/machine.h"
 
 enum {
-    QuietMs = 5, /* without a change, before a file is believed to be whole */
-    GoneMs = 50, /* before one that went is believed to be gone */
-    MostChanges = 40 /* after which a run begins, whatever comes */
+    QuietMs = 5,     /* ms without a change until a file counts as complete */
+    GoneMs = 50,     /* ms until a removed file counts as gone */
+    MostChanges = 40 /* events after which a run starts anyway */
 };
 
-static const double quick = 0.01; /* seconds for a workload */
+static const double quick = 0.01; /* seconds per workload */
 
 typedef struct {
     Arena *arena;
     Watched what;
     Changes *changes;
-    Facts before; /* in an arena of its own */
+    Facts before; /* in its own arena */
     WatchChild child;
-    Buffer notes;        /* of the child, not yet taken */
-    const char *changed; /* this file did, since the run began; or NULL */
+    Buffer notes;        /* from the child, not yet parsed */
+    const char *changed; /* file that changed since the run began, or NULL */
     bool gone;
-    sigset_t unblocked; /* signals while it waits */
+    sigset_t unblocked; /* signal mask while waiting */
 } Watch;
 
 /* ---- command line ---- */
@@ -48,7 +48,8 @@ static bool is_command(const char *word)
     return false;
 }
 
-/* run or bench; what follows it is theirs. */
+/* Returns the command to run: run or bench (the default). *first is the index
+ * of its first option. */
 static const Command *watched_command(const WatchCommand *o, int *first)
 {
     static const char *const known[] = { "run", "bench" };
@@ -67,7 +68,7 @@ static const Command *watched_command(const WatchCommand *o, int *first)
          near ? "?" : "");
 }
 
-/* Its options, behind the spec, as it takes them itself. */
+/* Parses the options after the spec as the command itself would. */
 static void *watched_options(Arena *a, const WatchCommand *o, const Command *c,
                              int first)
 {
@@ -101,7 +102,7 @@ static void prepare_bench(BenchCommand *b, const WatchCommand *o)
     b->bench.no_limit = b->bench.no_kernels = true;
 }
 
-/* All lines of stdin, which each run answers anew. */
+/* Copies all lines of stdin into a file that each run reads from the start. */
 static int take_lines(void)
 {
     char block[65536];
@@ -166,7 +167,8 @@ static void take_changes(Watch *w)
     w->gone = c.gone;
 }
 
-/* Which files the run reads. One that is not as it was then has changed. */
+/* Adds the files that the run reads. A file whose state differs from what the
+ * run saw has changed. */
 static void take_notes(Watch *w)
 {
     FileNote note;
@@ -189,7 +191,7 @@ static void take_notes(Watch *w)
     memmove(w->notes.at, w->notes.at + at, (size_t)w->notes.n);
 }
 
-/* False: the run is over. */
+/* Reads the child's notes. Returns false when the run is over. */
 static bool read_notes(Watch *w)
 {
     char block[4096];
@@ -204,8 +206,8 @@ static bool read_notes(Watch *w)
     }
 }
 
-/* Waits for a change, for the run where there is one, at most for so long; -1:
- * for ever. False: the time is over.                                         */
+/* Waits up to `ms` milliseconds (-1: forever) for a change or, with `runs`, for
+ * the run. Returns false at the timeout. */
 static bool wait_for(Watch *w, bool runs, int ms)
 {
     struct pollfd p[] = {
@@ -216,7 +218,7 @@ static bool wait_for(Watch *w, bool runs, int ms)
     return ppoll(p, 2, ms < 0 ? NULL : &t, &w->unblocked) != 0;
 }
 
-/* Until what changed rests: an editor may write more than once. */
+/* Waits until the file is left alone: an editor may write more than once. */
 static void let_rest(Watch *w)
 {
     for (int i = 0; i < MostChanges && !interrupted(); i++) {
@@ -247,7 +249,7 @@ static const char *code_text(int code)
     return code >= 1 && code <= ExitBackend ? text[code] : "internal error";
 }
 
-/* How a run ended. */
+/* Prints how a run ended. */
 static void put_status(Watch *w, int status, double seconds)
 {
     Arena *a = w->notes.arena;
@@ -262,7 +264,7 @@ static void put_status(Watch *w, int status, double seconds)
     put_time(how, "; waits for a change");
 }
 
-/* What it leaves takes the place of what the run before left. */
+/* Replaces the facts of the last run by those of this one, if complete. */
 static void take_facts(Watch *w)
 {
     Facts now = { .arena = arena_new() };
@@ -275,7 +277,7 @@ static void take_facts(Watch *w)
     }
 }
 
-/* One run, to its end or until a file changes. */
+/* Runs once, until the run ends or a file changes. */
 static void run_once(Watch *w)
 {
     w->changed = NULL;
@@ -348,6 +350,6 @@ int cmd_watch(const WatchCommand *o)
     watch(&w);
     close_watch(&w);
     sigprocmask(SIG_SETMASK, &w.unblocked, NULL);
-    interrupt_end(); /* raises the signal */
+    interrupt_end(); /* raises the recorded signal */
     return ExitDone;
 }

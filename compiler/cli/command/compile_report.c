@@ -1,6 +1,6 @@
-/* compile_report.c: what attnc compile says when it is done: the files that it
- * wrote, and commands that work as they are printed, from where it was called.
- */
+/* compile_report.c: the report of attnc compile: the files that it wrote, and
+ * commands that build and run the program when pasted into a shell in the same
+ * directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 /* ---- a shell's ---- */
 
-/* A path as a word of a command line. */
+/* Quotes a path as a word of a command line. */
 static const char *shell_word(Arena *a, const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -29,7 +29,7 @@ static const char *shell_word(Arena *a, const char *path)
     return arena_printf(a, "'%s'", word);
 }
 
-/* The same of a program, which is not looked for in PATH. */
+/* Does the same for a program, which is not to be searched for in PATH. */
 static const char *program_word(Arena *a, const char *path)
 {
     return shell_word(a,
@@ -77,8 +77,8 @@ static void say_files(const Written *w)
 
 /* ---- the commands ---- */
 
-/* Returns the C compiler that makes code for the target, one that is in PATH if
- * any is, and sets `aim` to its --target or NULL. Quoted for a shell later.  */
+/* Returns the C compiler for the target, one in PATH if any is, and sets `aim`
+ * to its --target or NULL. The caller quotes them for a shell. */
 static const char *compiler_name(const Written *w, const char **aim)
 {
     Arena *a = w->e->arena;
@@ -95,7 +95,7 @@ static const char *compiler_name(const Written *w, const char **aim)
     return named;
 }
 
-/* Returns a comment that says how to get a compiler that is not in PATH. */
+/* Returns a comment that explains how to get a compiler that is not in PATH. */
 static const char *compiler_remedy(const Written *w, const char *name)
 {
     Arena *a = w->e->arena;
@@ -108,8 +108,8 @@ static const char *compiler_remedy(const Written *w, const char *name)
                         name ? t->packages : "gcc");
 }
 
-/* Where compilers find weights that they take in: the working folder needs no
- * word.                                                                     */
+/* Returns -I of the directory with the weights that compilers include; "" if it
+ * is the working directory. */
 static const char *include_word(const Written *w)
 {
     const char *slash = w->weights ? strrchr(w->weights, '/') : NULL;
@@ -120,7 +120,7 @@ static const char *include_word(const Written *w)
     return arena_printf(w->e->arena, " -I%s", shell_word(w->e->arena, folder));
 }
 
-/* How the C file becomes a program, or an object where it has none. */
+/* Returns the command that builds a program, or an object if freestanding. */
 static const char *build_command(const Written *w)
 {
     Arena *a = w->e->arena;
@@ -147,7 +147,7 @@ static const char *build_command(const Written *w)
                         compiler_remedy(w, name));
 }
 
-/* Does the vocabulary have all of this text? */
+/* True if the vocabulary has tokens for all of this text. */
 static bool has_text(const Tokens *t, const char *text, int32_t *ids)
 {
     const struct attn_vocab_header *h = t->block;
@@ -159,8 +159,8 @@ static bool has_text(const Tokens *t, const char *text, int32_t *ids)
     return n > 0;
 }
 
-/* A line that the model can answer: text that most vocabularies have, or its
- * first token that a shell takes as it is.                                  */
+/* Returns a line that the model can answer: text that most vocabularies have,
+ * or the first token of lower-case letters. */
 static const char *text_line(Arena *a, const Tokens *t)
 {
     static const char *const texts[] = { "Hello world", "hello" };
@@ -179,7 +179,8 @@ static const char *text_line(Arena *a, const Tokens *t)
     return NULL;
 }
 
-/* Ids that have no task of their own, where there are such. */
+/* Returns two ids from the middle of the vocabulary, because the first few are
+ * often special tokens. */
 static const char *id_line(Arena *a, int64_t size)
 {
     const int64_t id = size > 8 ? size / 2 : size - 1;
@@ -187,7 +188,7 @@ static const char *id_line(Arena *a, int64_t size)
                         (long long)(id > 0 ? id - 1 : 0));
 }
 
-/* A command that prints a question; "": none is known. */
+/* Returns a command that prints a question, or "" if none is known. */
 static const char *question(const Written *w)
 {
     Arena *a = w->e->arena;

@@ -5,21 +5,20 @@
 #include "cli/options/options.h"
 #include "diff/loss.h"
 
-/* quantize_text.c: the lines of a file as passages for an open engine; empty
- * lines are passed over. ExitInput after a message for each that is not right.
- */
+/* quantize_text.c: reads the lines of a file as passages for an open engine and
+ * skips empty lines. Reports each invalid line and then returns ExitInput. */
 int passages_read(Passages *to, const Engine *e, const File *text, bool ids);
 
-typedef struct { /* all that came out */
+typedef struct { /* all results */
     Arena *arena;
-    const Engine *e; /* as the spec has it */
+    const Engine *e; /* the model with the spec's own dtypes */
     Matrices matrices;
-    int fewer; /* of these have fewer bits than f32, the worst first: */
+    int fewer; /* number of matrices with fewer bits than f32 */
     const Matrix *const *worst;
     const Passages *text; /* NULL: none was given */
     Loss loss;
     const char *limit; /* --keep; NULL: none was given */
-    double most;       /* that is, as a share of 1 */
+    double most;       /* the same as a fraction: 0.01 is 1 % */
     Kept kept;
     bool met;
 } Quantized;

@@ -1,4 +1,4 @@
-/* quantize_print.c: what `attnc quantize` found, as text and as JSON. */
+/* quantize_print.c: results of attnc quantize as text and as JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "cli/command/quantize.h"
 
-typedef struct { /* of the matrices in fewer bits */
+typedef struct { /* sums over the matrices in fewer bits */
     int64_t f32_bytes, bytes;
     double squares, lost;
 } Total;
@@ -63,7 +63,7 @@ static void put_matrix_row(Arena *a, const char *const cell[Cells],
     }
 }
 
-/* A terminal has those columns that it has room for, and names are cut. */
+/* Fits the columns to the terminal: cuts names, then drops columns. */
 static void fit_columns(TableFit fit[Cells], int name)
 {
     enum { Least = 16 };
@@ -145,7 +145,7 @@ static void print_loss(const Quantized *q)
     }
 }
 
-/* What --keep bounds. */
+/* Returns the measure that --keep bounds, with its value. */
 static const char *share_text(Arena *a, const Loss *l)
 {
     return arena_printf(a,

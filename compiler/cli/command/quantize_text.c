@@ -1,4 +1,4 @@
-/* quantize_text.c: a text that two models are compared on, line by line. */
+/* quantize_text.c: reads the text on which two models are compared. */
 #include "cli/run/answering.h"
 #include "cli/command/quantize.h"
 
@@ -16,7 +16,7 @@ static int32_t *ids_of(Arena *a, const int32_t *from, int64_t n)
     return ids;
 }
 
-/* Side `side` of a sample: one sequence of n ids. */
+/* Sets one side of a sample to one sequence of n ids. */
 static void set_side(Arena *a, Sample *x, int side, const int32_t *ids,
                      int64_t n)
 {
@@ -26,7 +26,7 @@ static void set_side(Arena *a, Sample *x, int side, const int32_t *ids,
     x->ids[side] = ids;
 }
 
-/* What the decoder reads: all tokens but the last. */
+/* Sets the ids that the decoder reads, all but the last, and the targets. */
 static void add_pair(Reading *r, Passage *p, const struct score_pair *x)
 {
     Arena *a = r->to->arena;

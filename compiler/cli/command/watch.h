@@ -7,37 +7,37 @@
 #include "cli/options/options.h"
 #include "diff/diff.h"
 
-typedef struct { /* what is run, again and again */
+typedef struct { /* the command that is repeated */
     const char *spec;
     const RunCommand *run; /* NULL: bench */
     BenchCommand bench;
-    int lines; /* an open file, of what stdin had for `run`; -1: nothing */
+    int lines; /* an open file with stdin's lines for `run`; -1: none */
 } Watched;
 
-typedef struct { /* a file as it was before it was read */
+typedef struct { /* a file's state before it was read */
     int64_t device, inode, size, seconds, nanoseconds;
 } FileState;
-FileState file_state(const char *path); /* all 0: there is none */
+FileState file_state(const char *path); /* all 0: no such file */
 bool same_state(const FileState *a, const FileState *b);
 
-typedef struct { /* which file a run reads; `bytes` of its path follow */
+typedef struct { /* a file that a run reads; `bytes` bytes of its path follow */
     FileState state;
     int64_t bytes;
 } FileNote;
 
 typedef struct {
     pid_t pid;
-    int notes;  /* to be read: FileNotes, until the process ends */
-    FILE *left; /* facts that it leaves, as facts_write() does */
+    int notes;  /* FileNotes to read, until the process ends */
+    FILE *left; /* facts of the run, as facts_write() writes them */
 } WatchChild;
 
-/* `before`: of the last run that came to an end, or none. It prints what it has
- * to say, and ends with an exit code. Ends this process where there is no
- * other.
- */
+/* Starts a run in a child process, which prints its results and ends with an
+ * exit code. `before` has the facts of the last completed run, if any. If there
+ * can be no child, ends this process. */
 WatchChild watch_start(const Watched *w, const Facts *before);
-/* The status with which it ended, as of waitpid(). `now`: it is asked to end,
- * and ended where it does not, in a second.                                  */
+/* Waits for the child and returns its status, as waitpid() does. With `now`,
+ * sends SIGTERM first, and SIGKILL if the child is still alive a second
+ * later. */
 int watch_end(WatchChild *c, bool now);
 
 #endif

@@ -1,6 +1,6 @@
-/* watch_child.c: one run of attnc watch. Whatever ends it, the watch goes on:
- * errors of a spec, a crash, a signal. It says which files it reads, and leaves
- * its facts, with which the next run is compared.                            */
+/* watch_child.c: one run of attnc watch, in a child process, so that errors of
+ * a spec, a crash or a signal do not end the watch. The child reports the files
+ * that it reads, and leaves facts with which the next run is compared. */
 #define _GNU_SOURCE /* memfd_create, pipe2, prctl */
 #include "cli/command/watch.h"
 
@@ -39,7 +39,7 @@ bool same_state(const FileState *a, const FileState *b)
         && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
-/* Of the child: what it reads it tells without an argument of its own. */
+/* State of the child: files_on_read()'s callback has no argument for it. */
 static struct {
     int notes;
     const RunCommand *run;
@@ -51,7 +51,8 @@ static bool is_path(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* What the run itself writes is no reason to run again. */
+/* Reports a file that was read. A file that the run itself writes must not
+ * trigger another run, so it is left out. */
 static void report_read(const char *path)
 {
     const RunCommand *run = child.run;
@@ -66,9 +67,9 @@ static void report_read(const char *path)
     if (own || m.note.bytes >= PATH_MAX || user_dir_has(child.arena, path))
         return;
     memcpy(m.path, path, (size_t)m.note.bytes);
-    /* no more than PIPE_BUF: it is there whole or not at all */
+    /* at most PIPE_BUF bytes, so the write is atomic */
     if (write(child.notes, &m, sizeof m.note + (size_t)m.note.bytes) < 0)
-        return; /* nobody watches any more */
+        return; /* the parent is gone */
 }
 
 /* ---- runs ---- */
@@ -77,7 +78,8 @@ static PassRecord *new_record(Arena *a)
     return arena_alloc(a, (size_t)n_passes * sizeof(PassRecord));
 }
 
-/* The work and what it takes; the search is its parts, one after the other. */
+/* Measures each workload and adds its time. A search's workloads are its parts,
+ * one after the other. */
 static void add_times(Facts *to, const Engine *e, const BenchOptions *o)
 {
     Works works = { 0 };
@@ -109,8 +111,7 @@ static int run_bench(Facts *to, const BenchCommand *o)
     return code;
 }
 
-/* The plan first, without a word: what is wrong with it, the run itself says.
- */
+/* Plans without messages first, because the run itself reports the errors. */
 static int run_run(Facts *to, const RunCommand *o)
 {
     Engine e = { 0 };
@@ -130,7 +131,7 @@ static int run_run(Facts *to, const RunCommand *o)
     return code;
 }
 
-/* Of the first run all costs, of later ones what is not as it was. */
+/* Prints all costs of the first run, and what changed of later ones. */
 static void show_run(const Facts *before, const Facts *now, bool answers)
 {
     const bool first = before->at.n == 0;
@@ -177,7 +178,8 @@ static _Noreturn void no_child(void)
     fail(ExitResource, "watch: no child process: %s", strerror(errno));
 }
 
-/* The signals that end attnc end the child as they do any run. */
+/* Makes the child end with its parent, handle signals as any run does, and read
+ * its lines from the start. */
 static void follow_parent(const Watched *w, pid_t parent)
 {
     sigset_t none;
@@ -216,7 +218,8 @@ WatchChild watch_start(const Watched *w, const Facts *before)
     return c;
 }
 
-/* Until the pipe has an end: nobody writes to it any more. */
+/* Waits until the pipe is closed by its writers. Returns false after a second
+ * without that. */
 static bool ends_soon(const WatchChild *c)
 {
     char unread[4096];

@@ -1,10 +1,10 @@
-/* manual.c: pages of the manual, attnc(1) and one a command, in the macros of
- * man(7), by the rows of commands.h, options.c and pages.c.                  */
+/* manual.c: prints manual pages, attnc(1) and one per command, in the macros of
+ * man(7), by the rows of commands.h, options.c and pages.c. */
 #include <ctype.h>
 
 #include "cli/help/pages.h"
 
-/* Text that means nothing to troff. */
+/* Prints text with the characters escaped that troff interprets. */
 static void put_manual_text(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')
@@ -21,7 +21,7 @@ static void put_manual_text(FILE *out, const char *text)
         }
 }
 
-/* A paragraph with a heading: "TERM", and what it is. */
+/* Prints a paragraph with a heading, `term`. */
 static void print_item(FILE *out, const char *term, const char *what)
 {
     fputs(".TP\n\\fB", out);

@@ -1,7 +1,7 @@
-/* page_rows.h: what help and the manual say of a command besides its row in
- * commands.h and its options: a paragraph, and three examples, each a line of
- * shell and what it is for. They run in a folder that has models/. Included
- * where PAGE is defined, which it is no more behind it.                     */
+/* page_rows.h: the text of help and manual pages that is not in commands.h and
+ * options.c: a paragraph and three examples per command. An example is a line
+ * of shell and its purpose; it runs in a directory that has models/. Define
+ * PAGE before you include this file, which undefines it. */
 #ifndef PAGE
 #define PAGE(...)
 #endif

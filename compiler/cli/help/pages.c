@@ -1,4 +1,4 @@
-/* pages.c: the tables of what help and the manual say of commands. */
+/* pages.c: the tables of help and manual pages: texts, exit codes, headings. */
 #include "cli/help/pages.h"
 
 const Page pages[Commands] = {

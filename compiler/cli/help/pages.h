@@ -1,4 +1,4 @@
-/* pages.h: what help and the manual say of commands, besides options.c. */
+/* pages.h: the texts of help and manual pages, in addition to options.c. */
 #ifndef ATTNC_CLI_PAGES_H
 #define ATTNC_CLI_PAGES_H
 
@@ -9,12 +9,12 @@ enum { PageExamples = 3 };
 typedef struct {
     const char *about; /* a paragraph */
     struct {
-        const char *line, *what; /* of shell; what it is for */
+        const char *line, *what; /* a line of shell; its purpose */
     } example[PageExamples];
 } Page;
-extern const Page pages[Commands]; /* in the order of commands */
+extern const Page pages[Commands]; /* in the order of commands[] */
 
-typedef struct { /* which commands can end so */
+typedef struct { /* an exit code and the commands that can return it */
     int code, commands;
     const char *meaning;
 } ExitRow;
@@ -23,8 +23,8 @@ extern const int n_exits;
 
 extern const char *const group_title[OptionGroups];
 
-/* What stands between an option and its value: "=", " " or nothing. */
+/* Returns the text between an option and its value: "=", "[=", " " or "". */
 const char *option_joint(const Option *row);
-const char *option_end(const Option *row); /* and behind the value: "]" */
+const char *option_end(const Option *row); /* after the value: "]" or "" */
 
 #endif

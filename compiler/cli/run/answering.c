@@ -1,5 +1,5 @@
-/* answering.c: an engine as runtime/program has its model; its messages and
- * files by attnc's own means.                                               */
+/* answering.c: gives runtime/program an engine as its model, and attnc's own
+ * messages and files. */
 #include "cli/run/answering.h"
 
 /* ---- messages ---- */
@@ -25,8 +25,8 @@ void program_warn(struct program *p, const char *fmt, ...)
     warning_at((Pos){ 0 }, "%s", text);
 }
 
-/* A part's first message is kept for its answer; of the three blocks that are
- * a question, that of the last bad one.                                     */
+/* Keeps a part's first message for its answer. The three blocks of kind
+ * attention are one question: it gets the message of its last bad block. */
 void program_refuse(struct program *p, int64_t line)
 {
     const int64_t part = p->m->kind == ATTN_ATTENTION ? 0 : p->parts;

@@ -1,6 +1,6 @@
-/* run_attention.c: attnc run --attention FILE: answers one line, then computes
- * source and answer once more, unfused, and draws the weights of all heads; or
- * computes what --input has, without an answer.                             */
+/* run_attention.c: attnc run --attention FILE. Answers one line, then
+ * recomputes source and answer unfused and draws the weights of all heads. With
+ * --input it computes those tensors instead, without an answer. */
 #include "cli/run/answering.h"
 
 #include <math.h>
@@ -9,22 +9,22 @@
 #include "draw/draw.h"
 #include "oracle/trial.h"
 
-enum { MostCells = 1 << 24 }; /* of one picture */
+enum { MostCells = 1 << 24 }; /* limit of weights in one picture */
 
 typedef struct {
     const RunCommand *o;
-    bool json; /* numbers, not a picture */
+    bool json; /* write numbers, not a picture */
     struct answering w;
-    SampleFile in; /* what is drawn */
+    SampleFile in; /* the inputs that are drawn */
     const char **label[2];
     VEC(AttentionMap) maps;
-    VEC(int) softmax; /* of each of them: in the unfused graph */
-    Index kept;       /* values that can be read back, by name */
+    VEC(int) softmax; /* node of each map in the unfused graph */
+    Index kept;       /* names of values that can be read back */
 } AttentionRun;
 
 /* ---- options ---- */
 
-/* What asks for something else than one answer and its weights. */
+/* Rejects options that need more than one answer and its weights. */
 static int check_options(const RunCommand *o)
 {
     const char *wrong = o->output               ? "--output"
@@ -54,7 +54,7 @@ static int check_options(const RunCommand *o)
     return ExitUsage;
 }
 
-/* What reads and answers text. */
+/* Rejects models that read no text, and options that need an answer. */
 static int check_kind(const Spec *s, const RunCommand *o)
 {
     const char *wrong = o->tokens >= 0        ? "-n"
@@ -81,7 +81,7 @@ static int check_range(const char *option, int64_t chosen, int64_t n)
     return ExitUsage;
 }
 
-/* A block of attention is a layer, too. */
+/* Returns the layer of a node; kind attention counts as layer 0. */
 static int layer_of(const Node *n)
 {
     return n->layer < 0 ? 0 : n->layer;
@@ -110,7 +110,7 @@ static int check_choice(const AttentionRun *r)
 
 /* ---- tokens ---- */
 
-/* The line's ids, into side 0; of a decoder, side 1. */
+/* Reads the line's ids into side 0; for a decoder, into side 1. */
 static int read_line(AttentionRun *r, int side)
 {
     struct program *p = &r->w.p;
@@ -145,7 +145,8 @@ static int read_line(AttentionRun *r, int side)
     return ExitDone;
 }
 
-/* The rows that the decoder read or would read next: start, prompt, answer. */
+/* Answers, and sets side 1 to the rows that the decoder reads: start, prompt
+ * and answer. */
 static int answer_for_attention(AttentionRun *r, int from)
 {
     int32_t *ids = NULL;
@@ -170,7 +171,8 @@ static int read_text(AttentionRun *r)
                                           : answer_for_attention(r, side);
 }
 
-/* Tokens, ids where there is no vocabulary, numbers of rows without ids. */
+/* Labels rows with tokens; with ids if there is no vocabulary; with row numbers
+ * if there are no ids. */
 static void make_labels(AttentionRun *r, int side)
 {
     const struct program_side *t = side ? &r->w.p.target : &r->w.p.source;
@@ -201,8 +203,8 @@ static float *value_of(AttentionRun *r, const Trial *t, int node,
     return x;
 }
 
-/* The weights, once all is computed. Keys that a mask forbids have the score
- * -inf.                                                                     */
+/* Reads the weights back after the run. Keys that a mask forbids have the score
+ * -inf; their weight becomes -1. */
 static void fill_map(AttentionRun *r, const Trial *t, AttentionMap *m, int node)
 {
     int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
@@ -222,7 +224,7 @@ static void fill_map(AttentionRun *r, const Trial *t, AttentionMap *m, int node)
     m->weight = w;
 }
 
-/* "decoder layer 0, cross-attention" */
+/* Returns a title such as "decoder layer 0, cross-attention". */
 static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
 {
     const char *word = m->side[0] == m->side[1] ? "self" : "cross";
@@ -232,7 +234,7 @@ static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
     return arena_printf(a, "%s layer %d, %s-attention", stack, m->layer, word);
 }
 
-/* Those of the layer and the head that are asked for, without weights yet. */
+/* Chooses the maps of the requested layer and head, without weights yet. */
 static int choose_maps(AttentionRun *r)
 {
     const Graph *g = r->w.e.unfused;

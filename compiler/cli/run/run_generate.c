@@ -37,7 +37,7 @@ bool generate_pair(struct program *p, const char *text, int64_t bytes,
         return false;
     const int64_t forced = (search.o.start >= 0) + search.o.prefix_n;
     if (alone && x->n + forced < 1 && x->target_n > 1) {
-        x->n++; /* the first token of what has nothing before it */
+        x->n++; /* the first token has nothing before it */
         x->target++;
         x->target_n--;
     }
@@ -57,7 +57,7 @@ bool generate_line(struct program *p, const char **text, int64_t *bytes)
         && program_line(p, 1, text, bytes) == LINE_READ;
 }
 
-/* Is there room for an answer, with what options force and limit? */
+/* True if there is room for an answer with the forced tokens and limits. */
 static bool answer_fits(struct program *p, int64_t n, int64_t least)
 {
     struct attn_search_options *o = &search.o;

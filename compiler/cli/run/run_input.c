@@ -1,5 +1,5 @@
-/* run_input.c: attnc run --input FILE --output FILE: numbers in and out, by
- * the names that the graph has for them. One sequence at a time.            */
+/* run_input.c: attnc run --input FILE --output FILE. Reads and writes tensors
+ * by their names in the graph, one sequence at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static int64_t input_length(const Tensors *t, Dim d)
     }
 }
 
-/* Room for a value of that type, under a name. */
+/* Adds an output of that type. Returns memory for its elements. */
 static float *add_output(Tensors *t, const char *name, Type type)
 {
     TensorOut out = { .name = name, .rank = type.rank };
@@ -38,7 +38,7 @@ static float *add_output(Tensors *t, const char *name, Type type)
     return x;
 }
 
-/* The result of the last entry; its rows are all wanted. */
+/* Adds the result of the last entry, with all its rows. */
 static float *add_result(Tensors *t)
 {
     const Graph *g = t->e.unfused;
@@ -57,7 +57,7 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
                          name);
         const Node *n = &g->nodes.at[node];
         if (n->op == OpOutput)
-            continue; /* is written without being asked */
+            continue; /* written anyway */
         float *x = add_output(t, name, n->type);
         const TensorOut *out = &t->out.at[t->out.n - 1];
         int64_t elements = 1;
@@ -74,7 +74,7 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
     return true;
 }
 
-/* Numbers are written as they are, and it is said where they are none. */
+/* Warns about numbers that are not finite; they are written as they are. */
 static void warn_of_numbers(const TensorOut *result)
 {
     const float *x = result->data;

@@ -1,9 +1,9 @@
-/* run_json.c: answers of attnc run and attnc score as JSON, an object each. */
+/* run_json.c: answers of attnc run and attnc score as JSON, one object each. */
 #include "cli/run/answering.h"
 
 #include "base/put_json.h"
 
-/* {"line": 1, and "error" where there is one */
+/* Begins an object: {"line": 1, and "error" if there is one. */
 static Buffer *begin_object(struct program *p, int64_t line, const char *why)
 {
     Buffer *b = &p->of->object;
@@ -38,8 +38,7 @@ void answers_json(struct program *p, int64_t part,
     printf("%s]}", b->at);
 }
 
-/* {"line": 1, "rows": [[0.5, -1], [2, 0.25]]}; a number that is not finite is
- * null.                                                                     */
+/* {"line": 1, "rows": [[0.5, -1], [2, 0.25]]}; NaN and infinity are null. */
 void rows_json(struct program *p, int64_t part, const float *x, int64_t rows)
 {
     const int64_t columns = p->m->output_columns;
@@ -59,8 +58,8 @@ void rows_json(struct program *p, int64_t part, const float *x, int64_t rows)
     printf("%s]}", b->at);
 }
 
-/* {"line": 1, "log_probability": -1.5, "tokens": [3, 2],
- * "log_probabilities": [-0.5, -1]}; "error" in place of them.               */
+/* {"line": 1, "log_probability": -1.5, "tokens": [3, 2], "log_probabilities":
+ * [-0.5, -1]}, or "error" instead of the last three. */
 int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
                const float *scores)
 {

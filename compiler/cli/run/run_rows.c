@@ -1,5 +1,4 @@
-/* run_rows.c: the program of a model that answers by rows of numbers, on an
- * engine.                                                                   */
+/* run_rows.c: the program of a model that answers with rows, on an engine. */
 #include "cli/run/answering.h"
 
 #include "runtime/program/program.c"
