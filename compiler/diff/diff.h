@@ -1,12 +1,13 @@
-/* diff.h: two variants of a model beside each other: what of spec, passes,
- * graph, plan and cost is not the same.
+/* diff.h: compares two variants of a model: spec, passes, graph, plan and
+ * costs.
  *
  *   engine -> facts (diff_facts.c), to a file and back (saved.c)
- *   -> what differs (difference.c) -> text (diff_print.c), JSON (diff_json.c)
+ *   -> difference (difference.c) -> text (diff_print.c), JSON (diff_json.c)
  *
  * In:  Engines with a plan.
- * Out: Facts, a list that needs no engine any more; a Difference of two.
- * Public beside it: loss.h.                                                 */
+ * Out: Facts, a list that outlives its engine; the Difference of two such
+ * lists.
+ * Public too: loss.h. */
 #ifndef ATTNC_DIFF_H
 #define ATTNC_DIFF_H
 
@@ -14,31 +15,31 @@
 
 /* ---- diff_facts.c ---- */
 typedef enum {
-    FactField,    /* of the spec: key, its value as text */
+    FactField,    /* a spec's key and its value as text */
     FactCost,     /* a number */
-    FactTime,     /* seconds, with their interval */
+    FactTime,     /* seconds with their interval */
     FactPass,     /* rewrites of a pass */
-    FactMissed,   /* a fusion that failed: the pass, where and why */
-    FactNode,     /* an operation: its name, what it does, its type */
-    FactFunction, /* of the emitted file: its name, how many steps call it */
-    FactTask,     /* what is tuned: its shape, its tiling as text */
+    FactMissed,   /* a missed fusion: pass, place and reason */
+    FactNode,     /* an operation: name, formula, type */
+    FactFunction, /* an emitted function: name, number of calls */
+    FactTask,     /* a tuned task: shape, tiling as text */
     FactKinds
 } FactKind;
 
 typedef enum { UnitCount, UnitBytes, UnitFlops, UnitSeconds } FactUnit;
 
-/* A key is the same in two variants where the same is meant. What is of a layer
- * has {i} for the layer's number in key and text, and begins with a point what
- * else is of that layer.                                                    */
+/* Facts of two variants that mean the same have the same key. In facts of a
+ * layer, {i} stands for its number, and names from the same layer begin with a
+ * dot. */
 typedef struct {
     FactKind kind;
-    int layer;    /* -1: of none */
-    bool derived; /* FactField: nobody wrote it */
+    int layer;    /* -1: belongs to no layer */
+    bool derived; /* FactField: not in the file, follows from others */
     FactUnit unit;
-    double number, low, high; /* UnitSeconds: a median, its interval */
+    double number, low, high; /* UnitSeconds: median and its interval */
     const char *key;
-    const char *text; /* "": the number is all */
-    const char *type; /* of a FactNode; "" */
+    const char *text; /* "": only the number counts */
+    const char *type; /* of a FactNode; else "" */
 } Fact;
 
 typedef struct {
@@ -46,52 +47,52 @@ typedef struct {
     VEC(Fact) at;
 } Facts;
 
-/* Adds those of an engine with a plan. `record`: what its passes did. */
+/* Adds the facts of an engine with a plan. `record`: results of its passes. */
 void facts_of(Facts *to, const Engine *e, const PassRecord *record);
 void facts_time(Facts *to, const char *key, double median, double low,
                 double high);
 
 /* ---- saved.c ---- */
 
-/* Facts as bytes behind each other in an open file, for another process. */
+/* Writes facts as bytes to an open file, for another process. */
 bool facts_write(const Facts *f, FILE *to);
-/* False: they are not whole. */
+/* Returns false if the file is cut short. */
 bool facts_read(Facts *f, FILE *from);
 
 /* ---- difference.c ---- */
 typedef struct {
-    const Fact *a, *b; /* NULL: there is none */
-    VEC(int) layers;   /* that are alike; none: it is of no layer */
-    bool whole;        /* of a layer that the other variant lacks */
+    const Fact *a, *b; /* NULL: absent */
+    VEC(int) layers;   /* all layers with this change; none: not of a layer */
+    bool whole;        /* the other variant lacks the layer */
 } Change;
 
 typedef struct {
     Arena *arena;
-    /* In the order of the variants: all facts of FactCost and FactTime, of
-     * other kinds those that differ. */
+    /* In the order of the variants: all facts of FactCost and FactTime, and
+     * those of other kinds that differ. */
     VEC(Change) of[FactKinds];
-    int nodes[2]; /* of the graphs, constants too */
-    bool same;    /* but for times */
+    int nodes[2]; /* of the graphs, with constants */
+    bool same;    /* apart from times */
 } Difference;
 
 void facts_differ(Difference *to, const Facts *a, const Facts *b);
-/* Is the operation the same, and its shape alone another? */
+/* True if the operations are equal and only their shapes differ. */
 bool only_shape(const Change *c);
 bool same_number(const Fact *a, const Fact *b);
 
 /* ---- diff_print.c ---- */
 typedef struct {
-    const char *a, *b; /* heads of their columns: "before", "now"; a NULL:
-                          b is all that there is, and its costs are printed */
-    bool changed;      /* of costs those alone that are not the same */
-    int lines;         /* of a list, at most; -1: all */
-    bool all; /* also what follows from the rest: nodes whose shape alone
-                 differs, those of whole layers, tilings of tasks that one of
-                 the two lacks */
-    int room; /* columns of a line; 0: any */
+    const char *a, *b; /* column heads, e.g. "before", "now"; a NULL: there
+                          is only b, whose costs are printed */
+    bool changed;      /* print only costs that differ */
+    int lines;         /* most lines of a list; -1: all */
+    bool all; /* also print consequences: nodes that differ only in shape,
+                 nodes of missing layers, tilings of tasks that one variant
+                 lacks */
+    int room; /* columns of a line; 0: unlimited */
 } DifferenceStyle;
 
-/* Parts that are the same in both are left out, costs are not. */
+/* Prints all costs, and of the other parts only those that differ. */
 void difference_print(const Difference *d, const DifferenceStyle *style,
                       FILE *out);
 

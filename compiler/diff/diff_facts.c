@@ -1,5 +1,4 @@
-/* diff_facts.c: what there is to say of a variant of a model, from its engine.
- */
+/* diff_facts.c: collects the facts of a variant from its engine. */
 #include <string.h>
 
 #include "diff/diff.h"
@@ -75,7 +74,7 @@ void facts_time(Facts *to, const char *key, double median, double low,
 
 /* ---- graph ---- */
 
-/* The text, with `with` for each `what` that begins a name. */
+/* Returns the text with `what` replaced by `with` where it begins a name. */
 static const char *replaced(Arena *a, const char *text, const char *what,
                             const char *with)
 {
@@ -101,8 +100,8 @@ static const char *layer_name(Arena *a, Stack stack, int layer)
     return arena_printf(a, "%s.%d.", stack_name[in], layer);
 }
 
-/* What a text says of layer 3 in the words of any layer. `own`: what the names
- * of that layer begin with there.                                           */
+/* Returns a text about one layer in words that fit any layer. `own` replaces
+ * the prefix of that layer's names. */
 static const char *any_layer(Arena *a, Stack stack, int layer, const char *text,
                              const char *own)
 {
@@ -160,7 +159,7 @@ static void add_passes(Facts *to, const PassRecord *record)
 
 /* ---- plan ---- */
 
-/* Layers that are alike share a function. */
+/* Similar layers share a function. */
 static void add_functions(Facts *to, const Plan *p)
 {
     Index known = { 0 };

@@ -1,10 +1,10 @@
-/* diff_json.c: what differs, as JSON, with all of it. */
+/* diff_json.c: prints a complete difference as JSON. */
 #include <math.h>
 
 #include "base/put_json.h"
 #include "diff/diff.h"
 
-/* Adds the text, or the number, of one side. */
+/* Adds the text or the number of one side. */
 static void add_value(Buffer *b, const char *key, const Fact *f, bool number)
 {
     if (f && number && !*f->text)

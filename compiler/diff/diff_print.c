@@ -1,5 +1,5 @@
-/* diff_print.c: what differs, as text: columns where there are two values, a
- * line with - or + where one variant has what the other lacks. */
+/* diff_print.c: prints a difference as text: columns if both have a value,
+ * lines with - or + if one variant lacks it. */
 #include <string.h>
 
 #include "base/table.h"
@@ -17,7 +17,7 @@ enum { MostColumn = 28, Indent = 2 };
 
 /* ---- texts ---- */
 
-/* "2", "0 to 5", "0, 2, 4 to 7" */
+/* Returns layer numbers as in "2", "0 to 5" or "0, 2, 4 to 7". */
 static const char *layers_text(Arena *a, const int *at, int n)
 {
     Buffer b = { .arena = a };
@@ -31,8 +31,7 @@ static const char *layers_text(Arena *a, const int *at, int n)
     return b.at;
 }
 
-/* Name of an operation, with the layers where it is so: "encoder.{0 to 5}.q".
- */
+/* Returns the name of an operation with its layers: "encoder.{0 to 5}.q". */
 static const char *key_text(Arena *a, const Change *c)
 {
     const char *key = (c->a ? c->a : c->b)->key;
@@ -59,8 +58,8 @@ static bool overlap(const Fact *a, const Fact *b)
     return a->low <= b->high && b->low <= a->high;
 }
 
-/* "=", "1.50"; of times "1.02 ~": within what one measurement differs from the
- * next. */
+/* Returns "=" or a ratio such as "1.50"; for times "1.02 ~" if the intervals
+ * overlap, so that it may be noise. */
 static const char *ratio_text(Arena *a, const Fact *x, const Fact *y)
 {
     if (!x || !y || x->kind == FactPass || x->kind == FactFunction)
@@ -96,7 +95,8 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* Bytes that make so many columns: UTF-8 has more of them. */
+/* Returns the bytes to print so that `s` fills `columns`, as UTF-8 has more
+ * bytes than columns. */
 static int padded(const char *s, int columns)
 {
     return (int)strlen(s) + most(0, columns - text_columns(s));
@@ -118,7 +118,7 @@ static void put_head(Printer *p, const char *title, const int *width)
             paint(p->out, PaintEnd));
 }
 
-/* Two values that are too long for columns stand below each other. */
+/* Prints two values too long for columns on separate lines. */
 static void put_long(Printer *p, const Row *r)
 {
     fprintf(p->out, "%s%s%s\n", r->key, *r->more ? "  " : "", r->more);
@@ -246,7 +246,8 @@ static void put_passes(Printer *p)
     put_missed(p);
 }
 
-/* Of tasks that only one of the two has, nothing is said but where all is. */
+/* Prints tilings; tasks that only one variant has are printed only with
+ * `all`. */
 static void put_tilings(Printer *p)
 {
     Arena *a = p->d->arena;
@@ -293,7 +294,7 @@ static void put_node(Printer *p, const Change *c)
                  arena_printf(a, "%s = %s : %s", key, c->b->text, c->b->type));
 }
 
-/* The bytes of a name before its layer: "encoder.". */
+/* Returns the length of the prefix before a name's layer: "encoder.". */
 static int stack_bytes(const Change *c)
 {
     const char *key = (c->a ? c->a : c->b)->key;
@@ -308,7 +309,8 @@ static bool same_stack(const Change *x, const Change *y)
                     (size_t)stack_bytes(x));
 }
 
-/* The layers of one stack that one variant has, at the first node of them. */
+/* At the first node of a stack's layers that one variant lacks, prints all of
+ * those layers in one line. */
 static void put_layers(Printer *p, int at)
 {
     const Difference *d = p->d;

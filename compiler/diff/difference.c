@@ -1,5 +1,5 @@
-/* difference.c: two lists of facts, side by side. What is in both is found by
- * its key, so that an operation more or less moves none of the others.      */
+/* difference.c: compares two lists of facts. It matches them by key, so an
+ * inserted operation does not shift the others. */
 #include <string.h>
 
 #include "diff/diff.h"
@@ -7,8 +7,8 @@
 typedef struct {
     Difference *to;
     const Facts *side[2];
-    Index names[2];  /* of all facts of a side: its place there */
-    Index layers[2]; /* of all layers: "encoder.{i}. 5" */
+    Index names[2];  /* identity of a fact -> its index, by side */
+    Index layers[2]; /* all layers, as "encoder.{i}. 5" */
     bool *done;      /* [b's facts] */
 } Walk;
 
@@ -43,7 +43,7 @@ static bool same_side(const Fact *a, const Fact *b)
     return !a || !b ? a == b : strcmp(a->key, b->key) == 0 && same_fact(a, b);
 }
 
-/* A change that is the same in another layer becomes one with it. */
+/* Merges a change with the same change in another layer. */
 static bool joins(Arena *a, Change *c, const Change *of)
 {
     const Fact *f = of->a ? of->a : of->b;
@@ -54,7 +54,7 @@ static bool joins(Arena *a, Change *c, const Change *of)
     return true;
 }
 
-/* "encoder.{i}. 5" */
+/* Returns e.g. "encoder.{i}. 5". */
 static const char *layer_of(Arena *a, const Fact *f)
 {
     const char *hole = strstr(f->key, "{i}");
@@ -82,7 +82,7 @@ static void add_change(Walk *w, const Fact *a, const Fact *b)
     vec_push(to->arena, &to->of[f->kind], c);
 }
 
-/* The same fact of the other side; NULL: it has none. */
+/* Returns the same fact of the other side; NULL: absent. */
 static const Fact *other(const Walk *w, int side, const Fact *f)
 {
     const int at = index_find(&w->names[side], identity(w->to->arena, f));
@@ -95,7 +95,7 @@ static void walk(Walk *w)
     int j = 0;
     for (int i = 0; i < a->at.n; i++) {
         const Fact *f = &a->at.at[i], *to = other(w, 1, f);
-        /* what is b's alone comes before what both have */
+        /* facts that only b has come before the next shared one */
         for (; to && j < b->at.n && b->at.at[j].kind <= f->kind; j++) {
             const Fact *own = &b->at.at[j];
             if (!w->done[j] && other(w, 0, own))
@@ -139,8 +139,8 @@ static bool alike(const Fact *a, const Fact *b)
     return !a || !b ? a == b : strcmp(a->text, b->text) == 0;
 }
 
-/* All parts of a key that changed alike are that key: h, of h.encoder and
- * h.decoder.                                                                */
+/* Merges equal changes of all parts of a key, e.g. h.encoder and h.decoder into
+ * h. */
 static void join_parts(Difference *d, const char *key, const char *const *part)
 {
     Change *first = field_change(d, part[0]);

@@ -1,10 +1,9 @@
-/* loss.h: what is lost where weights are stored in fewer bits: each matrix
- * beside its f32 numbers, and a model's results of a text beside those of the
- * same model with f32 weights.
+/* loss.h: the loss from storing weights in fewer bits: of each matrix against
+ * its f32 numbers, and of a model's results on a text against the f32 model's.
  *
  *   engine -> matrices (matrices.c)
  *   two engines, a text -> loss (text_loss.c)
- *   options, a text, a limit -> the formats that keep it (mixed_bits.c) */
+ *   options, a text, a limit -> formats within the limit (mixed_bits.c) */
 #ifndef ATTNC_LOSS_H
 #define ATTNC_LOSS_H
 
@@ -13,11 +12,11 @@
 
 /* ---- matrices.c ---- */
 typedef struct {
-    const char *key;      /* of it alone in the spec's dtype */
-    int readers;          /* of it, as a Node has them */
+    const char *key;      /* its key in the spec's dtype */
+    int readers;          /* as in Node.readers */
     const PackItem *item; /* rows, k, dtype */
-    double squares;       /* of its numbers, their sum; */
-    double lost;          /* and of what is lost of them */
+    double squares;       /* sum of the squares of its numbers */
+    double lost;          /* sum of the squares of its errors */
 } Matrix;
 
 typedef struct {
@@ -25,28 +24,29 @@ typedef struct {
     VEC(Matrix) at; /* in the order of the graph */
 } Matrices;
 
-/* Those of an engine with a plan, f32 ones too; what layers share comes once.
- */
+/* Lists the matrices of an engine with a plan, f32 ones too. Matrices shared by
+ * layers come once. */
 void matrices_of(Matrices *to, const Engine *e);
-/* Finds what is lost, by the packer's own functions. */
+/* Measures the errors with the packer's own functions. */
 void matrices_measure(Matrices *m, const Engine *e);
-/* Without the padding of panels. */
+/* Returns the bytes of a matrix, without the padding of panels. */
 int64_t matrix_bytes(const Matrix *m, Dtype stored);
-/* Root mean square of what is lost, over that of the numbers; 0 of zeros. */
+/* Returns the root mean square of the errors over that of the numbers; 0 if all
+ * are zero. */
 double relative_error(double lost, double squares);
 double error_decibels(double relative);
-/* The dtype of a spec that stores each matrix as dtype[] has it, as YAML:
- * `default_dtype`, and what is not as that says; by beginnings of names where
- * all that begin so are alike. */
+/* Returns as YAML the spec's dtype that stores each matrix as dtype[] says:
+ * `default_dtype`, and exceptions. Names with a common beginning and format are
+ * one line. */
 const char *matrices_dtype(const Matrices *m, const Dtype *dtype,
                            Dtype default_dtype);
 
 /* ---- text_loss.c ---- */
-typedef struct { /* of a text: one sequence */
+typedef struct { /* one sequence of a text */
     Sample sample;
-    int64_t line;          /* where it stands */
-    int64_t first;         /* row of the result that target[0] follows */
-    const int32_t *target; /* [n] tokens; NULL: the model writes none */
+    int64_t line;          /* its line in the text */
+    int64_t first;         /* the result's row before target[0] */
+    const int32_t *target; /* [n] tokens; NULL: the model generates none */
     int64_t n;
 } Passage;
 
@@ -56,49 +56,50 @@ typedef struct {
 } Passages;
 
 typedef enum {
-    LossTokens, /* of what generates: distributions of the next token */
-    LossLabels, /* of heads that name a class, or a token */
-    LossRows    /* rows of numbers */
+    LossTokens, /* models that generate: distributions of the next token */
+    LossLabels, /* heads that classify sequences or tokens */
+    LossRows    /* rows of real numbers */
 } LossKind;
 
 typedef struct { /* means over all rows */
     LossKind kind;
     int64_t rows;
-    double divergence;    /* KL(f32 || as stored), nats; 0 of LossRows */
-    double perplexity[2]; /* of f32, as stored; 1 of others than LossTokens */
-    double flips;         /* share of rows with another largest number */
+    double divergence;    /* KL(f32 || stored) in nats; 0 for LossRows */
+    double perplexity[2]; /* of f32, and as stored; 1 unless LossTokens */
+    double flips;         /* share of rows whose largest number moved */
     double cosine, least_cosine;
-    double error; /* relative, as that of a matrix */
+    double error; /* relative, as for a matrix */
 } Loss;
 
-/* Of `e` beside `f32`, both open, of one spec. False: a result of f32 is not
- * finite; where one of e is not, what comes of it is not either.             */
+/* Compares `e` with `f32`: both are open and have the same spec. Returns false
+ * if a result of f32 is not finite. If one of e is not, the loss is not finite
+ * either. */
 bool text_loss(Loss *to, const Engine *f32, const Engine *e,
                const Passages *text, Fault *why);
-/* What a limit is for: the perplexity's increase, or the error; INFINITY
- * where it is not finite. As a share of 1.                                   */
+/* Returns the loss that a limit applies to, as a share of 1: the increase of
+ * perplexity, or the error; INFINITY if not finite. */
 double loss_share(const Loss *l);
 
 /* ---- mixed_bits.c ---- */
-typedef struct { /* a model, whose matrices may have more bits */
+typedef struct { /* a model with some matrices in more bits */
     Loss loss;
-    const char *dtype; /* of its spec */
-    int raised;        /* matrices in more bits than the spec says */
-    int tried;         /* models that were made for it */
+    const char *dtype; /* for its spec */
+    int raised;        /* matrices with more bits than the spec says */
+    int tried;         /* models tried to find it */
     int64_t bytes;     /* of its packed weights */
 } Kept;
 
-/* Called with each model that is tried: what is stored how, what came of it. */
+/* Called with each model tried: its dtype and its loss. */
 typedef void (*KeepProgress)(const char *dtype, const Loss *l);
 
-/* The model `e` beside `f32`, whose loss is to->loss, in formats of which
- * loss_share() is at most `limit`. What each matrix loses is measured with all
- * others in f32, and those that lose most a byte are raised first, no more of
- * them than it takes. Texts live in text->arena. An exit code; ExitNegative:
- * while any matrix has fewer bits than f32 it is more.                       */
+/* Finds formats for model `e` whose loss_share() against `f32` is at most
+ * `limit`; to->loss is e's own loss. It measures each matrix's loss with all
+ * others in f32, then raises those that lose most per byte, as few as possible.
+ * Texts live in text->arena. Returns an exit code; ExitNegative if only all of
+ * f32 would be enough. */
 int keep_loss(Kept *to, const Engine *f32, const Engine *e, const Matrices *m,
               const Passages *text, double limit, KeepProgress on_step);
-/* Opens a variant of a model that is open: what is warned of was said.  */
+/* Opens a variant of an open model, without repeating its warnings. */
 int open_variant(Engine *e, const EngineOptions *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* matrices.c: the matrices of a model, how each is stored, what that loses. */
+/* matrices.c: the matrices of a model, their formats, and the loss of each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ double error_decibels(double relative)
 
 /* ---- dtype ---- */
 
-/* Do the first n bytes of a's name begin b's, to the end of a segment? */
+/* True if the first n bytes of a begin b and end at a segment of its name. */
 static bool begins(const char *a, size_t n, const char *b)
 {
     return strncmp(a, b, n) == 0 && (b[n] == '\0' || b[n] == '.');
@@ -106,8 +106,8 @@ static bool same_dtypes(const Matrices *m, const Dtype *dtype, int i, size_t n)
     return true;
 }
 
-/* Bytes of the shortest beginning of matrix i's name that is of no matrix in
- * another format.                                                            */
+/* Returns the length of the shortest beginning of matrix i's name that no
+ * matrix in another format shares. */
 static size_t beginning(const Matrices *m, const Dtype *dtype, int i)
 {
     const char *key = m->at.at[i].key;

@@ -1,5 +1,5 @@
-/* mixed_bits.c: which matrices have to have more bits, so that a model loses no
- * more than it may. */
+/* mixed_bits.c: chooses which matrices need more bits to keep a model's loss
+ * within a limit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +7,16 @@
 #include "base/progress.h"
 #include "diff/loss.h"
 
-/* What has more bits, and loses less. */
+/* The next format with more bits and less loss. */
 static const Dtype more_bits[Dtypes] = {
     [DtypeF32] = DtypeF32,   [DtypeBf16] = DtypeF32,     [DtypeInt8] = DtypeF32,
     [DtypeInt4] = DtypeInt8, [DtypeInt4g64] = DtypeInt4,
 };
 
-typedef struct { /* a matrix in more bits */
+typedef struct { /* raising one matrix to more bits */
     int matrix;
     Dtype to;
-    double gain; /* what is lost less, a byte */
+    double gain; /* loss avoided per byte */
 } Step;
 
 typedef struct {
@@ -24,10 +24,10 @@ typedef struct {
     const Matrices *m;
     const Passages *text;
     Arena *arena; /* of the text */
-    Dtype *dtype; /* [matrices] of the model that is tried */
+    Dtype *dtype; /* [matrices]: formats of the model being tried */
     KeepProgress on_step;
     VEC(Step) step;
-    Kept at; /* the model that was tried last */
+    Kept at; /* the last model tried */
     int code;
 } Search;
 
@@ -37,7 +37,7 @@ int open_variant(Engine *e, const EngineOptions *o)
     messages_mute(true);
     int code = engine_open(e, o);
     messages_mute(false);
-    if (code) { /* once more, to say why */
+    if (code) { /* again, for its message */
         engine_close(e);
         code = engine_open(e, o);
     }
@@ -49,7 +49,7 @@ static int run_model(Search *s, const EngineOptions *o)
     Engine e;
     Fault why;
     int code = open_variant(&e, o);
-    e.to_keep = false; /* nobody asks for these weights again */
+    e.to_keep = false; /* these weights are used only once */
     if (!code && !text_loss(&s->at.loss, s->f32, &e, s->text, &why))
         code = report_fault(&why);
     if (!code) {
@@ -61,7 +61,7 @@ static int run_model(Search *s, const EngineOptions *o)
     return code;
 }
 
-/* The model with s->dtype. False after a message. */
+/* Tries the model with the formats s->dtype. Returns false after a message. */
 static bool try_model(Search *s, Dtype default_dtype)
 {
     EngineOptions o = s->e->options;
@@ -69,7 +69,7 @@ static bool try_model(Search *s, Dtype default_dtype)
                                     (size_t)(o.nsets + 2) * sizeof *sets);
     for (int i = 0; i < o.nsets; i++)
         sets[i] = o.sets[i];
-    sets[o.nsets++] = "dtype=f32"; /* in place of all that is said of it */
+    sets[o.nsets++] = "dtype=f32"; /* overrides the spec's own dtype */
     sets[o.nsets++] = arena_printf(s->arena, "dtype=%s",
                                    matrices_dtype(s->m, s->dtype,
                                                   default_dtype));
@@ -83,14 +83,15 @@ static bool try_model(Search *s, Dtype default_dtype)
 
 /* ---- steps ---- */
 
-/* What matrices lose adds up in this, where it is small. */
+/* Returns a measure in which small losses of matrices add up. */
 static double measure_of(const Loss *l)
 {
     const double x = l->kind == LossRows ? l->error * l->error : l->divergence;
     return isfinite(x) ? x : (double)INFINITY;
 }
 
-/* What is lost with matrix i alone in fewer bits. False after a message. */
+/* Sets *lost to the loss with only matrix i in format d. Returns false after a
+ * message. */
 static bool lost_alone(Search *s, int i, Dtype d, double *lost)
 {
     *lost = 0;
@@ -122,7 +123,7 @@ static bool add_steps(Search *s, int i)
     return true;
 }
 
-/* Most first; of one matrix, and where all is the same, in their order. */
+/* Sorts by gain, largest first, then by matrix and format. */
 static int by_gain(const void *a, const void *b)
 {
     const Step *x = a, *y = b;
@@ -149,7 +150,7 @@ static bool find_steps(Search *s)
 
 /* ---- search ---- */
 
-/* The formats after the first n steps; whether any is not f32. */
+/* Sets the formats after the first n steps; returns true if any is not f32. */
 static bool take_steps(Search *s, int n)
 {
     bool any = false;
@@ -167,8 +168,8 @@ static bool take_steps(Search *s, int n)
     return any;
 }
 
-/* Whether the model after n steps loses no more than that; false too after a
- * message.                                                                   */
+/* True if the model after n steps is within the limit; false after a message
+ * too. */
 static bool fits(Search *s, int n, double limit)
 {
     take_steps(s, n);
@@ -176,7 +177,8 @@ static bool fits(Search *s, int n, double limit)
         && loss_share(&s->at.loss) <= limit;
 }
 
-/* The fewest steps: `least` are too few, `most` are enough. */
+/* Finds the fewest steps by bisection: `least` are too few, `most` are
+ * enough. */
 static void bisect(Search *s, Kept *to, int least, int most, double limit)
 {
     while (most - least > 1 && !s->code) {

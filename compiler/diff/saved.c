@@ -1,6 +1,6 @@
-/* saved.c: facts in a file that one process leaves for the next: fixed parts,
- * then the texts, each with its 0; at the end how many there were, so that what
- * was cut short is not taken for all.                                        */
+/* saved.c: facts in a file that one process writes for another: records of
+ * fixed size, each followed by its texts with their final 0. The number of
+ * facts at the end shows that the file is complete. */
 #include <string.h>
 
 #include "diff/diff.h"
@@ -8,7 +8,7 @@
 typedef struct {
     int32_t kind, layer, derived, unit;
     double number, low, high;
-    uint32_t key, text, type; /* bytes, with the 0 */
+    uint32_t key, text, type; /* their lengths with the final 0 */
 } Fixed;
 
 enum { EndOfFacts = -1, MostText = 1 << 20 };

@@ -1,11 +1,11 @@
-/* arena_layout.c: memory of the values inside one call of an entry.
+/* arena_layout.c: places the values of one call of an entry in its arena.
  *
- * A slot is arena memory that values use in turn. Slots are measured in rows
- * of the batch, in pages of keys, or in parts (threads): blocks of rows that
- * never leave their part. A value takes the free slot that must grow least,
- * or the slot of an operand that dies as it is computed, where the op allows
- * it; so the output of a layer lands where its input was, and all layers are
- * one function.                                                             */
+ * A slot is arena memory shared by values whose lifetimes do not overlap. Slots
+ * are measured in rows of the batch, in pages of keys, or in parts (threads):
+ * blocks of rows that never leave their part. A value overwrites the slot of an
+ * operand that dies with it if the op allows that; otherwise it takes the free
+ * slot that must grow least. A layer's output therefore lands where its input
+ * was, and all layers can share one function. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void find_reads(Plan *p)
             r->elsewhere |= !same_layer(reader, node_at(p, owner));
         }
     }
-    for (int i = 0; i < n; i++) { /* kept: read back by name */
+    for (int i = 0; i < n; i++) { /* read back after the call */
         if (!p->keep_all && !node_at(p, i)->keep)
             continue;
         const int routes = graph_routes(p->g, i);
@@ -69,15 +69,15 @@ static SlotKind slot_kind(const Plan *p, int node, int until)
              : SlotRows;
 }
 
-/* Is a product's value read again, as blocks of its sums are added? */
+/* True if sums are added block by block, so the result is read again. */
 static bool sums_wait(const Plan *p, int node)
 {
     const Task *t = plan_task(p, TaskMatmul, node);
     return t && t->tiling.k < task_shape(p, t).k;
 }
 
-/* May the node's value overwrite that of `in`, which dies here? Each element
- * must be read before it is written, and never again.                       */
+/* True if the node's value may overwrite `operand`, which dies here: each
+ * element must be read before it is written, and never again. */
 static bool in_place(const Plan *p, int node, int operand)
 {
     const Node *n = node_at(p, node);
@@ -110,15 +110,16 @@ static int reuse_operand(const Plan *p, int node, int place, SlotKind kind)
     return -1;
 }
 
-/* Rows that lie by expert are read by those of the batch in any order. */
+/* Rows sorted by expert are read in any order, hence the negative stride. */
 static int64_t slot_stride(const Plan *p, int node)
 {
     const int64_t stride = p->value[node].stride;
     return graph_routes(p->g, node) >= 0 ? -stride : stride;
 }
 
-/* A region that walks blocks of rows reads later rows of a slot after it has
- * written earlier ones, which does no harm where both have the same stride. */
+/* True if the value last read in `s` is read by the same region with another
+ * stride. A region reads later rows of a slot after writing earlier ones, which
+ * is safe only if the strides are equal. */
 static bool read_in_region(const Plan *p, const Slot *s, int place)
 {
     const int64_t stride = slot_stride(p, p->order.at[place]);
@@ -150,7 +151,7 @@ static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
     return best;
 }
 
-/* Floats of what a slot of that kind is measured in. */
+/* Returns the floats of one unit in which a slot of this kind is measured. */
 static int64_t value_unit(const Plan *p, int node, SlotKind kind)
 {
     if (kind == SlotPages)
@@ -171,11 +172,11 @@ static void assign(Plan *p, int place)
     const Node *n = node_at(p, node);
     int until = p->reads[node].last;
     if (until < place)
-        until = place; /* nobody reads it */
+        until = place; /* unread */
     const SlotKind kind = slot_kind(p, node, until);
     const int64_t unit = value_unit(p, node, kind);
     const bool keep = until == p->order.n;
-    int s = p->value[node].slot; /* a kept value has its own */
+    int s = p->value[node].slot; /* a kept value has its own slot */
     if (!keep)
         s = reuse_operand(p, node, place, kind);
     if (s < 0 && !keep)
@@ -196,8 +197,8 @@ static void assign(Plan *p, int place)
     p->value[node].slot = s;
 }
 
-/* The second round starts from the sizes of the first: all layers then find
- * the slots alike.                                                          */
+/* Assigns slots twice. The second round starts with the final sizes of the
+ * first, so that all layers choose the same slots. */
 static void assign_all(Plan *p)
 {
     for (int round = 0; round < 2; round++) {
@@ -210,9 +211,8 @@ static void assign_all(Plan *p)
 
 /* ---- names ---- */
 
-/* What flows through the layers is x, whichever layer made it, so that all
- * layers read alike; other values have names of their own, also where they
- * use the same memory in turn.                                              */
+/* Marks the slots of values that pass from layer to layer. All of these are
+ * named x, so that all layers read alike. */
 static void mark_streams(Plan *p)
 {
     for (int o = 0; o < p->order.n && !p->keep_all; o++) {
@@ -224,14 +224,14 @@ static void mark_streams(Plan *p)
 }
 
 typedef struct {   /* names of one entry */
-    Index slot;    /* by name: the only slot that has it */
-    Index value;   /* by "label slot": a value of that name */
-    Index number;  /* by label: place in `next` */
-    VEC(int) next; /* the number behind the last that it got */
+    Index slot;    /* name -> the only slot that uses it */
+    Index value;   /* "label slot" -> a value with that name */
+    Index number;  /* label -> index in `next` */
+    VEC(int) next; /* next number to try after the label */
 } Names;
 
-/* `label`, or with the least number from 2 on that no other slot's value has.
- */
+/* Returns `label`, numbered from 2 on if values of another slot have the
+ * name. */
 static const char *free_name(Plan *p, Names *names, const char *label, int node)
 {
     const int at = index_add(p->arena_, &names->number, label, names->next.n);
@@ -267,9 +267,9 @@ static void name_values(Plan *p)
     }
 }
 
-/* Pages of sequence s begin at start[s] / ATTN_PAGE + s: the sum of rows /
- * ATTN_PAGE and of sequences covers every batch, since ceil(len / ATTN_PAGE) <=
- * floor sums + 1.                                                           */
+/* Returns the size of a slot. Pages of sequence s begin at start[s] / ATTN_PAGE
+ * + s. Because ceil(len / ATTN_PAGE) <= len / ATTN_PAGE + 1, one page per
+ * ATTN_PAGE rows and one per sequence are enough for every batch. */
 static AffineSize unit_floats(SlotKind kind, int64_t unit)
 {
     switch (kind) {
@@ -314,7 +314,7 @@ static void place_slots(Plan *p)
     }
 }
 
-/* A scan is over before the next one begins. */
+/* Scans run one after another, so an entry needs the largest one's memory. */
 static void find_scans(Plan *p)
 {
     for (int o = 0; o < p->order.n; o++) {

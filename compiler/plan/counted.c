@@ -1,14 +1,15 @@
-/* counted.c: a plan's model that is not compiled: what sizes are counted by. */
+/* counted.c: a struct attn_model of a plan that is not compiled, for counting
+ * sizes. */
 #include <string.h>
 
 #include "plan/plan_parts.h"
 #include "runtime/core.h"
 
-/* The plan whose arena is counted: struct attn_model's function for it takes
- * no pointer of its caller's.                                               */
+/* The plan whose arena is counted. It is global because struct attn_model's
+ * arena_bytes() takes no pointer. */
 static _Thread_local const Plan *counted;
 
-/* As emitted arena_bytes() does. */
+/* Computes the same number as the emitted arena_bytes(). */
 static int64_t counted_arena(int64_t rows, int64_t sequences, int64_t parts)
 {
     int64_t floats = 0;

@@ -1,7 +1,7 @@
-/* epilogue.c: what an epilogue is called. */
+/* epilogue.c: names of epilogues. */
 #include "plan/epilogue.h"
 
-/* In the order of the bits; EpAct goes on with the activation's word. */
+/* In the order of the bits. The word of the activation follows EpAct's. */
 static const struct {
     int part;
     const char *suffix;
@@ -12,7 +12,7 @@ static const struct {
     { EpPowers, "_powers" },     { EpRescale, "_rescale" },
 };
 
-/* Sums of products of integers: of one plane of x, or of two. */
+/* Integer products of one plane of x, or of two. */
 static const char *const arithmetic_suffix[] = {
     [ArithmeticF32] = "",
     [ArithmeticInt8] = "_dot",

@@ -10,23 +10,25 @@ enum {
     EpBias = 1,
     EpAct = 2,
     EpResidual = 4,
-    /* of a tile alone */
+    /* only of tiles: */
     EpAccumulate = 8, /* acc starts from C */
-    EpAny = 16,       /* all of bias, residual, act decided at run time: the
-                         prebuilt kernels of the JIT; NULL pointers: absent */
+    EpAny = 16,       /* bias, residual and act are all decided at run time
+                         (prebuilt kernels of the JIT); a NULL pointer:
+                         absent */
     EpPrefetch = 32,  /* prefetches the panels at `next` */
-    EpPowers = 64,    /* of attention's scores: meanwhile those of rows that
-                         wait become weights */
-    EpRescale = 128   /* rows of C that it starts from are multiplied first */
+    EpPowers = 64,    /* computes softmax weights of pending rows between the
+                         FMAs of attention's scores */
+    EpRescale = 128   /* multiplies rows of C before adding to them */
 };
 typedef struct {
     int parts;
     Activation act; /* EpAct: which one */
-    Dtype dtype;    /* of the product's weights */
+    Dtype dtype;    /* of the weights */
     Arithmetic arithmetic;
-    bool wide; /* int8 in copies of 16 bits, and so are the rows */
+    bool wide; /* int8 weights and rows are widened to 16 bits */
 } Epilogue;
-/* "_bf16_bias_relu_residual", "_int8_dot_wide"; "" of nothing. */
+/* Returns e.g. "_bf16_bias_relu_residual" or "_int8_dot_wide"; "" if there is
+ * nothing to name. */
 const char *epilogue_suffix(Arena *a, Epilogue ep);
 
 #endif

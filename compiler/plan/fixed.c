@@ -1,5 +1,5 @@
-/* fixed.c: lengths that are constants of the code, by `fix` of a spec: which
- * they are, what is never divided then, and tiles that divide so many rows. */
+/* fixed.c: lengths that a spec's `fix` compiles in as constants: which regions
+ * are then never divided, and tiles that divide the number of rows. */
 #include "plan/plan_parts.h"
 
 int64_t plan_length(const Plan *p, Sym s)
@@ -13,7 +13,7 @@ int64_t plan_rows(const Plan *p, Sym s)
     return s == SymS ? batch : batch * plan_length(p, s);
 }
 
-/* Rows that are chosen are some of the new ones. */
+/* Selected rows are at most the new rows. */
 static int64_t most_rows(const Plan *p, Sym s)
 {
     return plan_rows(p, s == SymR ? SymT : s);
@@ -29,7 +29,7 @@ int64_t region_block(const Plan *p, const Region *r)
 
 /* ---- what is never divided ---- */
 
-/* Steps that have a text without parts. */
+/* True if all steps of a region can be emitted undivided. */
 static bool has_whole_text(const Plan *p, const Region *r)
 {
     for (int i = 0; i < r->count; i++) {
@@ -47,7 +47,7 @@ static bool has_whole_text(const Plan *p, const Region *r)
     return true;
 }
 
-/* Pairs of queries and keys that a step works on, else rows. */
+/* Returns the rows that a step works on, or the pairs of queries and keys. */
 static int64_t most_work(const Plan *p, const Node *n, int64_t rows)
 {
     if (n->op != OpAttention)
@@ -57,8 +57,8 @@ static int64_t most_work(const Plan *p, const Node *n, int64_t rows)
     return (rows < least ? least : rows) * (keys.fixed ? keys.fixed : keys.c);
 }
 
-/* Of a region, 0: any; what is appended are the new rows alone, what is pooled
- * are all rows of a sequence.                                               */
+/* Returns the most rows of a region; 0: unknown. An append handles only the new
+ * rows, a pool all rows of a sequence. */
 static int64_t region_most(const Plan *p, const Node *n)
 {
     if (n->op == OpPool && !most_rows(p, row_sym(node_at(p, n->in[0])->type)))
@@ -120,18 +120,17 @@ int64_t plan_floats(const Plan *p, Entry entry, AffineSize batch)
 
 /* ---- tiles ---- */
 
-typedef struct { /* a product of so many rows */
+typedef struct { /* a product with a known number of rows */
     int64_t rows, k, n;
 } FixedProduct;
 
-/* Cycles of a tile beside its sums, about: its first loads, its stores, the end
- * of a loop; and of a line of a panel that L1 does not hold, which comes while
- * FMAs go on.                                                               */
+/* Approximate cycles of a tile in addition to its sums (first loads, stores,
+ * loop end), and of loading a line of a panel larger than L1 while FMAs run. */
 static const double tile_cost = 30, line_cost = 0.1;
 
-/* Cycles of rows in tiles of mr, whose heights differ by one at most, by
- * columns in tiles of nr; a step of a sum takes as long as its FMAs, or its
- * loads, or the four cycles that a sum waits for itself.                    */
+/* Returns the cycles of a product with tiles of mr x nr, whose heights differ
+ * by at most one row. Each step of a sum is bound by its FMAs, its loads, or
+ * the four cycles of latency of an accumulator. */
 static double tile_cycles(const Target *t, const FixedProduct *of, int mr,
                           int nr)
 {
@@ -149,7 +148,7 @@ static double tile_cycles(const Target *t, const FixedProduct *of, int mr,
     return tiles * (cycles * k + tile_cost + lines * line_cost);
 }
 
-/* What is left of the columns goes in narrower tiles. */
+/* Adds the cycles of narrower tiles for the remaining columns. */
 static double product_cycles(const Target *t, const FixedProduct *of, int mr,
                              int nr)
 {

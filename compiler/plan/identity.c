@@ -1,5 +1,4 @@
-/* identity.c: what tells tasks apart, in numbers, and the names that are
- * printed from it. */
+/* identity.c: identities of tasks, and the names printed from them. */
 #include "plan/plan_parts.h"
 
 #include "base/strings.h"
@@ -23,7 +22,7 @@ TaskIdentity product_identity(const Plan *p, TaskKind kind, int node)
                                         matrix_rows(w)),
                        .sizes = 2,
                        .ep = epilogue_of(p, node) };
-    t.ep.dtype = DtypeF32; /* the identity has it beside */
+    t.ep.dtype = DtypeF32; /* the identity holds it separately */
     return t;
 }
 
@@ -66,7 +65,8 @@ TaskIdentity attention_identity(const Plan *p, int node)
     };
 }
 
-/* Has the sizes of each product of a region; of none, the width of its rows. */
+/* Its sizes are those of each product of the region; without products, the
+ * width of its rows. */
 TaskIdentity rows_identity(const Plan *p, const Region *r)
 {
     const size_t most = 2 * (size_t)r->count;
@@ -137,7 +137,7 @@ bool identity_same(const TaskIdentity *a, const TaskIdentity *b)
 
 /* ---- names ---- */
 
-/* "512x2048"; of row blocks "512x2048_2048x512", or one width. */
+/* "512x2048"; row blocks: "512x2048_2048x512", or one width. */
 static const char *shape_text(Arena *a, const TaskIdentity *t)
 {
     const char *text = "";
@@ -160,7 +160,8 @@ static const char *mask_text(Arena *a, const AttentionForm *f, bool exact)
     return mask_words(a, &f->mask, "_", "");
 }
 
-/* "_cap30000": 30 in thousandths; exact, 0.0012 is "_cap0.0012". */
+/* Returns "_cap30000" for 30 in thousandths; if exact, "_cap0.0012" for
+ * 0.0012. */
 static const char *number_word(Arena *a, const char *word, double x,
                                double parts, bool exact)
 {
@@ -170,7 +171,7 @@ static const char *number_word(Arena *a, const char *word, double x,
              : arena_printf(a, "_%s%lld", word, cut);
 }
 
-/* "causal_paged_biased" */
+/* Returns e.g. "causal_paged_biased". */
 static const char *form_text(Arena *a, const AttentionForm *f, bool exact)
 {
     const char *s = arena_printf(
@@ -183,7 +184,7 @@ static const char *form_text(Arena *a, const AttentionForm *f, bool exact)
     return *s ? s + 1 : s;
 }
 
-/* "bias_relu_residual" */
+/* Returns e.g. "bias_relu_residual". */
 static const char *product_text(Arena *a, Epilogue ep)
 {
     const char *s = epilogue_suffix(a, ep);

@@ -1,9 +1,10 @@
-/* pack.c: which weights are packed, how, and where.
+/* pack.c: decides which weights are packed, in which layout, and at which
+ * offset.
  *
- * A block is what one kernel reads as one matrix or vector: the root of a
- * Const expression (a Weight, its Scale, a Stack of several), in a layout that
- * its reader asks for. A table that a product reads too is packed once, in
- * panels, and looked up there.                                              */
+ * A block is what one kernel reads as one matrix or vector. It is the root of a
+ * Const expression (a Weight, its Scale, a Stack of several) in the layout of
+ * its reader. A table that a product reads too is packed once, in panels, and
+ * look-ups use those. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -26,7 +27,8 @@ const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer)
 
 /* ---- biases of scores, by distance ---- */
 
-/* ALiBi's table has no node: the entry's root, below every node's index. */
+/* Returns the root of a node's bias. ALiBi's table has no node, so its root is
+ * a negative number, one for each entry. */
 static int bias_root(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -40,8 +42,8 @@ static PackLayout bias_layout(const Node *n)
     return n->bias == BiasAlibi ? PackRows : PackDistance;
 }
 
-/* Do both add the same numbers of one table? Layers may look at it otherwise.
- */
+/* True if both add the same numbers of one table; layers may index it
+ * differently. */
 static bool same_biases(const Node *a, const Node *b)
 {
     return a->slope == b->slope && a->heads == b->heads
@@ -71,7 +73,7 @@ int64_t bias_width(const Block *b)
     return 2 * b->distances - 1;
 }
 
-/* "self_attn_qkv", "norm1_bias": the block's name in the emitted struct. */
+/* Returns the block's name in the emitted struct, e.g. "self_attn_qkv". */
 static const char *field_name(Plan *p, int root)
 {
     if (root < 0)
@@ -89,7 +91,7 @@ static bool has_field(const Plan *p, const LayerBlocks *l, const char *name)
     return false;
 }
 
-/* A name that no other block of the same struct has. */
+/* Returns a name that no other block of the struct has. */
 static const char *unique_field(Plan *p, const Block *b)
 {
     const LayerBlocks *l = find_layer(p, b->stack, b->layer);
@@ -112,7 +114,7 @@ static int64_t block_bytes(const Block *b)
     return numbers * (b->dtype == DtypeBf16 ? 2 : 4);
 }
 
-/* To the lists of its root and its layer; i is its index. */
+/* Adds block i to the lists of its root and its layer. */
 static void list_block(Plan *p, Block *b, int i)
 {
     LayerBlocks *l = find_layer(p, b->stack, b->layer);
@@ -131,8 +133,8 @@ static void list_block(Plan *p, Block *b, int i)
     vec_push(p->arena_, &p->layer, ((LayerBlocks){ b->stack, b->layer, i, i }));
 }
 
-/* The weights of a Const expression, as they are packed, to a key: names, each
- * with its scale. True where layers share one of them. */
+/* Adds to `key` the names and scales of the weights in a Const expression.
+ * Returns true if other layers share one of them. */
 static bool add_weights(Plan *p, int node, double scale, Buffer *key)
 {
     const Node *n = node_at(p, node);
@@ -151,7 +153,8 @@ static bool add_weights(Plan *p, int node, double scale, Buffer *key)
     return shared;
 }
 
-/* The first block of the weights of `b`, which may be the next one, itself. */
+/* Returns the first block with the same weights as `b`, or the index of `b`
+ * itself, the next one. */
 static int first_of_same(Plan *p, const Block *b)
 {
     Buffer key = { .arena = p->arena_ };
@@ -178,7 +181,7 @@ static void push_block(Plan *p, Block b)
     vec_push(p->arena_, &p->block, b);
 }
 
-/* Columns that a part has in its block: whole panels. */
+/* Returns the columns of one expert's part, padded to full panels. */
 static int64_t part_columns(const Node *n)
 {
     return round16(n->type.dim[1].c);
@@ -192,7 +195,7 @@ static void add_block(Plan *p, int root, int reader, PackLayout layout)
     const bool made = n->op == OpScale || n->op == OpStack;
     const int64_t parts = n->parts > 0 ? n->parts : 1;
     const bool vector = layout == PackVector;
-    const Node *home = made ? r : n; /* whose struct it is in */
+    const Node *home = made ? r : n; /* its struct holds the block */
     push_block(p, (Block){ .root = root,
                            .layout = layout,
                            .dtype = dtype_of(n->type),
@@ -227,8 +230,8 @@ static void add_bias_block(Plan *p, int node)
     push_block(p, b);
 }
 
-/* Which layout a reader wants of its input number k. Integers are in panels,
- * also where they are only looked up.                                       */
+/* Returns the layout in which a node reads input k. Integers are always in
+ * panels, even if they are only looked up. */
 static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
     const Type type = node_at(p, n->in[k])->type;
@@ -264,7 +267,8 @@ static bool packed_in_panels(const Plan *p, int root)
     return false;
 }
 
-/* The constants that a node reads; with `shared` only those of no layer. */
+/* Adds blocks for the constants of a node; with `shared` only those of no
+ * layer. */
 static void collect_node(Plan *p, int node, bool shared)
 {
     const Node *n = node_at(p, node);
@@ -282,8 +286,8 @@ static void collect_node(Plan *p, int node, bool shared)
     }
 }
 
-/* Tables that layers share come before them: layers that are alike are laid
- * out alike.                                                                */
+/* Collects tables shared by layers first, so that similar layers have the same
+ * layout. */
 static void collect_blocks(Plan *p)
 {
     for (int i = 0; i < p->g->nodes.n; i++)
@@ -298,7 +302,8 @@ static void collect_blocks(Plan *p)
 
 typedef VEC(PackItem) ItemList;
 
-/* A vector is packed as a row: its groups are of columns. */
+/* Sets the tensor of an item. A vector is packed as a row, so its groups run
+ * along columns. */
 static void read_from(Plan *p, PackItem *it, const Node *n, const char *name)
 {
     it->name = spec_packed_name(p->arena_, p->g->spec, name);
@@ -373,7 +378,7 @@ static int64_t flatten(Plan *p, const Block *b, int node, double scale,
     return first;
 }
 
-/* What has no tensor, or becomes another table than the tensor is. */
+/* Adds an item for a table that has no tensor, or is computed from one. */
 static void bias_item(Plan *p, const Block *b, ItemList *list)
 {
     const Node *r = node_at(p, b->reader);
@@ -406,8 +411,9 @@ static void mark_aliases(Plan *p, const ItemList *list)
                              != i;
 }
 
-/* Names, shapes, format, layout, places and folded scales; never tiles: so one
- * file of packed weights serves every tile, width and compiler.             */
+/* Hashes names, shapes, formats, layouts, offsets and folded scales, but no
+ * tilings, so that one file of packed weights serves every tile, vector width
+ * and compiler. */
 static uint64_t hash_items(const ItemList *list, int64_t bytes)
 {
     XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);
@@ -431,7 +437,7 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
     return h;
 }
 
-/* Elements of the weights, of those that layers share once. */
+/* Counts the elements of all weights; those that layers share count once. */
 static int64_t count_parameters(const Plan *p)
 {
     const Graph *g = p->g;

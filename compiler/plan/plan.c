@@ -1,5 +1,5 @@
-/* plan.c: from a graph to what is emitted: the driver of the room, and which
- * nodes make one function (a region).                                       */
+/* plan.c: runs the steps of planning, and groups nodes into regions, which
+ * become one function each. */
 #include "plan/plan_parts.h"
 
 /* ---- regions ---- */
@@ -10,7 +10,7 @@ static bool goes_by_rows(const Plan *p, int node)
     return op_info[n->op].op_class == ClassRow && n->type.rank == 2;
 }
 
-/* Keys and values of one attention go to their pages in one function. */
+/* True for the keys and values of one attention, which one function writes. */
 static bool pages_pair(const Node *a, const Node *b)
 {
     return a->op == b->op && (a->op == OpAppend || a->op == OpPackKv)

@@ -1,13 +1,11 @@
-/* plan.h: everything that is decided before text is written: where values live,
- * how weights are packed, which ops make one function, and how each task is
- * tiled and divided. The emitter prints what stands here.
+/* plan.h: all decisions made before code is emitted: where values live, how
+ * weights are packed, which ops form one function, and how each task is tiled
+ * and divided.
  *
- * In:  a Graph, lowered, a Target, and tilings that were found to be
- *      better than the tool's own (Choices).
- * Out: a Plan; what it costs, as text and JSON.
- *
- * Public beside it: epilogue.h. A tiling consists of the rows of
- * tiling_parameters.h.    */
+ * In:  a lowered Graph, a Target, and tilings that the tuner found (Choices).
+ * Out: a Plan, and its costs as text and JSON.
+ * Public too: epilogue.h. The parameters of a tiling are listed in
+ * tiling_parameters.h. */
 #ifndef ATTNC_PLAN_H
 #define ATTNC_PLAN_H
 
@@ -17,22 +15,24 @@
 
 /* ---- tiling.c ---- */
 
-/* Tasks are what is tuned: distinct by kind, shape, dtype and epilogue. */
+/* Tasks are the units of tuning. They differ by kind, shape, dtype and
+ * epilogue. */
 typedef enum {
     TaskMatmul,    /* a product: "512x2048" (k, n), "bias_relu" */
-    TaskSmallM,    /* the same, where x has few rows (M) */
+    TaskSmallM,    /* the same with few rows of x (M) */
     TaskAttention, /* "64x64" (d_k, d_v), "causal_paged" */
     TaskRows,      /* row blocks: "512x2048_2048x512", "" */
-    TaskSplit,     /* of all among threads: "encode_decode";
-                      "512x2048x12": d_model, d_ff, layers */
+    TaskSplit,     /* work among threads: "encode_decode"; "512x2048x12":
+                      d_model, d_ff, layers */
     TaskKinds
 } TaskKind;
-extern const char *const task_word[TaskKinds]; /* "matmul", "small_m" .. */
+extern const char *const task_word[TaskKinds]; /* "matmul", "small_m" and so
+                                                  on */
 
 #define On(kind) (1 << (kind))
 #define OnProducts (On(TaskMatmul) | On(TaskAttention))
 
-typedef struct { /* a value for each parameter; 0: as by default */
+typedef struct { /* value of each parameter; 0: the default */
 #define PARAMETER(name, ...) int32_t name;
 #include "plan/tiling_parameters.h"
 #undef PARAMETER
@@ -40,10 +40,10 @@ typedef struct { /* a value for each parameter; 0: as by default */
 
 typedef struct { /* one parameter, as text and as numbers */
     const char *name;
-    int tasks; /* On() the kinds that have it */
+    int tasks; /* On() of the kinds that have it */
     int32_t least, most, step;
     const char *text;
-    size_t at; /* in a Tiling */
+    size_t at; /* offset in a Tiling */
 } TilingParameter;
 enum {
 #define PARAMETER(name, ...) Tiling_##name,
@@ -54,29 +54,28 @@ enum {
 extern const TilingParameter tiling_parameters[TilingParameters];
 int32_t tiling_get(const Tiling *t, int parameter);
 void tiling_set(Tiling *t, int parameter, int32_t value);
-/* Is each value 0 or one that the parameter may have, on a task of that kind?
- */
+/* True if each value is 0 or allowed for a task of that kind. */
 bool tiling_valid(const Tiling *t, TaskKind kind);
 bool tiling_same(const Tiling *a, const Tiling *b);
-/* "mr=6 nr=64": what is not 0, in the order of the parameters. */
+/* Returns the values that are not 0, e.g. "mr=6 nr=64". */
 char *tiling_text(Arena *a, const Tiling *t);
 
-typedef struct { /* the name of a task, as reports and records have it */
+typedef struct { /* name of a task in reports and the tuning database */
     TaskKind kind;
     const char *shape;    /* "512x2048" */
-    const char *epilogue; /* "bias_relu"; of attention "causal_paged" */
+    const char *epilogue; /* "bias_relu"; of attention e.g. "causal_paged" */
     Dtype dtype;
-    Arithmetic arithmetic; /* of a product, whose epilogue has it too */
+    Arithmetic arithmetic; /* of a product; its epilogue names it too */
 } TaskKey;
-/* Compares keys of records, which have all digits of all numbers: they are of
- * the same task if their texts are the same. */
+/* Compares keys of the tuning database. These are exact, so equal texts mean
+ * equal tasks. */
 bool task_same(const TaskKey *a, const TaskKey *b);
 
 /* ---- identity.c ---- */
-typedef struct {   /* how a function of attention makes weights of scores */
+typedef struct {   /* how a function of attention turns scores into weights */
     MaskSpec mask; /* without a file */
-    int file;      /* plan_mask() of a mask from a file; 0: none */
-    uint64_t file_hash; /* of what is in it */
+    int file;      /* plan_mask() of a mask file; 0: none */
+    uint64_t file_hash; /* of the file's contents */
     bool paged, additive, sigmoid, biased, sinks;
     double cap, scale; /* cap 0: none */
 } AttentionForm;
@@ -87,31 +86,30 @@ bool form_same(const AttentionForm *a, const AttentionForm *b);
 typedef struct {
     TaskKind kind;
     Dtype dtype;
-    const int64_t *size; /* numbers of its shape, in their order */
+    const int64_t *size; /* the numbers of its shape */
     int sizes;
-    Epilogue ep;           /* of a product, but for its dtype */
+    Epilogue ep;           /* of a product; its dtype is above */
     AttentionForm form;    /* of attention */
-    bool encodes, decodes; /* TaskSplit: entries of the model */
+    bool encodes, decodes; /* TaskSplit: entries that the model has */
 } TaskIdentity;
 bool identity_same(const TaskIdentity *a, const TaskIdentity *b);
-/* The name that is printed from an identity. A cap is in thousandths and a
- * scale in millionths there, cut to whole ones. `exact`: numbers that are not
- * whole have all their digits, and a mask from a file the hash of its bits: two
- * identities have two names, so records are found by them. */
+/* Returns the printed name of an identity. Caps are cut to whole thousandths
+ * and scales to whole millionths. `exact` prints all digits, and a mask file's
+ * hash, so that different identities have different names. */
 TaskKey task_key(Arena *a, const TaskIdentity *t, bool exact);
 
-typedef struct { /* a task of a plan */
+typedef struct { /* one task of a plan */
     TaskIdentity is;
-    TaskKey key;     /* of its records: exact */
-    TaskKey name;    /* for people: exact only if another task's is the same */
-    int node;        /* the first that needs it; -1: TaskSplit */
-    Tiling tiling;   /* every parameter that it has, settled */
-    Tiling defaults; /* the same as the tool would choose */
+    TaskKey key;     /* in the tuning database: exact */
+    TaskKey name;    /* for people: exact only if another task's would be the
+                        same */
+    int node;        /* the first that needs it; TaskSplit: -1 */
+    Tiling tiling;   /* all its parameters, none 0 */
+    Tiling defaults; /* the same without tuning */
     TilingFrom from;
 } Task;
 
-/* Tilings that were found to be best; what is not among them is as the tool
- * chooses. */
+/* Tilings found by the tuner. Tasks without one use defaults. */
 typedef struct {
     TaskKey key;
     Tiling tiling;
@@ -119,7 +117,8 @@ typedef struct {
 typedef struct {
     const Choice *at;
     int n;
-    const char *host; /* where: machine, threads, compiler */
+    const char *host; /* machine, threads and compiler they were measured
+                         with */
 } Choices;
 
 /* ---- plan.c ---- */
@@ -142,84 +141,83 @@ typedef struct { /* where a node's value lives */
     int base;            /* PlaceView: the node that owns the memory */
     int64_t column;      /* PlaceView: first column in its rows */
     int64_t stride;      /* floats from row to row */
-    int64_t times;       /* such rows for each of the batch's */
-    int64_t head_stride; /* rank 3: floats from head to head of a row */
+    int64_t times;       /* such rows for each row of the batch */
+    int64_t head_stride; /* rank 3: floats between heads of a row */
     int slot;            /* PlaceArena: index into Plan.slot */
-    const char *name;    /* PlaceArena: what emitted C calls it */
+    const char *name;    /* PlaceArena: its name in emitted C */
 } Value;
 
-typedef struct {       /* packed weights that are read as one */
-    int root;          /* Const node: Weight, Scale, Stack ..;
-                          negative: ALiBi's table, no node */
-    int reader;        /* biases: a node that adds them */
-    int64_t distances; /* biases: the longest sequence; else 0 */
+typedef struct { /* packed weights that are read as one */
+    int root;    /* a Const node; negative: ALiBi's table, which has no node */
+    int reader;  /* biases: a node that adds it */
+    int64_t distances; /* biases: longest sequence; else 0 */
     PackLayout layout;
     Dtype dtype;
-    int64_t columns, k; /* [k, columns] panels, [rows, k] rows, [k] */
-    int64_t at, bytes;  /* in the packed weights */
+    int64_t columns, k; /* panels: [k, columns], rows: [rows, k], vector: [k] */
+    int64_t at, bytes;  /* offset and size in the packed weights */
     Stack stack;
     int layer;
-    int same;              /* the first block of the same weights, which
-                              is packed: layers may share theirs */
+    int same;              /* first block with the same weights, the only one
+                              packed (layers may share them) */
     const char *field;     /* name in the emitted struct of weights */
-    int of_root, of_layer; /* the next one of the same; -1: none */
+    int of_root, of_layer; /* next block of the same root or layer; -1: none */
 } Block;
 
-typedef struct { /* blocks of one layer, in their order */
+typedef struct { /* blocks of one layer */
     Stack stack;
     int layer;
-    int first, last; /* of the list by Block.of_layer */
+    int first, last; /* a list linked by Block.of_layer */
 } LayerBlocks;
 
-typedef struct {     /* who reads a value, by place in the order */
-    int first, last; /* -1: nobody; the order's end: after the call
-                        too */
-    bool elsewhere;  /* by another layer than its own */
+typedef struct {     /* readers of a value, as positions in Plan.order */
+    int first, last; /* first -1: no readers; last the order's end: read
+                        after the call */
+    bool elsewhere;  /* a layer other than its own reads it */
 } Reads;
 
-/* What one slot of the arena is measured in. */
+/* The unit of a slot of the arena. */
 typedef enum {
     SlotRows,
     SlotPages,
     SlotParts,
     SlotSequences,
-    SlotRoutes /* rows, and a few numbers beside them */
+    SlotRoutes /* rows, and a few numbers per expert */
 } SlotKind;
 
-typedef struct { /* arena memory, reused by values in turn */
+typedef struct { /* arena memory used by several values in turn */
     SlotKind kind;
     Entry entry;
-    int64_t unit;   /* floats of a row, a page or a part */
-    int64_t fixed;  /* beside them */
-    int64_t stride; /* of the last value that was put there; of rows that
-                       lie by expert it is negative */
-    bool stream;    /* holds what goes from layer to layer */
-    int until;      /* last place in order that reads it */
+    int64_t unit;   /* floats of a row, page or part */
+    int64_t fixed;  /* floats in addition */
+    int64_t stride; /* of the last value placed there; negative if its rows
+                       are sorted by expert */
+    bool stream;    /* its values pass from layer to layer */
+    int until;      /* last position in the order that reads it */
     AffineSize at;  /* floats from the arena's start */
 } Slot;
 
 typedef struct {      /* one function of the emitted file */
-    int first, count; /* into Plan.order: nodes it computes */
-    bool by_rows;     /* each of them goes row by row */
-    bool row_block;   /* a block of rows goes through all of them */
-    bool undivided;   /* never divided, among threads or in blocks */
+    int first, count; /* its nodes, as a range of Plan.order */
+    bool by_rows;     /* each node works row by row */
+    bool row_block;   /* a block of rows passes through all nodes */
+    bool undivided;   /* not divided among threads or into blocks */
     Entry entry;
-    const char *name; /* encoder_w1_w2_norm2: no layer in it */
+    const char *name; /* e.g. encoder_w1_w2_norm2, without a layer number */
     Stack stack;
     int layer;
 } Region;
 
-typedef struct { /* a mask from a file */
+typedef struct { /* a mask read from a file */
     const MaskSpec *is;
-    uint64_t hash; /* of its bits and their number */
+    uint64_t hash; /* of its bits and size */
 } FileMask;
 
 typedef struct Plan Plan;
 struct Plan {
     const Graph *g;
-    Arena *arena_; /* owner of all this */
+    Arena *arena_; /* owns all of this */
     Target target;
-    Choices choices;    /* tilings that are not the tool's own */
+    Choices choices;    /* tilings from the tuner */
     Value *value;       /* by node */
     const char **label; /* by node that emits code: value_label() */
     Reads *reads;       /* by node that owns memory */
@@ -227,197 +225,203 @@ struct Plan {
     VEC(int) order;     /* nodes that emit code, by region */
     VEC(Region) region;
     VEC(Slot) slot;
-    /* Slots that values use in turn: none whose value is read after a call. */
+    /* Slots that may be reused: no value in them is read after a call. */
     VEC(int) shared;
-    /* The first of the values that have one name in one slot, in the order of
-     * their making. */
+    /* The first value of each name in each slot, in order of execution. */
     VEC(int) named;
     VEC(Block) block;
-    Index block_weights; /* of those whose weights layers share: the first */
-    int *root_blocks;    /* by root + PlanRoots: the first; -1: none */
+    Index block_weights; /* weights shared by layers -> their first block */
+    int *root_blocks;    /* by root + PlanRoots: its first block; -1: none */
     VEC(LayerBlocks) layer;
-    Index layers;            /* of them, by stack and number */
+    Index layers;            /* (stack, number) -> layer */
     AffineSize arena[3];     /* floats, by Entry */
-    int64_t scratch;         /* floats of a part for attention tiles */
-    bool divided[3];         /* by Entry: is any of its regions? */
-    bool rows_divided[3];    /* any that goes by rows? */
-    int64_t scan[3];         /* of a sequence for scans, by Entry */
-    VEC(Task) task;          /* what is tuned of it (tasks.c) */
-    int *task_of[TaskKinds]; /* by node: its place in them; -1: none */
-    VEC(FileMask) mask;      /* in the order of their first readers */
+    int64_t scratch;         /* floats of a part for tiles of attention */
+    bool divided[3];         /* by Entry: true if any region is divided */
+    bool rows_divided[3];    /* the same for regions that work row by row */
+    int64_t scan[3];         /* by Entry: floats of one sequence's scan */
+    VEC(Task) task;          /* the units of tuning (tasks.c) */
+    int *task_of[TaskKinds]; /* by node: index of its task; -1: none */
+    VEC(FileMask) mask;      /* in the order of their first use */
     PackList pack;
     struct attn_cache_layout cache[ATTN_CACHES]; /* by Graph.cache */
-    int64_t *state_at; /* by node: where its state is in that of its layer */
-    int64_t layer_state[2]; /* by CacheSelf ..: floats of a layer's states, one
-                               after the other */
+    int64_t *state_at; /* by node: offset of its state within its layer's */
+    int64_t layer_state[2]; /* by CacheSelf and CacheCross: floats of one
+                               layer's states */
     int64_t parameters;     /* elements of the distinct weights */
-    bool keep_all;          /* every node's value stays (verify) */
-    bool small_m;           /* weights come from memory: products of a
-                               small M have loop nests of their own */
+    bool keep_all;          /* no value is overwritten (verify) */
+    bool small_m;           /* weights come from memory, so products of few
+                               rows have their own loops */
     const char *prefix;     /* of emitted symbols */
 };
-enum { PlanRoots = 3 }; /* no root is below -PlanRoots */
-/* keep_all: no value's memory is reused and no region walks row blocks, so
- * that each can be read back after a call.                                  */
+enum { PlanRoots = 3 }; /* roots are at least -PlanRoots */
+/* Plans a model. keep_all: no memory is reused and no region works in row
+ * blocks, so that every value can be read back after a call. */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
                  bool keep_all);
 
 /* ---- values.c ---- */
 const Node *node_at(const Plan *p, int i);
-bool is_product(const Node *n); /* of rows and a weight */
-/* The same, or a scan, whose states have one: its weight is input 1. */
+bool is_product(const Node *n); /* of rows with a weight */
+/* True for a product or a scan, which multiplies its states; its weight is
+ * input 1. */
 bool has_product(const Node *n);
 Epilogue epilogue_of(const Plan *p, int product);
-int64_t round16(int64_t n);          /* the columns of panels that hold n */
-int64_t row_stride(int64_t columns); /* floats from row to row */
+int64_t round16(int64_t n);          /* rounded up to full panels */
+int64_t row_stride(int64_t columns); /* floats between rows */
 Dtype dtype_of(Type t);              /* of weights */
-Sym row_sym(Type t);                 /* which rows a value has */
-int64_t row_times(Type t); /* and how many for each of them, 1 as a rule */
-typedef struct {   /* of a sequence's scan, in floats from one to the next: */
-    int64_t state; /* the last state and, as long, the next */
+Sym row_sym(Type t);                 /* the rows that a value has */
+int64_t row_times(Type t); /* and how often it has each, normally once */
+typedef struct {           /* sizes in floats of a sequence's scan */
+    int64_t state;         /* the last state and the next one */
     int64_t cell, sums;
-    int64_t all; /* of these, with its place in the order of lengths */
+    int64_t all; /* all of the above, and the sequence's place in the order
+                    of lengths */
 } ScanFloats;
 ScanFloats scan_floats(const Plan *p, int node);
 int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts);
-/* The node whose memory holds the value of `node`. */
+/* Returns the node whose memory holds the value of `node`. */
 int owner_of(const Plan *p, int node);
-/* The packed weights that are read from a root; -1: none. */
+/* Returns the block of a root in this layout; -1: none. */
 int plan_block(const Plan *p, int root, PackLayout layout);
-/* Floats of one (layer, head) of a page: its keys, then its values. */
+/* Returns the floats of a page for one head of one layer: keys, then values. */
 int64_t block_floats(const Plan *p, int cache);
-/* Where the two states begin in a page of a cache. */
+/* Returns the offset of the two states in a page of a cache. */
 int64_t states_offset(const Plan *p, int cache);
-/* Of a layer in a page, all heads: Node.place counts in these. */
+/* Returns the floats of a page for one layer, all heads; the unit of
+ * Node.place. */
 int64_t place_floats(const Plan *p, int cache);
 
 /* ---- value_names.c ---- */
-const char *value_label(const Plan *p, int node); /* of what emits code */
-const char *step_name(const Plan *p, int node);   /* encoder_ffn_w1 */
-/* What the emitted functions of a model of that name begin with, "g2p_en". */
+const char *value_label(const Plan *p, int node); /* of a node that emits
+                                                     code */
+const char *step_name(const Plan *p, int node);   /* e.g. encoder_ffn_w1 */
+/* Returns the prefix of a model's emitted functions, e.g. "g2p_en". */
 const char *plan_prefix(Arena *a, const char *name);
 
 /* ---- pack.c ---- */
 
-/* The blocks of a layer, of the model where it is -1; NULL: it has none. */
+/* Returns the blocks of a layer, or of the model if it is -1; NULL: none. */
 const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer);
-/* The block of biases by distance that a node adds to scores. */
+/* Returns the block of biases by distance that a node adds to scores. */
 int plan_bias_block(const Plan *p, int node);
-int64_t bias_width(const Block *b); /* 2 * longest - 1 distances */
+int64_t bias_width(const Block *b); /* the distances: 2 * longest - 1 */
 
 /* ---- tasks.c ---- */
 
-/* The task that a node is a part of; any node, of TaskSplit. NULL: none. */
+/* Returns the task that a node belongs to; NULL: none. TaskSplit ignores the
+ * node. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
-/* "6x64", or all that its products have: "6x64 12x32"; `from`: FromTuned
- * where any parameter of any task is. */
+/* Returns the tile sizes of all products, e.g. "6x64 12x32". Sets *from to
+ * FromTuned if any parameter of any task was tuned. */
 const char *plan_tiles(const Plan *p, TilingFrom *from);
-Tiling plan_tile(const Plan *p); /* mr, nr, prefetch of products that are no
-                                    task: of attention that is not fused */
+/* Returns mr, nr and prefetch for products that are no task: those of unfused
+ * attention. */
+Tiling plan_tile(const Plan *p);
 
-typedef struct {     /* what a task computes; 0: not of its kind */
+typedef struct {     /* sizes of a task; 0 if not of its kind */
     int64_t k, n;    /* x [rows, k], W [n, k] */
-    int64_t weights; /* numbers of it, packed, of the key's dtype */
+    int64_t weights; /* how many, packed, in the key's dtype */
     int64_t d_k, d_v;
-    bool bias; /* a product's; of scores, by distance */
+    bool bias; /* a product's bias, or attention's bias by distance */
     bool residual;
-    bool paged;      /* keys by a table of pages; else one after
-                        the other */
-    bool holes;      /* the mask is a file's */
-    int64_t scratch; /* floats, with the task's tiling */
+    bool paged;      /* keys are read through a table of pages */
+    bool holes;      /* the mask is from a file */
+    int64_t scratch; /* floats needed with the task's tiling */
 } TaskShape;
 TaskShape task_shape(const Plan *p, const Task *t);
-/* What a part needs to walk attention, in floats a query of its block: where
- * each of these begins. Each is of all queries, one after the other.        */
+/* Offsets in a part's scratch for attention, in floats per query of its block.
+ * Each array covers all queries of the block. */
 typedef struct {
-    int64_t outputs; /* behind the scores of a block of keys, at 0 */
-    int64_t sums;    /* of softmax, by lane */
+    int64_t outputs; /* after the scores of a block of keys */
+    int64_t sums;    /* of softmax, for each lane */
     int64_t maxima;
     int64_t end;
 } AttentionScratch;
 AttentionScratch attention_scratch(int64_t keys, int64_t d_v);
 int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
-/* What is 0 becomes what the tool would choose beside what is not; but
- * `small_m`, for which the size of all weights counts. k: of a product's sums.
- */
+/* Replaces each 0 by the default that suits the other values. small_m is left
+ * alone, because it depends on the size of all weights. k: length of a
+ * product's sums. */
 Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
                             Tiling by);
-enum { DefaultPrefetch = 17 };                       /* Tiling.prefetch */
-int64_t region_rows(const Plan *p, const Region *r); /* of a block of it */
+enum { DefaultPrefetch = 17 };                       /* of Tiling.prefetch */
+int64_t region_rows(const Plan *p, const Region *r); /* in one of its blocks */
 
-/* The number of a mask from a file, from 1 on; identity.c. */
+/* Returns the number of a mask file, from 1; identity.c. */
 int plan_mask(const Plan *p, const MaskSpec *m);
 
 /* ---- step_work.c ---- */
-/* FLOPs of a row, or of what takes as long. */
+/* Returns the work of a row, in FLOPs or their equivalent in time. */
 int64_t step_work(const Plan *p, int node);
-/* Where fewer rows of a product, or queries of a sequence, take no less time:
- * until there are so many, they wait for the weights, or for the keys.       */
+/* Returns the number of rows below which a product takes no less time, because
+ * it waits for its weights. LeastWorkQueries is the same for attention, which
+ * waits for the keys. */
 int64_t least_work_rows(const Plan *p);
 enum { LeastWorkQueries = 8 };
-/* Rows that a part has at least. */
+/* Returns the least rows worth giving to a part. */
 int64_t least_part_rows(const Plan *p, const Region *r);
 
-bool has_entry(const Plan *p, Entry entry); /* some region is of it */
+bool has_entry(const Plan *p, Entry entry); /* any region belongs to it */
 
 /* ---- fixed.c ---- */
 
-/* Lengths that are constants of the code; 0: any. Of a sequence: */
+/* Returns the compiled-in length of a sequence; 0: not fixed. */
 int64_t plan_length(const Plan *p, Sym s);
-int64_t plan_rows(const Plan *p, Sym s); /* of all of them */
-bool plan_fixed(const Plan *p);          /* is there one? */
-/* In words: "source 16, batch 1"; "": there is none. And what stays a loop. */
+int64_t plan_rows(const Plan *p, Sym s); /* the same for all sequences */
+bool plan_fixed(const Plan *p);          /* true if any length is */
+/* Returns e.g. "source 16, batch 1"; "" if no length is fixed. */
 const char *plan_fixed_text(const Plan *p);
-/* Rows that go through a region at once. */
+/* Returns the rows that pass through a region at once. */
 int64_t region_block(const Plan *p, const Region *r);
-bool plan_divided(const Plan *p); /* is any region? */
-/* What an entry's arena is measured in, where it is fixed; else 0. */
+bool plan_divided(const Plan *p); /* true if any region is */
+/* Returns the compiled-in sizes of an entry's batch; 0 for each that is not
+ * fixed. */
 AffineSize plan_units(const Plan *p, Entry entry);
-/* Floats of it, for a batch. */
+/* Returns the floats of an entry's arena for a batch. */
 int64_t plan_floats(const Plan *p, Entry entry, AffineSize batch);
-/* Of a product whose rows are fixed: its task's, but where that is the tool's
- * own, tiles that divide the rows.                                          */
+/* Returns the tiling of a product with fixed rows: its task's if tuned,
+ * otherwise tiles that divide the rows. */
 Tiling plan_fixed_tiling(const Plan *p, int product);
 Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n);
 
 /* ---- unroll.c ---- */
 typedef struct {
-    int layers;                /* that an entry goes through */
-    int64_t bytes, more, room; /* of code: of the steps; where layers are no
-                                  loops; that L1 holds */
-    bool fits, written;        /* all; layers, one behind the other */
+    int layers;                /* of the entry */
+    int64_t bytes, more, room; /* code of the steps; added by unrolling;
+                                  held by L1 */
+    bool fits, written;        /* all of it fits; layers are unrolled */
 } PlanCode;
 PlanCode plan_code(const Plan *p, Entry entry); /* an estimate */
 void plan_code_text(Buffer *b, const Plan *p, Entry entry);
 
 /* ---- arena_layout.c ---- */
-/* Of a value that is in the arena: what it needs of its slot. */
+/* Returns the memory that a value needs in its slot. */
 AffineSize value_floats(const Plan *p, int node);
 
 /* ---- counted.c ---- */
 
-/* The model, not compiled: its sizes alone, no entries. Its arena_bytes() is
- * that of the plan that was asked for last in this thread.                   */
+/* Returns the model with sizes but no entries. Its arena_bytes() uses the plan
+ * last passed here by this thread. */
 struct attn_model plan_counted(const Plan *p);
 
 /* ---- plan_report.c ---- */
-/* The rows that costs of an entry are told for: 128, or the longest. */
+/* Returns the rows for which an entry's costs are reported: at most 128. */
 int64_t report_rows(const Plan *p, Entry entry);
-typedef struct { /* one call of an entry */
+typedef struct { /* costs of one call of an entry */
     bool there;
-    int64_t rows, keys; /* encode: of report_rows(); decode: one row */
+    int64_t rows, keys; /* encode: report_rows(); decode: one row */
     int64_t flops;
 } EntryCosts;
 typedef struct {
-    int64_t parameters, weights; /* how many numbers; bytes of them, packed */
-    /* of one sentence of full length: hypotheses that are followed, bytes of
-     * both caches and of the arena */
+    int64_t parameters, weights; /* count of weights; their packed bytes */
+    /* for one sentence of full length: hypotheses in the beam, bytes of both
+     * caches and of the arena */
     int64_t beam, cache[2], arena;
     EntryCosts entry[EntryDecode + 1];
 } PlanCosts;
 PlanCosts plan_costs(const Plan *p);
-char *plan_text(Arena *a, const Plan *p); /* attnc plan */
+char *plan_text(Arena *a, const Plan *p); /* for `attnc plan` */
 char *plan_json(Arena *a, const Plan *p);
-int64_t plan_token_flops(const Plan *p); /* of one row, 128 keys */
+int64_t plan_token_flops(const Plan *p); /* for one row and 128 keys */
 
 #endif

@@ -1,26 +1,26 @@
-/* plan_parts.h: what the files of the plan share. Each of them calls those
- * above it here, and plan.c drives them:
+/* plan_parts.h: shared by the files of the plan. plan.c calls them all; each
+ * may call those listed above it:
  *
- *   epilogue.c  what an epilogue is called
- *   tiling.c    the table of parameters, and tilings as text
- *   values.c    where a node's value lives; caches
- *   value_names.c     what values, steps and regions are called
- *   pack.c      blocks of packed weights
- *   identity.c  what tells tasks apart, and their names
- *   tasks.c     what is tuned: tasks and their tilings
- *   step_work.c      what a step is worth, for threads
- *   fixed.c     lengths that are constants
- *   unroll.c    loops over layers, and the code that these would be
- *   arena_layout.c     slots of the arena and their offsets
- *   counted.c   the model's sizes, as if it were compiled
- *   plan_report.c    what `attnc plan` prints
- *   plan.c      order and regions */
+ *   epilogue.c       names of epilogues
+ *   tiling.c         the table of parameters, and tilings as text
+ *   values.c         where a node's value lives; caches
+ *   value_names.c    names of values, steps and regions
+ *   pack.c           blocks of packed weights
+ *   identity.c       identities of tasks, and their names
+ *   tasks.c          tasks and their tilings
+ *   step_work.c      cost of a step, for dividing it among threads
+ *   fixed.c          lengths compiled in as constants
+ *   unroll.c         loops over layers, and their size if unrolled
+ *   arena_layout.c   slots of the arena and their offsets
+ *   counted.c        sizes of the model without compiling it
+ *   plan_report.c    output of `attnc plan`
+ *   plan.c           order and regions */
 #ifndef ATTNC_PLAN_PARTS_H
 #define ATTNC_PLAN_PARTS_H
 
 #include "plan/plan.h"
 
-enum { NearBytes = 1 << 20 }; /* of weights that stay in a core's cache */
+enum { NearBytes = 1 << 20 }; /* weights that stay in a core's cache */
 
 /* ---- values.c ---- */
 bool emits_code(const Node *n);
@@ -46,7 +46,7 @@ void plan_arena(Plan *p);
 
 /* ---- fixed.c ---- */
 
-/* Which regions are never divided, once all else is known. */
+/* Decides which regions are never divided, after everything else is known. */
 void plan_divisions(Plan *p);
 
 #endif

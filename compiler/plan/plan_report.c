@@ -1,5 +1,5 @@
-/* plan_report.c: what a plan costs: FLOPs an op, bytes of weights, arena,
- * caches; the text and JSON of `attnc plan`.                                */
+/* plan_report.c: costs of a plan (FLOPs of each op, bytes of weights, arena and
+ * caches) as the text and JSON of `attnc plan`. */
 #include "plan/plan_parts.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-enum { ReportRows = 128 }; /* length that the report is made for */
+enum { ReportRows = 128 }; /* rows that the report assumes */
 
 int64_t report_rows(const Plan *p, Entry entry)
 {
@@ -58,13 +58,13 @@ static json_t *ops_json(const Plan *p, Entry entry, int64_t rows, int64_t keys)
     return list;
 }
 
-/* Rows of one call of an entry, as it is reported. */
+/* Returns the rows of the reported call of an entry. */
 static int64_t call_rows(const Plan *p, Entry entry)
 {
     return entry == EntryDecode ? 1 : report_rows(p, entry);
 }
 
-/* Of 64 positions of all layers. */
+/* Returns the bytes of 64 positions of all layers. */
 static int64_t page_bytes(const Plan *p, int of)
 {
     int64_t floats = 0;
@@ -74,7 +74,8 @@ static int64_t page_bytes(const Plan *p, int of)
     return floats * (int64_t)sizeof(float);
 }
 
-/* Bytes of one cache for `slots` sequences of `length` positions. */
+/* Returns the bytes of one cache for `slots` sequences of `length`
+ * positions. */
 static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
 {
     const struct attn_model m = plan_counted(p);
@@ -83,7 +84,7 @@ static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
     return page_bytes(p, c) ? attn_cache_bytes(&m, &size) : 0;
 }
 
-/* Of one sentence of full length, with the beam of the spec. */
+/* Adds the memory for one sentence of full length with the spec's beam. */
 static void add_sentence(const Plan *p, PlanCosts *c)
 {
     const Spec *s = p->g->spec;
@@ -206,7 +207,7 @@ char *plan_json(Arena *a, const Plan *p)
     return copy;
 }
 
-/* "mr=6 nr=16" */
+/* Adds a task's line, with its tiling as in "mr=6 nr=16". */
 static void add_task(Buffer *b, const json_t *t)
 {
     const char *key;
@@ -246,7 +247,7 @@ static void add_entry(Buffer *b, const Plan *p, Entry entry, const json_t *e)
     add_ops(b, p, entry);
 }
 
-/* The tiles of a product whose rows are fixed. */
+/* Adds the tiles of a product with fixed rows. */
 static void add_fixed_tile(Buffer *b, const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -263,7 +264,7 @@ static void add_fixed_tile(Buffer *b, const Plan *p, int node)
                   step_name(p, node));
 }
 
-/* What lengths make constants, and what stays a loop. */
+/* Adds the fixed lengths, and the loops that remain. */
 static void add_fixed(Buffer *b, const Plan *p)
 {
     buffer_printf(b, "fixed: %s\n", plan_fixed_text(p));

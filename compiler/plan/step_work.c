@@ -1,14 +1,15 @@
-/* step_work.c: what the work of a step is worth when it is divided among
- * threads, in FLOPs of a product: what takes as long as they do. Estimates: a
- * wrong one costs time, never a result.                                      */
+/* step_work.c: estimates the work of a step for dividing it among threads, in
+ * FLOPs of a product that take equally long. A bad estimate costs time, but
+ * never changes a result. */
 #include "plan/plan_parts.h"
 
 enum {
-    ElementWork = 16, /* of a number that is read and written */
-    GatherWork = 64,  /* of one with a cache line for itself */
-    MemoryRows = 8, /* of a product that take as long as its weights take to */
-    CacheRows = 2,  /* come from memory, or from a cache */
-    NearRows = 8,   /* of a part whose weights are near */
+    ElementWork = 16, /* a number read and written */
+    GatherWork = 64,  /* a number that needs its own cache line */
+    MemoryRows = 8,   /* rows of a product that take as long as loading its
+                         weights from memory */
+    CacheRows = 2,    /* the same from a cache */
+    NearRows = 8,     /* rows of a part whose weights are in its cache */
     TanhWork = 45
 };
 
@@ -20,8 +21,8 @@ static int64_t row_elements(Type t)
     return n;
 }
 
-/* The sums of products of a row, those of attention of a query and a key; what
- * has none, by its elements. */
+/* Counts a row's sums of products, and attention's per query and key; without
+ * sums, the elements of the row. */
 int64_t step_work(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -39,16 +40,16 @@ int64_t least_work_rows(const Plan *p)
     return p->small_m ? MemoryRows : CacheRows;
 }
 
-/* Where the weights of a region stay in the cache of each core that reads them,
- * few rows make a part; where they come from further away they are divided
- * instead of read by each, as long as the rows are few.                     */
+/* If a region's weights stay in each core's cache, a part may have few rows.
+ * Otherwise weights are divided among parts, not read by each, while rows are
+ * few. */
 int64_t least_part_rows(const Plan *p, const Region *r)
 {
     int64_t bytes = 0;
     for (int i = 0; i < r->count; i++) {
         const int node = p->order.at[r->first + i];
         if (is_product(node_at(p, node)))
-            bytes += 2 * step_work(p, node); /* 4 n k, in f32 */
+            bytes += 2 * step_work(p, node); /* 4 n k bytes in f32 */
     }
     const int64_t rows = region_rows(p, r);
     return bytes <= NearBytes ? NearRows : rows < RowBlock ? rows : RowBlock;

@@ -1,7 +1,6 @@
-/* tasks.c: the tasks of a plan, each with its tiling. A task is told by
- * what it computes, whichever model asks for it: so what was found best for it
- * in one model (Plan.choices) holds for others. identity.c says when two are
- * the same.                                                                 */
+/* tasks.c: the tasks of a plan and their tilings. A task is identified by what
+ * it computes, so a tiling found for one model (Plan.choices) serves others.
+ * identity.c decides when two tasks are equal. */
 #include "plan/plan_parts.h"
 
 #include <xxhash.h>
@@ -24,17 +23,17 @@ static void apply_default(int32_t *parameter, int64_t defaults)
         *parameter = (int32_t)defaults;
 }
 
-/* Whole tiles, few enough that their scores and outputs stay in the cache
- * beside a page of keys.                                                    */
+/* Returns complete tiles, few enough that their scores and outputs stay in the
+ * cache next to a page of keys. */
 static int64_t default_queries(int64_t mr)
 {
     const int64_t tiles = RowBlock / mr;
     return mr * (tiles > 0 ? tiles : 1);
 }
 
-/* Weights from memory are read once for all rows of a small M; those from a
- * cache that others share come faster in two streams too, where a row or two
- * leaves the time; as measured.                                             */
+/* Weights from memory are read once for all rows of a small M. Measurement
+ * shows that weights in a shared cache come faster in two streams too, which
+ * one or two rows leave time for. */
 static int64_t default_small_m(const Plan *p)
 {
     if (p->small_m)
@@ -42,9 +41,9 @@ static int64_t default_small_m(const Plan *p)
     return p->pack.bytes > NearBytes ? p->target.near_small_m + 1 : 1;
 }
 
-/* Sums of integers in vectors of so many lanes: tiles of as many sums as there
- * are registers beside what these are made of; as measured. Wide: of machines
- * that copy panels (target_widens()).                                        */
+/* Tiles of integer products by vector width, as measured: they use all
+ * registers that the products themselves leave. Wide: machines that widen
+ * panels (target_widens()). */
 static const struct {
     int width;
     bool wide;
@@ -66,7 +65,7 @@ static const struct {
     { 8, true, DtypeInt4, ArithmeticInt15, 3, 16 },
 };
 
-/* No tile of two origins: nothing, where one of its sizes is given. */
+/* Sets both sizes of a tile, or neither if one of them is given. */
 static void default_integers(const Target *m, const TaskKey *key, Tiling *by)
 {
     const Dtype like = dtype_shared(key->dtype) ? DtypeInt4 : key->dtype;
@@ -108,7 +107,8 @@ Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
                       most = tiling_parameters[Tiling_k].most;
         apply_default(&by.k, target_sum_block(m, by.mr, by.nr, k));
         if (by.k == 0 || by.k > all || by.k == k
-            || dtype_is_integer(key->dtype)) /* these are never in blocks */
+            || dtype_is_integer(key->dtype)) /* these sums are never split
+                                                into blocks */
             by.k = (int32_t)(all < most ? all : most);
         apply_default(&by.panels, by.nr / ATTN_PANEL);
     }
@@ -119,7 +119,7 @@ Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
     return by;
 }
 
-/* By what reading the weights of all its steps again costs. */
+/* Weighs a block's rows by the cost of re-reading the weights of all steps. */
 static int64_t default_rows_of(const Plan *p, const Task *t)
 {
     const Region *r = &p->region.at[p->region_of[t->node]];
@@ -144,7 +144,7 @@ static Tiling with_defaults(const Plan *p, const Task *t, Tiling by)
     by = tiling_with_defaults(&p->target, &t->key, s.k, by);
     if (t->key.kind == TaskSmallM)
         apply_default(&by.small_m, default_small_m(p));
-    if (s.holes) /* key by key: no block of them */
+    if (s.holes) /* key by key, not in blocks */
         by.keys = ATTN_PAGE;
     return by;
 }
@@ -181,7 +181,7 @@ Tiling plan_tile(const Plan *p)
 
 /* ---- the list ---- */
 
-/* Its place in the list, which it gets where it is new. */
+/* Returns the index of the task in the list, adding it if new. */
 static int place(Plan *p, int node, TaskIdentity is)
 {
     int i = 0;
@@ -277,7 +277,7 @@ const Task *plan_task(const Plan *p, TaskKind kind, int node)
     return i < 0 ? NULL : &p->task.at[i];
 }
 
-/* Has no product before a task a tile of its size? */
+/* True if no earlier product has a tile of the same size. */
 static bool first_of_size(const Plan *p, int task)
 {
     const Tiling *t = &p->task.at[task].tiling;
@@ -352,8 +352,8 @@ TaskShape task_shape(const Plan *p, const Task *t)
     return s;
 }
 
-/* Of the largest block of queries; where attention is not fused, of a tile of
- * rows, whose scores lie elsewhere.                                         */
+/* Returns the scratch of the largest block of queries; for unfused attention,
+ * of a tile of rows, whose scores are elsewhere. */
 int64_t plan_scratch(const Plan *p)
 {
     int64_t floats = 0;

@@ -1,4 +1,4 @@
-/* tiling.c: the table of parameters, and tilings as text. */
+/* tiling.c: the table of tiling parameters, and tilings as text. */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ bool tiling_valid(const Tiling *t, TaskKind kind)
 
 bool tiling_same(const Tiling *a, const Tiling *b)
 {
-    return memcmp(a, b, sizeof *a) == 0; /* of int32_t alone: no padding */
+    return memcmp(a, b, sizeof *a) == 0; /* only int32_t: no padding */
 }
 
 char *tiling_text(Arena *a, const Tiling *t)

@@ -1,11 +1,12 @@
-/* tiling_parameters.h: what emitted code may differ in from machine to machine,
- * and never in a bit of a result: included where PARAMETER is defined. 0: as
- * the tool chooses.
+/* tiling_parameters.h: parameters of emitted code that machines may choose
+ * differently; they never change a bit of a result. Include it with PARAMETER
+ * defined.
  *
  *     PARAMETER(name, tasks, least, most, step, text)
  *
- * tasks: the kinds of work that have it; a value is 0, or least .. most by
- * steps. A new parameter is a row here, and what the emitter makes of it. */
+ * tasks: kinds of task that have it. A value is 0 (the default) or one of
+ * least, least + step, ... most. A new parameter is a row here and code in the
+ * emitter. */
 PARAMETER(mr, OnProducts, 1, 16, 1, "rows of a register tile, at most")
 PARAMETER(nr, OnProducts, ATTN_PANEL, 4 * ATTN_PANEL, ATTN_PANEL,
           "columns of a register tile")

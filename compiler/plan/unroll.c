@@ -1,15 +1,14 @@
-/* unroll.c: loops over layers of a model whose lengths are fixed: how much code
- * the steps are, how much more without the loop, and whether the cache of
- * instructions has it all.                                                  */
+/* unroll.c: estimates the code of the steps, and of unrolled layers, to decide
+ * whether all of it fits the instruction cache. Only for fixed lengths. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
 
-/* Bytes of code that clang -O2 makes for vectors of 16 floats, as those of
- * graph/ops.h are. */
+/* Bytes of code, as clang -O2 compiles it for vectors of 16 floats; so are the
+ * sizes in graph/ops.h. */
 enum {
-    SumBytes = 38, /* a vector of sums of a tile: FMA, load, store */
-    CallBytes = 16 /* of a step, and of a pointer that a layer sets */
+    SumBytes = 38, /* per vector of sums in a tile: FMA, load, store */
+    CallBytes = 16 /* a call of a step, or a pointer that a layer sets */
 };
 
 static int64_t tile_bytes(const Plan *p, int node)
@@ -18,7 +17,7 @@ static int64_t tile_bytes(const Plan *p, int node)
     const int64_t rows = plan_rows(p, row_sym(n->type));
     const Tiling t = rows ? plan_fixed_tiling(p, node)
                           : plan_task(p, TaskMatmul, node)->tiling;
-    const int64_t rest = rows ? rows % t.mr : 0; /* in a tile of its own */
+    const int64_t rest = rows ? rows % t.mr : 0; /* in its own tile */
     return SumBytes * (t.mr + rest) * (t.nr / p->target.width);
 }
 
@@ -29,8 +28,8 @@ static int64_t step_bytes(const Plan *p, int node)
          + (is_product(n) ? tile_bytes(p, node) : 0);
 }
 
-/* The first step that has this one's function: that of its name in another
- * layer, if both have the same tasks and make rows of the same width. */
+/* Returns the first step that shares this one's function: one of the same name
+ * in another layer, with the same tasks and width. */
 static int first_step(const Plan *p, Index *steps, int step)
 {
     const int node = p->order.at[step];

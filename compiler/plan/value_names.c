@@ -1,5 +1,5 @@
-/* value_names.c: what values, steps and regions are called in emitted C, and
- * what all exported names begin with. */
+/* value_names.c: names of values, steps and regions in emitted C, and the
+ * prefix of exported names. */
 #include "plan/plan_parts.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@ static const char *joined(Arena *a, const char *first, const char *second)
     return *first ? arena_printf(a, "%s_%s", first, second) : second;
 }
 
-/* A node's name without the stack and layer it is in, as a C identifier. */
+/* Returns a node's name as a C identifier, without its stack and layer. */
 const char *local_name(Arena *a, const Node *n)
 {
     const char *place = n->outside_layers ? stack_name[n->stack]
@@ -22,8 +22,8 @@ const char *local_name(Arena *a, const Node *n)
     return id;
 }
 
-/* What a value is called in emitted C: after the weight that made it, or after
- * its part of the layer: self_attn_qkv, self_attn_keys, self_attn, norm1.    */
+/* Returns the name of a value in emitted C: its weight, or its part of the
+ * layer, e.g. self_attn_qkv, self_attn_keys, self_attn, norm1. */
 static const char *label_of(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -73,7 +73,7 @@ static const char *in_stack(const Plan *p, const Node *n, const char *label)
     return arena_printf(p->arena_, "%s_%s", stack, label);
 }
 
-/* The label of a node, which may name the stack by itself. */
+/* Adds the stack to a label, unless the label already names it. */
 static const char *function_name(const Plan *p, const Node *n,
                                  const char *label)
 {
@@ -109,8 +109,8 @@ const char *region_name(const Plan *p, const Region *r)
     return function_name(p, first, label);
 }
 
-/* Is NAME_open, or another function of a model, the core's, the compiler's or a
- * C library's? All else in an emitted file is never called so.              */
+/* True if NAME_open and the like could be a name of a C library, the compiler
+ * or the runtime core. Other emitted names never could. */
 static bool taken(const char *name)
 {
     static const char *const libraries[] = {
@@ -123,8 +123,8 @@ static bool taken(const char *name)
     return *name == '_' || !strcmp(name, "attn") || !strncmp(name, "attn_", 5);
 }
 
-/* The model's name as C has it; where that is taken, model_ is put in front,
- * and in front of those that are called so already.                         */
+/* Turns the model's name into a C prefix. If it is taken, model_ goes in front;
+ * so it does for the same names that already begin with model_. */
 const char *plan_prefix(Arena *a, const char *name)
 {
     const bool digit = isdigit((unsigned char)name[0]);

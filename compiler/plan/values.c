@@ -1,5 +1,5 @@
-/* values.c: what the other files of the plan ask about a node and the value
- * that it makes: where this lives, in which rows, and how a cache holds it. */
+/* values.c: where the value of a node lives, its rows and strides, and the
+ * layout of caches. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -50,16 +50,16 @@ int64_t round16(int64_t n)
     return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* Rows that lie a multiple of 4 KiB apart would share the same few places of an
- * L1 cache, where a tile reads as many rows as there are.                    */
+/* Avoids strides of a multiple of 4 KiB, because rows of a tile would then
+ * compete for the same few sets of an L1 cache. */
 int64_t row_stride(int64_t columns)
 {
     const int64_t n = round16(columns);
     return n % 1024 == 0 ? n + ATTN_PANEL : n;
 }
 
-/* Floats of a row of integers: a plane of bytes for each 8 bits, whole groups,
- * then the scale; see row_stride().                                         */
+/* Returns the floats of a row of integers: a plane of bytes for every 8 bits,
+ * in full groups, then the scale; see row_stride(). */
 static int64_t quantized_stride(Arithmetic a, int64_t k)
 {
     const int64_t planes = a == ArithmeticInt15 ? 2 : 1;
@@ -96,7 +96,7 @@ int plan_block(const Plan *p, int root, PackLayout layout)
     return i;
 }
 
-/* The node whose memory holds the value of `node`. */
+/* Returns the node whose memory holds the value of `node`. */
 int owner_of(const Plan *p, int node)
 {
     return p->value[node].place == PlaceView ? p->value[node].base : node;
@@ -104,7 +104,7 @@ int owner_of(const Plan *p, int node)
 
 bool emits_code(const Node *n)
 {
-    if (n->entry == EntryNone) /* evaluated by the packer */
+    if (n->entry == EntryNone) /* the packer evaluates it */
         return false;
     switch (op_info[n->op].op_class) {
     case ClassRow:
@@ -188,7 +188,7 @@ void plan_values(Plan *p)
 
 /* ---- caches ---- */
 
-/* Floats of one (layer, head) of a page: its keys, then its values. */
+/* Returns the floats of a page for one head of one layer: keys, then values. */
 int64_t block_floats(const Plan *p, int cache)
 {
     const struct attn_cache_layout *c = &p->cache[cache];
@@ -205,7 +205,8 @@ int64_t states_offset(const Plan *p, int cache)
     return p->cache[cache].page_floats - round16(2 * p->cache[cache].states);
 }
 
-/* All layers of a stack have as much, so that they are alike. */
+/* Places the states of a cache's layers. All layers get equal room so that they
+ * share code. */
 static void place_states(Plan *p, int cache)
 {
     const size_t nodes = (size_t)p->g->nodes.n;
@@ -227,7 +228,7 @@ static void place_states(Plan *p, int cache)
     c->states = layers * p->layer_state[cache];
     c->page_floats += round16(2 * c->states);
     if (c->blocks == 0 && c->states > 0 && cache == CacheSelf)
-        c->window = 2; /* a row reads what the last one left */
+        c->window = 2; /* a row reads only the previous row's state */
 }
 
 void plan_caches(Plan *p)
