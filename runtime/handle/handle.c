@@ -1,56 +1,56 @@
-/* handle.c: a model that is open: its weights are mapped, all of its memory is
- * one block, but for the ids of a text. Calls are checked here, errors kept in
- * words.
+/* handle.c: an open model. Its memory is one block, plus one for the ids of a
+ * text; its weights are mapped. Calls are checked here, and errors are kept as
+ * messages.
  *
- * Pasted into emitted files, as are handle_file.c in front of it, and behind it
- * handle_generate.c, or handle_rows.c where the model generates nothing.    */
+ * An emitted file contains handle_file.c before it, and after it
+ * handle_generate.c, or handle_rows.c if the model generates nothing. */
 #include "runtime/core.h"
 #include "handle_system.h"
 
 #include <string.h>
 
 enum {
-    HANDLE_PIECE = 4096, /* bytes of a token's text, and those held back */
-    HANDLE_TOKEN = 16,   /* of a text, for each token of the longest */
+    HANDLE_PIECE = 4096, /* limit of a token's text with bytes held back */
+    HANDLE_TOKEN = 16,   /* default bytes of text per token */
     HANDLE_THREADS = 256
 };
 
 struct attn_handle {
     const struct attn_model *model;
-    void *memory;               /* the block that it lies in */
-    int failed;                 /* it could not be opened: `why` stays */
-    char why[ATTN_PACKED_TEXT]; /* what the last call did wrong, or "" */
+    void *memory;               /* the block that contains this struct */
+    int failed;                 /* error of attn_open(); `why` stays */
+    char why[ATTN_PACKED_TEXT]; /* error message of the last call, or "" */
     struct handle_file file;
     void *bound;
 #if ATTN_HAS_TEXT
     const void *source, *target; /* vocabularies, or NULL */
 #endif
     const struct attn_parallel *parallel; /* NULL: one thread */
-    struct attn_parallel threads;         /* as many as are asked for */
-    void *pool;                           /* of them, or NULL */
-    int64_t input, output;                /* the longest: tokens or rows */
-    int64_t beam, text; /* the widest search; bytes of the longest text */
-    void *tokens;       /* a block of its own: the vocabularies tell its size */
-    int64_t most;       /* ids of a text */
-    int32_t *ids, *target_ids; /* of an encoder, target_ids are types */
-    float *scores;             /* of a target's tokens */
+    struct attn_parallel threads;         /* number of threads asked for */
+    void *pool;                           /* thread pool, or NULL */
+    int64_t input, output;                /* limits: tokens or rows */
+    int64_t beam, text; /* limits: hypotheses, bytes of a text */
+    void *tokens;       /* a block: its size depends on the vocabularies */
+    int64_t most;       /* limit of the ids of a text */
+    int32_t *ids, *target_ids; /* an encoder's target_ids are types */
+    float *scores;             /* scores of a target's tokens */
 #if ATTN_HAS_TEXT
     void *words; /* memory of the tokenizer */
-    char *piece; /* [HANDLE_PIECE] a token's text */
+    char *piece; /* [HANDLE_PIECE] text of a token */
 #endif
     void *work; /* memory of a call */
     int64_t work_bytes;
 };
 
-/* Memory of the longest call of each kind, by the handle's sizes. */
+/* Returns the bytes of memory for the largest call, by the handle's limits. */
 static int64_t handle_work(const struct attn_handle *h);
-/* The sizes that the options leave out. 0, or an error. */
+/* Sets the limits from the options or their defaults. Returns 0 or an error. */
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o);
 
 /* ---- errors ---- */
 
-/* Keeps the words; returns the error. */
+/* Sets the message. Returns the error. */
 static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
                        ...)
 {
@@ -62,13 +62,13 @@ static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
     return (int)error;
 }
 
-/* The same for an error that a function of the core returned. */
+/* Does the same for an error that a function of the core returned. */
 static int handle_refuse(struct attn_handle *h, int64_t error)
 {
     return handle_fail(h, error, "%s", attn_error_text(error));
 }
 
-/* Begins a call: returns 0, or an error. */
+/* Begins a call. Returns 0 or an error. */
 static int handle_begin(const struct attn_model *m, struct attn_handle *h)
 {
     if (!h)
@@ -104,7 +104,7 @@ static int64_t handle_text(const struct attn_handle *h)
     return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
 }
 
-/* All parts on the thread that calls. */
+/* Runs all parts on the calling thread. */
 static void handle_run(void *pool, int64_t parts,
                        void (*part)(void *arg, int64_t part, int64_t parts),
                        void *arg)
@@ -114,7 +114,7 @@ static void handle_run(void *pool, int64_t parts,
         part(arg, i, parts);
 }
 
-/* 0, or an error: an option that is out of its range. */
+/* Sets the sizes from the options. Returns 0 or an error. */
 static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
                              const struct attn_open_options *o)
 {
@@ -127,7 +127,7 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
     if (to->threads < 0 || to->threads > HANDLE_THREADS)
         return handle_fail(h, ATTN_ERROR_OPTION, "threads: 0 to %d are taken",
                            HANDLE_THREADS);
-    if (!h->parallel && to->threads > 1) { /* memory is for so many parts */
+    if (!h->parallel && to->threads > 1) { /* memory depends on `parts` */
         h->threads.parts = to->threads;
         h->threads.run = handle_run;
         h->parallel = &h->threads;
@@ -145,7 +145,7 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
     return 0;
 }
 
-/* A size that the options give, or, where they give 0, `other`. */
+/* Sets *size to the given option or, if that is 0, to `most`. */
 static int handle_size(struct attn_handle *h, const char *name, int64_t given,
                        int64_t most, int64_t *size)
 {
@@ -184,7 +184,7 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
 
 /* ---- open ---- */
 
-/* Weights and vocabularies: 0, or an error. */
+/* Opens weights and vocabularies. Returns 0 or an error. */
 static int handle_weights(struct attn_handle *h, const char *path,
                           int64_t unchecked)
 {
@@ -208,8 +208,8 @@ static int handle_weights(struct attn_handle *h, const char *path,
     return 0;
 }
 
-/* Bytes of the tokenizers' memory for the longest text, or an error; the most
- * ids of one goes to h->most.                                               */
+/* Returns the bytes of the tokenizers' memory for the longest text, or an
+ * error. Sets h->most to the largest number of its ids. */
 static int64_t handle_words(struct attn_handle *h)
 {
     const void *const vocab[2] = { h->source, h->target };
@@ -231,7 +231,7 @@ static int64_t handle_words(struct attn_handle *h)
     return words;
 }
 
-/* Memory of a text's tokens. 0, or an error. */
+/* Allocates the memory for a text's tokens. Returns 0 or an error. */
 static int handle_open_tokens(struct attn_handle *h)
 {
     struct attn_memory at;
@@ -328,7 +328,7 @@ ATTN_API void attn_close(struct attn_handle *h)
 
 /* ---- text ---- */
 
-/* Bytes of a text, which are -1 up to its NUL. 0, or an error. */
+/* Sets *bytes to a text's length; -1: up to its NUL. Returns 0 or an error. */
 static int handle_text_size(struct attn_handle *h, const void *vocab,
                             const char *text, int64_t *bytes)
 {
@@ -352,8 +352,8 @@ static int handle_text_fits(struct attn_handle *h, int64_t bytes)
                        (long long)bytes, (long long)h->text);
 }
 
-/* Ids of a text into ids[h->most + 1]: their number, or an error. bytes -1: up
- * to its NUL. how: ATTN_PLAIN, ..                                           */
+/* Converts a text to ids in ids[h->most + 1]. Returns their number, or an
+ * error. bytes -1: up to its NUL. how: ATTN_PLAIN etc. */
 static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
                              const char *text, int64_t bytes, int64_t how,
                              int32_t *ids)
@@ -374,13 +374,13 @@ static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
     return n;
 }
 
-/* A decoder's start token is put in front of its prompt by the search. */
+/* The search adds a decoder's start token, so the tokenizer must not. */
 static int64_t handle_how(const struct attn_handle *h)
 {
     return h->model->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
-/* Those of a text to be answered: none where it is empty. */
+/* Converts a text to be answered to ids; an empty text has none. */
 static int64_t handle_question(struct attn_handle *h, const char *text,
                                int64_t bytes)
 {

@@ -1,16 +1,16 @@
-/* handle_file.c: the weights of a model that is opened: those inside of the C
- * file, or a file that is mapped. Where files can't be mapped it is read.   */
+/* handle_file.c: the weights of an open model: embedded in the C file, or a
+ * file that is mapped, or read where mmap() is missing. */
 #include "runtime/core.h"
 #include "handle_system.h"
 
 struct handle_file {
-    const void *at; /* NULL: there are none */
+    const void *at; /* NULL: no weights */
     int64_t bytes;
-    void *block; /* that unmap gives back; NULL: they are inside */
+    void *block; /* memory to unmap or free; NULL: embedded */
 };
 
 #if defined __unix__ || defined __APPLE__
-/* NULL, or what is wrong. */
+/* Maps the file. Returns NULL, or an error message. */
 static const char *handle_map_path(struct handle_file *f, const char *path)
 {
     const char *wrong = NULL;
@@ -86,7 +86,8 @@ static void handle_unmap(struct handle_file *f)
 }
 #endif
 
-/* path NULL: the weights inside of the C file. NULL, or what is wrong. */
+/* Opens the weights. path NULL: those embedded in the C file. Returns NULL, or
+ * an error message. */
 static const char *handle_map(struct handle_file *f, const char *path)
 {
     if (path)

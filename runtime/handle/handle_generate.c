@@ -1,4 +1,4 @@
-/* handle_generate.c: a model that generates: the calls of its handle. */
+/* handle_generate.c: the calls of a handle whose model generates. */
 
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
@@ -22,7 +22,7 @@ static int handle_sizes(struct attn_handle *h,
     return wrong;
 }
 
-/* The search that is asked for, NULL: the spec's, as far as the handle goes. */
+/* Returns the search options, NULL: the spec's, within the handle's limits. */
 static struct attn_search_options
 handle_choice(const struct attn_handle *h,
               const struct attn_search_options *asked)
@@ -40,7 +40,7 @@ handle_choice(const struct attn_handle *h,
     return o;
 }
 
-/* Tokens of a stream behind a source, or a decoder's prompt, of n tokens. */
+/* Returns a stream's tokens after a source or decoder's prompt of n tokens. */
 static int64_t handle_stream_tokens(const struct attn_handle *h,
                                     const struct attn_search_options *o,
                                     int64_t n)
@@ -51,7 +51,7 @@ static int64_t handle_stream_tokens(const struct attn_handle *h,
     return attn_max(attn_min(room, h->model->max_target + 1), 1);
 }
 
-/* That of a stream, for the source is no part of a decoder's. */
+/* Returns the bytes of a stream. A decoder's stream has no source. */
 static int64_t handle_stream_size(const struct attn_handle *h,
                                   const struct attn_search_options *o,
                                   int64_t n)
@@ -69,7 +69,7 @@ static int64_t handle_work(const struct attn_handle *h)
     struct attn_search_options o = handle_choice(h, NULL);
     int64_t bytes = 0;
 
-    if (m->input_width > 0) /* no call of these reads rows of numbers */
+    if (m->input_width > 0) /* no call reads rows of numbers */
         return 0;
     o.max_output = h->output;
     o.max_output_plus = -1;
@@ -88,8 +88,8 @@ static int64_t handle_work(const struct attn_handle *h)
 
 /* ---- search ---- */
 
-/* Is an answer to n tokens in the reach of handle and model? 1; 0: there is
- * nothing to answer; or an error. *n is cut as the options say.             */
+/* Checks that handle and model have room for an answer to n tokens. Returns 1,
+ * 0 if there is nothing to answer, or an error. *n is cut to o->max_input. */
 static int handle_asks(struct attn_handle *h,
                        const struct attn_search_options *o, int64_t *n)
 {
@@ -115,7 +115,7 @@ static int handle_asks(struct attn_handle *h,
     return 1;
 }
 
-/* Is there memory for a call? 0, or an error. */
+/* Checks that the handle has memory for a call. Returns 0 or an error. */
 static int handle_room(struct attn_handle *h, int64_t need)
 {
     if (need < 0)
@@ -127,7 +127,7 @@ static int handle_room(struct attn_handle *h, int64_t need)
                        "beam, max_input, max_output or threads of its options");
 }
 
-/* The best answer: 1; 0: there is none; or an error. */
+/* Finds the best answer. Returns 1, 0 if there is none, or an error. */
 static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
                        const struct attn_search_options *asked,
                        struct attn_hypothesis *best)
@@ -141,7 +141,7 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
     if (asks < 1)
         return asks;
-    if (h->model->input_width > 0) /* its source is no tokens */
+    if (h->model->input_width > 0) /* its source is not tokens */
         return handle_refuse(h, ATTN_ERROR_KIND);
     wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
     if (wrong)
@@ -167,7 +167,7 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
 /* ---- translate ---- */
 
-/* The text of ids in out, as far as there is room: its length, or an error. */
+/* Writes the text of ids to out, cut to cap. Returns its length or an error. */
 static int64_t handle_spell(struct attn_handle *h, const int32_t *ids,
                             int64_t n, char *out, int64_t cap)
 {
@@ -240,19 +240,19 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
 
 /* ---- generate ---- */
 
-struct handle_answer { /* that grows */
+struct handle_answer { /* an answer that grows */
     attn_take_id *take_id;
 #if ATTN_HAS_TEXT
-    attn_take_text *take_text; /* where take_id is NULL */
+    attn_take_text *take_text; /* used if take_id is NULL */
     struct attn_text text;
 #endif
     void *user;
-    int64_t n;   /* its tokens */
-    int stopped; /* what it was given to wants no more */
+    int64_t n;   /* tokens so far */
+    int stopped; /* true: the callback asked to stop */
 };
 
 #if ATTN_HAS_TEXT
-/* Gives out what a token adds to the text; 0, or an error. */
+/* Passes the text that a token adds to the callback. Returns 0 or an error. */
 static int handle_give_text(struct attn_handle *h, struct handle_answer *a,
                             int32_t id)
 {
@@ -267,7 +267,7 @@ static int handle_give_text(struct attn_handle *h, struct handle_answer *a,
 }
 #endif
 
-/* Gives out a token; 0, or an error. */
+/* Passes a token to the callback. Returns 0 or an error. */
 static int handle_give(struct attn_handle *h, struct handle_answer *a,
                        int32_t id)
 {
@@ -282,7 +282,7 @@ static int handle_give(struct attn_handle *h, struct handle_answer *a,
     return 0;
 }
 
-/* Tokens as they are chosen. 0, or an error. */
+/* Passes tokens on as they are chosen. Returns 0 or an error. */
 static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
                          const struct attn_search_options *o,
                          struct handle_answer *a)
@@ -318,7 +318,8 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
     return wrong;
 }
 
-/* A search of several hypotheses knows its answer when it has ended. */
+/* Answers. With several hypotheses, no token is known before the search
+ * ends. */
 static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *asked,
                           struct handle_answer *a)
@@ -342,7 +343,7 @@ static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
     return handle_stream(h, ids, n, &o, a);
 }
 
-/* The prompt of a decoder is where the text begins. 0, or an error. */
+/* Begins the text with a decoder's prompt. Returns 0 or an error. */
 static int handle_begin_text(struct attn_handle *h, struct handle_answer *a,
                              int64_t n)
 {
@@ -411,7 +412,8 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
 
 /* ---- score ---- */
 
-/* The sum, and each token's: `target` has room for the end token. */
+/* Computes the log-probability of a target and that of each token. `target` has
+ * room for the end token. Returns 0 or an error. */
 static int handle_probability(struct attn_handle *h, const int32_t *source,
                               int64_t n, int32_t *target, int64_t target_n,
                               double *log_probability)

@@ -1,6 +1,5 @@
-/* handle_system.h: what a model that is open takes from the system. It stands
- * at the top of an emitted file, since what is defined here does so before all
- * headers.                                                                  */
+/* handle_system.h: the system interfaces that an open model uses. It stands at
+ * the top of an emitted file, because the macros must precede all headers. */
 #ifndef ATTN_HANDLE_SYSTEM_1
 #define ATTN_HANDLE_SYSTEM_1
 

@@ -1,7 +1,7 @@
-/* program.c: what all parts of the program use. */
+/* program.c: functions that all parts of the program use. */
 #include "program.h"
 
-/* Keeps what is wrong with a text; -1. */
+/* Sets p->why. Returns -1. */
 static int64_t program_wrong(struct program *p, const char *fmt, ...)
 {
     va_list ap;
@@ -12,13 +12,13 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     return -1;
 }
 
-/* Flushes. After a write that failed earlier errno is another call's: one more
- * byte is written, to learn why.                                            */
+/* Flushes `to`. After an earlier failed write, errno may be of another call, so
+ * it writes one more byte to get the reason. */
 static void program_flush(struct program *p, FILE *to)
 {
     const int lost = ferror(to);
 
-    errno = EIO; /* where that byte can be written */
+    errno = EIO; /* in case that byte can be written */
     if (lost) {
         clearerr(to);
         fputc('\n', to);
@@ -27,7 +27,8 @@ static void program_flush(struct program *p, FILE *to)
         program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
 }
 
-/* The room's memory, at least that large; NULL: out of memory. */
+/* Grows the memory to at least `bytes`. Returns NULL, after a message, if there
+ * is not enough. */
 static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 {
     const int64_t more = bytes + bytes / 4 + 1;
@@ -44,7 +45,7 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* Frees the memory that grew, but for the model's. */
+/* Frees the memory that grew, except for the model's. */
 static void program_free(struct program *p)
 {
     free(p->items.at);
@@ -58,17 +59,17 @@ static void program_free(struct program *p)
     free(p->buffer);
 }
 
-/* Returns the use that the options ask for, one of ATTN_FOR_LINES and so on.
- * Sets p->status, after a message, if they cannot be combined. */
+/* Returns the use that the options ask for, one of ATTN_FOR_LINES etc. Sets
+ * p->status, after a message, if they cannot be combined. */
 static int program_use(struct program *p);
-/* Before the first line is read, and behind the last. */
+/* Run before the first line is read, and after the last. */
 static void program_prepare(struct program *p);
 static void program_finish(struct program *p);
-/* Ids of a line behind the batch's, of which `ids` is the next; their number,
- * or -1.                                                                    */
+/* Converts a line to ids, which it appends to the batch at `ids`. Returns their
+ * number, or -1. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids);
-/* How many rows of a part are kept; -1: p->why says why it is refused. */
+/* Returns the number of rows of a part to keep, or -1 with p->why. */
 static int64_t program_part(struct program *p, int64_t rows);
-/* Prints the answers to a batch, a line or a block of them for each part. */
+/* Prints the answers to a batch: a line, or a block of lines, for each part. */
 static void program_answer(struct program *p);

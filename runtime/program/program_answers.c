@@ -1,6 +1,7 @@
-/* program_answers.c: what a model that generates is asked for. */
+/* program_answers.c: starts the form of answer that the options ask for, for a
+ * model that generates. */
 
-/* Can this model have a conversation? */
+/* Holds a conversation, if the model has what that needs. */
 static void program_chat(struct program *p)
 {
     program_prepare(p);

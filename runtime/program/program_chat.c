@@ -1,23 +1,24 @@
-/* program_chat.c: --chat: lines are the turns of a conversation, each answered
- * as it comes. One stream has read all that was said.                       */
+/* program_chat.c: --chat. Lines are the turns of a conversation; each is
+ * answered token by token. One stream has read the whole conversation. */
 #include "runtime/text/chat.h"
 
 struct program_chat {
     struct attn_stream s;
     struct attn_text text;
-    int begun;        /* a turn was read */
+    int begun;        /* true after the first turn */
     int64_t answered; /* tokens of the answer */
 };
 
-/* Where a person writes, a sign that it is their turn. */
+/* Prompts a person at a terminal. */
 static void chat_ask(void)
 {
     if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         fputs("> ", stderr);
 }
 
-/* Tokens of a turn at p->items; -1: p->why says what is wrong with it. The line
- * alone is looked at first: what is wrong is said of its bytes.             */
+/* Converts a turn to tokens at p->items. Returns their number, or -1 with
+ * p->why. It encodes the line alone first, so that errors count its own
+ * bytes. */
 static int64_t chat_tokens(struct program *p, const struct program_chat *c,
                            const char *text, int64_t n)
 {
@@ -37,8 +38,8 @@ static int64_t chat_tokens(struct program *p, const struct program_chat *c,
     return program_tokens(p, &p->target, place, turn, bytes, ids);
 }
 
-/* The stream behind the first turn of n tokens; its memory is that of answers
- * to lines, of which there are none here.                                   */
+/* Opens the stream on the first turn of n tokens. It uses the memory p->found
+ * of answers to lines, which --chat does not need. */
 static int chat_begin(struct program *p, struct program_chat *c, int64_t n)
 {
     const int64_t tokens = p->m->max_target + 1;
@@ -60,7 +61,7 @@ static int chat_begin(struct program *p, struct program_chat *c, int64_t n)
     return attn_stream_open(&c->s, &request);
 }
 
-/* Reads a turn; 0: p->why says why it can't be. */
+/* Reads a turn. Returns 0, with p->why, if it is invalid. */
 static int chat_read(struct program *p, struct program_chat *c,
                      const char *text, int64_t bytes)
 {
@@ -98,7 +99,7 @@ static void chat_print(struct program *p, struct program_chat *c, int32_t id)
     program_flush(p, stdout);
 }
 
-/* What the model says to what it has read. */
+/* Prints the model's answer. */
 static void chat_answer(struct program *p, struct program_chat *c)
 {
     const int64_t most = p->tokens >= 0

@@ -1,9 +1,9 @@
-/* program_generate.c: answers lines by the search that the spec and the options
- * ask for, all lines of a batch at once.                                     */
+/* program_generate.c: answers lines with the search of the spec and the
+ * options, all lines of a batch at once. */
 
-static struct { /* of the program; static, since few parts have it */
+static struct { /* static, because only the parts that generate need it */
     struct attn_search_options o;
-    int64_t answered, fewer; /* lines; those with fewer than --nbest */
+    int64_t answered, fewer; /* lines; those with fewer than --nbest answers */
 } search;
 
 static int program_use(struct program *p)
@@ -24,7 +24,8 @@ static int program_use(struct program *p)
 
 /* ---- options ---- */
 
-/* Tokens of an option's text behind the first `n` of the room; their number. */
+/* Appends the tokens of an option's text after the first `n` of r. Returns
+ * their number; 0 after a message. */
 static int64_t option_tokens(struct program *p, const char *option,
                              const char *text, struct room *r, int64_t n)
 {
@@ -44,7 +45,8 @@ static int64_t option_tokens(struct program *p, const char *option,
     return 0;
 }
 
-/* Each sequence behind its length; the spec's are before those of options. */
+/* Lists the suppressed sequences, each after its length: the spec's first, then
+ * those of --suppress. */
 static void program_suppress(struct program *p)
 {
     int64_t n = search.o.process.suppress_size;
@@ -87,7 +89,7 @@ static void program_prepare(struct program *p)
 
 /* ---- lines ---- */
 
-/* Is there room in the model for so many tokens and an answer? */
+/* Checks that the model has room for a line's tokens and an answer. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids)
 {
@@ -148,8 +150,9 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h)
 }
 #endif
 
-/* Searches the parts that are questions, one after the other in out[] and
- * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
+/* Searches the answers of the parts that are questions; asks[i] is set if part
+ * i is one. Writes out[] and found[] for these parts in order. Returns 0 after
+ * a message. */
 static int program_find(struct program *p, int *asks, int64_t *found,
                         struct attn_hypothesis *out)
 {
@@ -198,7 +201,7 @@ static int program_find(struct program *p, int *asks, int64_t *found,
     return 0;
 }
 
-/* The answers to part i, `found` of them. */
+/* Prints the `found` answers to part i. */
 static void print_answers(struct program *p, int64_t i,
                           const struct attn_hypothesis *h, int64_t found)
 {

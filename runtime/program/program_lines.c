@@ -1,15 +1,15 @@
-/* program_lines.c: lines of stdin, the tokens or numbers in them, and the parts
- * that these are.                                                           */
+/* program_lines.c: reads lines of stdin, converts them to tokens or numbers,
+ * and collects them in parts. */
 
 /* ---- tokens ---- */
 
-/* Is this the end of a number: a space, or the end of the line? */
+/* True at the end of a number: at a space, or at the end of the line. */
 static int ends_number(const char *at, const char *end)
 {
     return at == end || *at == ' ' || *at == '\t' || *at == '\r';
 }
 
-/* Ids in decimal; their number, or -1. */
+/* Parses decimal ids. Returns their number, or -1. */
 static int64_t read_ids(struct program *p, const struct program_side *s,
                         const char *text, int64_t bytes, int32_t *ids)
 {
@@ -40,13 +40,14 @@ static int64_t read_ids(struct program *p, const struct program_side *s,
 }
 
 #if ATTN_HAS_TEXT
-/* Is this side's text read and written as it is? */
+/* True if this side reads and writes text, not ids. */
 static int is_text(const struct program *p, const struct program_side *s)
 {
     return !p->ids && s->block;
 }
 
-/* The character, or with spaces between tokens the word, at the front. */
+/* Returns the bytes of the first character, or of the first word if the
+ * vocabulary splits at spaces. */
 static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
                            int64_t n)
 {
@@ -58,8 +59,8 @@ static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
     return i;
 }
 
-/* What stands in front of a source's text is the search's, where it begins with
- * a start token.                                                            */
+/* Returns the encoding of a text: ATTN_PLAIN etc. A decoder's start token is
+ * added by the search, not by the vocabulary's template. */
 static int64_t text_how(const struct program *p, int place)
 {
     if (place != TOKENS_LINE)
@@ -67,7 +68,7 @@ static int64_t text_how(const struct program *p, int place)
     return p->m->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
-/* What is wrong with a text where its ids are an error; their number, or -1. */
+/* Sets p->why if n is an error. Returns n, or -1. */
 static int64_t program_refuse_id(struct program *p,
                                  const struct program_side *s, const char *text,
                                  int64_t bytes, int64_t n, int64_t bad)
@@ -105,7 +106,7 @@ static int64_t read_text(struct program *p, const struct program_side *s,
     return program_refuse_id(p, s, text, bytes, n, bad);
 }
 
-/* A text of so many bytes has not more tokens. */
+/* Returns an upper bound of the number of tokens in a text of `bytes` bytes. */
 static int64_t program_most(const struct program *p,
                             const struct program_side *s, int64_t bytes)
 {
@@ -114,8 +115,8 @@ static int64_t program_most(const struct program *p,
     return attn_max(attn_vocab_most_ids(s->block, bytes), 0);
 }
 
-/* Tokens of a text into ids[program_most()]; their number, or -1. place:
- * TOKENS_LINE ..                                                            */
+/* Converts a text to tokens in ids[program_most()]. Returns their number, or
+ * -1. place: TOKENS_LINE etc. */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
                               int place, const char *text, int64_t bytes,
                               int32_t *ids)
@@ -125,7 +126,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
     return read_ids(p, s, text, bytes, ids);
 }
 #else
-/* So many bytes have not more tokens. */
+/* Returns an upper bound of the number of tokens in `bytes` bytes. */
 static int64_t program_most(const struct program *p,
                             const struct program_side *s, int64_t bytes)
 {
@@ -134,7 +135,8 @@ static int64_t program_most(const struct program *p,
     return bytes + 2;
 }
 
-/* Tokens of a line into ids[program_most()]; their number, or -1. */
+/* Converts a line to tokens in ids[program_most()]. Returns their number or
+ * -1. */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
                               int place, const char *text, int64_t bytes,
                               int32_t *ids)
@@ -148,7 +150,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
 
-/* Reads once, behind what is in the buffer. */
+/* Reads once, appending to the buffer. */
 static void line_fill(struct program *p)
 {
     ssize_t n = -1;
@@ -167,7 +169,7 @@ static void line_fill(struct program *p)
     p->over = n <= 0;
 }
 
-/* Drops the rest of a line that is too long; its length. */
+/* Skips the rest of a line that is too long. Returns its length. */
 static int64_t line_drop(struct program *p)
 {
     int64_t dropped = 0;
@@ -184,8 +186,8 @@ static int64_t line_drop(struct program *p)
     }
 }
 
-/* The next line; wait: else one alone that is there without waiting. A byte
- * order mark before the first is passed over. LINE_LONG: p->why says so.    */
+/* Reads the next line, without a byte order mark before the first. With `wait`
+ * 0 it does not block but returns LINE_WAIT. LINE_LONG sets p->why. */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
@@ -223,7 +225,7 @@ static int program_line(struct program *p, int wait, const char **text,
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
 {
-    char text[512], *next; /* a number, and what ends it */
+    char text[512], *next; /* one number; the byte after it */
     int64_t n = 0, at = 0;
 
     while (at < bytes) {
@@ -270,7 +272,7 @@ static void program_end_part(struct program *p)
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
-/* Has the open part as many rows as any may have? */
+/* True if the incomplete part has the largest number of rows allowed. */
 static int part_full(const struct program *p)
 {
     return p->n / p->width - p->start[p->parts]
@@ -311,7 +313,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_end_part(p);
 }
 
-/* Collects whole parts, up to `most` of them; 0 at the end of the input. */
+/* Reads up to `most` parts. Returns 0 at the end of input. */
 static int program_read(struct program *p, int64_t most)
 {
     const char *text = NULL;

@@ -1,6 +1,6 @@
-/* program_main.c: what the program does, one after the other. */
+/* program_main.c: the main function of the program. */
 
-/* Opens a pool of so many threads; below 0: of one a physical core. */
+/* Opens a pool of p->threads threads; if negative, of one per physical core. */
 static void program_threads(struct program *p)
 {
     const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;

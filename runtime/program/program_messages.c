@@ -1,7 +1,7 @@
-/* program_messages.c: what the program says on stderr. */
+/* program_messages.c: messages on stderr. */
 #include "program.h"
 
-/* "NAME: error: ..", once the program cannot go on. */
+/* Prints "NAME: error: ..." and sets the exit code, which ends the program. */
 static void program_fail(struct program *p, int code, const char *fmt, ...)
 {
     va_list ap;
@@ -14,7 +14,7 @@ static void program_fail(struct program *p, int code, const char *fmt, ...)
     p->status = code;
 }
 
-/* "NAME: warning: ..", before it goes on. */
+/* Prints "NAME: warning: ...". */
 static void program_warn(struct program *p, const char *fmt, ...)
 {
     va_list ap;
@@ -26,7 +26,7 @@ static void program_warn(struct program *p, const char *fmt, ...)
     fputc('\n', stderr);
 }
 
-/* Says it of a line, which has no answer. */
+/* Prints p->why as the error of a line, which then has no answer. */
 static void program_refuse(struct program *p, int64_t line)
 {
     if (p->status > 3)

@@ -1,6 +1,6 @@
-/* program_rows.c: answers by rows of numbers: an encoder one for each token of
- * a line, or one for all where it pools them, attention one for each query; an
- * empty line behind them.                                                   */
+/* program_rows.c: answers with rows of numbers: an encoder prints one row per
+ * token of a line, or one in all if it pools; attention prints one per query.
+ * An empty line follows. */
 
 static int program_use(struct program *p)
 {
@@ -10,7 +10,7 @@ static int program_use(struct program *p)
 }
 
 #if ATTN_HAS_TEXT
-/* Is there what pairs need? */
+/* Checks that the vocabulary has what --pairs needs. */
 static void program_prepare(struct program *p)
 {
     const void *block = p->source.block;
@@ -40,7 +40,7 @@ static void program_finish(struct program *p)
 }
 
 #if ATTN_HAS_TEXT
-/* Where the tab is that parts two texts; NULL: p->why says what is wrong. */
+/* Returns the tab between two texts, or NULL with p->why. */
 static const char *pair_tab(struct program *p, const char *line, int64_t bytes)
 {
     const char *tab = memchr(line, '\t', (size_t)bytes), *other = NULL;
@@ -59,7 +59,7 @@ static const char *pair_tab(struct program *p, const char *line, int64_t bytes)
     return NULL;
 }
 
-/* Does the model have the types of these n tokens? */
+/* Checks that the model has the types of these n tokens. Returns n, or -1. */
 static int64_t pair_types(struct program *p, const int32_t *types, int64_t n)
 {
     for (int64_t i = 0; i < n && p->m->types > 1; i++)
@@ -71,7 +71,7 @@ static int64_t pair_types(struct program *p, const int32_t *types, int64_t n)
     return n;
 }
 
-/* Ids of two texts with a tab between them, and the types of these. */
+/* Converts two texts, with a tab between them, to ids and their types. */
 static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
                             int32_t *ids)
 {
@@ -133,7 +133,8 @@ static int64_t program_part(struct program *p, int64_t rows)
                          blocks ? "" : "; --max-input=N cuts it");
 }
 
-/* Are these three blocks a question: queries, as many keys as values? */
+/* Checks the three blocks of a question: there must be as many keys as values.
+ * Returns 0 after a message. */
 static int program_blocks(struct program *p)
 {
     const int32_t *s = p->start;
@@ -154,7 +155,7 @@ static int program_blocks(struct program *p)
     return 0;
 }
 
-/* Rows of the result, for so many of a sequence. */
+/* Returns the number of result rows for a sequence of `rows`. */
 static int64_t program_results(const struct program *p, int64_t rows)
 {
     if (rows == 0 || p->m->output_pooled)
@@ -162,7 +163,7 @@ static int64_t program_results(const struct program *p, int64_t rows)
     return rows + p->m->class_token;
 }
 
-/* The caller's arrays for one call: results, then the model's memory. */
+/* Runs the batch. p->work has the results, then the model's memory. */
 static void program_rows(struct program *p, struct attn_batch *b)
 {
     const int64_t results = b->rows + b->sequences * (1 + p->m->class_token);
@@ -183,8 +184,8 @@ static void program_rows(struct program *p, struct attn_batch *b)
         program_fail(p, 70, "internal error: %s", attn_error_text(error));
 }
 
-/* The answer to part `part`. Numbers are printed as they are, and it is said
- * where they are not finite.                                                */
+/* Prints the answer to part `part`. Numbers that are not finite are printed as
+ * they are, with a warning. */
 static void print_rows(struct program *p, int64_t part, const float *x,
                        int64_t rows)
 {

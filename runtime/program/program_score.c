@@ -1,8 +1,8 @@
-/* program_score.c: --score. A line is an input, a tab, an output; its answer is
- * the output's log-probability, a tab, and that of each of its tokens, the end
- * token among them.                                                         */
+/* program_score.c: --score. Each line is an input, a tab and an output. The
+ * answer is the output's log-probability, a tab, and the log-probability of
+ * each token, including the end token. */
 
-/* Says what the model does not take of a pair; -1. */
+/* Sets p->why to what the model does not accept of a pair. Returns -1. */
 static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -34,7 +34,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
                          target_n, most);
 }
 
-/* Prints the answer to a pair; -1: p->why says why there is none. */
+/* Prints the answer to a pair. Returns -1, with p->why, if there is none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
     int error = -1;
@@ -78,7 +78,7 @@ static int64_t score_ids(struct program *p, const struct score_pair *x)
     return 0;
 }
 
-/* Reads a line as a pair; -1: p->why says what is wrong with it. */
+/* Reads a line as a pair. Returns -1, with p->why, if it is invalid. */
 static int64_t score_line(struct program *p, const char *text, int64_t bytes,
                           struct score_pair *x)
 {

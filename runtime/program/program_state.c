@@ -1,8 +1,8 @@
-/* program_state.c: writes the file of --save-state, which appears whole or not
- * at all. It replaces no file that the program reads, but that of --load-state,
- * and of other files those alone that are saved states or empty.            */
+/* program_state.c: writes the file of --save-state, complete or not at all. It
+ * never replaces a file that the program reads, except that of --load-state,
+ * nor any other file that is neither empty nor a saved state. */
 
-enum { STATE_PATH = 4096 + 256 }; /* a path, and what a temporary name adds */
+enum { STATE_PATH = 4096 + 256 }; /* a path and a temporary suffix */
 
 static bool state_is_read(const struct program *p, const struct stat *st)
 {
@@ -19,7 +19,7 @@ static bool state_is_read(const struct program *p, const struct stat *st)
     return false;
 }
 
-/* Returns whether the file begins as a saved state of any format does. */
+/* True if the file begins as a saved state of any format does. */
 static bool state_is_there(const char *path)
 {
     char head[8];
@@ -31,7 +31,7 @@ static bool state_is_there(const char *path)
     return attn_state_begins(head, n);
 }
 
-/* Fails, with p->status, if a file is there that must stay. */
+/* Sets p->status, after a message, if a file is there that must stay. */
 static void state_may_replace(struct program *p)
 {
     const char *path = p->save_state;
@@ -52,7 +52,7 @@ static void state_may_replace(struct program *p)
                      path);
 }
 
-/* Writes all bytes and closes the file. False: errno says why. */
+/* Writes all bytes and closes the file. Returns false with errno set. */
 static bool state_write(FILE *f, const char *state, int64_t bytes, bool sync)
 {
     const bool well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes
@@ -65,8 +65,8 @@ static bool state_write(FILE *f, const char *state, int64_t bytes, bool sync)
     return well;
 }
 
-/* Writes a new file beside the path, which then takes its place. Signals that
- * end the program wait meanwhile. False: errno says why.                    */
+/* Writes a temporary file in the same directory and renames it to `path`, with
+ * the signals that end the program blocked. Returns false with errno set. */
 static bool state_replace(const char *path, const char *state, int64_t bytes)
 {
     const char *slash = strrchr(path, '/');
@@ -94,8 +94,8 @@ static bool state_replace(const char *path, const char *state, int64_t bytes)
     return well;
 }
 
-/* Writes to the file of --save-state: through links, and directly to what takes
- * bytes as they come.                                                       */
+/* Writes to the file of --save-state: follows links; writes to pipes and
+ * devices directly. */
 static void state_put(struct program *p, const char *state, int64_t bytes)
 {
     const char *path = p->save_state;
@@ -104,13 +104,13 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
     struct stat st;
     bool well;
 
-    signal(SIGXFSZ, SIG_IGN); /* a write says EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* a write fails with EFBIG instead */
     if (fd == STDOUT_FILENO) {
         fwrite(state, 1, (size_t)bytes, stdout);
         program_flush(p, stdout);
         return;
     }
-    state_may_replace(p); /* it may be there since the answer began */
+    state_may_replace(p); /* it may have appeared since the answer began */
     if (p->status != 0)
         return;
     if (fd >= 0)

@@ -1,6 +1,6 @@
-/* program_stream.c: answers a text given by --prompt, token by token as it
- * comes; what a decoder goes on with is printed first. The state behind it can
- * be kept, and taken up again by this program or by attnc run.              */
+/* program_stream.c: --prompt. Answers one text token by token; for a decoder,
+ * prints the prompt first. The state after the answer can be saved, and loaded
+ * again by this program or attnc run. */
 #include "runtime/options/descriptor.h"
 
 struct program_stream {
@@ -8,15 +8,15 @@ struct program_stream {
 #if ATTN_HAS_TEXT
     struct attn_text text;
 #endif
-    const struct attn_state_header *state; /* to go on from, or NULL */
+    const struct attn_state_header *state; /* state to continue from, or NULL */
     int64_t state_bytes;
-    uint64_t weights;         /* hash, for states */
-    int begun;                /* the text goes on */
-    FILE *to;                 /* the answer; stderr: stdout has the state */
+    uint64_t weights;         /* hash of the weights, for states */
+    int begun;                /* true: continues an earlier text */
+    FILE *to;                 /* stderr if stdout has the state */
     int64_t n;                /* tokens of the prompt */
-    int64_t printed;          /* ids */
-    int64_t count;            /* of the answer, without prefix */
-    double from, first, last; /* when it began, when these came: seconds */
+    int64_t printed;          /* ids printed */
+    int64_t count;            /* tokens of the answer, without the prefix */
+    double from, first, last; /* seconds: start, first and last token */
 };
 
 static double stream_now(void)
@@ -43,7 +43,7 @@ static void stream_load(struct program *p, struct program_stream *r)
     r->state = (const void *)file;
     r->begun = r->state->tokens > (search.o.start >= 0);
     if (!p->prompt && !p->set.prefix)
-        search.o.prefix_n = 0; /* the answer has begun already */
+        search.o.prefix_n = 0; /* the answer began earlier */
     if (p->m->kind != ATTN_DECODER && p->prompt)
         program_fail(p, 2,
                      "--prompt: the source was read before the state "
@@ -67,7 +67,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Tokens that the stream may have, `lead` of them before the answer. */
+/* Returns the stream's capacity; `lead` of its tokens precede the answer. */
 static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
 {
     const int64_t most = p->m->max_target;
@@ -83,7 +83,7 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* From the state, behind which the prompt is fed. */
+/* Restores the stream from the state, then feeds it the prompt. */
 static int stream_restore(struct program *p, struct program_stream *r,
                           int64_t tokens, int64_t bytes)
 {
@@ -122,8 +122,8 @@ static int stream_anew(struct program *p, struct program_stream *r,
     return attn_stream_open(&r->s, &request);
 }
 
-/* The stream behind a source of `rows`, with room for `tokens`. The prefix is
- * of the answer, for a decoder too.                                         */
+/* Opens the stream on a source of `rows`, with room for `tokens`. The prefix
+ * counts as part of the answer, for a decoder too. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
@@ -150,7 +150,7 @@ static void stream_make(struct program *p, struct program_stream *r,
         program_fail(p, 70, "internal error: the stream failed");
 }
 
-/* Is there room for a prompt behind `before` tokens? Opens it. */
+/* Checks that there is room for the prompt, then opens the stream. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -182,8 +182,7 @@ static void stream_begin(struct program *p, struct program_stream *r)
         stream_make(p, r, decoder && !r->state ? 0 : rows, room);
 }
 
-/* Reads --stop, which ends the answer: strings, or ids if no text is printed.
- */
+/* Parses --stop: strings, or ids if no text is printed. They end the answer. */
 static void stream_ends(struct program *p, struct program_stream *r)
 {
     int64_t n = 0;
@@ -222,7 +221,7 @@ static void stream_print_id(struct program_stream *r, int32_t id)
 }
 
 #if ATTN_HAS_TEXT
-/* What a token adds to the text; -1: what is held back at its end. */
+/* Prints what a token adds to the text; id -1: the bytes held back so far. */
 static void stream_print_text(struct program *p, struct program_stream *r,
                               int32_t id)
 {
@@ -239,7 +238,7 @@ static void stream_print_text(struct program *p, struct program_stream *r,
         fwrite(p->text.at, 1, (size_t)n, r->to);
 }
 
-/* A token, as text where there is a vocabulary. */
+/* Prints a token, as text if there is a vocabulary. */
 static void stream_print(struct program *p, struct program_stream *r,
                          int32_t id)
 {
@@ -253,8 +252,8 @@ static void stream_print(struct program *p, struct program_stream *r,
         stream_print_id(r, id);
 }
 
-/* A decoder's prompt is the beginning of its text; no stop string is in it, nor
- * in the prefix of the answer.                                              */
+/* Prints a decoder's prompt, which begins its text, and the prefix of the
+ * answer. Stop strings are not searched for in either. */
 static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     const int32_t *prompt = p->items.at;

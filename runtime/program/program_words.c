@@ -1,5 +1,5 @@
-/* program_words.c: the words of the command line, by the rows of
- * program_option: "--seed 7", "--seed=7", "-n9"; and --help, --version.      */
+/* program_words.c: parses the command line by the rows of program_option
+ * ("--seed 7", "--seed=7", "-n9"), and answers --help and --version. */
 
 static void *option_at(struct program *p, const struct program_option *o)
 {
@@ -11,8 +11,7 @@ static int program_alone(const struct program *p)
     return p->file || p->m->weights_bytes == 0;
 }
 
-/* Returns what the user probably meant by a word that is no option of this
- * program; NULL: nothing is known of it. */
+/* Returns what the user probably meant by an unknown option, or NULL. */
 static const char *option_hint(const struct program *p, const char *word,
                                int how)
 {
@@ -32,8 +31,8 @@ static const char *option_hint(const struct program *p, const char *word,
     return attn_option_hint(word, &o, how);
 }
 
-/* The row of a word, and its value where it is in the word itself, else NULL;
- * NULL: there is no such option. A word such as -ngl is not -n with a value. */
+/* Returns the row of an option, or NULL. *value is set if the value is in the
+ * same word. A word such as -ngl is not -n with a value. */
 static const struct program_option *
 option_of(const struct program *p, const char *word, const char **value)
 {
@@ -198,7 +197,7 @@ static void program_version(struct program *p)
 
 /* ---- reading ---- */
 
-/* Is help wanted? It is given wherever the word stands, but as a value. */
+/* True if --help or -h stands anywhere but as a value. */
 static int words_help(const struct program *p, int n, char **word)
 {
     const char *value;
@@ -213,7 +212,8 @@ static int words_help(const struct program *p, int n, char **word)
     return 0;
 }
 
-/* An option that has a value perhaps, in `next`; how many words they are. */
+/* Parses an option, with its value perhaps in `next`. Returns the words
+ * read. */
 static int words_option(struct program *p, const char *word, const char *next)
 {
     const char *value;
@@ -246,7 +246,7 @@ static void words_operand(struct program *p, const char *word)
         p->path = word;
 }
 
-/* Refuses what is not for this use. */
+/* Rejects options that do not apply to this use. */
 static void words_check(struct program *p)
 {
     p->use = program_use(p);
@@ -258,7 +258,7 @@ static void words_check(struct program *p)
     }
 }
 
-/* 0: nothing is left to do, or p->status says why not. */
+/* Parses the command line. Returns 0 if the program has nothing left to do. */
 static int program_words(struct program *p, int n, char **word)
 {
     int options = 1, i = 0;
