@@ -1,7 +1,9 @@
-/* bench.c: times the workloads of a model and checks what they leave.
+/* bench.c: times the workloads of a model and checks that their results stay
+ * the same.
  *
- * All workloads and a slice of the machine's own limit run in turn, so that
- * what disturbs one disturbs all. Medians are compared with medians.         */
+ * All workloads and a slice of the machine's own limit run in turn, so that a
+ * disturbance affects all of them. Only medians are compared with each
+ * other. */
 #include "base/progress.h"
 #include "bench/bench_report.h"
 
@@ -18,7 +20,7 @@ static double time_once(const Work *w, Setup *s)
     return machine_seconds() - begin;
 }
 
-/* The first run of each: warms up, sets the checksum. */
+/* Runs each workload once to warm up, and keeps its checksum. */
 static void first_runs(Works *works, Setup *s)
 {
     for (int i = 0; i < works->n; i++) {
@@ -51,8 +53,8 @@ static bool all_known(const Times *times, int works)
     return true;
 }
 
-/* As often as was asked for; or until each median is known well enough, and
- * some time has passed; or until the time is over.                           */
+/* Runs as often as the options say; otherwise until each median is accurate
+ * enough, or the time is over. */
 static void run_all(Setup *s, const Works *works, Times *times)
 {
     const BenchOptions *o = &s->options;
@@ -95,10 +97,10 @@ static void make_rows(BenchReport *r, const Works *works,
 
 static double most_seconds(double seconds)
 {
-    return fmin(1.0, seconds); /* for the machine as a whole */
+    return fmin(1.0, seconds); /* for the whole machine */
 }
 
-/* What the parts of a bench take, at most. */
+/* Reports which part of the bench begins. Its seconds are upper bounds. */
 static void show_part(const BenchOptions *o, int works, int part)
 {
     static const char *const names[] = { "the machine", "workloads",

@@ -1,5 +1,5 @@
-/* bench_columns.c: the columns that all forms of a bench report share, and the
- * numbers in them.                                                           */
+/* bench_columns.c: the columns shared by all formats of a bench report, and
+ * their numbers. */
 #include "bench/bench_report.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* bench_csv.c: a bench report as comma-separated values: a table of workloads,
- * and behind an empty line one of kernels.                                   */
+ * and after an empty line one of kernels. */
 #include "bench/bench_report.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* bench_json.c: a bench report as json. */
+/* bench_json.c: a bench report as JSON. */
 #include "base/put_json.h"
 #include "bench/bench_report.h"
 
@@ -47,7 +47,8 @@ static void kernel_json(const BenchReport *r, int work, const KernelRow *k,
     buffer_printf(out, "}");
 }
 
-/* A kernel without a name of its own is a function: the sum of its kernels. */
+/* A kernel without a name is a function, whose time is the sum of its
+ * kernels. */
 static void kernels_json(const BenchReport *r, Buffer *out)
 {
     const KernelTimes *t = &r->kernels;
@@ -98,7 +99,7 @@ void bench_json(const BenchReport *r, FILE *to)
     }
     if (r->kernels.of)
         kernels_json(r, out);
-    /* Of the first sentence, so that another program can be compared. */
+    /* The first sentence, so that another program can repeat the run. */
     put_ids("lengths", s->rows, o->batch, out);
     put_ids("source", setup_source(s, 0), s->rows[0], out);
     put_ids("answer", setup_answer(s, 0), o->steps, out);

@@ -1,6 +1,6 @@
-/* bench_kernels.c: where a model's time goes. A second model of the same plan
- * calls a clock when a step's function begins and ends; what it computes is the
- * same, and that is checked.                                                */
+/* bench_kernels.c: times each step of a model. A second model of the same plan
+ * calls a clock when a step's function begins and ends; its results are checked
+ * to be the same. */
 #include <pthread.h>
 #include <string.h>
 
@@ -13,18 +13,19 @@
 typedef struct Clock Clock;
 struct Clock { /* of one thread */
     Clock *next;
-    double last;   /* when it ticked */
-    double *spent; /* [slots] before the tick of a slot */
+    double last;   /* time of the last tick */
+    double *spent; /* [slots]: seconds before a slot's ticks */
     double *ticks; /* [slots] */
 };
 
-/* The room's only state: emitted code calls tick(slot) and hands over nothing
- * else. bench times one model at a time; each thread makes its own clock.    */
+/* The only global state here, because emitted code calls tick(slot) without
+ * other arguments. bench times one model at a time; each thread makes its own
+ * clock. */
 static struct {
     pthread_mutex_t lock;
     Arena *arena;
     int slots;
-    int64_t round; /* the clocks of an earlier one are gone */
+    int64_t round; /* clocks of earlier rounds are freed */
     Clock *first;
 } clocks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static _Thread_local struct {
@@ -55,7 +56,7 @@ static void tick(int64_t slot)
     c->last = now;
 }
 
-/* The best of many: what one call takes where it is called often. */
+/* Returns the cost of a tick when called often: the best of 100 rounds. */
 static double clock_cost(void)
 {
     double best = 1.0;
@@ -97,15 +98,16 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
 }
 
 typedef struct Spot Spot;
-struct Spot { /* what is known of a slot */
+struct Spot { /* statistics of a slot */
     KernelRow kernel;
-    Spot *region_spot; /* of an op: its region's; else NULL */
-    int ops;           /* of a region: how many it has */
+    Spot *region_spot; /* of an op: its region's; of a region: NULL */
+    int ops;           /* of a region: number of ops */
     double *seconds;   /* [runs] */
 };
 
-/* The slots of the ops' ends, in a run that costs cost[node]. A region has the
- * slot in which its first op begins; an op that two share is the first's.    */
+/* Makes the slots of a run whose nodes cost cost[node]. An op has the slot of
+ * its end, a region that of its first op's begin. Ops that share a slot are
+ * listed as the first. */
 static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
                         const Cost *cost, int64_t runs)
 {
@@ -130,8 +132,8 @@ static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
     return slots;
 }
 
-/* Reads the clocks after a run: ticks of all threads, seconds of the one that
- * took longest. A region takes what its ops take.                           */
+/* Reads the clocks after a run: the sum of ticks, and the seconds of the
+ * slowest thread. A region takes the sum of its ops. */
 static void read_clocks(Spot *slots, int count, int64_t run)
 {
     for (int i = 0; i < count; i++) {
@@ -154,7 +156,7 @@ static double median(const double *at, int64_t n)
     return times_summary(&t).p50;
 }
 
-/* A region of one op is one row. */
+/* Lists the kernels. A region of one op is one row. */
 static void list_kernels(Arena *a, const Spot *slots, int count, int64_t runs,
                          KernelList *list)
 {

@@ -1,6 +1,6 @@
-/* bench_machine.c: `attnc bench --machine`: what the machine does, as a table,
- * JSON or comma-separated values, beside the figures that the default tilings
- * of its target are made from. */
+/* bench_machine.c: `attnc bench --machine`: the machine's measured rates as a
+ * table, JSON or comma-separated values, next to the figures from which its
+ * target's default tilings are derived. */
 #include "base/put_json.h"
 #include "bench/bench_report.h"
 
@@ -26,7 +26,7 @@ const char *size_text(char text[32], size_t bytes)
 /* ---- rates ---- */
 
 /* clang-format off */
-enum { Others = 2 }; /* rates that are of no level */
+enum { Others = 2 }; /* rates that belong to no level */
 static const BenchColumn rate_columns[Others + Levels] = {
     { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1, 0 },
     { "dot int8 GOP/s",  "dot_gop_per_s",     1, 0 },
@@ -128,13 +128,13 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
 /* ---- target ---- */
 typedef struct {
     const char *name;
-    double row, here; /* here NAN: not known */
-    int places;       /* of what is here */
+    double row, here; /* in target.c, and measured; NAN: unknown */
+    int places;       /* decimal places of `here` */
 } Figure;
 
 enum { Figures = 6 };
 
-/* Rates of one thread, in cycles of its clock. */
+/* Fills in the figures from one thread's rates, in cycles of its clock. */
 static void figures_of(const Machine *m, const Target *t, Figure f[Figures])
 {
     const Rates *r = machine_rates(m, 1);

@@ -1,5 +1,5 @@
-/* bench_print.c: a bench report as a table or markdown. csv and json show the
- * same numbers, and some more.                                               */
+/* bench_print.c: a bench report as a table or Markdown. CSV and JSON show the
+ * same numbers and some more. */
 #include "base/table.h"
 #include "base/strings.h"
 #include "bench/bench_report.h"
@@ -14,18 +14,19 @@ static int width_of(const BenchColumn *c)
     return n > 8 ? n : 8;
 }
 
-typedef struct { /* rows of a name, numbers, and what bounds them */
+typedef struct { /* a table whose rows are a name, numbers, and their bound */
     const TableStyle *style;
     const BenchColumn *column;
-    int n;     /* columns of numbers */
+    int n;     /* number of columns */
     int width; /* of the name */
     FILE *out;
     Arena *arena;
-    bool cuts;                     /* a name that is longer is cut */
-    TableFit fit[WorkColumns + 1]; /* the last is what bounds them */
+    bool cuts;                     /* longer names are cut */
+    TableFit fit[WorkColumns + 1]; /* the last is the bound */
 } Table;
 
-/* On a terminal columns are left out, then names are cut; to `least`. */
+/* Makes a table. On a narrow terminal it drops columns, then cuts names down to
+ * `least` characters. */
 static Table new_table(Arena *a, const TableStyle *style, FILE *out,
                        const BenchColumn *c, int n, int width, int least)
 {
@@ -107,7 +108,7 @@ static void put_row(const Table *t, const char *name, const double *value,
 
 /* ---- the model ---- */
 
-/* One where all are equal, else as many as a line holds. */
+/* Prints one length if all are equal, otherwise at most 32. */
 static void put_lengths(const Setup *s, FILE *out)
 {
     const int64_t n = s->options.batch;
@@ -121,7 +122,7 @@ static void put_lengths(const Setup *s, FILE *out)
         fprintf(out, "..");
 }
 
-/* What ran, and on what. */
+/* Prints the model and the settings of the run. */
 static void put_title(const BenchReport *r, FILE *out)
 {
     const Target *t = &r->engine->target;
@@ -160,7 +161,7 @@ static void put_kernel(const Table *t, const BenchReport *r, int work,
     put_row(t, name, value, bound_word(kernel_limit(r, work, k).bound));
 }
 
-/* What no kernel took: the calls themselves, the search, waiting threads. */
+/* Returns the seconds outside kernels: calls, the search, idle threads. */
 static double between(const BenchReport *r, int work)
 {
     double seconds = r->kernels.p50[work];

@@ -1,5 +1,5 @@
-/* bench_report.h: what a bench found, for those of its files that make a
- * report. */
+/* bench_report.h: the results of a bench, shared by the files that report
+ * them. */
 #ifndef ATTNC_BENCH_REPORT_H
 #define ATTNC_BENCH_REPORT_H
 
@@ -7,21 +7,21 @@
 
 /* ---- bench_kernels.c ---- */
 typedef struct {           /* one op of a step of the model */
-    const char *function;  /* the emitted function that has it */
-    const char *name;      /* "ffn.w1"; NULL: the function as a whole */
+    const char *function;  /* emitted function it belongs to */
+    const char *name;      /* "ffn.w1"; NULL: the whole function */
     const char *op;        /* "linear 512x2048" */
-    double calls, seconds; /* in one run, of the slowest thread */
+    double calls, seconds; /* in one run, on the slowest thread */
     Cost cost;
 } KernelRow;
 typedef VEC(KernelRow) KernelList;
 
-/* Times each op of each workload in a second model, which calls a clock, and
- * must leave the same results. Kernels come in the model's order, a function
- * before the ops that it has.                                                */
+/* Times each op of each workload in a second model that calls a clock. Its
+ * results must be the same. Kernels are in the model's order, a function before
+ * its ops. */
 typedef struct {
-    double clock;   /* seconds that one call of the clock takes */
-    double *p50;    /* [works] of runs with the clock */
-    double *ticks;  /* [works] calls of the clock in a run */
+    double clock;   /* seconds of one call of the clock */
+    double *p50;    /* [works]: of runs with the clock */
+    double *ticks;  /* [works]: calls of the clock in a run */
     KernelList *of; /* [works] */
 } KernelTimes;
 void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
@@ -36,31 +36,30 @@ typedef struct {
 
 typedef struct {
     const Engine *engine;
-    const Target *target; /* whose multiply-adds are the peak */
+    const Target *target; /* defines the peak of multiply-adds */
     Machine machine;
-    Rates rates;    /* of the threads in use: the best that was seen, of
-                       kernels too */
+    Rates rates;    /* of the threads in use: the best seen, in kernels too */
     double between; /* FMA rate between the runs: median of slices */
-    int again;      /* times that the rates were measured again, since
+    int again;      /* how often the rates were measured again because
                        something was faster */
     int threads;
     const Setup *setup;
     VEC(BenchRow) rows;
-    KernelTimes kernels; /* of: NULL: not asked for */
+    KernelTimes kernels; /* of NULL: not timed */
 } BenchReport;
 
 /* ---- bench_columns.c ---- */
-typedef struct {      /* a column of all formats */
-    const char *head; /* for people; NULL: not shown to them */
-    const char *json; /* for programs */
-    int places;       /* after the point */
-    int rank;         /* the highest is left out first, where a terminal is
-                         too narrow; 0: never */
+typedef struct {      /* a column of any format */
+    const char *head; /* in tables; NULL: left out there */
+    const char *json; /* in JSON and CSV */
+    int places;       /* decimal places */
+    int rank;         /* columns of the highest rank are dropped first on a
+                         narrow terminal; 0: never */
 } BenchColumn;
 enum { WorkColumns = 16, KernelColumns = 9 };
 extern const BenchColumn work_columns[WorkColumns];
 extern const BenchColumn kernel_columns[KernelColumns];
-/* The numbers of a row, in the order of the columns; NAN: none. */
+/* Return the numbers of a row in the order of the columns; NAN: none. */
 void work_values(const BenchReport *r, const BenchRow *row,
                  double value[WorkColumns]);
 void kernel_values(const BenchReport *r, int work, const KernelRow *k,
@@ -68,17 +67,16 @@ void kernel_values(const BenchReport *r, int work, const KernelRow *k,
 Demand kernel_demand(const BenchReport *r, int work, const KernelRow *k);
 Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k);
 const char *backend_name(const BenchReport *r);
-/* `"key": "text"`, without what JSON would escape. */
 
 /* ---- bench_machine.c ---- */
-typedef struct { /* how a table for people looks */
+typedef struct { /* style of a table for people */
     const char *before, *between, *after;
     bool aligned;
 } TableStyle;
 extern const TableStyle plain_table, markdown_table;
 void put_cell(const TableStyle *style, const char *text, int width, FILE *out);
 void put_machine(const TableStyle *style, const Machine *m, FILE *out);
-/* The machine alone, in any format. */
+/* Prints only the machine, in any format. */
 void machine_print(const Machine *m, BenchFormat format, FILE *out);
 
 /* ---- bench_csv.c, bench_json.c, draw_roofline.c ---- */
@@ -88,11 +86,12 @@ const char *draw_roofline(const BenchReport *r);
 
 /* ---- rates.c ---- */
 
-/* Holds what ran against the limits: where anything was faster, a rate of the
- * machine was measured in a bad moment, and all are measured again, within
- * `seconds`. What is faster still raises them. Then each row has its limit.  */
+/* Compares the results with the limits. If anything was faster than its limit,
+ * all rates are measured again within `seconds`, because the first measurement
+ * was disturbed. Anything still faster raises the rates. Then sets each row's
+ * limit. */
 void bench_limits(BenchReport *r, double seconds);
-/* What says that other programs ran on this machine; NULL: nothing. */
+/* Returns evidence that other programs ran on this machine; NULL: none. */
 const char *bench_busy(Arena *a, const BenchReport *r);
 
 /* ---- bench_print.c ---- */

@@ -1,6 +1,6 @@
-/* cost.c: what one call costs, node by node, from the graph and the
+/* cost.c: computes the cost of a call, node by node, from the graph and the
  * lengths of its sentences: useful operations, bytes of weights, and bytes of
- * the values that go from node to node.                                      */
+ * values between nodes. */
 #include <math.h>
 
 #include "bench/bench.h"
@@ -28,7 +28,7 @@ static double elements(Type t, const Lengths length)
     return n;
 }
 
-/* A weight, or what is made of weights alone. */
+/* True for a weight, or a value computed only from weights. */
 static bool is_const(const Graph *g, int node)
 {
     return g->nodes.at[node].entry == EntryNone;
@@ -39,15 +39,14 @@ static bool has_keys(const Graph *g, const Node *n)
     return n->nin > 1 && n->in[1] >= 0 && !is_const(g, n->in[1]);
 }
 
-/* Keys that an attention op has. Other ops have as many as rows of their own.
- */
+/* Returns the keys of an attention op; for other ops, their rows. */
 static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
 {
     return type_rows(has_keys(g, n) ? g->nodes.at[n->in[1]].type : n->type,
                      length);
 }
 
-/* Of them those that a row sees, by average. */
+/* Returns the average number of keys that a row sees. */
 static int64_t keys_seen(const Graph *g, int node, int64_t rows, int64_t keys)
 {
     const Node *n = &g->nodes.at[node];
@@ -68,8 +67,8 @@ static bool looks_up(const Node *n)
     return n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate;
 }
 
-/* Of the experts' weights those of experts that rows of the call can have
- * chosen; 1 where a node reads all.                                         */
+/* Returns the largest share of the experts' weights that the call's rows can
+ * have chosen; 1 if the node reads all its weights. */
 static double share_of(const Graph *g, const Node *n, const EntryCall *c)
 {
     if (n->op != OpLinear || n->nin <= InRoutes)
@@ -79,8 +78,8 @@ static double share_of(const Graph *g, const Node *n, const EntryCall *c)
     return fmin(1, rows * (double)row_times(n->type) / experts);
 }
 
-/* Bytes of weights that a node reads: whole matrices, but of tables only a row
- * for each of its own.                                                       */
+/* Returns the bytes of weights that a node reads: whole matrices, but from
+ * tables only one row for each of its own. */
 static double weight_bytes(const Graph *g, const Node *n, const Lengths length)
 {
     double bytes = 0.0;
@@ -96,23 +95,23 @@ static double weight_bytes(const Graph *g, const Node *n, const Lengths length)
     return bytes;
 }
 
-/* Rows are chosen, and the others not read. */
+/* True if the op selects rows and does not read the others. */
 static bool chooses(const Node *n)
 {
     return n->op == OpSelect
         || (n->op == OpPool && (n->pool == PoolClass || n->pool == PoolLast));
 }
 
-/* Does it read input i from a cache of keys or values? */
+/* True if the node reads input i from a cache of keys or values. */
 static bool from_cache(const Graph *g, const Node *n, int i)
 {
     const Op op = g->nodes.at[n->in[i]].op;
     return op == OpRecall || op == OpAppend;
 }
 
-/* What it reads beside weights and writes: from a cache, or all else. Of keys
- * that a mask hides from all rows nothing is read; what is appended has the
- * rows of what comes in.                                                     */
+/* Returns the bytes of values that a node reads and writes: with `cached` those
+ * in a cache, otherwise all others. Keys masked from all rows are not read. An
+ * append moves its input's rows. */
 static double value_bytes(const Graph *g, const Node *n, const Lengths length,
                           int64_t seen, bool cached)
 {
@@ -132,7 +131,7 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
     return bytes;
 }
 
-/* Of these what it writes: its result, and of what is appended a half. */
+/* Returns the written part of these bytes: the result, or half of an append. */
 static double written_bytes(const Graph *g, const Node *n, const Lengths length,
                             int64_t seen)
 {
@@ -140,13 +139,14 @@ static double written_bytes(const Graph *g, const Node *n, const Lengths length,
                              : 4.0 * elements(n->type, length);
 }
 
-/* Keys of a source are read once for all sequences that share it. */
+/* A source's keys are read once for all sequences that share it. */
 static bool reads_cross(const Graph *g, const Node *n)
 {
     return n->nin > 1 && n->in[1] >= 0 && g->nodes.at[n->in[1]].op == OpRecall;
 }
 
-/* Rows that a node works on: those of its result, but where it pools them. */
+/* Returns the rows that a node works on: its result's, or a pool's input
+ * rows. */
 static int64_t rows_of_node(const Graph *g, const Node *n, const Lengths length)
 {
     return type_rows(n->op == OpPool ? g->nodes.at[n->in[0]].type : n->type,
@@ -168,8 +168,8 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     to->dots += planes * sums;
 }
 
-/* A scan's step works on a row of each sequence, so there are as many as the
- * longest has rows; each reads the weights of the states.                    */
+/* Adds the re-reads of scans. A scan has a step for each row of the longest
+ * sequence, and each step reads the weights of the states. */
 static void add_scans(const Plan *p, const EntryCall *c, int64_t steps,
                       Cost *cost)
 {
@@ -181,7 +181,7 @@ static void add_scans(const Plan *p, const EntryCall *c, int64_t steps,
         }
 }
 
-/* Sequence `s` of the call. */
+/* Adds the costs of sequence s of the call. */
 static void count_sequence(const Plan *p, const EntryCall *c,
                            const Lengths length, int64_t s, Cost *cost)
 {
@@ -245,8 +245,8 @@ double cost_operations(Cost c)
     return c.flops + c.dots;
 }
 
-/* Both use the same units of a core. Where no instruction sums integers, they
- * are said to go as fast as floats.                                         */
+/* Integer and float operations use the same units of a core. Without integer
+ * instructions they are assumed to be as fast as floats. */
 double operations_seconds(const Rates *r, Cost c)
 {
     return c.flops / r->fma + c.dots / (r->dot > 0 ? r->dot : r->fma);

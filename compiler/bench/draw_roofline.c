@@ -1,7 +1,7 @@
-/* draw_roofline.c: a bench report as SVG: FLOPs a byte against FLOPs a second,
- * both logarithmic, under the machine's roofs [Williams, Waterman and Patterson
- * 2009]. Workloads are large marks, kernels small ones with numbers, which the
- * legend explains.                                                           */
+/* draw_roofline.c: a bench report as SVG: FLOP/s over FLOPs per byte, both
+ * logarithmic, under the machine's roofs [Williams, Waterman and Patterson
+ * 2009]. Workloads are large marks; kernels are small ones, with numbers that
+ * the legend explains. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const double below = 56, apart = 28, line = 17, large = 1.4, small = 0.8;
 
 typedef struct { /* a mark in the plot */
     const char *name, *op;
-    int work, number;        /* number 0: the workload itself */
+    int work, number;        /* 0: the workload itself */
     double intensity, rate;  /* FLOP/byte, FLOP/s */
     double seconds, percent; /* of one run; of its limit */
     const char *bound;
@@ -29,7 +29,7 @@ typedef struct {
     double width, height;
 } Roofline;
 
-/* Shapes say the same as colours. */
+/* Shapes repeat the meaning of colours. */
 static const Mark shapes[] = { MarkSquare, MarkDiamond, MarkTriangle };
 enum { Marks = sizeof shapes / sizeof *shapes };
 static const char sheet[] =
@@ -62,7 +62,8 @@ static void add_workload(Roofline *d, int work)
                                      / row->time.p50 });
 }
 
-/* The kernels of a search are those of the workloads before it. */
+/* Adds kernels, except those of a search, which the workloads before it have
+ * too. */
 static void add_kernels(Roofline *d, int work, int *number)
 {
     const KernelTimes *t = &d->r->kernels;
@@ -185,8 +186,8 @@ static Point place_of(const Roofline *d, const Kernel *k)
     return plot_point(&d->plot, k->intensity, k->rate);
 }
 
-/* A number without room beside its mark, or a lead to it, is only in the tip.
- */
+/* A number with no room at its mark or at the end of a lead is only in the
+ * tip. */
 static void put_kernel_marks(Roofline *d)
 {
     for (int i = 0; i < d->kernels.n; i++)

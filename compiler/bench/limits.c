@@ -1,9 +1,8 @@
-/* limits.c: what the machine needs at least for what a call costs.
+/* limits.c: the least time the machine needs for the cost of a call.
  *
- * A limit is a bound: nothing may take less time. So a level of memory counts
- * for no more bytes than must come from it, where all nearer ones are full of
- * what is read; levels work at the same time, and so do reads, writes and
- * sums.                                                                      */
+ * A limit is a lower bound. A level of memory is charged only for the bytes
+ * that cannot fit in nearer caches. Levels, reads, writes and sums all
+ * overlap. */
 #include "bench/bench.h"
 
 #include <math.h>
@@ -15,14 +14,15 @@ const char *bound_word(int bound)
                              : level_name[bound];
 }
 
-/* How much of `set` bytes, of which each is read as often, is not in `room`
- * bytes.                                                                     */
+/* Returns the share of `set` bytes that misses a cache of `room` bytes, if each
+ * byte is read equally often. */
 static double part_beyond(double set, double room)
 {
     return set > room ? 1 - room / set : 0;
 }
 
-/* L1 and L2 are each thread's own; a cache may hold what nearer ones do not. */
+/* L1 and L2 exist once per thread. A cache may hold bytes that nearer ones
+ * lack. */
 Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
                    Level farthest)
 {
@@ -58,7 +58,8 @@ Limit limit_of(const Machine *m, const Rates *r, const Demand *d,
     return limit;
 }
 
-/* Of calls one after the other; bound by what takes most of that time. */
+/* Returns the sum of the calls' limits; bound is the one with the largest
+ * share. */
 static Limit calls_limit(const Machine *m, const Rates *r, const Work *w,
                          Level farthest)
 {
@@ -67,7 +68,7 @@ static Limit calls_limit(const Machine *m, const Rates *r, const Work *w,
     for (int i = 0; i < w->calls.n; i++) {
         Demand d = { .cost = w->calls.at[i], .calls = 1 };
         d.set = d.cost.weights + d.cost.cached;
-        d.cost.values = d.cost.written = 0; /* they may stay in registers */
+        d.cost.values = d.cost.written = 0; /* may stay in registers */
         const Limit limit = limit_within(m, r, &d, farthest);
         double *own = &by[limit.bound];
         *own += limit.seconds;

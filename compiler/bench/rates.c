@@ -1,14 +1,14 @@
-/* rates.c: the machine's rates beside what ran. A rate that was measured while
- * other programs ran is no limit: what is faster shows it.                   */
+/* rates.c: checks the machine's rates against the runs. A rate measured while
+ * other programs ran is no limit, which a faster run reveals. */
 #include "bench/bench_report.h"
 
 #include <math.h>
 
 enum { MostAgain = 3 };
-/* What is taken for the same; what is taken for busy. */
+/* Relative tolerance; share and FMA rate that suggest a busy machine. */
 static const double same = 0.02, wide = 0.05, slow = 0.85;
 
-/* Is it faster than the machine was said to be? */
+/* True if the run was faster than its limit. */
 static bool is_beaten(double limit, double seconds)
 {
     return seconds > 0 && limit > (1 + same) * seconds;
@@ -40,13 +40,13 @@ static bool grew(const Rates *r, const Rates *before)
     return more;
 }
 
-/* What was done the machine can do. */
+/* Raises the rates to those that the runs reached. */
 static void reach_all(BenchReport *r)
 {
     for (int i = 0; i < r->rows.n; i++) {
         const BenchRow *row = &r->rows.at[i];
         Cost c = row->work.sum;
-        c.values = c.written = 0; /* they may stay in registers */
+        c.values = c.written = 0; /* may stay in registers */
         rates_reach(&r->rates, &c, row->time.best);
         for (int k = 0; r->kernels.of && k < r->kernels.of[i].n; k++)
             rates_reach(&r->rates, &r->kernels.of[i].at[k].cost,

@@ -1,6 +1,5 @@
-/* setup.c: the batches of a model's workloads: how long their sentences are,
- * their ids, their memory. Of a model that is only planned the memory is
- * counted, and none is taken.                                                */
+/* setup.c: prepares the batches of a model's workloads: lengths, ids and
+ * memory. If the model is only planned, memory is counted but not allocated. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ static _Noreturn void bad_lengths(const char *text)
          quote(text));
 }
 
-/* A whole number of 1 or more; *text goes behind it. */
+/* Parses an integer of at least 1, and moves *text past it. */
 static int32_t length_at(const char *all, const char **text)
 {
     char *end;
@@ -70,8 +69,8 @@ int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
 
 /* ---- ids ---- */
 
-/* `bytes`: as the core computes sizes, -1 when they overflow. NULL: they are
- * counted alone.                                                             */
+/* Allocates memory, or only counts it and returns NULL. `bytes`: a size from
+ * the core, -1 if it overflowed. */
 static void *memory_for(Setup *s, int64_t bytes)
 {
     if (bytes < 0)
@@ -80,7 +79,8 @@ static void *memory_for(Setup *s, int64_t bytes)
     return setup_runs(s) ? aligned_memory(s->arena, bytes) : NULL;
 }
 
-/* Ids that are no special tokens, as far as the vocabulary allows. */
+/* Returns a random id that is not a special token, if the vocabulary has
+ * one. */
 static int32_t random_id(const Spec *spec, int64_t size, uint64_t *state)
 {
     for (int tries = 0; tries < 64; tries++) {
@@ -101,7 +101,8 @@ static int32_t *random_ids(const Setup *s, int64_t n, int64_t size,
     return ids;
 }
 
-/* Where each of `n` sequences begins; sequence i has rows[i / group]. */
+/* Returns the start of each of `n` sequences; sequence i has rows[i /
+ * group]. */
 static int32_t *starts(Arena *a, const int32_t *rows, int64_t n, int64_t group)
 {
     int32_t *start = arena_alloc(a, (size_t)(n + 1) * sizeof *start);
@@ -122,14 +123,14 @@ int64_t setup_exact_past(const Setup *s)
     return s->spec->fix.past > 0 ? s->spec->fix.past : 0;
 }
 
-/* A search reads its sources as ids, and calls of many lengths. */
+/* A search needs sources of ids, and code for calls of any length. */
 bool setup_searches(const Setup *s)
 {
     return s->options.steps > 0 && s->model->input_width == 0
         && !setup_exact(s);
 }
 
-/* Rows of the target side that the workloads need, of a prompt of so many. */
+/* Returns the rows of the target side that the workloads need. */
 static int64_t target_rows(const Setup *s, int64_t prompt)
 {
     if (setup_exact(s))
@@ -201,7 +202,7 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
                           * sizeof(float);
 }
 
-/* Room for `rows` more positions of a slot. */
+/* Makes room for `rows` more positions of a slot. */
 static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
 {
     struct attn_cache *c = &s->cache[which];
@@ -209,7 +210,8 @@ static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
         die("bench: no page left");
 }
 
-/* Of encode's keys, a slot a sentence; of the decoder's, one a hypothesis. */
+/* Makes both caches: encode's has a slot per sentence, the decoder's one per
+ * hypothesis. */
 static void make_caches(Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -313,8 +315,7 @@ static void make_search(Setup *s)
 
 /* ---- the whole ---- */
 
-/* Bytes of the model's arena for the largest of the calls, and floats of the
- * largest result.                                                            */
+/* Allocates the model's arena for the largest call, and the largest result. */
 static void make_output(Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -338,7 +339,7 @@ static void run_nothing(void *pool, int64_t parts,
     die("bench: a model is run that is only planned");
 }
 
-/* What is called, or what calls would be counted by. */
+/* Sets the model to call, or the one that sizes are counted with. */
 static void find_model(Setup *s, const Engine *e)
 {
     s->model = e->backend.model;

@@ -1,7 +1,6 @@
-/* slow_work.c: what a call of a model has of each kind of work that runs at a
- * part of the machine's rates of its own. From times of some models follows
- * what these parts are, and so how long others take
- * (sweep/cost_coefficients.c). */
+/* slow_work.c: divides a call's cost into kinds of work that run at their own
+ * fraction of the machine's rates. sweep/cost_coefficients.c fits these
+ * fractions to measured models and so predicts others. */
 #include <math.h>
 
 #include "bench/bench.h"
@@ -14,7 +13,7 @@ static bool is_norm(Op op)
         || op == OpL2Norm;
 }
 
-/* One whose rows go through exp or the like. */
+/* True if rows go through exp or a similar function. */
 static bool is_curved(Activation act)
 {
     return act != ActNone && act != ActRelu;
@@ -39,7 +38,7 @@ static int product_kind(const Graph *g, const Node *n, double rows)
                                                         : 0);
 }
 
-/* Columns go by panels, whole ones. */
+/* Returns the factor for padding columns to full panels. */
 static double panels_part(double columns)
 {
     return ceil(columns / panel) * panel / columns;

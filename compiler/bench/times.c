@@ -1,4 +1,4 @@
-/* times.c: what many times of the same work say. */
+/* times.c: statistics of repeated times. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,14 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of n times, the number below the true median is binomial(n, 1/2). The ranks
+/* The number of n times below the true median is binomial(n, 1/2). The ranks
  * are the innermost with at most 2.5 % on either side [Conover, Practical
- * Nonparametric Statistics, section 3.2].                                    */
+ * Nonparametric Statistics, section 3.2]. */
 bool median_ranks(int64_t n, int64_t *low, int64_t *high)
 {
     double sum = 0.0;
     int64_t k = -1;
-    /* exp(lgamma): the terms of many times would be below the least double */
+    /* exp(lgamma), because 2^-n would underflow for large n */
     while (k + 1 < n) {
         sum += exp(lgamma((double)n + 1) - lgamma((double)k + 2)
                    - lgamma((double)(n - k)) - (double)n * log(2.0));
@@ -31,7 +31,8 @@ bool median_ranks(int64_t n, int64_t *low, int64_t *high)
     return k >= 0;
 }
 
-/* The nearest rank: the value that `part` of the sorted times do not exceed. */
+/* Returns the quantile by nearest rank: a fraction `part` of the times do not
+ * exceed it. */
 static double quantile(const double *sorted, int64_t n, double part)
 {
     const int64_t i = (int64_t)ceil(part * (double)n) - 1;

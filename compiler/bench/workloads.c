@@ -1,5 +1,5 @@
-/* workloads.c: the workloads of one model: an encode call, a prefill, a step
- * and a whole search, with what each costs.                                  */
+/* workloads.c: the workloads of one model (an encode call, a prefill, a step
+ * and a complete search) and their costs. */
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
@@ -94,8 +94,8 @@ static void add_call(Setup *s, Work *w, EntryCall c)
     vec_push(s->arena, &w->loads, load_of(p, &c, cost));
 }
 
-/* The first step reads what is given, once for each sentence; later ones a row
- * of each hypothesis.                                                        */
+/* The first step reads each sentence's given tokens once; later ones read a row
+ * of each hypothesis. */
 static void add_search_calls(Setup *s, Work *w)
 {
     const BenchOptions *o = &s->options;
@@ -174,7 +174,7 @@ static void add_search(Setup *s, Works *works)
     vec_push(s->arena, works, w);
 }
 
-/* What is in the cache of sentence i when half of the answer is there. */
+/* Returns the rows in each sentence's cache when half of the answer is done. */
 static int32_t *half_way(const Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -193,7 +193,7 @@ static int32_t *filled(Arena *a, int64_t n, int32_t value)
     return x;
 }
 
-/* Has it the lengths that the code was made for? */
+/* True if the code accepts a batch of these lengths. */
 static bool is_taken(const Setup *s, const struct attn_batch *b, bool decodes)
 {
     return attn_check_fixed(s->model, b, decodes, 0) == 0;
@@ -210,7 +210,8 @@ static void need_taken(const Setup *s, const char *name,
              name, (long long)b->rows, (long long)b->sequences);
 }
 
-/* Rows that the step finds in the cache, as many at once as the code takes. */
+/* Fills the cache for the step, with the most rows at once that the code
+ * accepts. */
 static void fill_cache(Setup *s, const int32_t *past)
 {
     const BenchOptions *o = &s->options;
@@ -228,7 +229,8 @@ static void fill_cache(Setup *s, const int32_t *past)
     }
 }
 
-/* Numbers in every page: calls that follow others never put some there. */
+/* Fills all pages with numbers, because code for a fixed past cannot fill the
+ * cache itself. */
 static void make_past(Setup *s)
 {
     const struct attn_cache *c = &s->cache[ATTN_SELF];
@@ -240,7 +242,7 @@ static void make_past(Setup *s)
     }
 }
 
-/* The one call that the code of decode is for. */
+/* Adds the only call that fixed decode code accepts. */
 static void add_exact(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;
@@ -255,8 +257,8 @@ static void add_exact(Setup *s, Works *works)
                rows == 1 ? run_step : run_prefill);
 }
 
-/* The step stands for all of them: half the others are in the cache, and all
- * hypotheses are open.                                                       */
+/* Makes the list. The step stands for all steps: half of the answer is in the
+ * cache, and all hypotheses are open. */
 void setup_works(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;

@@ -1,7 +1,8 @@
-/* arena_picture.c: when each value of a call is in the arena, and where.
+/* arena_picture.c: finds when each value of a call is in the arena, and where.
  *
- * Layers whose steps have the same places for the same times are drawn once: a
- * value of the first stands for that of each, and lasts as the longest one.  */
+ * Layers whose steps use the same memory at the same times are drawn once: a
+ * value of the first layer stands for those of all, and lasts as long as the
+ * longest. */
 #include <math.h>
 
 #include "draw/arena_picture.h"
@@ -29,7 +30,7 @@ static int64_t place_of(const ArenaPicture *d, int place)
 
 /* ---- layers ---- */
 
-/* The end of the layer that begins at a place. */
+/* Returns the end of the layer that begins at this place. */
 static int end_of(const ArenaPicture *d, int place)
 {
     const Node *n = step_node(d, place);
@@ -41,7 +42,8 @@ static int end_of(const ArenaPicture *d, int place)
     return end;
 }
 
-/* Does a value die as long after its layer's begin, or in another layer? */
+/* Returns how long after the layer's begin a value is read last; values read
+ * after the layer all return the same. */
 static int dies(const ArenaPicture *d, int place, int begin, int end)
 {
     const int last = d->p->reads[d->p->order.at[place]].last;
@@ -64,10 +66,10 @@ static bool alike(const ArenaPicture *d, int a, int a_end, int b, int b_end)
     return true;
 }
 
-/* A step for each place but those of layers that are as the one before. */
+/* Makes a step for each place, except in layers like the one before. */
 static void make_steps(ArenaPicture *d)
 {
-    int begin = 0, end = 0; /* of the layer that is drawn */
+    int begin = 0, end = 0; /* of the layer being drawn */
     for (int o = 0, next; o < d->p->order.n; o = next) {
         const Node *n = step_node(d, o);
         next = end_of(d, o);
@@ -107,8 +109,9 @@ static const ArenaLayers *layers_at(const ArenaPicture *d, int step)
     return NULL;
 }
 
-/* It is made in the middle of a step, and read for the last time in another's;
- * what a later layer than the one that is drawn reads lasts to their end.    */
+/* Returns where a value ends. It begins in the middle of a step and ends in the
+ * middle of the step that reads it last; if an undrawn layer reads it, it ends
+ * with the drawn layers. */
 static double ends_at(const ArenaPicture *d, int place)
 {
     const int last = d->p->reads[d->p->order.at[place]].last;

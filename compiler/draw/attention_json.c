@@ -1,5 +1,5 @@
 /* attention_json.c: attention weights as JSON: the tokens, and an object for
- * each layer and head that was chosen, with a row of weights for each query. */
+ * each chosen layer and head, with a row of weights for each query. */
 #include <math.h>
 
 #include "base/put_json.h"
@@ -15,7 +15,7 @@ static void tokens_json(Buffer *out, const AttentionPicture *p, int side)
     buffer_add(out, "]", 1);
 }
 
-/* Nine digits: the same float when it is read. JSON has no NaN. */
+/* Nine digits restore the same float. JSON has no NaN, so masked is null. */
 static void row_json(Buffer *out, const float *w, int n)
 {
     for (int j = 0; j < n; j++)

@@ -1,9 +1,9 @@
-/* draw.h: pictures as SVG: a graph, an arena, attention weights, which can also
- * be printed as JSON. svg.h and plot.h have what all pictures are made of.
+/* draw.h: SVG pictures of a graph, an arena, or attention weights, which can
+ * also be printed as JSON. svg.h and plot.h have the parts all pictures share.
  *
- * In:  a graph, a plan, or the weights of attention on given tokens.
+ * In:  a graph, a plan, or the attention weights of given tokens.
  * Out: a document as text.
- * Public beside it: svg.h, plot.h, graph_picture.h, arena_picture.h. */
+ * Public too: svg.h, plot.h, graph_picture.h, arena_picture.h. */
 #ifndef ATTNC_DRAW_H
 #define ATTNC_DRAW_H
 
@@ -11,31 +11,32 @@
 #include "plan/plan.h"
 
 typedef struct {       /* one softmax of the unfused graph */
-    const char *name;  /* decoder.0.cross_attn.weights */
+    const char *name;  /* e.g. decoder.0.cross_attn.weights */
     const char *title; /* "decoder layer 0, cross-attention" */
     int layer;         /* in its stack */
-    int side[2];       /* of its queries, of its keys: 0 or 1 */
+    int side[2];       /* side of its queries and of its keys: 0 or 1 */
     int heads;
-    const float *weight; /* [heads][queries][keys]; -1: masked, that is
-                            0, and the softmax never saw the key */
+    const float *weight; /* [heads][queries][keys]; -1: masked, so the
+                            softmax never saw the key */
 } AttentionMap;
 
 typedef struct {
     const char *model;
-    const char *side[2];         /* "source", "target" */
+    const char *side[2];         /* e.g. "source", "target" */
     const char *const *label[2]; /* their tokens */
     int n[2];                    /* how many */
     AttentionMap *map;
     int maps;
-    int head, query; /* these alone; -1: all */
+    int head, query; /* draw only these; -1: all */
 } AttentionPicture;
 
-/* Matrices that the picture has of a map, and the first one's head. */
+/* Returns how many heads of a map are drawn. */
 int attention_heads(const AttentionPicture *p, const AttentionMap *m);
-/* SVG: for each map a matrix for each head, queries down, keys to the right;
- * with a chosen query one matrix for each map, a row for each head.         */
+/* Draws one matrix for each head of each map, queries down, keys to the right.
+ * With a chosen query there is one matrix for each map, with a row for each
+ * head. */
 const char *draw_attention(Arena *a, const AttentionPicture *p);
-/* The same numbers as JSON. attention_json.c */
+/* Prints the same numbers as JSON. attention_json.c */
 const char *attention_json(Arena *a, const AttentionPicture *p);
 
 #endif

@@ -1,6 +1,6 @@
-/* draw_arena.c: the arena over the steps of each entry as SVG: a value is a
- * rectangle from the step that makes it to the last that reads it, as high as
- * its bytes, at its place.                                                  */
+/* draw_arena.c: draws the arena of each entry over its steps as SVG. A value is
+ * a rectangle from the step that computes it to its last reader, as high as its
+ * bytes. */
 #include <math.h>
 
 #include "draw/arena_picture.h"
@@ -25,7 +25,7 @@ static const char hatch[] =
     "patternUnits=\"userSpaceOnUse\"><path class=\"edge\" d=\"M0 5L5 0\" "
     "stroke-width=\".8\"/></pattern></defs>\n";
 
-/* The area of steps and bytes. */
+/* Returns the area of a range of steps and bytes. */
 static Area area_of(const Panel *p, double from, double to, int64_t at,
                     int64_t bytes)
 {
@@ -87,7 +87,7 @@ static void put_value(const Panel *p, const ArenaValue *v)
              p->d->p->value[v->node].name);
 }
 
-/* Memory of attention's tiles, in the steps that need it. */
+/* Draws the memory of attention's tiles, in the steps that need it. */
 static void put_scratch(const Panel *p)
 {
     const ArenaPicture *d = p->d;
@@ -126,7 +126,8 @@ static void put_title(const Panel *p)
                            bytes_text(a, (double)d->apart, false, 3), part));
 }
 
-/* The names of its steps are as high as they are long, nearly. */
+/* The names of steps are turned by 60 degrees, so 0.87 of their length is
+ * high. */
 static double entry_height(const ArenaPicture *d)
 {
     double longest = 0;
@@ -136,7 +137,7 @@ static double entry_height(const ArenaPicture *d)
     return above_plot + plot_height + 0.87 * longest + panel_gap;
 }
 
-/* Returns y of the panel's end. */
+/* Draws the panel of an entry; returns y of its lower end. */
 static double put_entry_panel(Buffer *out, const ArenaPicture *d, double top)
 {
     Scale x = { .to = d->step.n }, y = scale_new(UnitBytes);

@@ -1,8 +1,8 @@
-/* draw_attention.c: attention weights as SVG: heat maps with the tokens on both
- * axes, dark on light, of one scale from 0 to 1: the square root of the weight,
- * so that weak ones are seen. What a softmax never saw is hatched. Tokens are
- * written once, and used by every matrix. The ground and the text follow the
- * reader's light or dark; matrices are on white.                             */
+/* draw_attention.c: attention weights as SVG heat maps with the tokens on both
+ * axes. The darkness shows the square root of the weight, from 0 to 1, so that
+ * small weights are visible. Masked cells are hatched. Tokens are written once
+ * and reused by every matrix. The page follows the reader's light or dark mode;
+ * matrices are always on white. */
 #include <math.h>
 #include <string.h>
 
@@ -15,10 +15,10 @@ enum {
     Gap = 24,
     Line = 18,
     Header = 112,
-    Apart = 22, /* blocks */
+    Apart = 22, /* between blocks */
     Widest = 1600,
     Bar = 260,
-    /* others */
+    /* not pixels: */
     Levels = 64,
     LongestLabel = 16,
     MostTips = 1 << 13
@@ -33,8 +33,8 @@ typedef struct {
     const AttentionPicture *p;
     int cell, font;  /* pixels */
     int step;        /* every step-th token is labelled */
-    int margin[2];   /* pixels that labels of a side take */
-    int rows_margin; /* of the names of heads; 0: rows are tokens */
+    int margin[2];   /* pixels for the labels of a side */
+    int rows_margin; /* pixels for the names of heads; 0: rows are tokens */
     bool tips, masked;
     int width, height;
 } Drawing;
@@ -43,7 +43,7 @@ typedef struct { /* one matrix */
     const AttentionMap *m;
     const float *w;
     int rows, columns;
-    size_t stride; /* floats from row to row */
+    size_t stride; /* floats between rows */
     int head;      /* of row 0 */
 } Panel;
 
@@ -87,7 +87,7 @@ static int left_of(const Drawing *d, const AttentionMap *m)
     return d->rows_margin ? d->rows_margin : d->margin[m->side[0]];
 }
 
-/* Of the name of a head, and of what stands above the columns. */
+/* Returns the height of a head's name and the labels of the columns. */
 static int top_of(const Drawing *d, const AttentionMap *m)
 {
     return (d->rows_margin ? 0 : Line) + d->margin[m->side[1]];
@@ -104,7 +104,8 @@ static int panel_height(const Drawing *d, const Panel *x)
     return top_of(d, x->m) + x->rows * d->cell + Gap;
 }
 
-/* How many matrices of a map stand side by side: lines of equal length. */
+/* Returns how many matrices of a map fit in a line, with all lines equally
+ * full. */
 static int panels_in_line(const Drawing *d, const AttentionMap *m)
 {
     Panel x = panel_of(d->p, m, 0);
@@ -132,8 +133,8 @@ static const char *shown_token(Arena *a, const char *token)
     return b.n ? b.at : "";
 }
 
-/* Where not all are labelled, each label begins with the token's number and a
- * space that stays invisible.                                               */
+/* Labels a token. If only some tokens are labelled, the label begins with the
+ * token's number and a non-breaking space. */
 static const char *token_label(const Drawing *d, int side, int i)
 {
     Arena *a = d->out->arena;
@@ -147,7 +148,7 @@ static double baseline(const Drawing *d, int row)
     return (row + 0.5) * d->cell + 0.35 * d->font;
 }
 
-/* The tokens of one side, one below the other, for all axes. */
+/* Draws the tokens of one side below each other, for reuse by all axes. */
 static void put_tokens(const Drawing *d, int side)
 {
     buffer_printf(d->out, "<g id=\"%s\">\n", d->p->side[side]);
@@ -173,13 +174,14 @@ static void put_axes(const Drawing *d, const Panel *x)
 
 /* ---- matrix ---- */
 
-/* Of its square root. -1: masked; 0: not drawn. */
+/* Returns the level of a weight's square root. -1: masked; 0: not drawn. */
 static int level_of(float w)
 {
     return w < 0 ? -1 : w > 0 ? (int)(sqrtf(w) * (float)Levels + 0.5f) : 0;
 }
 
-/* Of white to dark blue, the gradient of the legend; below 0: masked. */
+/* Begins a path in the colour of a level, white to dark blue as in the legend;
+ * below 0: hatched. */
 static void begin_path(Buffer *out, int level)
 {
     if (level < 0)
@@ -190,7 +192,7 @@ static void begin_path(Buffer *out, int level)
                       255 - level * 148 / Levels);
 }
 
-/* The path of all cells of a level, as strokes along rows. */
+/* Draws all cells of a level as one path, with strokes along rows. */
 static void put_level(const Drawing *d, const Panel *x, int level)
 {
     bool any = false;
@@ -212,7 +214,7 @@ static void put_level(const Drawing *d, const Panel *x, int level)
         buffer_printf(d->out, "\"/>\n");
 }
 
-/* A path for each cell, so that it says its weight to who points at it. */
+/* Draws a path for one cell, whose tip shows its weight. */
 static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
 {
     const AttentionPicture *p = d->p;
@@ -227,8 +229,8 @@ static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
     buffer_printf(d->out, "</path>\n");
 }
 
-/* Cells side by side of one shade are one stroke, all of them one path; or, so
- * that they can be pointed at, each is a path.                              */
+/* Draws the cells. With tips each is a path of its own; otherwise all cells of
+ * one shade are one path, with neighbours joined. */
 static void put_cells(const Drawing *d, const Panel *x)
 {
     if (d->masked)
@@ -298,7 +300,8 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
     }
 }
 
-/* The gradient is even in the square root: its marks are not in the weight. */
+/* The gradient is linear in the square root, so the marks are not evenly
+ * spaced. */
 static void put_weight_legend(const Drawing *d)
 {
     static const double marks[] = { 0, 0.01, 0.1, 0.25, 0.5, 0.75, 1 };
@@ -381,7 +384,7 @@ static void measure_panels(Drawing *d)
     const AttentionPicture *p = d->p;
     measure_cells(d);
     measure_labels(d);
-    d->width = 600; /* of the header */
+    d->width = 600; /* for the header */
     d->height = Header;
     for (int i = 0; i < p->maps; i++) {
         Panel x = panel_of(p, &p->map[i], 0);

@@ -1,5 +1,5 @@
-/* draw_graph.c: the picture of a graph as SVG: a page, its head, the columns,
- * and what the colours and letters say.                                     */
+/* draw_graph.c: draws a graph as SVG: the page, its head, the columns, and the
+ * legend of colours and letters. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct {
     Buffer *out;
     const Picture *p;
     PageHead head;
-    double left; /* of the columns on the page */
+    double left; /* left edge of the columns */
 } Page;
 
 static const struct {
@@ -99,7 +99,7 @@ static double length_of(Point a, Point b)
     return fabs(a.x - b.x) + fabs(a.y - b.y);
 }
 
-/* Rounded where it turns, with a head where it ends. */
+/* Draws a line with rounded turns and an arrowhead. */
 static void put_way(Page *d, const Net *n, const Sink *s)
 {
     const Point *at = s->point, end = at[s->points - 1];
@@ -197,7 +197,7 @@ static const char *letter_text(const Picture *p, int i)
     return rows ? "n: rows of queries" : letters[i].text;
 }
 
-/* Returns y of its end. */
+/* Draws the legend; returns y of its lower end. */
 static double put_legend(const Page *d, Buffer *out, double y)
 {
     Legend l = { out, page_edge, d->head.width - page_edge, page_edge, y };
@@ -221,7 +221,7 @@ static double put_legend(const Page *d, Buffer *out, double y)
 
 /* ---- page ---- */
 
-/* "encoder-decoder, d_model 512, 8 heads" */
+/* Returns e.g. "encoder-decoder, d_model 512, 8 heads". */
 static const char *model_text(const Picture *p)
 {
     static const char *const kind[] = {

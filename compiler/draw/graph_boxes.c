@@ -1,8 +1,8 @@
-/* graph_boxes.c: which nodes are boxes of the picture, and what they read.
+/* graph_boxes.c: chooses the nodes that become boxes of the picture, and finds
+ * what they read.
  *
- * Layers of a stack that compute alike are drawn once. Constants are marks on
- * the box that reads them; a view is a line, and so is what comes back from
- * the cache.                                                                */
+ * Consecutive layers that compute the same are drawn once. Constants are marks
+ * on the box that reads them; views and reads from the cache are lines. */
 #include "draw/graph_picture.h"
 
 typedef VEC(int) Nodes;
@@ -22,7 +22,8 @@ static bool is_view(const Node *n)
     return op_info[n->op].op_class == ClassView || n->op == OpRecall;
 }
 
-/* What the encoder makes for a layer of the decoder is drawn in that layer. */
+/* Returns the stack that a node is drawn in. The encoder's nodes for a decoder
+ * layer are drawn in that layer. */
 static Stack drawn_in(const Node *n)
 {
     if (n->stack == StackCross)
@@ -61,7 +62,7 @@ static bool same_op(const Node *a, const Node *b)
         && a->cache == b->cache && a->part == b->part;
 }
 
-/* Its nodes, constants too, in their order. */
+/* Returns a layer's nodes in order, with constants. */
 static Nodes nodes_of(const Picture *p, int column, int layer)
 {
     Nodes list = { 0 };
@@ -79,8 +80,8 @@ static int place_in(const Nodes *list, int node)
     return -1;
 }
 
-/* Do two layers in a row read alike? Both the same of their own; of others the
- * same node, or what each has before it of one shape.                       */
+/* True if the node reads alike in two consecutive layers: the same node of its
+ * own layer, or outside it a value of the same shape. */
 static bool reads_alike(const Picture *p, const Nodes *a, const Nodes *b,
                         int node)
 {
@@ -147,7 +148,8 @@ static int run_of(const Picture *p, int column, int layer)
     return -1;
 }
 
-/* Attention and feed-forward of a parallel layer stand side by side. */
+/* A parallel layer's attention and feed-forward network are drawn side by
+ * side. */
 static Sublayer drawn_sublayer(const Picture *p, const Node *n)
 {
     const Side side = n->stack == StackEncoder ? SideEncoder : SideDecoder;
@@ -157,7 +159,7 @@ static Sublayer drawn_sublayer(const Picture *p, const Node *n)
     return parallel ? SublayerNone : n->sublayer;
 }
 
-/* A node that goes on where the last segment of its column ended? */
+/* True if a node belongs to the last segment of its column. */
 static bool goes_on(const Picture *p, const Node *n, int column)
 {
     const Segment *s = p->segment.n ? &p->segment.at[p->segment.n - 1] : NULL;
@@ -182,7 +184,8 @@ static bool is_box(const Picture *p, int node)
         && !is_view(at(p, node));
 }
 
-/* In two rounds: what the encoder makes for the decoder finds its sublayer. */
+/* Works in two rounds, because the encoder's nodes for the decoder need the
+ * decoder's segments. */
 static void make_segments(Picture *p, int column, int *segment)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
@@ -224,7 +227,8 @@ static void make_boxes(Picture *p, const int *segment)
     }
 }
 
-/* The box that makes what is read from a node, by way of the cache or not. */
+/* Returns the box whose value a node stands for; *cached is set if it passes
+ * through the cache. */
 static int source_of(const Picture *p, int node, bool *cached)
 {
     *cached = false;

@@ -1,16 +1,16 @@
-/* graph_lines.c: how high everything stands, and then where it is on the page:
- * areas of boxes, bands, frames and texts, points of lines.                 */
+/* graph_lines.c: computes heights, and from them places on the page: areas of
+ * boxes, bands, frames and texts, and the points of lines. */
 #include <math.h>
 
 #include "draw/graph_picture.h"
 
 /* pixels */
-static const double leave_room = 15, /* above a box: the shape */
-    enter_room = 10,                 /* below a box: the arrow's head */
-    port_room = 13,                  /* with a word beside it */
+static const double leave_room = 15, /* above a box, for the shape */
+    enter_room = 10,                 /* below a box, for the arrowhead */
+    port_room = 13,                  /* the same with a port's word */
     track_step = 7, band_room = 4, band_head = 13,     /* with its name */
     frame_room = 7, frame_head = 18, gutter_room = 30, /* between columns */
-    gutter_step = 8, small = 3; /* a text from its line */
+    gutter_step = 8, small = 3; /* between text and line */
 
 static Box *source(const Picture *p, const Net *n)
 {
@@ -18,7 +18,7 @@ static Box *source(const Picture *p, const Net *n)
 }
 
 /* ---- gaps ---- */
-typedef struct { /* what lies in the gap under a row, from below */
+typedef struct { /* contents of the gap under a row, from below */
     bool shapes, names, ports;
     bool band_ends, frame_ends, band_begins, frame_begins;
 } Gap;
@@ -47,7 +47,7 @@ static Gap gap_of(const Picture *p, int column, int rank)
     return g;
 }
 
-/* u of each row, and of the tracks in the gap below it. */
+/* Sets u of each row, and of the tracks in the gap below it. */
 static void stack_rows(Picture *p, int column)
 {
     Column *c = &p->column[column];
@@ -89,7 +89,7 @@ static double page_y(const Picture *p, double u)
     return p->height - u;
 }
 
-/* Does it go from one column to another? */
+/* True if the net goes from one column to another. */
 static bool crosses(const Picture *p, const Net *n)
 {
     for (int k = 0; k < n->sink.n; k++)
@@ -98,8 +98,8 @@ static bool crosses(const Picture *p, const Net *n)
     return false;
 }
 
-/* Where each net goes up between the columns, from the gutter's left on. The
- * room that they need beside the first.                                     */
+/* Places the vertical lines between columns, from the gutter's left edge.
+ * Returns the room they need. */
 static double place_crossings(Picture *p)
 {
     double x = 0;
@@ -138,7 +138,7 @@ static void place_areas(Picture *p)
     }
 }
 
-/* What goes around rows: from below the first to above the last. */
+/* Returns the area around rows, from below the first to above the last. */
 static Area around(const Picture *p, int column, const int rank[2], double left,
                    double right, double below, double above)
 {
@@ -189,7 +189,7 @@ static void add_point(Sink *s, double x, double y)
     s->point[s->points++] = (Point){ x, y };
 }
 
-/* From where the line is to another x, on the net's track. */
+/* Moves a line along the net's track to another x. */
 static void turn(const Picture *p, Sink *s, int column, int rank, int net,
                  double x)
 {
@@ -249,7 +249,8 @@ static bool crossed(const Picture *p, const Area *a)
     return false;
 }
 
-/* In the upper corner of an area where no line goes; the left one if both. */
+/* Returns a place in an upper corner of an area that no line crosses, or the
+ * left corner if both are crossed. */
 static Area corner(const Picture *p, const Area *in, double w, double h)
 {
     Area a = { in->x + 2 * small, in->y + small, w, h };

@@ -1,25 +1,23 @@
-/* graph_places.c: a row (rank) for each box, its place in the row, and lanes
- * for lines that pass rows. A lane lies outside of all that is in the rows that
- * it passes; that of a residual lies outside of the sublayer's band, so that it
- * is seen as the way around.                                                */
+/* graph_places.c: gives each box a row (rank) and a place in it, and each line
+ * that passes rows a lane. A lane runs outside everything in the rows it
+ * passes. A residual's lane also runs outside the sublayer's band, so that it
+ * is visible as a bypass. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "draw/graph_picture.h"
 
 /* pixels */
-static const double text_room = 9, /* a box's edge to its text */
-    apart_room = 12,               /* box from box in a row */
-    line_step = 13,                /* of a text of several lines */
-    one_line = 20,                 /* a box of one */
-    mark = 9,                      /* a weight's, with its room */
-    lane_gap = 12,                 /* a lane from what it goes around */
-    band_room = 10,                /* a band's edge from what is in it */
-    frame_room = 12,
-                    name_room =
-                        16, /* of a name: beside the axis and the edge */
-    label_room = 9,         /* of a shape: beside its line */
-    least_width = 84;       /* of a box */
+static const double text_room = 9, /* from a box's edge to its text */
+    apart_room = 12,               /* between boxes in a row */
+    line_step = 13,                /* between lines of text */
+    one_line = 20,                 /* height of a box with one line */
+    mark = 9,       /* width of a weight's mark, with its margin */
+    lane_gap = 12,  /* between a lane and what it bypasses */
+    band_room = 10, /* from a band's edge to its contents */
+    frame_room = 12, name_room = 16, /* from a name to the axis and edge */
+    label_room = 9,                  /* from a shape to its line */
+    least_width = 84;                /* of a box */
 
 static const Node *picture_node(const Picture *p, int node)
 {
@@ -44,7 +42,7 @@ static void measure_boxes(Picture *p)
                                   + b->weights * mark * (k == 0));
         b->h = one_line + (b->lines - 1) * line_step;
     }
-    /* a shape stands on each line out, within the width of its box */
+    /* each outgoing line needs room for its shape within the box's width */
     double *out = arena_alloc(p->arena, (size_t)p->box.n * sizeof *out);
     int *ways = arena_alloc(p->arena, (size_t)p->box.n * sizeof *ways);
     for (int i = 0; i < p->net.n; i++) {
@@ -66,8 +64,8 @@ static bool in_column(const Picture *p, const Net *n, const Sink *s)
     return p->box.at[n->source].column == p->box.at[s->box].column;
 }
 
-/* Above all that it reads in its segment. Boxes are in an order in which each
- * comes after what it reads.                                                */
+/* Ranks the boxes of a segment above everything they read in it. A box comes
+ * after its inputs in p->box. */
 static void rank_upwards(Picture *p, int segment, int base)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -102,7 +100,7 @@ static bool reads_any(const Picture *p, int box)
     return false;
 }
 
-/* Just below the first that reads it. */
+/* Moves a box to just below its first reader. */
 static void raise_box(Picture *p, int box)
 {
     int most = -1;
@@ -120,8 +118,8 @@ static void raise_box(Picture *p, int box)
         b->rank = most;
 }
 
-/* Within layers what can be computed early stands low; outside, and where
- * nothing is read, near to where it is needed.                              */
+/* Ranks all boxes. Within layers a box is as low as its inputs allow; outside
+ * them, or without inputs, it is close to its reader. */
 static void rank_boxes(Picture *p)
 {
     int base[MostColumns] = { 0 };
@@ -152,7 +150,7 @@ static void rank_boxes(Picture *p)
     }
 }
 
-/* Boxes of one op in a row are of one width. */
+/* Gives boxes of the same op in a row the same width. */
 static void even_widths(Picture *p)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -168,7 +166,7 @@ static void even_widths(Picture *p)
 }
 
 /* ---- in their row ---- */
-typedef struct { /* neighbours that have moved together */
+typedef struct { /* neighbours that moved together */
     double sum, weight;
     int n;
 } Block;
@@ -207,8 +205,8 @@ static int boxes_in(const Picture *p, int column, int rank, int *list)
     return n;
 }
 
-/* The mean place, in its column, of what the box reads, and, where they are
- * asked for, of its readers too. False: there are none.                     */
+/* Sets *x to the mean place of a box's inputs in its column, and with `readers`
+ * of its readers too. Returns false if there are none. */
 static bool mean_place(const Picture *p, int box, bool readers, double *x)
 {
     double sum = 0;
@@ -233,8 +231,8 @@ static double wanted(const Picture *p, int box)
     return mean_place(p, box, true, &x) ? x : p->box.at[box].x;
 }
 
-/* As what they read stands, else in the graph's order. What reads nothing is at
- * the left if something that reads comes after it, else at the right.      */
+/* Orders boxes of a row by the place of their inputs. A box without inputs goes
+ * to the left if a box with inputs follows it, otherwise to the right. */
 static void order_row(const Picture *p, int *list, int n)
 {
     double *key = arena_alloc(p->arena, (size_t)n * sizeof *key);
@@ -326,9 +324,9 @@ static bool stays_in_segment(const Picture *p, const Net *n)
     return true;
 }
 
-/* -1: to the left. What comes from another sublayer, a residual, goes around on
- * the side of the page's edge; else towards what is read first, or where the
- * box stands. */
+/* Returns the side of a lane; -1: left. A residual from another sublayer goes
+ * towards the page's edge. Other lanes go to the side on which the box stands,
+ * or towards the first input of their reader. */
 static int side_of(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source];
@@ -358,7 +356,7 @@ static void place_lane(Picture *p, Net *n)
         widen(c, r, n->lane, n->lane);
 }
 
-/* Those that pass fewer rows lie further inside. */
+/* Places shorter lanes further inside. */
 static void place_lanes(Picture *p, bool inside)
 {
     int longest = 0;
@@ -375,7 +373,7 @@ static void place_lanes(Picture *p, bool inside)
 
 /* ---- bands and frames ---- */
 
-/* The name stands left of the axis. */
+/* Sets the width; the name is left of the axis. */
 static void set_width(Column *c, const int rank[2], double room, double name,
                       double *left, double *right)
 {

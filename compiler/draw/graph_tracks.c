@@ -1,6 +1,6 @@
-/* graph_tracks.c: where lines leave a box and come into one, and the tracks on
- * which they go sideways in the gap under a row: two lines never lie on each
- * other, and none is nearer to another than it must be.                     */
+/* graph_tracks.c: chooses where lines leave and enter boxes, and the tracks on
+ * which they run sideways in the gap under a row, so that no two lines coincide
+ * and all keep their distance. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,10 +19,10 @@ static bool lines_in_column(const Picture *p, const Net *n, const Sink *s)
 
 /* ---- ports ---- */
 typedef struct {
-    double wish;   /* where the line would best be */
-    bool straight; /* it then goes straight on */
-    double room;   /* for a text to the right of it */
-    int net, sink; /* -1: the line leaves */
+    double wish;   /* best place for the line */
+    bool straight; /* there it needs no turn */
+    double room;   /* for text to its right */
+    int net, sink; /* -1: outgoing */
 } Port;
 
 static int by_wish(const void *a, const void *b)
@@ -33,7 +33,8 @@ static int by_wish(const void *a, const void *b)
     return x->net - y->net;
 }
 
-/* In their order along an edge of a box; who need not turn moves least. */
+/* Separates the ports along an edge of a box, in order. Lines that need no turn
+ * move least. */
 static void separate_tracks(Picture *p, const Box *b, Port *port, int n)
 {
     const double left = b->x - b->w / 2 + edge, right = b->x + b->w / 2;
@@ -58,14 +59,16 @@ static void separate_tracks(Picture *p, const Box *b, Port *port, int n)
     }
 }
 
-/* Where a line may come into a box, with room for others at its edges. */
+/* Returns the place nearest to x where a line may enter a box, leaving room for
+ * others at its edges. */
 static double within(const Box *b, double x)
 {
     const double room = fmin(34, b->w / 4);
     return fmin(fmax(x, b->x - b->w / 2 + room), b->x + b->w / 2 - room);
 }
 
-/* Straight up to the only reader, else from the middle; or to its lane. */
+/* Returns where a line leaves: straight up to its only reader, else from the
+ * middle or to its lane. */
 static double leaves_at(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source], *reader = NULL;
@@ -125,9 +128,9 @@ enum { MostUp = 64 };
 typedef struct { /* a line in a gap */
     int net, level;
     bool sideways, placed;
-    double below; /* where it comes from; NAN: from the side */
+    double below; /* x where it enters; NAN: from the side */
     double left, right;
-    double above[MostUp]; /* where it goes on */
+    double above[MostUp]; /* x of each line going up */
     int n;
 } Way;
 
@@ -144,7 +147,7 @@ static bool passes(const Picture *p, const Net *n, int rank)
     return p->box.at[n->source].rank < rank && n->last >= rank;
 }
 
-/* Is the net in the gap under `rank` of a column? */
+/* Sets *w to a net's line in the gap under `rank`; false if it has none. */
 static bool way_of(const Picture *p, int column, int rank, int net, Way *w)
 {
     const Net *n = &p->net.at[net];
@@ -181,8 +184,7 @@ static bool way_of(const Picture *p, int column, int rank, int net, Way *w)
     return w->n > 0 || other;
 }
 
-/* Must `a` turn before `b` does? What comes from below does not meet what goes
- * on upwards in the same place.                                             */
+/* True if `a` must turn below `b`, because it enters where b goes up. */
 static bool goes_under(const Way *a, const Way *b)
 {
     for (int i = 0; i < b->n; i++)
@@ -215,8 +217,8 @@ static int lowest_level(const Way *way, int n, const Way *w)
     return level;
 }
 
-/* The next whose line no other must go under, shortest first; of a circle any.
- */
+/* Returns the shortest unplaced line that no other must go under; in a cycle,
+ * any. */
 static Way *next_way(Way *way, int n)
 {
     Way *best = NULL, *any = NULL;

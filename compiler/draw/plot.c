@@ -1,8 +1,8 @@
-/* plot.c: the grid of a plot, and the labels of its marks. */
+/* plot.c: draws the grid of a plot and the labels of its marks. */
 #include "draw/plot.h"
 #include <math.h>
 
-/* Colours that the colour-blind tell apart too [Okabe and Ito 2008]. */
+/* Colours that colour-blind readers can distinguish [Okabe and Ito 2008]. */
 const char plot_sheet[] =
     ".c0{fill:#0072b2|#56b4e9}.c1{fill:#c04f00|#f0a030}"
     ".c2{fill:#007a5a|#2fc79a}\n"
@@ -29,7 +29,7 @@ Point plot_point(const Plot *p, double x, double y)
 
 void plot_grid_x(const Plot *p, const double *tick, int n, bool texts)
 {
-    double end = -INFINITY; /* of the texts */
+    double end = -INFINITY; /* of the last text */
     for (int i = 0; i < n; i++) {
         const double x = p->at.x + p->at.w * scale_part(&p->x, tick[i]);
         const char *text = scale_text(p->out->arena, &p->x, tick[i], 4);
@@ -85,7 +85,8 @@ bool plot_label(Plot *p, const char *rules, Point at, const char *text,
     svg_text(p->out, arena_printf(p->out->arena, "%s tick%s", rules, anchor),
              left >= at.x    ? left
              : right <= at.x ? right
-                             : (left + right) / 2, /* fonts are narrower */
+                             : (left + right) / 2, /* fonts may be narrower
+                                                      than computed */
              to.box.y + (double)LabelSize - 1, "%s", text);
     return true;
 }

@@ -1,5 +1,5 @@
-/* plot.h: a plot: a scale for each side, its grid and texts, labels that do not
- * overlap.                                                                   */
+/* plot.h: a plot: a scale for each axis, its grid and texts, and labels that do
+ * not overlap. */
 #ifndef ATTNC_PLOT_H
 #define ATTNC_PLOT_H
 
@@ -7,11 +7,11 @@
 
 /* ---- plot_scale.c ---- */
 typedef enum {
-    UnitCount, /* a whole number */
+    UnitCount, /* an integer */
     UnitFlops,
     UnitBytes,
     UnitSeconds,
-    UnitRate,  /* a second */
+    UnitRate,  /* per second */
     UnitPart,  /* shown as percent */
     UnitPower, /* an exponent */
     UnitWord
@@ -19,53 +19,56 @@ typedef enum {
 
 typedef struct {
     UnitKind kind;
-    double least, most; /* of the values; most < least: there are none */
+    double least, most; /* of the values; most < least: no values */
     bool logarithmic;
-    double from, to;  /* of the plot; decimal logarithms where logarithmic */
-    double unit;      /* of the texts, in SI units */
-    const char *word; /* of it: "ms"; "": none */
+    double from, to;  /* of the plot; log10 of the values if logarithmic */
+    double unit;      /* the texts' unit, in SI units */
+    const char *word; /* the unit's name, e.g. "ms"; "": none */
 } Scale;
 
 Scale scale_new(UnitKind kind);
 void scale_widen(Scale *s, double value);
-/* Finds the rest from the values. The scale becomes logarithmic if the values
- * are all positive and over a factor of 20; if `zero`, a linear one of positive
- * values may begin there.                                                    */
+/* Sets the other members from the values. The scale becomes logarithmic if all
+ * values are positive and span more than a factor of 20. With `zero`, a linear
+ * scale of positive values may begin at 0. */
 void scale_end(Scale *s, bool zero);
-/* Returns 0 at the begin of the plot, 1 at its end. */
+/* Returns 0 at the beginning of the plot, 1 at its end. */
 double scale_part(const Scale *s, double value);
-/* Finds round values, about `about` of them if the scale is linear. */
+/* Finds round values, about `about` of them on a linear scale; returns their
+ * number. */
 enum { MostTicks = 32 };
 int scale_ticks(const Scale *s, int about, double tick[MostTicks]);
-/* In its unit, without its word; `digits` of it. */
+/* Returns a value in the scale's unit with `digits` digits, without the
+ * unit. */
 const char *scale_text(Arena *a, const Scale *s, double value, int digits);
 
 /* ---- plot_label.c ---- */
-typedef struct { /* of one plot */
+typedef struct { /* labels of one plot */
     Arena *arena;
-    Area inside;     /* where labels may be */
+    Area inside;     /* where labels may be placed */
     VEC(Area) taken; /* by marks, lines and labels */
 } Labels;
 
 typedef struct {
     Area box;
-    bool lead; /* a line from the mark says whose it is */
+    bool lead; /* a line connects it to its mark */
     Point lead_to;
 } LabelPlace;
 
-enum { LabelSize = 10 }; /* pixels: of letters */
+enum { LabelSize = 10 }; /* font size in pixels */
 void labels_take(Labels *l, Point at, double radius);
 void labels_take_line(Labels *l, Point from, Point to);
 typedef enum {
-    LeadNone,   /* labels are beside their marks */
-    LeadFree,   /* a lead crosses nothing */
-    LeadCrosses /* if need be, a lead crosses others */
+    LeadNone,   /* labels only next to their marks */
+    LeadFree,   /* a lead must cross nothing */
+    LeadCrosses /* a lead may cross others if it must */
 } LeadKind;
-/* Finds a place for the text of a mark, which is taken from then on. False:
- * there is none.                                                             */
+/* Finds and takes a place for the text of a mark. Returns false if there is
+ * none. */
 bool labels_place(Labels *l, Point at, const char *text, LeadKind leads,
                   LabelPlace *to);
-/* Returns text that is safe, of at most so many letters, then dots. */
+/* Returns text with control bytes escaped, cut to `most` characters and an
+ * ellipsis. */
 const char *label_cut(Arena *a, const char *text, int most);
 
 /* ---- plot.c ---- */
@@ -75,20 +78,20 @@ typedef struct {
     Buffer *out;
     Area at;
     Scale x, y;
-    Labels labels; /* places are those of the page */
+    Labels labels; /* in page coordinates */
 } Plot;
 
 Plot plot_new(Buffer *out, Area at, Scale x, Scale y);
 Point plot_point(const Plot *p, double x, double y);
-/* Draws the grid at these values, with their texts below where there is room
- * for them, or to the left; then the edge.                                   */
+/* Each draws the grid at these values, with texts below or to the left if there
+ * is room. plot_edge() draws the frame. */
 void plot_grid_x(const Plot *p, const double *tick, int n, bool texts);
 void plot_grid_y(const Plot *p, int about, bool texts);
 void plot_edge(const Plot *p);
-/* Names the sides, below and at the left end of the page. NULL: not that one.
- */
+/* Names the axes, below and at the left end of the page. NULL: no name. */
 void plot_sides(const Plot *p, const char *x, const char *y);
-/* Writes a label beside its mark, or with a lead to it. False: no room. */
+/* Writes a label next to its mark, or with a lead to it. Returns false if there
+ * is no room. */
 bool plot_label(Plot *p, const char *rules, Point at, const char *text,
                 LeadKind leads);
 

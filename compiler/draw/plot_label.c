@@ -1,5 +1,5 @@
-/* plot_label.c: places for labels of marks in a plot: beside the mark, else
- * farther off with a line to it; never over another label, a mark or a line. */
+/* plot_label.c: places the labels of a plot: next to the mark, or further away
+ * with a line to it, but never over another label, mark or line. */
 #include <math.h>
 
 #include "base/strings.h"
@@ -42,7 +42,8 @@ void labels_take(Labels *l, Point at, double radius)
     vec_push(l->arena, &l->taken, b);
 }
 
-/* Small boxes stand for it, without gaps that another one could go through. */
+/* Returns piece i of a line: lines are represented by small boxes without
+ * gaps. */
 static Area piece_of(Point from, Point to, int i, int n)
 {
     const double part = n > 0 ? (double)i / n : 0;
@@ -62,7 +63,8 @@ void labels_take_line(Labels *l, Point from, Point to)
         vec_push(l->arena, &l->taken, piece_of(from, to, i, n));
 }
 
-/* From the mark to the nearest point of the box, past other marks and texts. */
+/* Sets p->lead_to to the box's point nearest to the mark; true if the line to
+ * it crosses no marks or texts. */
 static bool lead_free(const Labels *l, Point mark, LabelPlace *p)
 {
     const Area *b = &p->box;

@@ -1,10 +1,10 @@
-/* plot_scale.c: a range of values as a side of a plot: linear or logarithmic,
- * in a unit that makes short numbers.                                        */
+/* plot_scale.c: a range of values as an axis of a plot: linear or logarithmic,
+ * in a unit that keeps the numbers short. */
 #include <math.h>
 
 #include "draw/plot.h"
 
-static const double most_linear = 20; /* most over least */
+static const double most_linear = 20; /* largest value over smallest */
 
 typedef struct {
     double unit;
@@ -12,7 +12,7 @@ typedef struct {
 } Unit;
 
 enum { Units = 4 };
-/* From the largest; the last is that of anything less. */
+/* Largest unit first; smaller values use the last. */
 static const Unit units[][Units] = {
     [UnitCount] = { { 1e9, "billions" },
                     { 1e6, "millions" },
@@ -80,7 +80,7 @@ double scale_part(const Scale *s, double value)
     return (x - s->from) / (s->to - s->from);
 }
 
-/* 1, 2 or 5 times a power of ten. */
+/* Returns 1, 2 or 5 times a power of ten. */
 static double step_of(double range, int about)
 {
     const double raw = range / about, ten = pow(10, floor(log10(raw)));
@@ -97,7 +97,7 @@ static int linear_ticks(const Scale *s, int about, double *tick)
     return n;
 }
 
-/* Powers of ten, and 2 and 5 times them where these are few. */
+/* Finds powers of ten; also 2 and 5 times these if they are few. */
 static int log_ticks(const Scale *s, double *tick)
 {
     static const double times[] = { 1, 2, 5 };
@@ -124,7 +124,7 @@ const char *scale_text(Arena *a, const Scale *s, double value, int digits)
     const double x = value / s->unit;
     if (fabs(x) >= 1000 && fabs(x) < 1e15)
         return arena_printf(a, "%.0f", x);
-    /* what is left of a sum that should be 0 */
+    /* a rounding error of a sum that should be 0 */
     if (fabs(value) < 1e-9 * fabs(s->most - s->least))
         return "0";
     return arena_printf(a, "%.*g", digits, x);

@@ -1,4 +1,4 @@
-/* svg.c: the page of a picture: its head and colours, text, marks, a legend. */
+/* svg.c: the page of a picture: head, colours, text, marks and legend. */
 #include "draw/svg.h"
 
 #include <math.h>
@@ -73,8 +73,8 @@ void svg_tip(Buffer *b, const char *fmt, ...)
     va_end(ap);
 }
 
-/* In parts of the size, from DejaVu Sans, which is wider than what others
- * have. */
+/* Returns the width of a letter in units of the font size, from DejaVu Sans,
+ * which is wider than other common fonts. */
 static double letter_width(unsigned char c)
 {
     if (c < 0x80 && strchr("mwMW@%", c))
@@ -136,7 +136,8 @@ void svg_mark(Buffer *b, const char *rules, Mark mark, double scale, Point at,
 
 /* ---- page ---- */
 
-/* Adds a sheet with the first of a colour's two values, or with the second. */
+/* Adds a sheet with the first value of each colour, or with the second if
+ * dark. */
 static void put_sheet(Buffer *out, const char *s, bool dark)
 {
     static const char letters[] = "#0123456789abcdef";
