@@ -98,7 +98,7 @@ static void print_taken(FILE *out, Arena *a, const RuleFiles *all)
 
 static void print_refusals(FILE *out, Arena *a, const RuleFiles *all)
 {
-    fprintf(out, "| family | is refused, for want of |\n|---|---|\n");
+    fprintf(out, "| family | is rejected because it needs |\n|---|---|\n");
     for (int i = 0; i < all->n; i++) {
         const Yaml *top = all->at[i].top;
         const Yaml *refuse = rules_list(top, "refuse");
@@ -110,7 +110,7 @@ static void print_refusals(FILE *out, Arena *a, const RuleFiles *all)
                 continue;
             const bool always = !strcmp(when->text, "true");
             fprintf(out, "| %s%s%s%s | %s |\n", rules_text(top, "title"),
-                    always ? "" : ", where `", always ? "" : when->text,
+                    always ? "" : ", if `", always ? "" : when->text,
                     always ? "" : "`", missing->text);
         }
     }
