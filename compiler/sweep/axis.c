@@ -1,4 +1,4 @@
-/* axis.c: texts of --vary, "h=4,8,16" or "N=2..6", as axes of a grid. */
+/* axis.c: parses texts of --vary, "h=4,8,16" or "N=2..6", as axes of a grid. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 
 /* ---- options ---- */
 typedef struct {
-    const char *key, *option; /* both are taken */
+    const char *key, *option; /* either is accepted */
     AxisKind kind;
-    int64_t least, most; /* of numbers; 0: texts */
+    int64_t least, most; /* range of numbers; 0: texts */
 } AxisOption;
 
 static const AxisOption options[] = {
@@ -40,7 +40,7 @@ static const AxisOption *option_of(AxisKind kind)
     return NULL;
 }
 
-/* Is the option given beside --vary? */
+/* True if the option itself was given. */
 static bool is_given(const SweepOptions *o, AxisKind kind)
 {
     switch (kind) {
@@ -76,16 +76,16 @@ int64_t axis_number(const Axis *x, const char *value)
 
 /* ---- values ---- */
 
-/* A piece between commas: a text, or numbers that rise. */
+/* A text between commas, or a rising range of numbers. */
 typedef struct {
     const char *text;
     bool range;
-    int64_t from, to, step; /* added; or, */
-    bool times;             /* multiplied by */
+    int64_t from, to, step; /* step is added */
+    bool times;             /* step is a factor */
 } Piece;
 typedef VEC(Piece) Pieces;
 
-/* "2..6", "8..64..8", "1..32..x2". False: it is none. */
+/* Parses "2..6", "8..64..8" or "1..32..x2". False: it is no range. */
 static bool read_range(Arena *a, const char *key, const char *text, Piece *p)
 {
     const char *dots = strstr(text, ".."), *more;
@@ -129,7 +129,8 @@ static void push_range(Arena *a, const Piece *p, Words *to)
     }
 }
 
-/* The comma that ends a value, outside of brackets and quotes; else its end. */
+/* Returns the comma that ends a value, outside brackets and quotes; else the
+ * end of the text. */
 static const char *value_end(const char *text)
 {
     int depth = 0;
@@ -173,14 +174,14 @@ static void split_values(Arena *a, const char *key, const char *text,
 
 /* ---- keys ---- */
 
-/* Is one of them the other, or a part of it? */
+/* True if one key is the other or a part of it. */
 static bool overlap(const char *x, const char *y)
 {
     const size_t n = strlen(x), m = strlen(y), least = n < m ? n : m;
     return !strncmp(x, y, least) && (n == m || (n < m ? y : x)[least] == '.');
 }
 
-/* "thread" begins threads; a letter alone begins too much. */
+/* True if "thread" begins "threads"; one letter is too short. */
 static bool begins(const char *part, const char *all)
 {
     return part[0] && part[1] && !strncmp(part, all, strlen(part));
@@ -214,7 +215,7 @@ static Axis new_axis(Arena *a, const SweepOptions *o, const char *key)
                    .key = option ? option->key : key };
 }
 
-/* What --set fixes, "h=4,d_k=8", is not varied. */
+/* Rejects a key that --set, "h=4,d_k=8", also sets. */
 static void refuse_set(Arena *a, const char *key, const char *set)
 {
     for (const char *at = set, *end;; at = end + 1) {
@@ -243,7 +244,7 @@ static void refuse_twice(Arena *a, const SweepOptions *o, const Axes *axes,
 
 /* ---- count ---- */
 
-/* What is known to take so long: to plan a small variant. */
+/* approximate time to plan a small variant */
 static const double plan_seconds = 0.003;
 
 static const char *time_text(Arena *a, double seconds)
@@ -262,7 +263,8 @@ static const char *time_text(Arena *a, double seconds)
     return arena_printf(a, "%.0f seconds", seconds);
 }
 
-/* Of all combinations of `count` values; in step it is that of the longest. */
+/* Rejects more than MostVariants combinations of `count` values per axis. With
+ * --zip there are only as many combinations as an axis has values. */
 static void refuse_many(Arena *a, const SweepOptions *o, const Axes *axes,
                         const double *count)
 {

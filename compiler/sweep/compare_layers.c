@@ -1,14 +1,14 @@
-/* compare_layers.c: the paper's Table 1 of the variants of a sweep: a line for
- * all lengths of what is alike, its formulas beside its times, and with which
- * power of the length these grow. */
+/* compare_layers.c: Table 1 of the paper for the variants of a sweep. A line
+ * has all lengths of one kind of layer: its formulas, its times, and the power
+ * of the length with which they grow. */
 #include <math.h>
 #include <string.h>
 
 #include "base/strings.h"
 #include "sweep/sweep_draw.h"
 
-/* Lengths that an exponent is found from, the longest ones: below them other
- * costs show.                                                               */
+/* The exponent is fitted to this many of the longest lengths; at shorter ones,
+ * other costs dominate. */
 enum { PowerPoints = 4 };
 
 int compare_axis(const Sweep *s)
@@ -27,8 +27,8 @@ static double length_of(const Sweep *s, const Row *r)
 
 /* ---- exponents ---- */
 
-/* The slope of the line with the least squared distance to the logarithms of
- * the last points of x, which rises; NAN: there are no two.                  */
+/* Returns the slope of the least-squares line through the logarithms of the
+ * last points; x rises. NAN: fewer than two points. */
 static double slope(const double *x, const double *y, int n)
 {
     const int from = n > PowerPoints ? n - PowerPoints : 0;
@@ -93,7 +93,7 @@ void compare_exponents(Sweep *s)
 
 /* ---- table ---- */
 typedef VEC(const char *) Texts;
-typedef struct { /* texts, by line and column */
+typedef struct { /* texts by line and column */
     const Sweep *s;
     Texts head;
     VEC(Texts) line;
@@ -117,13 +117,15 @@ const char *compare_name(const Sweep *s, const Row *r)
     return *text ? text : r->variant->label;
 }
 
-/* Is it a number of each length, or one that is told of the longest? */
+/* True if the table has the column for each length; other columns show the
+ * value of the longest length. */
 static bool each_length(const SweepColumn *c)
 {
     return c->needs == NeedsTimes && c->kind == UnitSeconds;
 }
 
-/* Lines of one call: --format=csv has its interval too. */
+/* True if the table has the column; of a time it omits the interval's ends,
+ * which --format=csv has. */
 static bool is_shown(const SweepColumn *c)
 {
     return !each_length(c) || !strcmp(c->name, "latency");
@@ -164,7 +166,7 @@ static void put_heads(Table *t, const Row *const *row, int n)
     }
 }
 
-/* Names and formulas to the left, numbers to the right. */
+/* True if the cell is left-aligned: names and formulas. */
 static bool is_left(int cell)
 {
     return cell <= 1;

@@ -1,20 +1,20 @@
-/* cost_coefficients.c: how long work takes here, from times of other models. A
- * workload takes c[0] x[0] + c[1] x[1] + ..: x[i] its loads, of each kind of
- * work the seconds at the machine's rates (bench/slow_work.c), c[i] what that
- * kind takes of them. Times that were measured are kept, with their loads, for
- * each host, and c is the vector that misses them least.
+/* cost_coefficients.c: the cost model, fitted to times of other models. A
+ * workload takes sum of c[i] x[i] seconds: x[i] are its features, for each kind
+ * of work the seconds at the machine's rates (bench/slow_work.c), and c[i] is
+ * the slowdown of that kind. Measured times are cached with their features for
+ * each host; c minimises their squared relative error.
  *
- * Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23: c >= 0;
- * here coordinate by coordinate, as the squares are few.                     */
+ * c >= 0 by Lawson and Hanson, Solving Least Squares Problems (1974), chapter
+ * 23, here coordinate by coordinate, because there are few features. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
-/* Where nothing is known: parts of the rates that products reach at usual
- * sizes, and seconds of what no rate tells; and what a guess is worth, in times
- * that agree with it.                                                        */
+/* The prior of the coefficients: slowdowns of products at typical sizes, and
+ * seconds of work that no rate covers. The prior counts as `worth` times that
+ * agree with it. */
 #define PRODUCTS(of, row, few, many)                                          \
     [of + LoadRow] = row, [of + LoadFew] = few, [of + LoadMany] = many
 static const double guess[Loads] = {
@@ -37,12 +37,12 @@ static const double worth = 0.005;
 enum { LeastTimes = 20, MostTimes = 1024, Sweeps = 200, Rounds = 8 };
 
 /* ---- fit ---- */
-typedef struct { /* of what was timed, all divided by the time */
+typedef struct { /* normal equations of the times, each divided by the time */
     double a[Loads][Loads], b[Loads];
 } Normal;
 
-/* A time far from what is thought counts for less: it may be of a machine that
- * was busy.                                                                  */
+/* Returns a smaller weight for a time far from its prediction, because the
+ * machine may have been busy. */
 static double weight_of(const Timed *t, const double *c)
 {
     const double wide = 0.05;
@@ -70,7 +70,8 @@ static void solve(const Normal *n, double *c)
         }
 }
 
-/* Relative errors are what counts: a short time is worth as much as a long. */
+/* Fits the coefficients. Relative errors count, so short times weigh the same
+ * as long ones. */
 static void fit(const TimedList *list, double c[Loads])
 {
     memcpy(c, guess, sizeof guess);
@@ -119,7 +120,7 @@ static json_t *cached_note(Arena *a, const char *what, const char *host)
     return note;
 }
 
-/* What cannot be kept is only not there the next time. */
+/* Caches a note. A failure is ignored: the note will be missing next time. */
 static void keep_note(Arena *a, const char *what, const char *host,
                       json_t *note)
 {
@@ -169,7 +170,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fits each half of the list, and compares the other half with it. */
+/* Cross-validates: fits each half of the times, predicts the other half. */
 static void find_missed(Arena *a, const TimedList *list, Coefficients *to)
 {
     const int n = list->n;
@@ -202,7 +203,7 @@ void coefficients_read(Arena *a, const char *host, Coefficients *to)
     find_missed(a, &list, to);
 }
 
-/* But for digits that were not written. */
+/* True if the features are equal up to the digits that were written. */
 static bool same_load(const double *a, const double *b)
 {
     for (int i = 0; i < Loads; i++)
@@ -211,7 +212,7 @@ static bool same_load(const double *a, const double *b)
     return true;
 }
 
-/* The same work has one time: the last. */
+/* Adds a time, or replaces that of the same work. */
 static void put_time(Arena *a, TimedList *list, const Timed *t)
 {
     for (int i = 0; i < list->n; i++)

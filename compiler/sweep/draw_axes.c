@@ -1,5 +1,5 @@
-/* draw_axes.c: what a picture of a sweep shows: --axes, or what fits the fields
- * that are varied.                                                           */
+/* draw_axes.c: chooses the quantities in a picture of a sweep: by --axes, or by
+ * the varied fields. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static bool any_number(const Sweep *s, const SweepColumn *c)
     return false;
 }
 
-/* The nth of the columns that are shown which has numbers. */
+/* Returns the nth shown column that has numbers. */
 static Measure nth_column(const Sweep *s, int n)
 {
     for (int i = 0; i < s->columns.n; i++) {
@@ -130,8 +130,8 @@ const char *panel_name(const Sweep *s, Arena *a, int axis, const Row *r)
     return name;
 }
 
-/* The axis that lines go over: the last of numbers where one or two things are
- * varied; -1: none.                                                          */
+/* Returns the axis for lines: the last one of numbers, if at most two things
+ * vary; -1: none. */
 static int line_axis(const Sweep *s)
 {
     int axis = -1, varied = s->options->nspecs > 1, panels = 1;
@@ -165,7 +165,7 @@ View view_choose(const Sweep *s)
 
 /* ---- check ---- */
 
-/* Has any row such a number, or will it when it has run? */
+/* True if a row has such a number, or will have it after a run. */
 static bool can_have(const Sweep *s, const Measure *m)
 {
     for (int i = 0; i < s->rows.n; i++) {
@@ -198,7 +198,7 @@ void draw_check(const Sweep *s)
     bool any = false;
     for (int i = 0; i < s->rows.n; i++)
         any |= s->rows.at[i].state != RowRefused;
-    if (!any) /* which is said in the end */
+    if (!any) /* reported at the end */
         return;
     const View v = view_choose(s);
     check_measure(s, &v.x);

@@ -1,11 +1,11 @@
-/* draw_compare.c: the times of layers over the length as SVG: a line each, its
- * name at its end, both sides logarithmic.                                   */
+/* draw_compare.c: draws the times of layers over the length as SVG: one line
+ * per kind, its name at its end, both axes logarithmic. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sweep/sweep_draw.h"
 
-enum { Colours = 6 }; /* of plot_sheet */
+enum { Colours = 6 }; /* number of colours in `sheet` */
 /* pixels */
 static const Area plot_area = { 88, 62, 560, 400 };
 static const double below = 50, names_room = 208, name_gap = 13;
@@ -18,7 +18,7 @@ static const char sheet[] =
 
 typedef struct {
     const char *name;
-    double end, at; /* pixels: where the line ends, where its name stands */
+    double end, at; /* pixels: end of the line, position of its name */
     int colour;
 } Name;
 
@@ -28,7 +28,7 @@ typedef struct {
     Buffer out;
     Plot plot;
     Measure mx, my;
-    const Row **line; /* of one line */
+    const Row **line; /* rows of one line */
     VEC(Name) names;
 } Picture;
 
@@ -105,7 +105,7 @@ static int by_end(const void *a, const void *b)
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* Beside the ends of their lines, none over another. */
+/* Puts the names next to the ends of their lines, without overlap. */
 static void put_names(Picture *d)
 {
     Name *name = d->names.at;

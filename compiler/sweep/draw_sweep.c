@@ -1,7 +1,8 @@
-/* draw_sweep.c: the variants of a sweep as SVG: a scatter of two columns with
- * the Pareto front, or lines over a field that is varied, a panel for each
- * combination of the others. Names stand beside the marks; what has no room for
- * its name has it as a tip. Colours follow the reader's light or dark.       */
+/* draw_sweep.c: draws the variants of a sweep as SVG: a scatter of two columns
+ * with the Pareto front, or lines over a varied field, one panel for each
+ * combination of the others. Names stand next to the marks; a mark without room
+ * shows its name as a tooltip. Colours follow the reader's light or dark
+ * mode. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #include "sweep/sweep_draw.h"
 
 enum {
-    MostLabels = 200, /* marks with names: of more the front alone */
-    MostName = 44     /* letters of a name beside a mark */
+    MostLabels = 200, /* with more marks, only those of the front have names */
+    MostName = 44     /* letters of a name next to a mark */
 };
 /* pixels */
 static const Area only = { 0, 0, 700, 420 }, one_of_many = { 0, 0, 230, 160 };
@@ -20,11 +21,11 @@ static const double top = 66, plot_left = 64 /* ticks */, below = 46, foot = 22,
 
 typedef struct {
     const Row *row;
-    double x, y, low, high; /* low, high: of y; NAN: not known */
+    double x, y, low, high; /* low, high: interval of y; NAN: unknown */
     Point at;               /* pixels in its plot */
     int panel;
     bool pareto;
-    int leader; /* the first mark at this place; itself */
+    int leader; /* the first mark at this place, or itself */
 } Dot;
 
 typedef struct {
@@ -32,10 +33,10 @@ typedef struct {
     Arena *arena;
     Buffer out;
     View view;
-    Plot plot;       /* the one that is drawn; its scales are those of all */
-    VEC(Dot) points; /* in the order of x in their panel, from scatter() */
-    VEC(const Row *) head; /* a row of each panel */
-    int across;            /* panels */
+    Plot plot;             /* current plot; all share its scales */
+    VEC(Dot) points;       /* by panel, then by x */
+    VEC(const Row *) head; /* one row of each panel */
+    int across;            /* panels per line */
     int left_out, unnamed;
 } Picture;
 
@@ -83,7 +84,7 @@ static void find_points(Picture *d)
         p.panel = panel_of(d, r);
         p.low = end_of(my->low, r);
         p.high = end_of(my->high, r);
-        /* fmin, fmax: not of a NAN */
+        /* fmin and fmax ignore a NAN */
         scale_widen(&d->plot.x, fmin(p.x, end_of(mx->low, r)));
         scale_widen(&d->plot.x, fmax(p.x, end_of(mx->high, r)));
         scale_widen(&d->plot.y, fmin(p.y, p.low));
@@ -97,7 +98,7 @@ static void find_points(Picture *d)
     scale_end(&d->plot.y, true);
 }
 
-/* The front in the columns that are drawn. */
+/* Finds the front in the drawn columns. */
 static void find_front(Picture *d)
 {
     const View *v = &d->view;
@@ -140,7 +141,7 @@ static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
     return s->from > 0 ? arena_printf(d->arena, "%s (not from 0)", text) : text;
 }
 
-/* The names of all marks at its place, as many as there is room for. */
+/* Returns the names of all marks at its place, as far as they fit. */
 static const char *names_at(const Picture *d, int i)
 {
     const char *names = label_cut(d->arena,
@@ -178,7 +179,8 @@ static const char *tip_text(Picture *d, const Dot *p)
 
 /* ---- grid ---- */
 
-/* Of an axis that is varied its values, else round ones. */
+/* Sets the ticks: the values of a varied axis, else round numbers. Returns
+ * their number. */
 static int find_ticks(const Picture *d, double tick[MostTicks])
 {
     int n = 0;
@@ -201,7 +203,7 @@ static int find_ticks(const Picture *d, double tick[MostTicks])
 
 /* ---- lines ---- */
 
-/* The points of a panel: the next one behind `from`. */
+/* Returns the end of the panel's points that begin at `from`. */
 static int panel_end(const Picture *d, int from)
 {
     int end = from;
@@ -228,7 +230,7 @@ static void put_bars(Picture *d, const Dot *p)
         put_bar(d, low, p->y, end_of(d->view.x.high, p->row), p->y);
 }
 
-/* The intervals of all of a line's points, or of those that have one. */
+/* Draws the intervals of a line's points: a band if all have one, else bars. */
 static void put_bands(Picture *d, int from, int end)
 {
     const Dot *p = &d->points.at[from];
@@ -259,7 +261,7 @@ static void draw_line(Picture *d, int from, int end)
     svg_line(&d->out, "line", at.at, at.n, "");
 }
 
-/* Steps: what lies on their bad side is no better in both. */
+/* Draws the front as steps; it dominates every point on their bad side. */
 static void draw_front(Picture *d)
 {
     const int better = d->view.lines ? 0 : d->view.x.c->better;
@@ -295,7 +297,7 @@ static void put_marks(Picture *d, int from, int end)
         }
 }
 
-/* Those of the front first. */
+/* Labels the front first. */
 static void put_labels(Picture *d, int from, int end)
 {
     for (int pareto = 1; pareto >= 0; pareto--)

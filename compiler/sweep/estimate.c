@@ -1,11 +1,11 @@
-/* estimate.c: how long a workload will take, from its plan alone: its loads, by
- * what each of them takes here (cost_coefficients.c). */
+/* estimate.c: predicts the time of a workload from its plan: its features,
+ * times their coefficients on this host (cost_coefficients.c). */
 #include <math.h>
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
-static const double rates_seconds = 0.2; /* to measure them in */
+static const double rates_seconds = 0.2; /* time to measure them in */
 
 void estimate_begin(Sweep *s)
 {

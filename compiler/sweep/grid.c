@@ -1,12 +1,12 @@
-/* grid.c: the variants of a sweep: every combination of the axes, or the axes
- * in step, of every spec; and what each asks for.                            */
+/* grid.c: the variants of a sweep: for every spec, every combination of the
+ * axes, or the axes in step; and the options of each variant. */
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
 /* ---- labels ---- */
 
-/* "models/table3/a-h1.yaml": a-h1 */
+/* "models/table3/a-h1.yaml": "a-h1" */
 static const char *short_name(Arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -15,7 +15,7 @@ static const char *short_name(Arena *a, const char *path)
                              : name;
 }
 
-/* Short where that tells it from all others. */
+/* Returns the short name of a spec, or its path if the name is not unique. */
 static const char *label_of(Arena *a, const SweepOptions *o, int which)
 {
     const char *label = short_name(a, o->specs[which]);
@@ -34,7 +34,7 @@ static int64_t combinations(const Axes *axes, bool zip)
     return n;
 }
 
-/* The last axis goes fastest. */
+/* Returns the values of combination `which`. The last axis varies fastest. */
 static const char *const *values_of(Arena *a, const Axes *axes, bool zip,
                                     int64_t which)
 {
@@ -72,7 +72,7 @@ EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
     VEC(const char *) sets = { 0 };
     m.spec = v->spec;
     m.text = is_stdout(v->spec) ? o->model.text : NULL;
-    /* What a file says of weights decides no time, and fits one shape. */
+    /* weights do not affect time, and would fit one shape only */
     vec_push(a, &sets, "weights=");
     for (int i = 0; i < o->model.nsets; i++)
         vec_push(a, &sets, o->model.sets[i]);

@@ -1,11 +1,10 @@
-/* pareto.c: which rows are best in two columns at once, and the order of all.
- */
+/* pareto.c: finds the Pareto front of two columns, and sorts the rows. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sweep/sweep_parts.h"
 
-/* Less is better. */
+/* Returns a value of which less is better. */
 static double column_value(const SweepColumn *c, const Row *r)
 {
     const double x = c->get(r, c->which);
@@ -17,7 +16,7 @@ static bool has_both(const Sweep *s, const Row *r)
     return column_has(&s->pareto.at[0], r) && column_has(&s->pareto.at[1], r);
 }
 
-/* As good in both columns, and better in one? */
+/* True if x is better in one column and no worse in the other. */
 static bool beats(const Sweep *s, const Row *x, const Row *y)
 {
     const SweepColumn *c = s->pareto.at;
@@ -38,7 +37,7 @@ void front_mark(Sweep *s)
     }
 }
 
-/* Worth at the good end of what is known of it. */
+/* Returns the value at the good end of its interval. */
 static double hoped(const SweepColumn *c, const Row *r)
 {
     const RowWork *w = row_main(r);

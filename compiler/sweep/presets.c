@@ -1,6 +1,6 @@
-/* presets.c: words of --vary that are no values of their field, but name what
- * is known by that word: the layers of the paper's Table 1. Its neighbourhood
- * has r = 16 rows, its kernel k = 3. */
+/* presets.c: words of --vary that are not values of their field but name a
+ * layer of the paper's Table 1. The neighbourhood has r = 16 rows, the kernel k
+ * = 3. */
 #include <string.h>
 
 #include "sweep/sweep_parts.h"

@@ -1,6 +1,5 @@
-/* resume_file.c: the file of --resume: what was timed, a row a line as it
- * comes, behind a line that says of which sweep, machine and version they are.
- */
+/* resume_file.c: the file of --resume. The first line identifies the sweep,
+ * machine and version; then each timed row is appended as a line. */
 #define _DEFAULT_SOURCE /* flock */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +27,7 @@ static json_t *text_member(const char *s)
     return s ? json_string(s) : json_null();
 }
 
-/* What decides a time beside the spec and the values of the axes. */
+/* Returns the options that affect times, except the spec and the axes. */
 static json_t *sweep_json_of(const Sweep *s)
 {
     const EngineOptions *m = &s->options->model;
@@ -68,7 +67,7 @@ static _Noreturn void foreign(const char *path)
     fail(ExitInput, "%s:1: this is no file of attnc sweep --resume", path);
 }
 
-/* The members that differ, "cpu", of two objects. */
+/* Returns the names of the members that differ, such as "cpu, cores". */
 static const char *differing(Arena *a, const json_t *x, const json_t *y)
 {
     const char *list = "", *key;
@@ -133,7 +132,7 @@ static Row *find_row(Sweep *s, const json_t *line)
     return NULL;
 }
 
-/* Work of the kinds that the variant has. */
+/* True if both rows have the same kinds of workload. */
 static bool same_work(const Row *a, const Row *b)
 {
     bool same = true;
@@ -142,13 +141,14 @@ static bool same_work(const Row *a, const Row *b)
     return same;
 }
 
-/* What was timed of it; a later line of the same variant has all of both. */
+/* Takes the times of a line. A later line of the same variant includes those of
+ * earlier ones. */
 static void take_line(Sweep *s, const char *path, int number,
                       const json_t *line)
 {
     Row found = { 0 };
     Row *r = find_row(s, line);
-    const bool taken = r && r->state != RowRefused; /* not of other values */
+    const bool taken = r && r->state != RowRefused; /* else not of this sweep */
     if (!json_is_object(line)
         || !row_read(s->arena, &found, json_object_get(line, "row"), 0)
         || (taken && !same_work(r, &found)))
@@ -201,7 +201,7 @@ static size_t whole_lines(const char *all, size_t n)
     return n;
 }
 
-/* Drops what a kill left of the last line. */
+/* Drops an incomplete last line, left by a killed process. */
 static void drop_cut_line(int fd, const char *path, size_t complete)
 {
     if (ftruncate(fd, (off_t)complete) != 0)
@@ -209,7 +209,7 @@ static void drop_cut_line(int fd, const char *path, size_t complete)
     warning_once("%s: its last line was cut: it is dropped", path);
 }
 
-/* False: it could not be written; what is there of it is taken away. */
+/* Appends a line, or removes what was written of it and returns false. */
 static bool append(int fd, json_t *line)
 {
     char *words = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -218,7 +218,7 @@ static bool append(int fd, json_t *line)
         fail(ExitResource, "out of memory");
     const off_t before = lseek(fd, 0, SEEK_END);
     const size_t n = strlen(words);
-    words[n] = '\n'; /* in the place of its end */
+    words[n] = '\n'; /* replaces the NUL */
     const ssize_t written = write(fd, words, n + 1);
     const int why = errno;
     free(words);
@@ -230,7 +230,7 @@ static bool append(int fd, json_t *line)
     return false;
 }
 
-/* The first line, or what a kill left of it, is a header's. */
+/* Checks that the first line, even if incomplete, is a header. */
 static void check_first(const Sweep *s, const char *path, const char *all,
                         size_t n, size_t complete)
 {
@@ -247,7 +247,7 @@ static void check_first(const Sweep *s, const char *path, const char *all,
     json_decref(header);
 }
 
-/* Rows are read and written there, and the file is nothing else. */
+/* Registers the file, which is read and written, with the guard. */
 static void guard_rows(int fd, const char *path)
 {
     struct stat st;

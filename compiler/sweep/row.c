@@ -1,4 +1,4 @@
-/* row.c: a row as a JSON object, in which a child hands it over, and back. */
+/* row.c: converts a row to JSON, by which a child passes it on, and back. */
 #include <math.h>
 #include <string.h>
 
@@ -94,19 +94,19 @@ json_t *row_json(const Row *r, int fields)
 }
 
 /* ---- read ---- */
-typedef struct { /* an object that may lack what is asked for */
+typedef struct { /* an object whose members may be missing or invalid */
     Arena *arena;
     const json_t *from;
     bool bad;
 } Reader;
 
-/* Of which sums and quotients are numbers still. */
+/* True if sums and quotients of such values stay finite. */
 static bool in_range(double x)
 {
     return x >= 0 && x < 1e30;
 }
 
-/* A number of 0 or more; NAN: null. */
+/* Returns a number >= 0; NAN for null. */
 static double take_number(Reader *r, const char *key)
 {
     const json_t *x = json_object_get(r->from, key);
@@ -116,7 +116,7 @@ static double take_number(Reader *r, const char *key)
     return json_is_number(x) ? value : NAN;
 }
 
-/* NULL: null */
+/* Returns a string; NULL for null. */
 static const char *take_text(Reader *r, const char *key)
 {
     const json_t *x = json_object_get(r->from, key);
@@ -138,7 +138,7 @@ static Cost take_cost(Reader *r)
     return cost;
 }
 
-/* Nanoseconds. */
+/* Reads times in nanoseconds. */
 static void read_times(Reader *r, Times *to)
 {
     const json_t *list = json_object_get(r->from, "times"), *x;

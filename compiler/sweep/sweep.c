@@ -1,5 +1,5 @@
-/* sweep.c: a sweep from its options to its report: all variants are planned,
- * then those that can be made are timed.                                     */
+/* sweep.c: runs a sweep from its options to its report: plans all variants,
+ * then times the valid ones. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
 #include <sys/mman.h>
@@ -28,8 +28,8 @@ static void refuse_worthless(const Columns *pareto)
         fail(ExitUsage, "--front takes two columns: parameters,latency");
 }
 
-/* What is shown says whether anything must run; the usual front and order are
- * of times where there are any.                                              */
+/* Reads the columns, which decide whether anything must run. The default front
+ * and order use times if there are any. */
 static void read_columns(Sweep *s)
 {
     const SweepOptions *o = s->options;
@@ -112,7 +112,7 @@ static void run_all(Sweep *s)
     progress_end();
 }
 
-/* What none of them could be made for. */
+/* Returns the first row's exit code if all were rejected; else ExitDone. */
 static int refused_code(const Sweep *s)
 {
     for (int i = 0; i < s->rows.n; i++)
@@ -121,7 +121,7 @@ static int refused_code(const Sweep *s)
     return s->rows.at[0].code;
 }
 
-/* Those for which there was no time. */
+/* Warns about variants that were not timed. */
 static void say_left(const Sweep *s)
 {
     int left = 0;

@@ -1,18 +1,15 @@
-/* sweep.h: what many variants of a spec cost, one beside the other.
+/* sweep.h: compares the costs of many variants of a spec.
  *
  *   specs, --vary -> axes (axis.c) -> variants (grid.c)
  *   -> each in a child process (sweep_child.c), for its workload (workload.c):
  * planned and estimated (sweep_facts.c, estimate.c, cost_coefficients.c), then
- * timed, in the order that tells most soonest (sweep_schedule.c); kept in a
- * file (resume_file.c)
- *   -> rows (row.c), their columns (sweep_columns.c), the front (pareto.c)
+ * timed, most informative first (sweep_schedule.c); saved (resume_file.c)
+ *   -> rows (row.c), their columns (sweep_columns.c), Pareto front (pareto.c)
  *   -> text (sweep_print.c, sweep_csv.c, sweep_json.c; layers:
  * compare_layers.c), a picture (draw_sweep.c, draw_compare.c)
  *
- * In:  paths of specs, texts of --vary, columns, what an engine and a bench
- *      take.
- * Out: a table of the variants; one that cannot be made is a row that says so.
- */
+ * In:  paths of specs, texts of --vary, columns, options of engine and bench.
+ * Out: a table of the variants; an invalid one is a row with its error. */
 #ifndef ATTNC_SWEEP_H
 #define ATTNC_SWEEP_H
 
@@ -21,27 +18,25 @@
 typedef struct {
     const char *const *specs; /* paths */
     int nspecs;
-    const char *const *vary; /* "h=4,8,16", each */
+    const char *const *vary; /* texts such as "h=4,8,16" */
     int nvary;
-    bool predict;        /* run nothing: times as the plans say */
-    bool zip;            /* axes in step, not every combination */
-    bool layers;         /* the paper's Table 1: lengths are varied, a line for
-                            what else is */
-    const char *columns; /* names, by commas; NULL: the usual ones */
-    const char *sort;    /* a column; NULL: the usual one */
-    const char *pareto;  /* "parameters,latency"; NULL: these */
-    const char *svg;     /* a file to draw the rows into; NULL: none */
-    const char *axes;    /* what it draws: "parameters,latency"; NULL: what fits
-                            the fields that are varied */
+    bool predict;        /* run nothing: times predicted from the plans */
+    bool zip;            /* step all axes together, not every combination */
+    bool layers;         /* Table 1 of the paper; lengths are an axis */
+    const char *columns; /* names, separated by commas; NULL: default */
+    const char *sort;    /* a column; NULL: default */
+    const char *pareto;  /* "parameters,latency"; NULL: default */
+    const char *svg;     /* file for a picture; NULL: none */
+    const char *axes;    /* axes as "h,latency"; NULL: automatic */
     BenchFormat format;
-    double budget;       /* seconds for all of it; 0: no limit */
-    const char *resume;  /* a file that keeps the rows; NULL: none */
-    EngineOptions model; /* but for its spec */
+    double budget;       /* seconds for the sweep; 0: no limit */
+    const char *resume;  /* file that saves rows; NULL: none */
+    EngineOptions model; /* all but its spec */
     BenchOptions work;
 } SweepOptions;
 
-/* Makes and times all variants and prints the table. An exit code: that of the
- * variants where none of them could be made.                                 */
+/* Plans and times all variants and prints the table. Returns an exit code; if
+ * no variant was possible, that of the first one. */
 int sweep_run(const SweepOptions *o, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* sweep_child.c: a variant in a process of its own, since what cannot be made
- * may end its process. It hands its row over as JSON; what it says on stderr is
- * kept: an error is the row's message, a warning its note. */
+/* sweep_child.c: runs a variant in a child process, because an impossible
+ * variant may end its process. The child passes its row on as JSON. Its stderr
+ * is captured: an error becomes the row's message, a warning its note. */
 #define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@ typedef int Facts(const Sweep *s, const Variant *v, Row *r);
 
 typedef struct {
     pid_t pid;
-    int row;      /* what it hands over */
-    int messages; /* a file in memory, of what it wrote to stderr */
+    int row;      /* pipe with the row */
+    int messages; /* memory file with its stderr */
 } Child;
 
 enum { ReadsOutput = 255 }; /* a child's exit code if it reads an output */
@@ -72,7 +72,7 @@ static Child start(const Sweep *s, const Row *r, Facts *facts)
     return c;
 }
 
-/* All that it hands over. False: a signal came. */
+/* Reads the row from the child. Returns false after a signal. */
 static bool attend(const Child *c, Buffer *b)
 {
     for (;;) {
@@ -92,7 +92,7 @@ static bool attend(const Child *c, Buffer *b)
     }
 }
 
-/* The status with which it ended, which it does now. */
+/* Ends the child and returns its status. */
 static int ended(const Child *c, bool kills)
 {
     int status = 0;
@@ -100,7 +100,7 @@ static int ended(const Child *c, bool kills)
         kill(-c->pid, SIGKILL);
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    kill(-c->pid, SIGKILL); /* what it left: a compiler */
+    kill(-c->pid, SIGKILL); /* and its own children, such as a compiler */
     interrupt_leaves(c->pid);
     return status;
 }
@@ -116,7 +116,7 @@ static const char *messages(Arena *a, int fd)
     return text;
 }
 
-/* "--set:1:3: text": text, since what --set says are the row's own values. */
+/* Removes the place "--set:1:3: ", because --set has the row's own values. */
 static const char *without_set(const char *text)
 {
     int bytes = 0;
@@ -124,7 +124,8 @@ static const char *without_set(const char *text)
     return text + bytes;
 }
 
-/* The first line of that kind, with its place where that is in a file; NULL. */
+/* Returns the first message of that kind, with its position if that is in a
+ * file; or NULL. */
 static const char *message(Arena *a, const char *text, const char *kind)
 {
     const char *at = strstr(text, kind);
@@ -146,7 +147,7 @@ static void refuse(Row *r, int code, const char *why)
     r->message = why;
 }
 
-/* It handed nothing over: why? */
+/* Rejects a row whose child returned nothing. */
 static void refuse_ended(Arena *a, Row *r, int status, const char *text)
 {
     const char *why = message(a, text, ": error: ");
@@ -181,7 +182,7 @@ static void take_row(const Sweep *s, Row *r, const Buffer *b, const char *text)
 
 bool child_row(Sweep *s, Row *r, Facts *facts)
 {
-    Arena *a = arena_new(); /* of what it hands over, as text */
+    Arena *a = arena_new(); /* for the row as text */
     Buffer b = { .arena = a };
     const Child c = start(s, r, facts);
     const bool whole = attend(&c, &b);

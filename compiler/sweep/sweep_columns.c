@@ -1,4 +1,4 @@
-/* sweep_columns.c: the columns of a sweep's report, for all of its forms. */
+/* sweep_columns.c: the columns of a sweep's report, in all formats. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- figures ---- */
 
-/* What the plan says; `at`: where in a Row. */
+/* Returns a number of the plan; `at` is its offset in a Row. */
 static double get_planned(const Row *r, int at)
 {
     double value;
@@ -15,7 +15,7 @@ static double get_planned(const Row *r, int at)
     return r->state == RowRefused ? NAN : value;
 }
 
-/* NULL: it was not timed. */
+/* NULL: not timed. */
 static const RowWork *timed_work(const Row *r, int which)
 {
     const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
@@ -28,14 +28,14 @@ static double get_time(const Row *r, int which)
     return w ? w->time.p50 : NAN;
 }
 
-/* Seconds that it was thought to take. */
+/* Returns the predicted seconds. */
 static double get_predicted(const Row *r, int which)
 {
     const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
     return r->state != RowRefused && w && w->there ? w->estimate : NAN;
 }
 
-/* By how much that misses the time, as a part of it. */
+/* Returns the relative error of the prediction. */
 static double get_miss(const Row *r, int which)
 {
     return fabs(get_predicted(r, which) / get_time(r, which) - 1);
@@ -84,7 +84,7 @@ static const char *get_bound(const Row *r, int which)
     return w ? bound_word(w->bound) : "";
 }
 
-/* Of the paper's Table 1; nothing mixes the rows: none. */
+/* Returns a number of the paper's Table 1; NAN if the layer mixes no rows. */
 static double get_mixing(const Row *r, int at)
 {
     const bool mixes = r->state != RowRefused && *r->mixing.complexity;
@@ -201,7 +201,7 @@ static _Noreturn void unknown_column(Arena *a, const char *option,
          quote(name), list);
 }
 
-/* A field of the spec; each is asked for once. */
+/* Returns the column of a spec field; adds its key to `fields` once. */
 static SweepColumn field_column(Arena *a, const char *key, Words *fields)
 {
     int at = 0;
@@ -252,7 +252,7 @@ const char *columns_default(bool exact, bool predict)
                    : default_columns;
 }
 
-/* They are the next two. */
+/* The two rows after a time are its ends. */
 void column_ends(const SweepColumn *c, const SweepColumn **low,
                  const SweepColumn **high)
 {
@@ -270,7 +270,7 @@ bool column_has(const SweepColumn *c, const Row *r)
     return c->word ? *c->word(r, c->which) : !isnan(c->get(r, c->which));
 }
 
-/* Four digits that say something; below 1 three. */
+/* Formats four significant digits; three below 1. */
 static const char *short_number(Arena *a, double x)
 {
     const int size = x > 0 ? (int)floor(log10(x)) : 0; /* 0: 1 to 9.99 */

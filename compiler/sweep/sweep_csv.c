@@ -1,10 +1,10 @@
-/* sweep_csv.c: a sweep as comma-separated values, a line a variant. */
+/* sweep_csv.c: prints a sweep as comma-separated values, a line per variant. */
 #include <string.h>
 
 #include "base/strings.h"
 #include "sweep/sweep_parts.h"
 
-/* In quotes where it has what would end it [RFC 4180]. */
+/* Prints a value, in quotes if it contains a separator [RFC 4180]. */
 static void put_csv_text(const Sweep *s, const char *text, FILE *out)
 {
     const char *plain = plain_text(s->arena, text);

@@ -1,31 +1,31 @@
-/* sweep_draw.h: the numbers that a picture of a sweep shows. */
+/* sweep_draw.h: the numbers in a picture of a sweep. */
 #ifndef ATTNC_SWEEP_DRAW_H
 #define ATTNC_SWEEP_DRAW_H
 
 #include "sweep/sweep_parts.h"
 
 /* ---- draw_axes.c ---- */
-typedef struct { /* what a side shows of a row */
+typedef struct { /* the quantity on one side of the plot */
     const char *name;
-    int axis;                      /* of the sweep; -1: the column */
-    const SweepColumn *c;          /* NULL: none was found */
-    const SweepColumn *low, *high; /* the ends of its interval; or NULL */
+    int axis;                      /* axis of the sweep; -1: a column */
+    const SweepColumn *c;          /* NULL: not found */
+    const SweepColumn *low, *high; /* ends of its interval; or NULL */
 } Measure;
 
 typedef struct {
     Measure x, y;
-    bool lines; /* over x, which is an axis; else a scatter */
+    bool lines; /* lines over x, an axis; else a scatter */
 } View;
 
-/* As --axes says, else by what is varied. */
+/* Chooses the view by --axes or, without it, by what is varied. */
 View view_choose(const Sweep *s);
-double measure_get(const Measure *m, const Row *r); /* NAN: none */
+double measure_get(const Measure *m, const Row *r); /* NAN: no value */
 UnitKind measure_kind(const Measure *m);
-/* Of its variant, and of its spec where there are several. */
+/* Returns the name of the variant, with its spec if there are several. */
 const char *row_name(const Sweep *s, Arena *a, const Row *r);
-/* What tells a panel of lines over the axis from the others. */
+/* Returns the title of a panel of lines over the axis. */
 const char *panel_name(const Sweep *s, Arena *a, int axis, const Row *r);
-/* Have they all but the axis alike? */
+/* True if the variants differ at most in the axis. */
 bool same_panel(const Sweep *s, int axis, const Row *x, const Row *y);
 
 #endif

@@ -1,11 +1,11 @@
-/* sweep_facts.c: what is found of one variant, in a process of its own: by its
- * plan, then by running it. */
+/* sweep_facts.c: finds the facts of one variant, in a child process: those of
+ * its plan, then its times. */
 #include <math.h>
 
 #include "sweep/sweep_parts.h"
 
 enum {
-    MostRuns = 500, /* of a round: more of a short one tell no more */
+    MostRuns = 500, /* in a round: more runs of a short one add nothing */
     MostAgain = 2   /* measurements of the machine */
 };
 static const double same = 0.02, again_seconds = 0.1;
@@ -58,7 +58,7 @@ int facts_plan(const Sweep *s, const Variant *v, Row *r)
     return ExitDone;
 }
 
-/* Is any of them faster than the machine was said to be? */
+/* True if a workload was faster than the machine's rates allow. */
 static bool any_beaten(const Sweep *s, const Setup *setup, const Works *works,
                        const Times *times)
 {
@@ -73,7 +73,8 @@ static bool any_beaten(const Sweep *s, const Setup *setup, const Works *works,
     return beaten;
 }
 
-/* A rate that a run beats was measured in a bad moment. */
+/* Measures again a machine whose rates a run has beaten, because the rates must
+ * have been measured at a bad moment. */
 static void measure_again(const Sweep *s, const Setup *setup,
                           const Works *works, const Times *times)
 {
@@ -84,7 +85,7 @@ static void measure_again(const Sweep *s, const Setup *setup,
     }
 }
 
-/* What still is faster raises the rates. */
+/* Sets the times of a workload. One that is still faster raises the rates. */
 static void take_times(const Sweep *s, Row *r, const Setup *setup,
                        const Work *w, const Times *times)
 {

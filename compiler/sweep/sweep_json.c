@@ -1,4 +1,4 @@
-/* sweep_json.c: a sweep as one JSON object. */
+/* sweep_json.c: prints a sweep as one JSON object. */
 #include "base/put_json.h"
 #include "sweep/sweep_parts.h"
 

@@ -1,5 +1,5 @@
-/* sweep_print.c: a sweep as a table or markdown. csv and json show the same
- * numbers, with all digits. */
+/* sweep_print.c: prints a sweep as a table or Markdown. CSV and JSON have the
+ * same numbers with all digits. */
 #define _POSIX_C_SOURCE 200809L /* fileno */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { LeastMessage = 40 };
 
-typedef struct { /* a column of the table: of the variant, or of figures */
+typedef struct { /* a column of the table: of the variant, or of its figures */
     const char *head;
     int axis;             /* -1: the spec */
     const SweepColumn *c; /* NULL: of the variant */
@@ -23,14 +23,14 @@ typedef struct {
     bool markdown;
     Cells cells;
     int *width;    /* [cells] */
-    bool *left;    /* [cells] words go there, numbers to the right */
+    bool *left;    /* [cells] words are left-aligned */
     TableFit *fit; /* [cells] */
-    int first;     /* of the figures, among the cells */
+    int first;     /* index of the first figure among the cells */
 } Table;
 
 /* ---- cells ---- */
 
-/* Has the row something there, or will it? */
+/* True if the row has a value in the column, or will have one. */
 static bool will_have(const SweepColumn *c, const Row *r)
 {
     const bool work = c->which < WorkKinds ? r->work[c->which].there
@@ -41,7 +41,7 @@ static bool will_have(const SweepColumn *c, const Row *r)
                 : column_has(c, r));
 }
 
-/* A column in which no row has anything is not shown. */
+/* True if any row has a value; other columns are hidden. */
 static bool any_has(const Sweep *s, const SweepColumn *c)
 {
     for (int i = 0; i < s->rows.n; i++)
@@ -113,7 +113,7 @@ static Table new_table(const Sweep *s, FILE *out, bool markdown)
 
 /* ---- rows ---- */
 
-/* As printf() takes it; nothing is behind the last. */
+/* Returns the width for printf(); a last, left-aligned cell is not padded. */
 static int cell_width(const Table *t, int i)
 {
     return !t->left[i] ? t->width[i] : i == t->cells.n - 1 ? 0 : -t->width[i];
@@ -146,7 +146,7 @@ static void put_head(const Table *t)
     fputc('\n', t->out);
 }
 
-/* Why there is no variant, in the place of its figures. */
+/* Prints the reason why there is no variant instead of its figures. */
 static void put_message(const Table *t, const Row *r)
 {
     const char *text = plain_text(t->s->arena, r->message);
@@ -193,7 +193,7 @@ static bool reported_before(const Sweep *s, int row)
     return false;
 }
 
-/* What was warned of, once, with the number of variants of which it was. */
+/* Prints each warning once, with the number of variants that it applies to. */
 static void put_notes(const Sweep *s, FILE *out)
 {
     for (int i = 0; i < s->rows.n; i++) {
@@ -256,7 +256,7 @@ static void put_sweep(const Sweep *s, bool markdown, FILE *out)
 /* ---- live ---- */
 struct Live {
     Table table;
-    int lines; /* that it has written */
+    int lines; /* lines written */
 };
 
 static void put_live(Sweep *s, const Row *r)
@@ -270,7 +270,7 @@ static void put_live(Sweep *s, const Row *r)
     fflush(s->live->table.out);
 }
 
-/* What is not known yet has the room that its head needs. */
+/* Columns without values yet are as wide as their heading. */
 void live_head(Sweep *s)
 {
     const bool table = s->options->format == BenchTable;
@@ -290,7 +290,7 @@ void live_row(Sweep *s, const Row *r)
         put_live(s, r);
 }
 
-/* Where all of it is still on the screen, the report takes its place. */
+/* Clears the live rows for the report if all of them are still visible. */
 void live_end(Sweep *s)
 {
     const int rows = s->live ? terminal_lines(fileno(s->out)) : 0;

@@ -1,6 +1,6 @@
-/* sweep_schedule.c: which variant is timed next. First each of them once, the
- * shortest first; then, as long as a budget lasts, again and again the one of
- * which more times tell most: on the front, or near to it, the least known. */
+/* sweep_schedule.c: decides which variant is timed next: first each one once,
+ * the shortest first; then, while the budget lasts, the least known one on or
+ * near the Pareto front. */
 #define _DEFAULT_SOURCE /* _SC_PHYS_PAGES */
 #include <math.h>
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 #include "base/progress.h"
 #include "sweep/sweep_parts.h"
 
-/* Of a budget, for the first round; what a child takes before it runs; what
- * runs take at most, in estimates of them; half of an interval that is known
- * well enough. */
+/* The share of the budget for the first round; seconds to start a child; an
+ * upper bound of run times, relative to predictions; the relative half-width of
+ * an interval that is known well enough. */
 static const double first_part = 0.7, made = 0.02, more = 1.5,
                     well_known = 0.01;
 enum { LeastRuns = 7 };
 
 /* ---- order ---- */
 
-/* Seconds of one run of all of its workloads, as they are thought to take. */
+/* Returns an upper bound of the seconds of one run of all its workloads. */
 static double thought(const Row *r)
 {
     double sum = 0;
@@ -30,7 +30,7 @@ static double thought(const Row *r)
 
 typedef struct {
     int row;
-    double seconds; /* of a run */
+    double seconds; /* time of one run */
 } Turn;
 
 static int by_seconds(const void *a, const void *b)
@@ -43,7 +43,7 @@ static int by_seconds(const void *a, const void *b)
 
 typedef VEC(Turn) Turns;
 
-/* Those that are not timed and can be, the shortest first. */
+/* Returns the planned rows that are not timed yet, the shortest first. */
 static Turns turns_of(const Sweep *s)
 {
     Turns turns = { 0 };
@@ -57,7 +57,8 @@ static Turns turns_of(const Sweep *s)
 
 /* ---- memory ---- */
 
-/* What needs more memory than there is would take it from all others. */
+/* Rejects variants that need more memory than the machine has, because they
+ * would make everything else swap. */
 static void refuse_large(Sweep *s)
 {
     const double bytes = (double)sysconf(_SC_PHYS_PAGES)
@@ -76,7 +77,7 @@ static void refuse_large(Sweep *s)
 
 /* ---- first round ---- */
 
-/* Of one variant, with so many runs at least. */
+/* Returns the seconds of one variant with at least `runs` runs. */
 static double round_seconds(const Sweep *s, const Turn *t, int64_t runs)
 {
     return made + fmax(s->runs_seconds, (double)(runs + 1) * t->seconds);
@@ -90,7 +91,7 @@ static double all_seconds(const Sweep *s, const Turns *turns, int64_t runs)
     return sum;
 }
 
-/* Where the budget is short, fewer runs of all. */
+/* Reduces the runs of all variants if the budget is short. */
 static void fit_budget(Sweep *s, const Turns *turns)
 {
     const double budget = first_part * s->options->budget;
@@ -113,7 +114,7 @@ static bool time_row(Sweep *s, Row *r)
     return true;
 }
 
-/* False: the budget is over, or a signal came. */
+/* Returns false if the budget is used up, or after a signal. */
 static bool first_round(Sweep *s)
 {
     const Turns turns = turns_of(s);
@@ -146,9 +147,9 @@ static double error_of(const Row *r)
     return error < 0 ? 1 : error;
 }
 
-/* The least known of the rows that would be of the front if their time were at
- * the good end of its interval; of the others where these are known well. NULL:
- * all are.                                                                   */
+/* Returns the row with the widest interval: first among rows that would be on
+ * the front with their time at its good end, then among the others. NULL: all
+ * are known well enough. */
 static Row *least_known(Sweep *s)
 {
     Row *best = NULL;
@@ -175,7 +176,7 @@ static void next_rounds(Sweep *s)
     s->runs_seconds = s->options->work.seconds;
     for (Row *r; (r = least_known(s));) {
         const double begin = machine_seconds() - s->begin;
-        /* as long as all that it ran before, once: half of its error */
+        /* seconds that the next round is expected to take */
         const double will = fmax(made + s->runs_seconds,
                                  made + (LeastRuns + 1) * thought(r));
         if (begin + fmax(will, longest / 2) > budget)

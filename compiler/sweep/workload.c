@@ -1,20 +1,20 @@
-/* workload.c: what the times and FLOPs of a sweep are of: lengths, tokens of an
- * answer, sentences, hypotheses, threads. It is printed as the options that ask
- * for it again.                                                             */
+/* workload.c: the workload that times and FLOPs refer to: lengths, tokens of an
+ * answer, sentences, hypotheses, threads. It is printed as the options that
+ * select it. */
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
 /* ---- max_len ---- */
 
-/* Is `text` this key, or KEY=VALUE? */
+/* True if `text` is this key or KEY=VALUE. */
 static bool is_key(const char *text, const char *key)
 {
     const size_t n = strlen(key);
     return !strncmp(text, key, n) && (text[n] == '\0' || text[n] == '=');
 }
 
-/* Does the user choose the value of this key? */
+/* True if the user sets this key. */
 static bool is_chosen(const Sweep *s, const char *key)
 {
     const EngineOptions *m = &s->options->model;
@@ -38,8 +38,8 @@ static int64_t longest_of(Arena *a, const char *lengths)
     return most;
 }
 
-/* Returns a line of --set that makes the side of `model` long enough, or NULL
- * where it is, or where the user chose its length.                           */
+/* Returns a --set option that makes the side of `model` long enough, or NULL if
+ * it is, or if the user set its length. */
 static const char *raised(const Sweep *s, const Spec *model, Side side,
                           const char *key, int64_t needed)
 {
@@ -105,7 +105,7 @@ RowSize workload_size(const Setup *s)
     return size;
 }
 
-/* Adds " -n 32", or " -n 8..32" where it is varied; nothing where it is 0. */
+/* Appends " -n 32", or " -n 8..32" if it varies; nothing if it is 0. */
 static const char *add(Arena *a, const char *text, const char *option,
                        int64_t least, int64_t most)
 {
@@ -143,7 +143,7 @@ const char *workload_text(const Sweep *s, Arena *a)
     if (most.of[SizeSteps] == 0)
         most.of[SizeBeam] = 0;
     least.of[SizeLongest] = least.of[SizeShortest];
-    if (!s->times && !s->estimates) /* nothing runs by them */
+    if (!s->times && !s->estimates) /* nothing runs */
         most.of[SizeThreads] = 0;
     for (int k = SizeLongest; k < Sizes; k++)
         text = add(a, text, options[k], least.of[k], most.of[k]);
