@@ -1,4 +1,4 @@
-/* descriptor.c: names of files that stand for what is open already. */
+/* descriptor.c: file names that stand for descriptors that are already open. */
 #include "descriptor.h"
 
 #include <stdint.h>

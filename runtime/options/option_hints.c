@@ -1,12 +1,12 @@
-/* option_hints.c: what was meant by an option that a command lacks. */
+/* option_hints.c: suggests what was meant by an option that a command lacks. */
 #include "settings.h"
 
 #include <string.h>
 
 enum { HINT_BYTES = 64 };
 
-/* Writes "-Max_Tokens=3" as "--max-tokens", the form of all names that are
- * compared. A single letter stays as it is, since -V and -v differ.         */
+/* Writes "-Max_Tokens=3" as "--max-tokens", the form in which names are
+ * compared. A single letter stays as it is, because -V and -v differ. */
 static void hint_form(const char *word, char form[HINT_BYTES])
 {
     const size_t length = strcspn(word, "=");
@@ -41,8 +41,8 @@ ATTN_API bool attn_hint_applies(const char *answer,
     return false;
 }
 
-/* The edit distance that still is a slip of the hand: two letters, one in a
- * name of three, none in shorter ones.                                      */
+/* Returns the largest edit distance of a typo: two letters, one in a name of
+ * three, none in shorter ones. */
 static int hint_limit(const char *form)
 {
     const size_t letters = strlen(form) - strspn(form, "-");
@@ -50,12 +50,12 @@ static int hint_limit(const char *form)
     return letters < 3 ? 0 : letters == 3 ? 1 : 2;
 }
 
-struct hint { /* the best so far */
+struct hint { /* the best match so far */
     const char *form, *answer;
     int distance;
 };
 
-/* Takes the answer where a name, of n bytes, is nearer than all before it. */
+/* Takes the answer if the name, of n bytes, is nearer than all before it. */
 static void hint_try(struct hint *h, const char *name, size_t n,
                      const char *answer)
 {
@@ -69,7 +69,8 @@ static void hint_try(struct hint *h, const char *name, size_t n,
     }
 }
 
-/* The answer whose name, of another tool, is at most so far away. */
+/* Returns the answer whose name in another tool is nearest, at most `limit`
+ * away. */
 static const char *hint_synonym(const char *form, const struct attn_options *o,
                                 int limit)
 {
@@ -88,7 +89,7 @@ static const char *hint_synonym(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* The option at most so far away. */
+/* Returns the nearest option, at most `limit` away. */
 static const char *hint_name(const char *form, const struct attn_options *o,
                              int limit)
 {
@@ -99,7 +100,7 @@ static const char *hint_name(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* The shortest option that begins so. */
+/* Returns the shortest option that begins with `form`. */
 static const char *hint_begun(const char *form, const struct attn_options *o)
 {
     const size_t n = strlen(form);

@@ -1,20 +1,19 @@
-/* option_rows.h: the options of `attnc run` and of the program that an emitted
- * file is, a row each. compiler/cli/options/options.c makes rows of attnc's
- * table of them, compiler/emit/file/program_options.c the program's table.
+/* option_rows.h: the options of `attnc run` and of emitted programs, one row
+ * each. compiler/cli/options/options.c and compiler/emit/file/program_options.c
+ * build their tables from it.
  *
- *  use       what it is for: bits of ATTN_FOR_LINES .. (settings.h)
- *  group     the head of the help that it stands under
+ *  use       the uses that take it: bits ATTN_FOR_LINES and others (settings.h)
+ *  group     the heading in the help
  *  kind      Flag; Int, Real: a number from `least` to `most`; Text; List: a
- *            text each time that it is given; Out: a Text, a file that is
- *            written
+ *            text each time it is given; Out: a Text, a file to write
  *  name, takes     as they are written; takes NULL: nothing
- *  place, member   where its value goes: Settings, of struct attn_settings; the
- *            others of a struct of attnc's, or of the program's
+ *  place, member   where its value goes: Settings: struct attn_settings;
+ *            others: a struct of attnc's, or of the program's
  *  value     Int, Real: the default
  *  help      what it does, in one line
  *
- * PROGRAM_OPTION: a row of the program alone. Included where one of the two is
- * defined, which they are no more behind it.                                */
+ * PROGRAM_OPTION is a row only for programs. A file includes this after
+ * defining one of the two; both are undefined again at the end. */
 #ifndef OPTION
 #define OPTION(...)
 #endif

@@ -1,8 +1,9 @@
-/* search_settings.c: the search as options change it. */
+/* search_settings.c: applies options to the search. */
 #include "runtime/core.h"
 #include "search_settings.h"
 
-/* Where one of the others is given, tokens are drawn: as the model says, 1. */
+/* Returns the temperature: without --temperature 1 if another sampling option
+ * is given, else 0. */
 ATTN_API double attn_settings_temperature(const struct attn_settings *s)
 {
     if (s->temperature >= 0.0)
@@ -10,8 +11,8 @@ ATTN_API double attn_settings_temperature(const struct attn_settings *s)
     return s->top_k > 0 || s->top_p > 0.0 || s->min_p > 0.0;
 }
 
-/* The answers that are wanted widen the default alone: a beam that --beam or
- * the spec states decides what is found, and is kept.                       */
+/* Returns the beam. --nbest widens only a default beam, because a beam that
+ * --beam or the spec states decides the result. */
 static int64_t settings_beam(const struct attn_settings *s, int stated,
                              int64_t beam)
 {

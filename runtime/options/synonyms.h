@@ -1,13 +1,14 @@
-/* synonyms.h: what other tools call the options of attnc and of emitted
- * programs: llama.cpp, llama2.c, CTranslate2, fairseq, transformers, ONNX
- * Runtime, gcc and clang. Such a name is never obeyed: a message answers it.
+/* synonyms.h: other tools' names for the options of attnc and of emitted
+ * programs, from llama.cpp, llama2.c, CTranslate2, fairseq, transformers, ONNX
+ * Runtime, gcc and clang. These names are never accepted; a message gives the
+ * answer.
  *
- * SYNONYM(answer, names): blanks stand between names; "--ctx-size" stands for
- * --ctx_size, -ctx-size and --CTX-SIZE too. The first row whose answer begins
- * with an option or operand of the command counts. An answer that begins with a
- * small letter is a sentence, and counts everywhere.                        */
+ * SYNONYM(answer, names): names are separated by blanks; "--ctx-size" also
+ * stands for --ctx_size, -ctx-size and --CTX-SIZE. The first row whose answer
+ * begins with an option or operand of the command is used. An answer in lower
+ * case is a sentence and is always usable. */
 
-/* Included alone, the table is empty. */
+/* Included without SYNONYM, the table is empty. */
 #ifndef SYNONYM
 #define SYNONYM(answer, names)
 #endif
@@ -128,7 +129,7 @@ SYNONYM("--cases", "--samples --num-samples --n-samples --trials")
 SYNONYM("--vary", "--grid --param-grid --parameters")
 SYNONYM("--records", "--tuning-file --tuning-records --database")
 
-/* what is written, and what is said */
+/* output and messages */
 SYNONYM("> FILE", "-o --output --out --outfile --output-file")
 SYNONYM("-o FILE",
     "--output --out --outfile --output-file --out-file --output-path "

@@ -1,4 +1,4 @@
-/* words.c: words of messages and of command lines. */
+/* words.c: texts of messages and of command lines. */
 #include "settings.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
     snprintf(at, (size_t)(end - at), "%s", n > most ? "..." : "");
 }
 
-/* One row of its table at a time. */
+/* Keeps only one row of the table of distances. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     int row[64];

@@ -1,13 +1,14 @@
-/* copied.c: products of many rows and integers in copies: see products.h. */
+/* copied.c: products of many rows and integer weights through copies: see
+ * products.h. */
 #include "emit/product/products.h"
 
 enum {
-    CopyBytes = 256 << 10, /* at most: a quarter of a thread's stack */
-    CopyRows = 192         /* as many as make a panel's copy cost little */
+    CopyBytes = 256 << 10, /* most bytes: a quarter of a thread's stack */
+    CopyRows = 192         /* enough that copying a panel costs little */
 };
 
-/* Rows whose copies have a place beside that of a panel: two tiles, or there
- * are none.                                                                 */
+/* Chooses how many rows to widen at once: all that fit next to the copy of a
+ * panel. Returns false if fewer than two tiles fit. */
 static bool widen(const Gen *g, Product *c, Tiling *t)
 {
     const int planes = c->ep.arithmetic == ArithmeticInt15 ? 2 : 1;

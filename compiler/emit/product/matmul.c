@@ -1,22 +1,23 @@
-/* matmul.c: the loop nests around tiles of products whose shape is
- * constant, as their tilings have them.                                     */
+/* matmul.c: emits the loop nests of products whose shape is constant, around
+ * tiles as tuned. */
 #include "emit/gen/length.h"
 #include "emit/product/products.h"
 
-/* whose sums stay in the cache, beside x */
+/* sums of so many rows and columns stay in the cache, with x */
 enum {
     SumRows = 288,
-    SumColumns = 384 /* whole tiles, of any width */
+    SumColumns = 384 /* a multiple of every tile's width */
 };
 
-/* Integers are few bytes, and their sums have no place in y. */
+/* Sums of integers are not split: their operands are small, and partial sums
+ * have no place in y. */
 static bool is_blocked(const Product *p)
 {
     return p->t->k < p->k && !dtype_is_integer(p->ep.dtype);
 }
 
-/* The function of all rows; where these are taken some at a time, the last are
- * any number.                                                               */
+/* Returns the name of the function for a block of rows; the last block may be
+ * shorter. */
 static const char *need_all_rows(Gen *g, const Product *p, int nr, Epilogue ep)
 {
     const bool some = is_blocked(p) || p->ep.wide;
@@ -27,7 +28,8 @@ static const char *need_all_rows(Gen *g, const Product *p, int nr, Epilogue ep)
 
 /* ---- columns j .. j + nr - 1 of all rows ---- */
 
-/* While they are worked on, those behind them come. */
+/* Emits one call, which prefetches the next panels while it multiplies
+ * these. */
 static void put_whole(Gen *g, const Product *p, int nr)
 {
     const long long column = p->column, packed = p->packed;
@@ -47,7 +49,7 @@ static void put_whole(Gen *g, const Product *p, int nr)
              ";");
 }
 
-/* Sums of a block of k are added to those before it, in y. */
+/* Partial sums of a block of k are added to the earlier ones in y. */
 static Epilogue block_first(const Product *p)
 {
     return (Epilogue){ .dtype = p->ep.dtype };
@@ -58,7 +60,8 @@ static Epilogue block_more(const Product *p)
     return (Epilogue){ .parts = EpAccumulate, .dtype = p->ep.dtype };
 }
 
-/* "x + i * ldx": a row of a block; of all rows, which are known, the first. */
+/* Returns the address of a block's first row: "x + i * ldx", or "x" if one call
+ * has all rows. */
 static const char *from_row(Gen *g, const Product *p, const char *x,
                             const char *ld)
 {
@@ -123,9 +126,9 @@ static void put_columns(Gen *g, const Product *p, int nr)
 
 /* ---- all columns ---- */
 
-/* Widths of tiles that some part needs beside the usual ones. Parts begin at
- * multiples of t->panels panels: where that is a multiple of the tile's width,
- * none but the last part of all needs smaller ones.                         */
+/* Finds the narrower tiles that some part needs. Parts begin at multiples of
+ * t->panels panels. If that is a multiple of the tile's width, only the last
+ * part needs narrower ones. */
 static int narrow_tiles(const Product *p, int narrow[4])
 {
     int step[4], n = 0;
@@ -145,7 +148,7 @@ static bool is_wide(const Product *p)
     return round16(p->n) >= p->t->nr;
 }
 
-/* What put_columns() calls is printed before the caller. */
+/* Emits the functions that put_columns() calls, before their caller. */
 static void need_columns(Gen *g, const Product *p, int nr)
 {
     if (is_blocked(p)) {
@@ -192,7 +195,7 @@ static void put_all_columns(Gen *g, const Product *p)
     }
 }
 
-/* The same for all rows, which are known and few. */
+/* The same for few rows whose number is known. */
 static void put_fixed_blocks(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
@@ -209,8 +212,8 @@ static void put_fixed_blocks(Gen *g, const Product *p)
            "}\n");
 }
 
-/* A block of k for many rows and columns before the next one: a panel of it is
- * read once for all of these rows, x once for all of these columns.          */
+/* Finishes a block of k for many rows and columns before the next: each panel
+ * of it is read once for all these rows, and x once for all these columns. */
 static void matmul_body(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
@@ -245,7 +248,7 @@ static void matmul_body(Gen *g, const Product *p)
            "}\n");
 }
 
-/* Of panels that are copied. */
+/* Emits the loop nest over copied panels. */
 static void emit_product_nest(Gen *g, const Product *p, const char *name,
                               const char *comment, Epilogue ep)
 {
@@ -258,7 +261,7 @@ static void emit_product_nest(Gen *g, const Product *p, const char *name,
     put(e, "}\n\n");
 }
 
-/* The function of many rows. */
+/* Emits the function for many rows. */
 static void emit_copied(Gen *g, const Product *p, const char *shape,
                         Epilogue ep)
 {
@@ -287,7 +290,8 @@ static void emit_copied(Gen *g, const Product *p, const char *shape,
     emit_reset(e, mark);
 }
 
-/* Where a tile has all rows, its panels are read as they are. */
+/* Emits the call for many rows. If one tile holds all rows, copies do not
+ * pay. */
 static void put_copied_call(Gen *g, const Product *p, const char *shape,
                             bool always)
 {
@@ -304,17 +308,18 @@ static void put_copied_call(Gen *g, const Product *p, const char *shape,
     emit_reset(e, mark);
 }
 
-typedef struct { /* how many rows are multiplied, and how few */
+typedef struct { /* the loop nests of a product, for many rows and for few */
     Product p;
-    const Tiling *small; /* NULL: none are few */
+    const Tiling *small; /* NULL: no small M */
     Product copied;
     Tiling copied_by, fixed_by;
-    bool copies, always; /* of p: some, all that are not few */
-    int64_t rows;        /* of p, where they are known; else 0 */
-    const char *shape;   /* ends the names of all its functions */
+    bool copies, always; /* of p: some rows use copies; all that are not few
+                            do */
+    int64_t rows;        /* rows of p if known; else 0 */
+    const char *shape;   /* suffix of its functions */
 } Nests;
 
-/* Those of a product, where they are known; else 0. */
+/* Returns the rows of a product if they are known; else 0. */
 static int64_t known_rows(const Gen *g, const Node *n)
 {
     const int64_t rows = plan_rows(g->p, row_sym(n->type));
@@ -325,7 +330,8 @@ static int64_t known_rows(const Gen *g, const Node *n)
              : 0;
 }
 
-/* What is built before takes any rows, in tiles that divide the known ones. */
+/* Prebuilt kernels accept any number of rows, so with them no product is
+ * fixed. */
 bool has_fixed_product(const Gen *g, const Node *n)
 {
     return g->o->mode != EmitJit && known_rows(g, n) > 0;
@@ -361,7 +367,7 @@ static void find_nests(Gen *g, int node, Nests *n)
                             (long long)n->p.k, (long long)n->p.n);
 }
 
-/* What the function calls is printed before it. */
+/* Emits the functions that the product calls, before it. */
 static void need_nests(Gen *g, const Nests *n)
 {
     if (n->p.fixed && n->small)

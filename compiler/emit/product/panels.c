@@ -1,6 +1,6 @@
-/* panels.c: products of all rows and some columns, in tiles of one tiling,
- * and of a run-time number of panels, which attention uses for its chunks of 64
- * keys. The functions are shared by all that have the same tiling.          */
+/* panels.c: products of all rows and some columns in tiles, and of a run-time
+ * number of panels, which attention uses for its blocks of 64 keys. All tasks
+ * with the same tiling share these functions. */
 #include "emit/gen/length.h"
 #include "emit/product/products.h"
 
@@ -9,7 +9,7 @@ static bool same_tile(const Tiling *a, const Tiling *b)
     return a->mr == b->mr && a->nr == b->nr && a->prefetch == b->prefetch;
 }
 
-/* Are there steps of attention that fusion left alone? */
+/* True if the plan has attention steps that were not fused. */
 static bool unfused(const Gen *g)
 {
     for (int o = 0; o < g->p->order.n; o++) {
@@ -20,7 +20,8 @@ static bool unfused(const Gen *g)
     return false;
 }
 
-/* Has the file tilings of these kinds other than t, in height or at all? */
+/* True if the file has tilings of these kinds that differ from t; with
+ * `height`, only if their heights differ. */
 static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
 {
     const Tiling defaults = plan_tile(g->p);
@@ -35,7 +36,7 @@ static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
     return other && !g->only;
 }
 
-/* "_prefetch3" where other than the usual number of tiles prefetch panels. */
+/* Returns e.g. "_prefetch3" unless the default number of tiles prefetches. */
 static const char *prefetch_suffix(Gen *g, const Tiling *t)
 {
     return t->prefetch == DefaultPrefetch
@@ -58,7 +59,7 @@ const char *next_panels(Gen *g, const Tiling *t, const char *next)
 
 /* ---- tiles ---- */
 
-/* A compiler for one float at a time may know no way to prefetch. */
+/* Drops prefetches on scalar targets, because their compiler may have none. */
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
     if (g->p->target.width == 1)
@@ -91,8 +92,8 @@ void put_tile(Gen *g, int mr, int nr, Epilogue ep,
              tile_arguments(g->a, key, text), ";");
 }
 
-/* A row alone takes as long as what it reads, which comes faster where the
- * machine sees by itself what is next; as measured.                         */
+/* A single row takes as long as reading its panels. The hardware prefetches
+ * these faster by itself, as measured. */
 static Epilogue of_rows(int mr, Epilogue ep)
 {
     if (mr == 1)
@@ -100,8 +101,8 @@ static Epilogue of_rows(int mr, Epilogue ep)
     return ep;
 }
 
-/* The call of the tile for `mr` rows from row `i`, which prefetches `next` by
- * steps of `ahead`. */
+/* Emits the call of a tile for `mr` rows from row `i`, which prefetches `next`
+ * in steps of `ahead`. */
 static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
                         const char *next, const char *ahead)
 {
@@ -130,7 +131,7 @@ static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
     put_tile(g, mr, nr, ep, text);
 }
 
-/* From a line to the next. */
+/* Returns the numbers in a cache line. */
 static const char *line_text(Gen *g, Epilogue ep)
 {
     return arena_printf(g->a, "%d", line_numbers(ep.dtype));
@@ -177,13 +178,13 @@ static int panel_pairs(int nr)
     return nr > 2 * ATTN_PANEL ? 2 : 1;
 }
 
-/* Of a panel of sums of k. */
+/* Returns the size of a panel for sums of k. */
 static const char *panel_numbers(Epilogue ep)
 {
     return dtype_is_integer(ep.dtype) ? "ldb" : "16 * k";
 }
 
-/* The number of tiles that share two panels: $share, where that is not one. */
+/* Emits $share, the number of tiles that share two panels, unless it is one. */
 static void put_share(Emit *e, const Tiling *t, int nr)
 {
     let(e, "most", "%d", t->prefetch - 1);
@@ -195,7 +196,7 @@ static void put_share(Emit *e, const Tiling *t, int nr)
             : "const int64_t share = min(tiles, $most);\n");
 }
 
-/* What tile t prefetches, by which steps: behind what others do. */
+/* Emits what tile t prefetches: its part of the next panels. */
 static void put_soon(Gen *g, const Tiling *t, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
@@ -220,14 +221,15 @@ static void put_soon(Gen *g, const Tiling *t, int nr, Epilogue ep)
            "    soon = next$pair$part;\n");
 }
 
-/* Of `least` rows or more, as many in each tile as can be. */
+/* Returns the lowest tile needed for `least` rows or more, if tiles are as high
+ * as possible. */
 static int lowest_tile(int least, int mr)
 {
-    const int halves = (mr + 1) / 2; /* of a row more than one tile has */
+    const int halves = (mr + 1) / 2; /* for one row more than a tile has */
     return least < halves ? least : halves;
 }
 
-/* Tiles of any number of rows. */
+/* Emits tiles for any number of rows. */
 static void put_any_rows(Gen *g, const Tiling *t, int lowest, int nr,
                          Epilogue ep, bool prefetch)
 {
@@ -248,7 +250,7 @@ static void put_any_rows(Gen *g, const Tiling *t, int lowest, int nr,
     put(e, "}\n");
 }
 
-/* What the `tile`th of known ones prefetches. */
+/* Returns what tile number `tile` prefetches if the number of rows is known. */
 static const char *fixed_soon(Gen *g, int64_t tile, int64_t share, int nr,
                               Epilogue ep)
 {
@@ -263,9 +265,9 @@ static const char *fixed_soon(Gen *g, int64_t tile, int64_t share, int nr,
                              : "");
 }
 
-enum { MostListed = 8 }; /* calls, before there are loops */
+enum { MostListed = 8 }; /* most calls without a loop */
 
-/* Of a known number: the high ones first. */
+/* Emits tiles for a known number of rows, higher ones first. */
 static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
                            Epilogue ep, bool prefetch)
 {
@@ -285,7 +287,7 @@ static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
     for (int64_t k = 0; k < listed; i += low + (k < high), k++)
         put_tile_at(g, (int)(low + (k < high)), nr, ep, length_of(i),
                     fixed_soon(g, k, share, nr, ep), ahead);
-    for (int more = 1; more >= 0; more--) { /* the others are loops */
+    for (int more = 1; more >= 0; more--) { /* the rest in loops */
         const int64_t end = more ? high * (low + 1) : rows;
         if (i >= end)
             continue;
@@ -315,8 +317,8 @@ static const char *tiles_name(Gen *g, const SharedKey *key, const Tiling *t,
     return shared_name(g, key, base, made);
 }
 
-/* Of `rows` rows, or, where they are 0, of any number of which no tile has
- * fewer than the lowest. */
+/* Returns the function for `rows` rows, or if 0 for any number that needs no
+ * tile below `lowest`. */
 static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
                               int nr, Epilogue ep)
 {
@@ -403,7 +405,7 @@ static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
     put(e, "}\n");
 }
 
-/* The loops, in tiles of this file. */
+/* Emits the loops over panels with tiles of this file. */
 static void panels_body(Gen *g, const Tiling *t, Epilogue ep)
 {
     int nr[4];
@@ -414,7 +416,7 @@ static void panels_body(Gen *g, const Tiling *t, Epilogue ep)
         panels_step(g, t, nr[s], ep);
 }
 
-/* The call of what attnc has prebuilt. */
+/* Emits a call of attnc's prebuilt kernel. */
 static void panels_call(Gen *g, const Tiling *t, Epilogue ep)
 {
     put_shape(g, &(Shape){ .tiles = t });

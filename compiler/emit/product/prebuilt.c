@@ -1,5 +1,5 @@
-/* prebuilt.c: products in code for libtcc: they are calls of kernels/products.c
- * with the shape, which attnc has for this machine.                         */
+/* prebuilt.c: products in code for libtcc: calls of kernels/products.c with the
+ * shape as an argument, which attnc has compiled for this machine. */
 #include "emit/product/products.h"
 
 static void put_copied(Gen *g, const Product *p)

@@ -1,4 +1,4 @@
-/* product_epilogue.c: what follows a product, in comments, prototypes and
+/* product_epilogue.c: the epilogues of products in comments, prototypes and
  * kernels. */
 #include "emit/product/products.h"
 
@@ -16,9 +16,9 @@ int64_t panel_column(Dtype d, int64_t k)
     return dtype_column_bytes(d, k) / number;
 }
 
-/* From there on panels are worked on about as long as they take to come from
- * memory. With fewer rows the machine sees by itself what is read, and reads up
- * to a third faster; as measured.                                           */
+/* From this many rows on, computing on panels takes about as long as reading
+ * them from memory. With fewer, the hardware's own prefetch is up to a third
+ * faster, as measured. */
 int small_m_prefetches(Dtype dtype)
 {
     return dtype == DtypeF32 ? 7 : FewIntegerRows;

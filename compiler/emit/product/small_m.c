@@ -1,9 +1,9 @@
-/* small_m.c: products of a small M, as decoding has them. Their time is that of
- * reading the weights from memory, once: in panels that lie half of the matrix
- * apart, two at a time, which comes faster than from one place.             */
+/* small_m.c: products of a small M, as in decoding. Their time is that of
+ * reading the weights from memory once. Two panels half of the matrix apart are
+ * read at a time, which is faster than from one place. */
 #include "emit/product/products.h"
 
-/* Have other products of a small M other tilings? */
+/* True if other products of a small M have other tilings. */
 static bool other_rows(const Gen *g, const Tiling *t)
 {
     bool other = false;
@@ -14,7 +14,7 @@ static bool other_rows(const Gen *g, const Tiling *t)
     return other;
 }
 
-/* What tiles of so many rows prefetch, of sums of k; "b": nothing. */
+/* Returns what tiles of this many rows prefetch for sums of k; "b": nothing. */
 static const char *prefetched(Gen *g, Dtype d, int rows)
 {
     if (rows < small_m_prefetches(d))
@@ -28,7 +28,7 @@ static const char *prefetched(Gen *g, Dtype d, int rows)
                             group - 1, group, line - ending, ending);
 }
 
-/* The same of panels at `b`: they follow each other. */
+/* The same for panels at `b`, which follow each other. */
 static const char *fixed_next(Gen *g, const char *next, const char *b,
                               const Product *p)
 {
@@ -37,7 +37,7 @@ static const char *fixed_next(Gen *g, const char *next, const char *b,
                    : b;
 }
 
-/* What a tile makes: sums alone. */
+/* Tiles compute only sums. */
 static Epilogue sums_of(Epilogue of, const char *next)
 {
     return (Epilogue){ .parts = next[1] ? EpPrefetch : 0,
@@ -45,7 +45,7 @@ static Epilogue sums_of(Epilogue of, const char *next)
                        .arithmetic = of.arithmetic };
 }
 
-/* The tile for each number of rows. */
+/* Returns the function with a tile for each number of rows. */
 static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
 {
     Emit *e = g->shapes;
@@ -94,7 +94,7 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
     return name;
 }
 
-/* Columns n .. n + 15 of y. */
+/* Emits the epilogue of columns n to n + 15 of y. */
 static void put_small_columns(Gen *g, const Tiling *t, Epilogue ep,
                               const char *rows)
 {
@@ -112,7 +112,7 @@ static const char *small_m_name(Gen *g, const char *shape)
     return arena_printf(g->a, "small_m%s", shape);
 }
 
-/* Columns of one panel after the other. */
+/* Emits the loop over panels, one after another. */
 static void small_m_body(Gen *g, const Tiling *t, Epilogue ep)
 {
     Emit *e = g->shapes;
@@ -126,8 +126,8 @@ static void small_m_body(Gen *g, const Tiling *t, Epilogue ep)
            "}\n\n");
 }
 
-/* Of two panels that lie half of the columns apart; where their number is odd,
- * the last one stands alone. */
+/* Emits the loop over pairs of panels half of the columns apart. If their
+ * number is odd, the last one is read alone. */
 static void small_m_body_halves(Gen *g, const Tiling *t, Epilogue ep)
 {
     Emit *e = g->shapes;

@@ -1,13 +1,13 @@
 /* activations.h: the table of activations. The enum, the words of a spec, the
- * oracle and the kernels come from this list.
+ * oracle and the kernels are generated from it.
  *
- *  text     the word in a spec, in dumps and of its kernel pieces
+ *  text     the word in a spec, in dumps and in kernel names
  *  gated    the word for act(w1 x) * other(w3 x); NULL: there is no such form
  *  other    the activation of w3 x there; None: w3 x itself
  *  formula  of a double x, for the oracle. NaN stays NaN.
  *
- * Adding an activation: a row here and a kernel piece. Included where ACT is
- * defined, which it is no more behind it.                                   */
+ * To add an activation, add a row here and a kernel piece. A file includes this
+ * after defining ACT, which is undefined again at the end. */
 #ifndef ACT
 #define ACT(...)
 #endif

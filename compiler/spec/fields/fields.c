@@ -1,5 +1,5 @@
-/* fields.c: every field of the spec is one row of a table, in fields_*.h.
- * Defaults are those of the paper's base model wherever it has one.          */
+/* fields.c: the table of the spec's fields; its rows are in fields_*.h.
+ * Defaults are the paper's base model wherever it has the field. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -47,7 +47,7 @@
     INT(key ".decoder", side[SideDecoder].member, 1, most, Target_, preset,   \
         decoder, what " of the decoder " does)
 
-/* The words of each enum, in the order of its C names (compiler.h). */
+/* The words of each enum, in the order of its constants in spec.h. */
 static const char *const kinds[] = { "encoder-decoder", "encoder", "decoder",
                                      "attention", NULL };
 static const char *const masks[] = { "none", "causal", "prefix", NULL };
@@ -123,7 +123,8 @@ static void decoder_d_k(Spec *s)
     s->side[SideDecoder].d_k = head_share(s, SideDecoder);
 }
 
-/* Not d_k: the paper's Table 3, rows B, varies d_k alone. */
+/* Defaults to d_model / h, not d_k, because rows B of the paper's Table 3 vary
+ * d_k alone. */
 static void encoder_d_v(Spec *s)
 {
     s->side[SideEncoder].d_v = head_share(s, SideEncoder);
@@ -134,8 +135,8 @@ static void decoder_d_v(Spec *s)
     s->side[SideDecoder].d_v = head_share(s, SideDecoder);
 }
 
-/* The zero that stands there says it: spec.c counts the lines of a file, the
- * scale of scores follows from d_k.                                         */
+/* Leaves 0, which others replace: spec.c counts the lines of a file, and the
+ * scale of scores follows from d_k. */
 static void follow_later(Spec *s)
 {
     (void)s;
@@ -177,7 +178,7 @@ static void follow_dims(Spec *s)
         s->pos_dims = s->latent_kv > 0 ? s->latent_rope
                     : !b || a == b     ? a
                     : !a               ? b
-                                       : 0; /* each side's own */
+                                       : 0; /* each side has its own */
 }
 
 static void follow_width(Spec *s)

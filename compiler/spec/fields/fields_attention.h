@@ -1,5 +1,5 @@
-/* fields_attention.h: rows of the field table, fields.c: what heads are made
- * of, masks, positions.                                                     */
+/* fields_attention.h: rows of the field table (fields.c) for attention: heads,
+ * masks, positions. */
 /* clang-format off */
 SPREAD("masking", WORDS("masking.encoder", "masking.decoder"), AllKinds,
    "A position may attend to what all parts of the mask allow; kind "
@@ -9,7 +9,7 @@ MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention, "none",
 MASK("masking.decoder", side[SideDecoder].mask, Target_, "causal",
      "The decoder's self-attention has this mask."),
 
-/* before the positions, whose columns follow from these */
+/* before positions, whose rotary columns follow from these */
 INT("attention.latent.kv_rank", latent_kv, 0, MostWidth, Model, "0", NULL,
     "Keys and values of self-attention are made of so many columns: a product, "
     "kv_down, and its norm, which q_down has too [DeepSeek-V2]; 0: of the "

@@ -1,4 +1,5 @@
-/* fields_ends.h: rows of the field table, fields.c: both ends of a model. */
+/* fields_ends.h: rows of the field table (fields.c) for both ends of a
+ * model. */
 /* clang-format off */
 REAL("logits.scale", logits_scale, 1.0e-6, 1.0e6, Model, "", NULL,
  "The logits are multiplied by this."),

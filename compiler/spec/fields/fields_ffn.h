@@ -1,5 +1,5 @@
-/* fields_ffn.h: rows of the field table, fields.c: the feed-forward networks.
- */
+/* fields_ffn.h: rows of the field table (fields.c) for feed-forward
+ * networks. */
 /* clang-format off */
 SPREAD("ffn", WORDS("ffn.type"), Model,
        "Rows go through this, each by itself."),

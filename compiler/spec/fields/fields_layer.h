@@ -1,4 +1,5 @@
-/* fields_layer.h: rows of the field table, fields.c: what a layer is. */
+/* fields_layer.h: rows of the field table (fields.c) for the parts of a
+ * layer. */
 /* clang-format off */
 ROW("layers", FieldLayers, offsetof(Spec, layers), 0, NULL, 0, 0, Model, "",
     NULL,

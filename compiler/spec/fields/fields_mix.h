@@ -1,4 +1,5 @@
-/* fields_mix.h: rows of the field table, fields.c: how a layer mixes rows. */
+/* fields_mix.h: rows of the field table (fields.c) for how a layer mixes
+ * rows. */
 /* clang-format off */
 SPREAD("mix", WORDS("mix.type"), Model, "A layer mixes rows by this."),
 ENUM("mix.type", mix, mixes, Model, "attention", NULL,

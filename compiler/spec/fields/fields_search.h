@@ -1,4 +1,4 @@
-/* fields_search.h: rows of the field table, fields.c: search, chats. */
+/* fields_search.h: rows of the field table (fields.c) for search and chats. */
 /* clang-format off */
 ENUM("search.rule", search_rule, rules, Target_, "exact", NULL,
  "Exact stops when no open hypothesis can win any more; recorded "

@@ -1,4 +1,5 @@
-/* fields_shape.h: rows of the field table, fields.c: the model, its sizes. */
+/* fields_shape.h: rows of the field table (fields.c) for the model and its
+ * sizes. */
 /* clang-format off */
 INT("attnc", version, 1, 1, AllKinds, NULL, NULL,
 "The spec is written in this version of the format."),

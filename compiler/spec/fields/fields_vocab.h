@@ -1,4 +1,4 @@
-/* fields_vocab.h: rows of the field table, fields.c: vocabularies. */
+/* fields_vocab.h: rows of the field table (fields.c) for vocabularies. */
 /* clang-format off */
 SPREAD("vocab.size", WORDS("vocab.source.size", "vocab.target.size"), Model,
    "The vocabulary of each side has this many tokens."),

@@ -1,4 +1,4 @@
-/* fields_weights.h: rows of the field table, fields.c: weights. */
+/* fields_weights.h: rows of the field table (fields.c) for weights. */
 /* clang-format off */
 ROW("dtype", FieldDtypes, offsetof(Spec, dtype), 0, dtype_word, 0, 0, AllKinds,
 "f32", NULL,

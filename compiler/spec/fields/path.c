@@ -1,5 +1,5 @@
-/* path.c: where the fields of a spec were written, and the paths that start
- * there.                                                                    */
+/* path.c: places where fields of a spec were written, and paths relative to
+ * them. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -25,7 +25,8 @@ bool spec_has(const Spec *s, const char *key)
     return s->field_pos[field_row(key)].src != NULL;
 }
 
-/* The place of the field, or of one beside it, or the top. */
+/* Returns the place of the field, of another one in its group, or of the
+ * top. */
 Pos spec_pos(const Spec *s, const char *key)
 {
     int row = field_find(key);
@@ -58,7 +59,7 @@ int field_of_name(const char *path)
     return -1;
 }
 
-/* In the table the sides of a key stand below it. */
+/* A key's sides follow it in the table. */
 const char *side_key(const Spec *s, const char *key, Side side)
 {
     int row = field_row(key), own = row + 1 + (int)side;

@@ -1,15 +1,16 @@
-/* weight_names.c: the map from the canonical names of weights to those of the
- * file. A row replaces the first segments of a name; {i} stands for the number
- * of a layer; of the rows that fit, the one with most segments is taken.
- * names_read.c reads the rows, weight_slices.c has those that say more.      */
+/* weight_names.c: the weight map, from canonical names to those of the file. A
+ * row replaces the first segments of a name; {i} stands for a layer's number.
+ * Of several matching rows the one with most segments is used. names_read.c
+ * reads the rows; weight_slices.c handles rows that select a part of a
+ * tensor. */
 #include <string.h>
 
 #include "base/strings.h"
 #include "spec/fields/fields.h"
 
-/* Every weight that a model can have, {s} for encoder or decoder; each has
- * .weight, and .bias unless it is an embedding, a table of positions or a
- * class token.                                                              */
+/* Every weight that a model can have, with {s} for encoder or decoder. Each has
+ * .weight; each has .bias too, except embeddings, tables of positions and class
+ * tokens. */
 /* clang-format off */
 const char *const weight_names[] = {
     "source", "target", "logits", "source_positions", "target_positions",
@@ -57,7 +58,7 @@ bool names_digits(const char *s, size_t n)
     return n > 0 && strspn(s, "0123456789") >= n;
 }
 
-/* Does the segment at `pattern` stand for the one at `name`? */
+/* True if the segment at `pattern` matches the one at `name`. */
 static bool fits(const char *pattern, const char *name)
 {
     size_t p = segment(pattern), n = segment(name);
@@ -95,7 +96,7 @@ bool names_match(const char *pattern, const char *name, NameMatch *m)
     }
 }
 
-/* Is `ours` the beginning of a canonical name, whole segments of it? */
+/* True if `ours` consists of the first segments of a canonical name. */
 bool known_prefix(const char *ours)
 {
     NameMatch m;
@@ -164,8 +165,8 @@ static bool has_value(const SpecName *row, NameWay way)
     return row->theirs || row->is_constant;
 }
 
-/* The row for the first n bytes of a name, whole segments, if it says what is
- * asked for.                                                                */
+/* Returns the row for the first n bytes of a name, full segments, if it has
+ * this part. */
 static const SpecName *row_of(const Spec *s, const char *name, size_t n,
                               NameWay way)
 {
@@ -180,7 +181,8 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     return row && has_value(row, way) ? row : NULL;
 }
 
-/* The first number is a layer's, the next an expert's. */
+/* Replaces the first number, a layer's, by {i} and the second, an expert's, by
+ * {e}, each if asked to. */
 static void any_number(const char *name, char *text, size_t size, bool layers,
                        bool experts)
 {
@@ -217,7 +219,7 @@ static size_t segments_of(const char *name)
     return n;
 }
 
-/* Bytes of its first `segments` segments. */
+/* Returns the bytes of the first `segments` segments. */
 static size_t beginning(const char *name, size_t segments)
 {
     const char *at = name + segment(name);
@@ -227,12 +229,12 @@ static size_t beginning(const char *name, size_t segments)
     return (size_t)(at - name);
 }
 
-/* The longest row; of two as long that which names a layer by its number, or an
- * expert. */
+/* Prefers the longest row; of two equally long rows, the one with a number
+ * instead of {i} or {e}. */
 const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
                            NameMatch *m)
 {
-    enum { Ways = 4 }; /* bits: any layer, any expert */
+    enum { Ways = 4 }; /* bits: {i}, {e} */
     char name[Ways][MostNameBytes + 1];
     const size_t segments = s->names.n ? segments_of(canonical) : 0;
 

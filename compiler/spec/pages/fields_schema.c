@@ -1,7 +1,8 @@
-/* fields_schema.c: the table of fields as a JSON Schema (draft 2020-12), by
- * which editors complete and check specs. It knows what one file says of one
- * field: types, ranges, words, and which fields a kind has and needs. It does
- * not know how fields fit together, nor what an extended file says.         */
+/* fields_schema.c: the table of fields as a JSON Schema (draft 2020-12), with
+ * which editors complete and check specs. It covers what one file says about
+ * one field: types, ranges, words, and the fields a kind has and needs. It
+ * covers neither conditions between fields nor the contents of an extended
+ * file. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,9 @@ static json_t *words_schema(const char *const *words)
     json_t *list = json_array();
     for (int i = 0; words[i]; i++) {
         json_array_append_new(list, json_string(words[i]));
-        if (strcmp(words[i], "false") == 0) /* which YAML reads as no word, */
+        if (strcmp(words[i], "false") == 0) /* YAML reads this as a boolean */
             json_array_append_new(list, json_false());
-        if (strcmp(words[i], "true") == 0) /* as it does this one */
+        if (strcmp(words[i], "true") == 0) /* likewise */
             json_array_append_new(list, json_true());
     }
     return json_pack("{s:o}", "enum", list);
@@ -42,7 +43,7 @@ static json_t *path_schema(void)
                      "maxLength", 1024);
 }
 
-/* A word, a map of parts, or a list of these. */
+/* Returns the schema of a mask: a word, a map of parts, or a list of these. */
 static json_t *mask_schema(const Field *f)
 {
     json_t *length = number_schema(&(Field){ .type = FieldInt,
@@ -69,7 +70,8 @@ static json_t *ids_schema(const Field *f)
                      "minItems", 1, "items", id);
 }
 
-/* A word, or a map of words, whose keys may be maps. */
+/* Returns the schema of dtypes: a word, or a map of words, whose keys may be
+ * maps. */
 static json_t *dtypes_schema(const Field *f)
 {
     json_t *word = words_schema(f->words);
@@ -134,7 +136,7 @@ static json_t *value_schema(Arena *a, const Field *f)
     case FieldMask:       return mask_schema(f);
     case FieldDtypes:     return dtypes_schema(f);
     case FieldLayers:     return layers_schema();
-    case FieldName: /* YAML reads some as numbers */
+    case FieldName: /* YAML reads some names as numbers */
         return json_pack("{s:[s, s], s:s}", "type", "string", "number",
                          "pattern", "^[A-Za-z0-9_.-]{1,128}$");
     case FieldNames:
@@ -144,7 +146,7 @@ static json_t *value_schema(Arena *a, const Field *f)
     }
 }
 
-/* A default that is a value, not a rule in words. */
+/* Adds a default if it is a value, not a rule in words. */
 static void add_default(Arena *a, json_t *to, const Field *f)
 {
     int64_t whole;
@@ -165,15 +167,16 @@ static void add_default(Arena *a, json_t *to, const Field *f)
 
 /* ---- keys ---- */
 
-/* Is this the row of `path`, or one below it? */
+/* True for the row of `path` and for rows below it. */
 static bool under(int row, const char *path)
 {
     return strcmp(fields[row].key, path) == 0
         || field_below(fields[row].key, path);
 }
 
-/* The first part of a row's key below `group`, as a path: "norm.place" below
- * "norm". NULL: it is not below, or a row above has the same.               */
+/* Returns the path of the child of `group` that a row belongs to: "norm.place"
+ * for a row below "norm". NULL: the row is not below the group, or an earlier
+ * row has the same child. */
 static const char *child_of(Arena *a, int row, const char *group)
 {
     const size_t n = strlen(group), skip = n ? n + 1 : 0;
@@ -202,7 +205,8 @@ static bool has_below(const char *path)
     return false;
 }
 
-/* "Has a meaning where positions.type is sinusoidal or rotary." */
+/* Returns the description, with its conditions: "For positions.type sinusoidal
+ * or rotary." */
 static const char *meaning_of(Arena *a, const Field *f)
 {
     const char *text = f->doc;
@@ -223,7 +227,7 @@ static const char *meaning_of(Arena *a, const Field *f)
 
 static json_t *properties(Arena *a, const char *group);
 
-/* A key may be a path, too: `norm.place: pre`. Those are not looked at. */
+/* A key may be a path, as in `norm.place: pre`. Such keys are not checked. */
 static json_t *map_schema(Arena *a, const char *path)
 {
     return json_pack("{s:s, s:b, s:{s:b}, s:o}", "type", "object",
@@ -231,7 +235,8 @@ static json_t *map_schema(Arena *a, const char *path)
                      "properties", properties(a, path));
 }
 
-/* A value, a map of what is below it, or either. */
+/* Returns the schema of a key: a value, a map of the keys below it, or
+ * either. */
 static json_t *key_schema(Arena *a, const char *path)
 {
     const int row = field_find(path);
@@ -263,7 +268,8 @@ static json_t *properties(Arena *a, const char *group)
 
 /* ---- kinds ---- */
 
-/* What a kind has below a group: some of it, all, nothing. */
+/* True if the kind has (or with has = false lacks) any row at or below
+ * `path`. */
 static bool any_of(const char *path, unsigned kind, bool has)
 {
     for (int i = 0; i < n_fields; i++)
@@ -272,7 +278,7 @@ static bool any_of(const char *path, unsigned kind, bool has)
     return false;
 }
 
-/* Has the row a meaning in some forms only? */
+/* True if the row has a meaning only for some values of another field. */
 static bool of_a_form(int row)
 {
     for (int i = 0; i < n_field_links; i++)
@@ -281,7 +287,7 @@ static bool of_a_form(int row)
     return false;
 }
 
-/* Is the row below the path needed, whatever else is written? */
+/* True if a row at or below the path is always required. */
 static bool needed(const char *path, unsigned kind)
 {
     for (int i = 0; i < n_fields; i++)
@@ -292,8 +298,9 @@ static bool needed(const char *path, unsigned kind)
     return false;
 }
 
-/* Keys that the kind has not are refused; those that it needs are asked for,
- * where no other file may have them.                                        */
+/* Returns a schema that rejects keys the kind lacks. With `whole` it also
+ * requires the keys that the kind needs; otherwise another file may have
+ * them. */
 static json_t *kind_schema(Arena *a, const char *group, unsigned kind,
                            bool whole)
 {

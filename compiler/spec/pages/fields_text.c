@@ -1,5 +1,5 @@
-/* fields_text.c: the table of fields as the format's reference: plain text for
- * `attnc fields`, Markdown for docs/spec.md.                                */
+/* fields_text.c: prints the table of fields as the format's reference: plain
+ * text for `attnc fields`, Markdown for docs/spec.md. */
 #include <string.h>
 
 #include "base/put_json.h"
@@ -198,7 +198,7 @@ static const char *kinds_of(Arena *a, const Field *f)
     return text;
 }
 
-/* key NULL: all are asked for. */
+/* True if a field is to be printed; key NULL: all are. */
 static bool is_asked(const Field *f, const char *key)
 {
     return !key || strcmp(f->key, key) == 0 || field_below(f->key, key);

@@ -1,5 +1,5 @@
 /* formulas.c: the part of the format's reference that says exactly what a model
- * computes, for a reader who computes it again without the code.             */
+ * computes, for readers who reimplement it. */
 #include "base/strings.h"
 #include "spec/fields/fields.h"
 

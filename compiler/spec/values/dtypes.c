@@ -1,6 +1,6 @@
-/* dtypes.c: how matrices of weights are stored, by their names: a word, or a
- * map of words by the beginnings of canonical names; and what products of each
- * may compute in.                                                           */
+/* dtypes.c: the storage formats of weight matrices: one word, or a map from
+ * beginnings of canonical names to words; and the arithmetic that products of
+ * each format allow. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static int by_key(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* False after an error. */
+/* Returns false after an error. */
 static bool read_word(Arena *a, const Field *f, Dtype *to, const Yaml *v)
 {
     const int word = v->kind == YamlScalar ? find_word(f->words, v->text) : -1;
@@ -34,7 +34,7 @@ bool read_dtypes(Arena *a, const Field *f, SpecDtypes *to, const Yaml *v)
     bool good = true;
 
     *to = (SpecDtypes){ .default_dtype = DtypeF32 };
-    if (v->kind != YamlMap) /* a default */
+    if (v->kind != YamlMap) /* one word for all */
         return read_word(a, f, &to->default_dtype, v);
     for (int i = 0; i < v->keys.n; i++) {
         const Yaml *key = v->keys.at[i];
@@ -77,12 +77,12 @@ static const SpecDtype *called(const SpecDtypes *d, const char *key)
     return NULL;
 }
 
-/* The key that begins the name with most segments; of two as long that which
- * has a layer by its number. NULL: none.                                    */
+/* Returns the key that matches most segments of the name, preferring a layer's
+ * number to {i}. NULL: none. */
 static const SpecDtype *begins(const SpecDtypes *d, const char *name)
 {
     const SpecDtype *best = NULL;
-    size_t least = strlen(name) + 1; /* bytes behind it */
+    size_t least = strlen(name) + 1; /* bytes after the match */
     NameMatch m;
 
     for (int i = 0; i < d->n; i++) {
@@ -120,8 +120,7 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 
 /* ---- arithmetic ---- */
 
-/* What products of weights stored so do not compute in, and why; NULL: they
- * do.                                                                       */
+/* By format and arithmetic: why the product is not possible; NULL: it is. */
 static const char *const refused[Dtypes][Arithmetics] = {
     [DtypeF32] = { [ArithmeticInt8] = "f32 weights are no integers",
                    [ArithmeticInt15] = "f32 weights are no integers" },
@@ -129,8 +128,9 @@ static const char *const refused[Dtypes][Arithmetics] = {
                     [ArithmeticInt15] = "bf16 weights are no integers" },
 };
 
-/* Floats stay in f32 beside integers: without any the arithmetic says nothing.
- * Where a change to dtype made it so, it is left behind.                    */
+/* Float weights stay in f32 if others are integers; without any integers the
+ * arithmetic is an error. If a later change of dtype removed them, the
+ * arithmetic is reset instead. */
 void check_arithmetic(Spec *s, const FieldState *state)
 {
     const SpecDtypes *d = &s->dtype;

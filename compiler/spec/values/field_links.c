@@ -1,7 +1,8 @@
-/* field_links.c: fields that hang together: what a default is made of, and for
- * which form a detail has a meaning. Where a spec is changed by another or by
- * --set, details of a form that is given up go, without a word; what is written
- * out, and would have followed by default, stays, with a warning.           */
+/* field_links.c: dependencies between fields: which others a default follows
+ * from, and for which form a detail has a meaning. When another spec or --set
+ * changes a spec, details of a replaced form are dropped silently. A value that
+ * was written, but would follow from the changed field by default, stays, with
+ * a warning. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -117,7 +118,7 @@ const FieldLink field_links[] = {
 };
 const int n_field_links = sizeof field_links / sizeof *field_links;
 
-/* Fields that a row may set, and all that is below them. */
+/* Fields that a row of `layers` may set, with all fields below them. */
 static const char *const of_layers[] = {
     "masking",    "h",         "h_kv",     "d_k",        "d_v",
     "d_ff",       "mix",       "ffn",      "activation", "attention",
@@ -157,7 +158,7 @@ static int rank_of(Pos pos)
     return pos.src->rank;
 }
 
-/* The form that a link asks for; NULL: by no word. */
+/* Returns the current value of the field that a link depends on; NULL: none. */
 static const char *form_of(const Written *w, const FieldLink *link)
 {
     const int of = field_row(link->of);
@@ -165,7 +166,7 @@ static const char *form_of(const Written *w, const FieldLink *link)
     return w->value[of] ? w->value[of]->text : fields[of].preset;
 }
 
-/* By another link than this one. */
+/* True if a link of the same field other than `but` gives it a meaning. */
 static bool has_meaning(const Written *w, const FieldLink *but)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -188,8 +189,8 @@ bool means_nothing(const Written *w, const char *key)
     return linked && !has_meaning(w, &of_key);
 }
 
-/* Written below the place where the form was changed to one that has no such
- * detail.                                                                   */
+/* True if the detail was written before a later file or option changed the form
+ * to one that lacks it. */
 static bool given_up(const Written *w, const FieldLink *link)
 {
     const int row = field_row(link->key), of = field_row(link->of);
@@ -202,8 +203,8 @@ static bool given_up(const Written *w, const FieldLink *link)
         && find_word(link->when, word) < 0 && !has_meaning(w, link);
 }
 
-/* A form that goes so takes its own details with it: it stands before them in
- * the table.                                                                */
+/* Drops details of replaced forms. A dropped form drops its own details too,
+ * because it precedes them in the table. */
 void drop_details(Written *w)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -218,7 +219,7 @@ void drop_details(Written *w)
 
 /* ---- what stays ---- */
 
-/* Was another value written further down? */
+/* True if the value was overwritten by a different one. */
 static bool changed(const Written *w, int row)
 {
     const Yaml *now = w->value[row], *old = w->under[row];
@@ -228,8 +229,8 @@ static bool changed(const Written *w, int row)
             || strcmp(now->text, old->text));
 }
 
-/* A field that was changed after `rank`, and that the default of a row is made
- * of, or is made of one that is; -1: none.                                  */
+/* Returns a field changed after `rank` from which the row's default follows,
+ * directly or through other defaults; -1: none. */
 static int changed_source(const Written *w, int row, int rank)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -248,7 +249,7 @@ static int changed_source(const Written *w, int row, int rank)
     return -1;
 }
 
-/* Would it have another value by default? */
+/* True if the default differs from the current value. */
 static bool differs(Arena *a, const Spec *s, int row)
 {
     const Field *f = &fields[row];
@@ -261,7 +262,7 @@ static bool differs(Arena *a, const Spec *s, int row)
     return !field_same(a, f, &by_default, s);
 }
 
-/* The row whose key the value stands at. */
+/* Returns the row whose key the value was written at. */
 static int row_written(const Written *w, int row)
 {
     for (int i = 0; w->spread[row] && i < row; i++)
@@ -291,7 +292,7 @@ void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
         source = source < 0 ? row_written(w, from) : source;
         last = row;
     }
-    if (source >= 0) { /* a command may load a spec many times */
+    if (source >= 0) { /* once, because a command may load a spec many times */
         const Pos at = w->value[source]->pos;
         warning_once("%s:%d:%d: %s changes, and what usually follows from it "
                      "stays as it is written: %s; --set %s lets it follow",

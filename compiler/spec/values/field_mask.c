@@ -1,17 +1,17 @@
-/* field_mask.c: a mask, from a word or a list of its parts; one of them may be
- * a file of zeros and ones.                                                 */
+/* field_mask.c: reads a mask from a word or a list of parts; one part may be a
+ * file of zeros and ones. */
 #include <string.h>
 #include <xxhash.h>
 
 #include "spec/fields/fields.h"
 
-enum { MostFile = 1 << 28 }; /* bytes of a mask's file */
+enum { MostFile = 1 << 28 }; /* most bytes of a mask file */
 
-typedef struct { /* a mask's file as it is read */
+typedef struct { /* a mask file while it is read */
     Arena *arena;
     Source *src;
     unsigned char *cell;
-    int64_t n, rows, columns; /* columns: of the first row */
+    int64_t n, rows, columns; /* columns: length of the first row */
 } MaskFile;
 
 /* ---- file ---- */
@@ -33,7 +33,7 @@ static Source *open_mask(Arena *a, const Yaml *path)
     return src;
 }
 
-/* Cells of one line; false after an error. */
+/* Reads the cells of one line. Returns false after an error. */
 static bool read_cells(MaskFile *m, const char *line, const char *end,
                        int number)
 {
@@ -149,7 +149,7 @@ bool is_mask(const Yaml *v)
     return v->kind != YamlMap;
 }
 
-/* {causal: true, window: 8} */
+/* Reports an unknown part, e.g. in {causal: true, window: 8}. */
 static bool refuse_part(Arena *a, const Field *f, const Yaml *key)
 {
     refuse_value(a, f, key);
@@ -159,7 +159,7 @@ static bool refuse_part(Arena *a, const Field *f, const Yaml *key)
     return false;
 }
 
-/* {window: 128}: each key is a part. */
+/* Reads a map of parts, e.g. {window: 128}. */
 static bool read_parts(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
 {
     for (int i = 0; i < v->keys.n; i++) {
@@ -236,7 +236,7 @@ bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix)
     return !m->causal || j <= i || (m->prefix && j < prefix);
 }
 
-/* Keys that row i sees of those before `keys`. */
+/* Returns how many keys before `keys` row i sees. */
 static int64_t row_pairs(const MaskSpec *m, int64_t i, int64_t keys)
 {
     int64_t from = 0, to = keys, seen = 0;

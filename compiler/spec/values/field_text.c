@@ -1,7 +1,6 @@
-/* field_text.c: words and numbers as values have them, and what is said of
- * values that are none. One strict grammar of numbers, that of YAML 1.2
- * without what other readers take for something else: no sign but -, no
- * leading zero, no hexadecimal, no 1_000, nothing like `yes`.               */
+/* field_text.c: parses words and numbers, and reports wrong values. Numbers
+ * follow YAML 1.2, but only in forms that all readers agree on: no sign but -,
+ * no leading zero, no hexadecimal, no 1_000, and no truth like `yes`. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ static const char *digits(const char *s)
     return s;
 }
 
-/* End of -?(0|[1-9][0-9]*), NULL when s is none. */
+/* Returns the end of -?(0|[1-9][0-9]*), or NULL if s does not begin with it. */
 static const char *whole_part(const char *s)
 {
     s += *s == '-';
@@ -36,13 +35,14 @@ bool parse_int(const char *s, int64_t *value)
     for (s += negative; *s; s++)
         if (__builtin_mul_overflow(*value, 10, value)
             || __builtin_sub_overflow(*value, *s - '0', value))
-            *value = INT64_MIN; /* any number outside every range */
+            *value = INT64_MIN; /* out of every field's range */
     if (!negative)
         *value = *value == INT64_MIN ? INT64_MAX : -*value;
     return true;
 }
 
-/* End of [eE][-+]?[0-9]+, or s where there is none; NULL: it has no digits. */
+/* Returns the end of [eE][-+]?[0-9]+, s if there is no exponent, or NULL if it
+ * has no digits. */
 static const char *exponent(const char *s)
 {
     if (*s != 'e' && *s != 'E')
@@ -52,7 +52,7 @@ static const char *exponent(const char *s)
     return end == s ? NULL : end;
 }
 
-/* 512, 0.5, .5, 5., each with an exponent or without. */
+/* Accepts 512, 0.5, .5 and 5., each with or without an exponent. */
 bool parse_real(const char *s, double *value)
 {
     const char *point = s + (*s == '-'), *end = whole_part(s);
@@ -92,7 +92,7 @@ static char *join_words(Arena *a, const char *const *words)
     return text;
 }
 
-/* Of the fields of numbers. */
+/* Returns what a field of numbers accepts, in words. */
 static char *number_wants(Arena *a, const Field *f)
 {
     const char *what = f->type == FieldReal ? "a number" : "an integer";
@@ -159,7 +159,8 @@ char *field_wants(Arena *a, const Field *f)
     }
 }
 
-/* What was found where no text can be shown. */
+/* Returns a description of the value if its text cannot be quoted, else
+ * NULL. */
 static const char *found(const Field *f, const Yaml *v)
 {
     bool unquoted = f->type == FieldInt || f->type == FieldReal
@@ -174,7 +175,7 @@ static const char *found(const Field *f, const Yaml *v)
     return v->quoted && unquoted ? "text in quotes" : NULL;
 }
 
-/* What to do with a list that is none, and with what should be one. */
+/* Adds a note for a list where none belongs, or a missing list. */
 static void note_list(const Field *f, const Yaml *v)
 {
     const bool list = v->kind == YamlList, wanted = f->type == FieldFlags;
@@ -204,8 +205,8 @@ bool refuse_value(Arena *a, const Field *f, const Yaml *v)
     return false;
 }
 
-/* 512 of 0512, +512, 512., 512.0, 5.12e2, 1_000 and 1,000; NULL: it is none
- * of these.                                                                 */
+/* Returns 512 for 0512, +512, 512., 512.0, 5.12e2, 1_000 and 1,000 alike; NULL
+ * for other texts. */
 static const char *plain_number(Arena *a, const Field *f, const char *text)
 {
     char plain[32];

@@ -1,5 +1,5 @@
-/* field_value.c: from the text of a value to a member of Spec and back, by the
- * type of its row in the table of fields.                                   */
+/* field_value.c: converts a value's text to a member of Spec and back, by the
+ * type of its row in the table of fields. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -54,7 +54,7 @@ static bool read_reals(Arena *a, const Field *f, SpecReals *to, const Yaml *v)
 
 typedef VEC(int32_t) IdVec;
 
-/* An id, or each of a list. */
+/* Adds an id, or each id of a list. */
 static bool add_ids(Arena *a, const Field *f, IdVec *to, const Yaml *v)
 {
     Field number = *f;
@@ -128,7 +128,8 @@ static bool read_enum(Arena *a, const Field *f, void *at, const Yaml *v)
     return true;
 }
 
-/* A word, or the number that stands for one more. */
+/* Reads a word or a number; a number is stored as the index after the last
+ * word. */
 static bool read_scale(Arena *a, const Field *f, Spec *s, const Yaml *v)
 {
     int value = v->kind == YamlScalar ? find_word(f->words, v->text) : -1;

@@ -1,4 +1,4 @@
-/* hint_words.c: looks other tools' words up in the tables of hints. */
+/* hint_words.c: looks up other tools' words in the tables of hints. */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 
 enum { LongWord = 64 };
 
-/* In small letters, with _ for other signs. False: it is too long. */
+/* Writes a word in lower case with _ for -, space and /. Returns false if it is
+ * too long. */
 static bool plain_word(const char *text, char plain[LongWord])
 {
     size_t n = 0;
@@ -39,7 +40,8 @@ bool hint_matches(const char *theirs, const char *name)
     return false;
 }
 
-/* One of our own words, written in another way: GELU, encoder_decoder. */
+/* Returns our word that differs only in spelling, as for GELU or
+ * encoder_decoder. */
 static const char *same_word(const char *const *words, const char *value)
 {
     char ours[LongWord], theirs[LongWord];
@@ -63,7 +65,7 @@ static const char *same_activation(const char *value)
     return NULL;
 }
 
-/* The sides of a field have the same words. */
+/* True if a field has the words of `key`; the sides of a field share theirs. */
 static bool has_words_of(const Field *f, const char *key)
 {
     const Field *other = &fields[field_row(key)];

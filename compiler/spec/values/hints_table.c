@@ -1,5 +1,5 @@
-/* hints_table.c: what other tools call a field, and its values. A new word is a
- * row here, and a line of tests/spec/hints-*.yaml.                           */
+/* hints_table.c: other tools' names for fields and their values. To add a word,
+ * add a row here and a line to tests/spec/hints-*.yaml. */
 #include "spec/values/hints.h"
 
 #define TRAINING "there is no training here"
@@ -152,7 +152,7 @@ const Hint hints[] = {
     { "num_beams beam_size beam_width beam", "search.beam", HintValue, NULL },
     { "max_new_tokens", "search.max_output", HintValue, NULL },
 
-    /* what has no field */
+    /* without a field */
     { "*dropout* *_pdrop drop drop_path* layerdrop *layerdrop initializer_* "
       "init_std gradient_checkpointing learning_rate lr batch_size "
       "weight_decay optimizer epochs warmup* label_smoothing*", NULL,
@@ -202,7 +202,7 @@ const WordHint word_hints[] = {
     { "positions.type", "nope null", "none" },
     { "positions.layout", "neox half", "halves" },
     { "positions.layout", "gptj pairs", "interleaved" },
-    /* float16: of torch_dtype; as a value of dtype, word_choices refuses it */
+    /* float16 from torch_dtype; as a value of dtype, word_choices rejects it */
     { "dtype", "float32 fp32 float float16 fp16 f16 half torch.float32 32",
       "f32" },
     { "dtype", "bfloat16 torch.bfloat16 16", "bf16" },
@@ -237,7 +237,7 @@ const WordHint word_hints[] = {
 };
 const int n_word_hints = sizeof word_hints / sizeof *word_hints;
 
-/* A value that no word of ours stands for: what to choose between. */
+/* Values without an equivalent, and the words to choose from. */
 const WordHint word_choices[] = {
     { "dtype", "float16 fp16 f16 half torch.float16",
       "f16 is not there: write bf16 or f32" },
