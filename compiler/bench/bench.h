@@ -51,7 +51,7 @@ typedef struct {
     double dots;    /* integer operations in products, of all planes */
     double weights; /* bytes of weights, once per call */
     double again;   /* bytes that scans read again in later steps */
-    double scan;    /* least bytes of one scan: read before any is read again */
+    double scan;    /* bytes of weights read by a step of the smallest scan */
     double cached;  /* bytes of keys and values in a cache */
     double values;  /* bytes of inputs and outputs */
     double written; /* of `values`: outputs */

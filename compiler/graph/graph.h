@@ -98,8 +98,8 @@ extern const char *const sym_name[Syms]; /* graph_print.c */
 typedef struct { /* c: the constant, or the upper bound */
     int64_t c;
     Sym sym;
-    int64_t times; /* each row is repeated this often (chosen experts); 0:
-                      once */
+    int64_t times; /* rows for each of the set's, e.g. a row per chosen
+                      expert; 0: one */
     int64_t fixed; /* the length if compiled in as a constant, else 0 */
 } Dim;
 typedef enum {

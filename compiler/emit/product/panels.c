@@ -169,9 +169,9 @@ static void rows_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep)
 
 /* ---- what is next ----
  *
- * Tiles share the prefetch of the panels that are next, so that these come as
- * evenly as others are worked on. A tile has two of them in hand, or one where
- * there is no other: of four, odd tiles have the last two.                   */
+ * Tiles share the prefetch of the next panels, which therefore arrive evenly
+ * while the current ones are multiplied. Each tile prefetches parts of two
+ * panels: with more than two, even tiles the first two, odd tiles the rest. */
 
 static int panel_pairs(int nr)
 {

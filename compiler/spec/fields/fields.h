@@ -168,7 +168,7 @@ typedef struct {
 } DtypeRows;
 DtypeRows dtype_rows(const SpecDtypes *d, const char *name, int readers);
 
-/* weight_names.c: the canonical names, with {s} for encoder or decoder, NULL last. */
+/* weight_names.c: canonical names, {s} for encoder or decoder, NULL last. */
 extern const char *const weight_names[];
 enum { MostNameBytes = 256 };
 bool known_prefix(const char *ours); /* true if it begins a canonical name */

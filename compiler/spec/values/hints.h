@@ -14,7 +14,7 @@ typedef enum {
     HintFactor, /* a factor of d_model */
     HintFormat, /* `ours` is a line with % for the value */
     HintBegin,  /* the first token of a text */
-    HintFamily, /* a family's name, or one of its classes */
+    HintFamily, /* the name of a family or of one of its classes */
     HintTie,    /* a boolean: these matrices are tied */
     HintNote,   /* `more` says what to do */
     HintNone    /* no equivalent: `more` says why */
