@@ -98,9 +98,9 @@ def fewer_table(report):
         return []
     has = ", ".join(report["machine"]["dot_products"])
     return ["### Fewer bits", "",
-            *textwrap.wrap(f"Dot products of integers that this CPU has: {has}."
-                           " `dot products`: the best of them that the program"
-                           " may use.", 80), "",
+            *textwrap.wrap("This CPU has these instructions for dot products of"
+                           f" integers: {has}. The column `dot products` has"
+                           " the best that the program may use.", 80), "",
             "| workload | program | weights | products in | dot products | ms |"
             " / attnc in f32 | / itself in f32 | loss |",
             "|" + "---|" * 9, *[f"| {line} |" for line in lines], ""]
@@ -132,8 +132,8 @@ def text(march, name, report):
     about = (f"Measured {days(report)}: {machine['cores']} cores, "
              f"{machine['fma_gflop_per_s']} GFLOP/s of multiply-adds in f32 "
              f"by one core; {machine['compiler']}. {versions(report)}. "
-             "Medians of runs in turn, in ms, and how many times attnc's that "
-             "is; one thread where nothing else is said.")
+             "Cells have the median in ms, and its ratio to attnc's. "
+             "One thread unless stated otherwise.")
     lines = [f"## {name}", "", *textwrap.wrap(about, 80), ""]
     for chart, title, kinds in CHARTS:
         works = [w for w in report["workloads"] if w["kind"] in kinds]
@@ -163,8 +163,8 @@ def past(reports):
                     own + best_other(work))
     seen = [report["day"] for report in reports]
     return ["### Day by day", "",
-            "attnc's median in ms, and how many times that the fastest other"
-            " program took.", "",
+            "attnc's median in ms, and the ratio of the fastest other program"
+            " to it.", "",
             "| workload | " + " | ".join(seen) + " |",
             "|---" * (1 + len(seen)) + "|",
             *[f"| {title} | " + " | ".join(
