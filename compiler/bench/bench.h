@@ -25,8 +25,8 @@ typedef struct {
     int64_t steps; /* tokens of each answer; -1: 32 or less; 0: no decoding */
     int64_t batch; /* sentences at once; 0: 1, or the number of lengths
                       listed */
-    int64_t beam;  /* of the search; 1: greedy */
-    int64_t repetitions; /* of each workload; 0: by seconds */
+    int64_t beam;  /* hypotheses of the search; 1: greedy */
+    int64_t repetitions; /* runs of each workload; 0: by seconds */
     int64_t most;        /* most runs if repetitions is 0; 0: no limit */
     double seconds;      /* most for each workload */
     bool no_kernels;     /* do not time the model's steps */
@@ -54,7 +54,7 @@ typedef struct {
     double scan;    /* bytes of weights read by a step of the smallest scan */
     double cached;  /* bytes of keys and values in a cache */
     double values;  /* bytes of inputs and outputs */
-    double written; /* of `values`: outputs */
+    double written; /* the outputs among `values` */
 } Cost;
 
 typedef struct { /* one call of an entry */
@@ -71,7 +71,7 @@ void count_call(const Plan *p, const EntryCall *c, Cost *cost);
 /* Returns zeros for all nodes, in the graph's arena. */
 Cost *new_costs(const Plan *p);
 Cost cost_sum(Cost a, Cost b);
-double cost_bytes(Cost c); /* of all kinds */
+double cost_bytes(Cost c); /* sum of all bytes */
 double cost_operations(Cost c);
 /* Returns the least seconds for these operations. */
 double operations_seconds(const Rates *r, Cost c);
@@ -116,7 +116,7 @@ bool setup_searches(const Setup *s);
  * rows before them. A single row after any number does not count. */
 bool setup_exact(const Setup *s);
 int64_t setup_exact_past(const Setup *s);
-int64_t setup_output_floats(const Setup *s); /* of one encode call */
+int64_t setup_output_floats(const Setup *s); /* result of one encode call */
 /* Sets up `rows` new rows of each hypothesis after `past` rows in the cache;
  * both are by sentence, and each sentence has `beam` hypotheses. */
 void setup_decode(const Setup *s, struct attn_batch *b, const int32_t *rows,
@@ -169,17 +169,17 @@ typedef struct { /* something to time */
     Cost *cost;    /* [nodes], for one run */
     Cost sum;
     VEC(Cost) calls; /* to the model, in order */
-    VEC(Load) loads; /* of the same calls */
+    VEC(Load) loads; /* the same calls' work by kind */
     double set;      /* weights and cache in bytes read by the largest call */
     void (*run)(Setup *s);
     Entry entry;
-    const struct attn_batch *batch; /* of the call; NULL: of_others */
+    const struct attn_batch *batch; /* batch of the call; NULL: of_others */
     const void *result;             /* its result, the same in every run */
     size_t result_bytes;
     bool floats;       /* the result is floats, which must be finite */
     bool of_others;    /* consists of calls like those of the other workloads */
     double per_answer; /* runs in one complete answer; 0: of_others */
-    uint64_t checksum; /* of the result; set by the first run */
+    uint64_t checksum; /* the first run's checksum of the result */
 } Work;
 typedef VEC(Work) Works;
 
@@ -231,7 +231,7 @@ typedef struct {
                          times */
 } Summary;
 
-Summary times_summary(const Times *t); /* of at least one time */
+Summary times_summary(const Times *t); /* needs at least one time */
 /* Returns half of the interval's width as a fraction of the median; -1:
  * none. */
 double summary_error(const Summary *s);

@@ -11,7 +11,7 @@
 
 /* ---- the clock ---- */
 typedef struct Clock Clock;
-struct Clock { /* of one thread */
+struct Clock { /* clock of one thread */
     Clock *next;
     double last;   /* time of the last tick */
     double *spent; /* [slots]: seconds before a slot's ticks */
@@ -100,8 +100,8 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
 typedef struct Spot Spot;
 struct Spot { /* statistics of a slot */
     KernelRow kernel;
-    Spot *region_spot; /* of an op: its region's; of a region: NULL */
-    int ops;           /* of a region: number of ops */
+    Spot *region_spot; /* an op's region; NULL: it is a region */
+    int ops;           /* a region's number of ops */
     double *seconds;   /* [runs] */
 };
 

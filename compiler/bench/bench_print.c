@@ -18,7 +18,7 @@ typedef struct { /* a table whose rows are a name, numbers, and their bound */
     const TableStyle *style;
     const BenchColumn *column;
     int n;     /* number of columns */
-    int width; /* of the name */
+    int width; /* the name's width */
     FILE *out;
     Arena *arena;
     bool cuts;                     /* longer names are cut */

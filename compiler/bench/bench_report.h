@@ -38,14 +38,14 @@ typedef struct {
     const Engine *engine;
     const Target *target; /* defines the peak of multiply-adds */
     Machine machine;
-    Rates rates;    /* of the threads in use: the best seen, in kernels too */
+    Rates rates;    /* best rates seen with these threads, in kernels too */
     double between; /* FMA rate between the runs: median of slices */
     int again;      /* how often the rates were measured again because
                        something was faster */
     int threads;
     const Setup *setup;
     VEC(BenchRow) rows;
-    KernelTimes kernels; /* of NULL: not timed */
+    KernelTimes kernels; /* its `of` is NULL: not timed */
 } BenchReport;
 
 /* ---- bench_columns.c ---- */

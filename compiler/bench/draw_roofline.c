@@ -16,7 +16,7 @@ typedef struct { /* a mark in the plot */
     const char *name, *op;
     int work, number;        /* 0: the workload itself */
     double intensity, rate;  /* FLOP/byte, FLOP/s */
-    double seconds, percent; /* of one run; of its limit */
+    double seconds, percent; /* time of one run; percent of its limit */
     const char *bound;
 } Kernel;
 

@@ -39,7 +39,7 @@ typedef struct {
     double number, low, high; /* UnitSeconds: median and its interval */
     const char *key;
     const char *text; /* "": only the number counts */
-    const char *type; /* of a FactNode; else "" */
+    const char *type; /* a FactNode's; else "" */
 } Fact;
 
 typedef struct {
@@ -71,7 +71,7 @@ typedef struct {
     /* In the order of the variants: all facts of FactCost and FactTime, and
      * those of other kinds that differ. */
     VEC(Change) of[FactKinds];
-    int nodes[2]; /* of the graphs, with constants */
+    int nodes[2]; /* nodes of the graphs, with constants */
     bool same;    /* apart from times */
 } Difference;
 

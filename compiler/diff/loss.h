@@ -65,7 +65,7 @@ typedef struct { /* means over all rows */
     LossKind kind;
     int64_t rows;
     double divergence;    /* KL(f32 || stored) in nats; 0 for LossRows */
-    double perplexity[2]; /* of f32, and as stored; 1 unless LossTokens */
+    double perplexity[2]; /* with f32, then as stored; 1 unless LossTokens */
     double flips;         /* share of rows whose largest number moved */
     double cosine, least_cosine;
     double error; /* relative, as for a matrix */
@@ -83,10 +83,10 @@ double loss_share(const Loss *l);
 /* ---- mixed_bits.c ---- */
 typedef struct { /* a model with some matrices in more bits */
     Loss loss;
-    const char *dtype; /* for its spec */
+    const char *dtype; /* dtype for its spec */
     int raised;        /* matrices with more bits than the spec says */
     int tried;         /* models tried to find it */
-    int64_t bytes;     /* of its packed weights */
+    int64_t bytes;     /* size of its packed weights */
 } Kept;
 
 /* Called with each model tried: its dtype and its loss. */

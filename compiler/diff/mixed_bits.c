@@ -23,7 +23,7 @@ typedef struct {
     const Engine *f32, *e;
     const Matrices *m;
     const Passages *text;
-    Arena *arena; /* of the text */
+    Arena *arena; /* the text's arena */
     Dtype *dtype; /* [matrices]: formats of the model being tried */
     KeepProgress on_step;
     VEC(Step) step;

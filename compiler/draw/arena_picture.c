@@ -69,7 +69,7 @@ static bool alike(const ArenaPicture *d, int a, int a_end, int b, int b_end)
 /* Makes a step for each place, except in layers like the one before. */
 static void make_steps(ArenaPicture *d)
 {
-    int begin = 0, end = 0; /* of the layer being drawn */
+    int begin = 0, end = 0; /* range of the layer being drawn */
     for (int o = 0, next; o < d->p->order.n; o = next) {
         const Node *n = step_node(d, o);
         next = end_of(d, o);

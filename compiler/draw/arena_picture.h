@@ -30,8 +30,8 @@ typedef struct {
     VEC(int) step; /* its node */
     VEC(ArenaLayers) layers;
     VEC(ArenaValue) value;
-    int64_t bytes;   /* of the arena */
-    int64_t scratch; /* of attention, at the arena's end */
+    int64_t bytes;   /* size of the arena */
+    int64_t scratch; /* attention's part, at the arena's end */
     int64_t apart;   /* if no two values shared memory */
     int64_t most;    /* most bytes in use at once */
     int peak;        /* the step of `most` */

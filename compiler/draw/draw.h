@@ -13,7 +13,7 @@
 typedef struct {       /* one softmax of the unfused graph */
     const char *name;  /* e.g. decoder.0.cross_attn.weights */
     const char *title; /* "decoder layer 0, cross-attention" */
-    int layer;         /* in its stack */
+    int layer;         /* index in its stack */
     int side[2];       /* side of its queries and of its keys: 0 or 1 */
     int heads;
     const float *weight; /* [heads][queries][keys]; -1: masked, so the

@@ -44,7 +44,7 @@ typedef struct { /* one matrix */
     const float *w;
     int rows, columns;
     size_t stride; /* floats between rows */
-    int head;      /* of row 0 */
+    int head;      /* head of row 0 */
 } Panel;
 
 /* ---- panels ---- */

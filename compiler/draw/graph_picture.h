@@ -23,7 +23,7 @@ typedef struct { /* one line of text: op, then name */
 } BoxLine;
 
 typedef struct {
-    int node; /* of folded layers: the first one's */
+    int node; /* the first one's, if layers are folded */
     int column, segment, rank;
     BoxLine line[MostLines];
     int lines, weights; /* marks for its constant inputs */
@@ -36,7 +36,7 @@ typedef struct { /* a reader of a value */
     const char *port; /* e.g. "Q"; "": none */
     double x;         /* where the line enters */
     Area label;
-    Point point[6]; /* of the line on the page */
+    Point point[6]; /* corners of the line on the page */
     int points;
 } Sink;
 

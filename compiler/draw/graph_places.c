@@ -17,7 +17,7 @@ static const double text_room = 9, /* from a box's edge to its text */
     band_room = 10, /* from a band's edge to its contents */
     frame_room = 12, name_room = 16, /* from a name to the axis and edge */
     label_room = 9,                  /* from a shape to its line */
-    least_width = 84;                /* of a box */
+    least_width = 84;                /* a box's least width */
 
 static const Node *picture_node(const Picture *p, int node)
 {

@@ -29,7 +29,7 @@ Point plot_point(const Plot *p, double x, double y)
 
 void plot_grid_x(const Plot *p, const double *tick, int n, bool texts)
 {
-    double end = -INFINITY; /* of the last text */
+    double end = -INFINITY; /* right end of the last text */
     for (int i = 0; i < n; i++) {
         const double x = p->at.x + p->at.w * scale_part(&p->x, tick[i]);
         const char *text = scale_text(p->out->arena, &p->x, tick[i], 4);

@@ -19,9 +19,9 @@ typedef enum {
 
 typedef struct {
     UnitKind kind;
-    double least, most; /* of the values; most < least: no values */
+    double least, most; /* range of the values; most < least: none */
     bool logarithmic;
-    double from, to;  /* of the plot; log10 of the values if logarithmic */
+    double from, to;  /* the plot's range; log10 if logarithmic */
     double unit;      /* the texts' unit, in SI units */
     const char *word; /* the unit's name, e.g. "ms"; "": none */
 } Scale;
@@ -46,7 +46,7 @@ const char *scale_text(Arena *a, const Scale *s, double value, int digits);
 typedef struct { /* labels of one plot */
     Arena *arena;
     Area inside;     /* where labels may be placed */
-    VEC(Area) taken; /* by marks, lines and labels */
+    VEC(Area) taken; /* areas of marks, lines and labels */
 } Labels;
 
 typedef struct {

@@ -14,14 +14,14 @@ typedef struct {
     int layer;
     Sublayer sublayer;
     bool outside_layers;  /* Node.outside_layers of new nodes */
-    const char *prefix;   /* of words outside the layers, e.g. "source." */
+    const char *prefix;   /* prefix of words outside the layers: "source." */
     const char *field;    /* YAML key that new nodes come from: Node.pos */
     const SpecSide *side; /* s's sizes for this stack */
     VEC(int) tables;      /* the stack's position tables */
     int tied;             /* node of the tied table; -1: not built yet */
     int *cross[2];        /* [part][decoder layer]: the Append node; -1: no
                              cross-attention */
-    int *scans;           /* by encoder layer: its scan; NULL: not needed */
+    int *scans;           /* scan of each encoder layer; NULL: not needed */
 } Build;
 
 /* build_node.c: each adds one or more nodes named `word` at b's current place

@@ -286,7 +286,7 @@ static int rows(Build *b, int x)
 /* clang-format off */
 static const struct {
     int (*build)(Build *b, int x);
-    const char *name;            /* of the result */
+    const char *name;            /* name of the result */
     bool pooled;                 /* one row a sequence: no Select */
 } heads[] = {
     [HeadRows]          = { rows,      "output", false },

@@ -135,8 +135,8 @@ typedef struct { /* one operation and the tensor it makes */
     const char *name;   /* unique: encoder.0.self_attn.q.weight */
     const char *word;   /* its end: "q" or "q.bias" */
     Stack stack;
-    int layer;           /* in its stack; -1: outside the layers */
-    Sublayer sublayer;   /* of its layer */
+    int layer; /* index in its stack; -1: outside layers */
+    Sublayer sublayer;
     bool outside_layers; /* named after the stack all the same: encoder.norm */
     bool keep;           /* --tap asks for it: no pass may change it */
     Pos pos;             /* the YAML key it comes from */
@@ -212,7 +212,7 @@ typedef struct {
 
 typedef struct { /* the edges to a node */
     int edges;
-    int64_t sum; /* of their readers' indices: with one edge, its reader */
+    int64_t sum; /* sum of the readers' indices: of one edge, its reader */
 } Readers;
 
 typedef struct {
@@ -224,7 +224,7 @@ typedef struct {
     Cache cache[ATTN_CACHES];
     int caches;
     const char *memory;      /* name of the encoder's last node */
-    struct Remarks *remarks; /* of the running pass; NULL: not wanted */
+    struct Remarks *remarks; /* the running pass's; NULL: not wanted */
 } Graph;
 
 /* Adds n at the end, infers its shape and returns its index. The pass must

@@ -23,7 +23,7 @@ enum {
 typedef struct {
     int parts;
     Activation act; /* EpAct: which one */
-    Dtype dtype;    /* of the weights */
+    Dtype dtype;    /* format of the weights */
     Arithmetic arithmetic;
     bool wide; /* int8 weights and rows are widened to 16 bits */
 } Epilogue;

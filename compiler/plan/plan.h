@@ -65,7 +65,7 @@ typedef struct { /* name of a task in reports and the tuning database */
     const char *shape;    /* "512x2048" */
     const char *epilogue; /* "bias_relu"; of attention e.g. "causal_paged" */
     Dtype dtype;
-    Arithmetic arithmetic; /* of a product; its epilogue names it too */
+    Arithmetic arithmetic; /* a product's; its epilogue names it too */
 } TaskKey;
 /* Compares keys of the tuning database. These are exact, so equal texts mean
  * equal tasks. */
@@ -75,7 +75,7 @@ bool task_same(const TaskKey *a, const TaskKey *b);
 typedef struct {   /* how a function of attention turns scores into weights */
     MaskSpec mask; /* without a file */
     int file;      /* plan_mask() of a mask file; 0: none */
-    uint64_t file_hash; /* of the file's contents */
+    uint64_t file_hash; /* hash of the file's contents */
     bool paged, additive, sigmoid, biased, sinks;
     double cap, scale; /* cap 0: none */
 } AttentionForm;
@@ -88,8 +88,8 @@ typedef struct {
     Dtype dtype;
     const int64_t *size; /* the numbers of its shape */
     int sizes;
-    Epilogue ep;           /* of a product; its dtype is above */
-    AttentionForm form;    /* of attention */
+    Epilogue ep;           /* a product's; its dtype is above */
+    AttentionForm form;    /* attention's */
     bool encodes, decodes; /* TaskSplit: entries that the model has */
 } TaskIdentity;
 bool identity_same(const TaskIdentity *a, const TaskIdentity *b);
@@ -100,8 +100,8 @@ TaskKey task_key(Arena *a, const TaskIdentity *t, bool exact);
 
 typedef struct { /* one task of a plan */
     TaskIdentity is;
-    TaskKey key;     /* in the tuning database: exact */
-    TaskKey name;    /* for people: exact only if another task's would be the
+    TaskKey key;     /* key in the tuning database: exact */
+    TaskKey name;    /* name for people: exact only if another's would be the
                         same */
     int node;        /* the first that needs it; TaskSplit: -1 */
     Tiling tiling;   /* all its parameters, none 0 */
@@ -209,7 +209,7 @@ typedef struct {      /* one function of the emitted file */
 
 typedef struct { /* a mask read from a file */
     const MaskSpec *is;
-    uint64_t hash; /* of its bits and size */
+    uint64_t hash; /* hash of its bits and size */
 } FileMask;
 
 typedef struct Plan Plan;
@@ -251,7 +251,7 @@ struct Plan {
     bool keep_all;          /* no value is overwritten (verify) */
     bool small_m;           /* weights come from memory, so products of few
                                rows have their own loops */
-    const char *prefix;     /* of emitted symbols */
+    const char *prefix;     /* prefix of emitted symbols */
 };
 enum { PlanRoots = 3 }; /* roots are at least -PlanRoots */
 /* Plans a model. keep_all: no memory is reused and no region works in row
@@ -261,14 +261,14 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
 
 /* ---- values.c ---- */
 const Node *node_at(const Plan *p, int i);
-bool is_product(const Node *n); /* of rows with a weight */
+bool is_product(const Node *n); /* rows times a weight */
 /* True for a product or a scan, which multiplies its states; its weight is
  * input 1. */
 bool has_product(const Node *n);
 Epilogue epilogue_of(const Plan *p, int product);
 int64_t round16(int64_t n);          /* rounded up to full panels */
 int64_t row_stride(int64_t columns); /* floats between rows */
-Dtype dtype_of(Type t);              /* of weights */
+Dtype dtype_of(Type t);              /* format of weights */
 Sym row_sym(Type t);                 /* the rows that a value has */
 int64_t row_times(Type t); /* and how often it has each, normally once */
 typedef struct {           /* sizes in floats of a sequence's scan */
@@ -333,7 +333,7 @@ TaskShape task_shape(const Plan *p, const Task *t);
  * Each array covers all queries of the block. */
 typedef struct {
     int64_t outputs; /* after the scores of a block of keys */
-    int64_t sums;    /* of softmax, for each lane */
+    int64_t sums;    /* sums of softmax, for each lane */
     int64_t maxima;
     int64_t end;
 } AttentionScratch;
@@ -344,8 +344,8 @@ int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
  * product's sums. */
 Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
                             Tiling by);
-enum { DefaultPrefetch = 17 };                       /* of Tiling.prefetch */
-int64_t region_rows(const Plan *p, const Region *r); /* in one of its blocks */
+enum { DefaultPrefetch = 17 }; /* default of Tiling.prefetch */
+int64_t region_rows(const Plan *p, const Region *r); /* rows of its blocks */
 
 /* Returns the number of a mask file, from 1; identity.c. */
 int plan_mask(const Plan *p, const MaskSpec *m);
@@ -386,7 +386,7 @@ Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n);
 
 /* ---- unroll.c ---- */
 typedef struct {
-    int layers;                /* of the entry */
+    int layers;                /* layers of the entry */
     int64_t bytes, more, room; /* code of the steps; added by unrolling;
                                   held by L1 */
     bool fits, written;        /* all of it fits; layers are unrolled */

@@ -14,7 +14,7 @@ typedef struct { /* a product and its loop nest */
                        its end */
     int least;      /* least rows of a call */
     Epilogue ep;
-    /* of a product with copies (copied.c): */
+    /* only for products with copies (copied.c): */
     int64_t packed; /* column before copying; 0: not copied */
     Dtype from;     /* dtype before copying */
     int rows;       /* rows widened at once; 0: none */
@@ -54,7 +54,7 @@ void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 typedef struct {
     const Tiling *tiles, *small; /* small NULL: no M is small */
     int64_t k, column;
-    int64_t step;          /* of k: length of the sums at once, */
+    int64_t step;          /* block of k that is summed at once, */
     int rows, columns;     /* for this many rows and columns */
     const Product *copied; /* the product with copies; NULL: without */
     Epilogue ep;

@@ -3,7 +3,7 @@
 #ifndef ATTNC_FIELDS_H
 #define ATTNC_FIELDS_H
 
-#define READS_LAYERS /* of a row of `layers`, or of an undivided spec */
+#define READS_LAYERS /* its specs are one layer, or all layers alike */
 #include "spec/spec.h"
 #include "spec/yaml/yaml.h"
 
@@ -19,7 +19,7 @@ typedef enum {
     FieldFlags,      /* a list of words[], stored as bits */
     FieldScale,      /* one of words[], or a number, stored as the index
                         after the last word and, at `also`, a double */
-    FieldActivation, /* of activations.h; at `also`: true if it is gated */
+    FieldActivation, /* one of activations.h; at `also`: is it gated */
     FieldMask,       /* words and parts of a MaskSpec, alone or in a list */
     FieldDtypes,     /* one of words[], or a map from names to words */
     FieldLayers,     /* rows of a pattern, stored as text */
@@ -115,7 +115,7 @@ Written *written_over(Arena *a, const Written *w, const Yaml *row, Side side,
  * stacks whose layers have these values. NULL after errors. */
 Spec *spec_resolve(Arena *a, const char *path, const Written *w,
                    unsigned sides);
-uint64_t hash_spec(Arena *a, const Spec *s); /* of all that affects results */
+uint64_t hash_spec(Arena *a, const Spec *s); /* of what affects results */
 
 /* layers.c: bits by Side of the stacks that a pattern describes; and the
  * patterns, read after the spec has been checked. */
