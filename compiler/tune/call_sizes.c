@@ -1,7 +1,7 @@
-/* call_sizes.c: where a model's time goes, task by task, and at which sizes the
- * workloads call each task: as the emitted code divides them into blocks of
- * rows and among threads (emit/step/thread_split.c, emit/attention/kv_cache.c).
- */
+/* call_sizes.c: finds the share of the model's time of each task, and the sizes
+ * at which the workloads call it. Calls are divided into blocks of rows and
+ * among threads as in emitted code (emit/step/thread_split.c,
+ * emit/attention/kv_cache.c). */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static int64_t blocks_of(int64_t n, int64_t block)
     return (n + block - 1) / block;
 }
 
-/* Threads that share a step of so much work. */
+/* Returns the number of threads that share a step of this much work. */
 static int64_t parts_of(const Plan *p, int64_t rows, int64_t work, int threads)
 {
     const int64_t least = least_work_rows(p);
@@ -74,8 +74,8 @@ static int64_t keys_of_sequence(const Plan *p, int node,
     return (b->past ? b->past[s] : 0) + rows;
 }
 
-/* Sequence `s`: one head of it, as often as there are heads for a thread.
- * Sequences of one source go together where nothing tells them apart.        */
+/* Returns the size of an attention call of sequence `s`, one head. Sequences of
+ * one source are one call if no mask or bias distinguishes them. */
 static CallSize attention_size(const Plan *p, int node,
                                const struct attn_batch *b, int64_t s,
                                int threads)
@@ -97,12 +97,12 @@ static CallSize attention_size(const Plan *p, int node,
     u.parts = between(1, pairs * step_work(p, node) / p->target.part_work,
                       between(1, n->heads * b->sequences, threads));
     u.calls = (double)n->heads / (double)u.parts
-            / (double)(end - s); /* each of them says the same */
+            / (double)(end - s); /* each of them has this size */
     return u;
 }
 
 /* ---- sizes ---- */
-typedef struct { /* the sizes of one task, collected */
+typedef struct { /* collects the sizes of one task */
     Arena *a;
     const Plan *p;
     const Task *task;
@@ -126,14 +126,14 @@ static void add_size(Sizes *s, CallSize u, const Work *w)
     vec_push(s->a, &s->all, u);
 }
 
-/* Products of a small M are tasks of their own, where the plan has them. */
+/* True if a product belongs to the task of small M, if the plan has one. */
 static bool is_small_m(const Plan *p, int node, const CallSize *u)
 {
     return plan_task(p, TaskSmallM, node)
         && u->rows < tiling_parameters[Tiling_small_m].most;
 }
 
-/* Adds what one workload calls the task for at a node; false: it does not. */
+/* Adds a workload's calls of the task at a node. Returns false if none. */
 static bool add_node(Sizes *s, int node, const Work *w)
 {
     const Plan *p = s->p;
@@ -157,7 +157,7 @@ static double size_work(const CallSize *u)
     return u->calls * (double)u->rows * (double)(u->count > 0 ? u->count : 1);
 }
 
-/* Many lengths would take long to time: those that take most of the time. */
+/* Keeps the four sizes with the most work; timing all would take long. */
 static void keep_largest(CallSizes *sizes)
 {
     enum { Kept = 4 };
@@ -207,7 +207,8 @@ static int bound_of(const Spent *s)
     return most;
 }
 
-/* By the task; NULL: by all. Nothing is read from beyond `farthest`. */
+/* Returns the time at the machine's limit of a task, or of all if t is NULL.
+ * Nothing is read from levels beyond `farthest`. */
 static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
                       Level farthest)
 {
@@ -232,7 +233,8 @@ static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
     return sum;
 }
 
-/* A task alone: a run is a call; else one of all workloads. */
+/* Sets a task's limit: of a call, or of all workloads for a task of the
+ * complete model. */
 static void set_limit(TuneReport *r, TuneTask *t, const Works *works,
                       Level farthest)
 {
@@ -256,7 +258,7 @@ void tune_shares(TuneReport *r, const Works *works)
     }
 }
 
-/* Seconds of the fastest run of a task; INFINITY: none was timed. */
+/* Returns the seconds of a task's fastest run; INFINITY: none was timed. */
 static double fastest(const TuneTask *t)
 {
     double best = INFINITY;
@@ -274,8 +276,8 @@ bool tune_beats_limits(const TuneReport *r)
     return beaten;
 }
 
-/* What a task read so fast came from a nearer level. What is faster than even
- * that shows what the machine can do.                                        */
+/* Sets the limits. If a task is faster than its limit, its data came from a
+ * nearer level; if it beats even L1, the machine's rates are raised. */
 void tune_limits(TuneReport *r, const Works *works)
 {
     for (int i = 0; i < r->task.n; i++) {
@@ -290,6 +292,6 @@ void tune_limits(TuneReport *r, const Works *works)
         const double more = (1 + 1e-9) * t->limit / best;
         r->rates.fma *= more;
         r->rates.read[LevelL1] *= more;
-        i = -1; /* the rates hold for all */
+        i = -1; /* start again, because the rates apply to all */
     }
 }

@@ -1,15 +1,15 @@
-/* cost_model.c: which tilings a task may have, and how long each should take.
+/* cost_model.c: lists the tilings of a task and predicts their times.
  *
- * The model counts, for each size at which a task is called, multiply-adds and
- * loads of a register tile, and where its operands come from: it ranks, no
- * more; measurement decides.                                                */
+ * For each size at which a task is called, the model counts multiply-adds and
+ * loads of a register tile, and where its operands come from. It only ranks;
+ * measurement decides. */
 #include <math.h>
 
 #include "tune/tuner.h"
 
-static const int ports = 2;           /* of FMAs, and of loads, in a cycle */
+static const int ports = 2;           /* FMAs per cycle, and loads per cycle */
 static const int latency = 4;         /* cycles of an FMA */
-static const double call_cycles = 30; /* of a tile's call */
+static const double call_cycles = 30; /* cost of a call of a tile */
 
 bool tiling_fits(const Target *t, const Tiling *tiling)
 {
@@ -66,15 +66,15 @@ static int64_t columns(const CostModel *m)
     return s->d_v > ATTN_PAGE ? round16(s->d_v) : ATTN_PAGE;
 }
 
-/* Values by doubling, from `from` while below `end`. */
+/* Adds from, 2 from, 4 from etc. below `end`. */
 static void add_doubles(Values *v, int64_t from, int64_t end)
 {
     for (int64_t x = from > 0 ? from : 1; x < end; x *= 2)
         add_value(v, x);
 }
 
-/* Sizes that the workloads do not have are not decided on: a tile for one row
- * stays what is good for many.                                               */
+/* True if all calls have fewer rows than a tile. Then its height is not tuned,
+ * because the default is good for larger calls. */
 static bool less_than_tile(const CostModel *m)
 {
     return most_rows(m) < m->task->defaults.mr;
@@ -140,7 +140,8 @@ static bool has_parameter(const CostModel *m, int parameter)
     return (tiling_parameters[parameter].tasks & On(m->task->key.kind)) != 0;
 }
 
-/* Has a tile sums enough to keep the FMA units busy, as far as rows allow? */
+/* True if a tile has enough accumulators to keep the FMA units busy, or as many
+ * rows as there are. */
 static bool fills_ports(const CostModel *m, const Tiling *t)
 {
     const int vectors = (t->nr + m->plan->target.width - 1)
@@ -166,7 +167,7 @@ static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
 
 /* ---- space ---- */
 
-/* Parameters from `parameter` on take all of their values. */
+/* Adds all combinations of values of the parameters from `parameter` on. */
 static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
                  int parameter)
 {
@@ -182,7 +183,7 @@ static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
     Values v = parameter_values(m, parameter, &t);
     add_value(&v, tiling_get(&m->task->defaults, parameter));
     if (parameter == Tiling_panels && !any_columns(m))
-        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* as by default */
+        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* the default */
     for (int i = 0; i < v.n; i++) {
         tiling_set(&t, parameter, v.at[i]);
         fill(a, m, to, t, parameter + 1);
@@ -196,8 +197,7 @@ Tilings tiling_space(Arena *a, const CostModel *m)
     return all;
 }
 
-/* The nearest value above (`up`) or below what the parameter is now; 0: none.
- */
+/* Returns the nearest value above (`up`) or below `now`; 0: none. */
 static int32_t step_from(const Values *v, int32_t now, bool up)
 {
     int32_t best = 0;
@@ -233,7 +233,7 @@ Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t)
 static double rate(const CostModel *m, Level level)
 {
     const double r = m->rates->read[level];
-    return (r > 0 ? r : 1e10) / m->threads; /* a thread's */
+    return (r > 0 ? r : 1e10) / m->threads; /* per thread */
 }
 
 static double cycle_rate(const CostModel *m)
@@ -241,8 +241,8 @@ static double cycle_rate(const CostModel *m)
     return m->rates->fma / m->threads / (2.0 * ports * m->plan->target.width);
 }
 
-/* Seconds of rows x k x n of a product whose B is near, without its way there:
- * tiles of even height, each column of tiles reads its part of B again.      */
+/* Returns the seconds of a product, rows x k x n, with B in cache. Tiles have
+ * even heights, and each column of tiles reads its part of B again. */
 static double product_seconds(const CostModel *m, const Tiling *t, double rows,
                               double k, double n, double k_block)
 {
@@ -256,14 +256,15 @@ static double product_seconds(const CostModel *m, const Tiling *t, double rows,
     double seconds = times * cycles / cycle_rate(m);
     const double l1 = (double)m->machine->cache[LevelL1];
     const double near = fmin(k, k_block) * 4;
-    if (near * (t->nr + mr) > l1) /* B again, for each tile */
+    if (near * (t->nr + mr) > l1) /* each tile reads B again */
         seconds += (tiles - 1) * n * k * 4 / rate(m, LevelL2) / 2;
-    if (near * rows > l1 / 2) /* A again, for each column */
+    if (near * rows > l1 / 2) /* each column reads A again */
         seconds += ceil(n / t->nr) * rows * k * 4 / rate(m, LevelL2) / 4;
     return seconds;
 }
 
-/* Computing and reading go on together where B is prefetched. */
+/* Returns the time of computing and reading, which overlap if B is
+ * prefetched. */
 static double together(double compute, double read, bool prefetch)
 {
     return fmax(compute, read) + (prefetch ? 0.1 : 0.4) * fmin(compute, read);
@@ -301,7 +302,7 @@ static double use_seconds(const CostModel *m, const Tiling *t,
                     t->prefetch > 1);
 }
 
-/* Whole models: how far from the default, which is all that is known. */
+/* Returns the distance from the default, a rough guess for complete models. */
 static double far_from_default(const CostModel *m, const Tiling *t)
 {
     const Tiling *by_default = &m->task->defaults;

@@ -1,7 +1,7 @@
-/* draw_tune.c: the search of a tuning as SVG, a small plot for each task: its
- * candidates in the order in which they were first timed, or removed, against
- * the time of a run, as a part of the default's. Colours follow the reader's
- * light or dark; shapes say the same.                                        */
+/* draw_tune.c: draws the search of a tuning as SVG, a small plot per task: the
+ * times of its candidates relative to the default, in the order in which they
+ * were first timed or removed. Colours follow the reader's light or dark mode;
+ * shapes repeat their meaning. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@
 /* pixels */
 static const double top = 92, plot_width = 270, plot_height = 150,
                     plot_left = 40, head = 40, below = 58, apart = 28;
-enum { Letters = 44 };           /* of a name above a plot */
-static const double highest = 2; /* times the default: the rest is at the top */
+enum { Letters = 44 };           /* limit of a name above a plot */
+static const double highest = 2; /* top of the scale; 1: default */
 
 typedef VEC(const Candidate *) Shown; /* in the order of time */
 
@@ -21,13 +21,13 @@ typedef struct {
     Buffer out;
     Arena *arena;
     const TuneReport *r;
-    int plots, across; /* of tasks that were timed */
+    int plots, across; /* tasks that were timed */
     double width, height;
     /* the plot of one task: */
     const TuneTask *t;
-    double default_seconds; /* of the default's run */
+    double default_seconds; /* a run of the default */
     Shown shown;
-    Plot plot; /* x: places in `shown`; y: parts of default_seconds */
+    Plot plot; /* x: index in `shown`; y: multiples of default_seconds */
 } Picture;
 
 static const char sheet[] =
@@ -71,7 +71,7 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
     }
     if (t->limit > 0)
         scale_widen(&y, t->limit / d->default_seconds);
-    /* the default stays the first */
+    /* the default stays first */
     qsort(d->shown.at + 1, (size_t)d->shown.n - 1, sizeof *d->shown.at,
           by_time);
     scale_widen(&x, 0);
@@ -153,7 +153,7 @@ static void put_lines(Picture *d)
     buffer_printf(&d->out, "H%.1f\"/>\n", at->x + at->w);
 }
 
-/* The default is in a square, what was chosen in a ring. */
+/* Marks the default with a square and the choice with a ring. */
 static void put_chosen(Picture *d)
 {
     const Candidate *best = task_stands(d->t);
@@ -165,7 +165,7 @@ static void put_chosen(Picture *d)
                      place_of(d, i, best->seconds), NULL);
 }
 
-/* Fastest of those that were timed; it need not be what was chosen. */
+/* Returns the fastest timed candidate, which is not always the chosen one. */
 static const Candidate *fastest_candidate(const Shown *shown)
 {
     const Candidate *best = shown->at[0];
@@ -175,7 +175,8 @@ static const Candidate *fastest_candidate(const Shown *shown)
     return best;
 }
 
-/* Under a plot where another candidate is below the chosen one. */
+/* Prints the reason below a plot if another candidate looks faster than the
+ * chosen one. */
 static void put_reason(Picture *d)
 {
     const Candidate *stands = task_stands(d->t);

@@ -1,6 +1,6 @@
-/* end_to_end.c: the end of a tuning: the whole model, default against what was
- * found, on all workloads. Tasks are timed alone; here is seen what that is
- * worth together, and what makes a model slower is taken back.              */
+/* end_to_end.c: compares the complete model with default and tuned tilings on
+ * all workloads, because tasks are timed alone before. Tilings that make it
+ * slower are reverted. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct {     /* pairs of one comparison, in order */
     int pairs;
 } Pairs;
 
-/* Both models; false: one of them does not compile. */
+/* Compiles both models. Returns false if one does not compile. */
 static bool build_both(Tuner *t, Codes *code)
 {
     Arena *a = t->arena;
@@ -34,7 +34,7 @@ static bool build_both(Tuner *t, Codes *code)
     return both[0].status == BuildDone && both[1].status == BuildDone;
 }
 
-/* Runs both in turn until then, and adds their times. */
+/* Runs both in turn until `until` and adds their times. */
 static void run_both(Tuner *t, const Codes *code, double until, Pairs *p,
                      Verdict *tuned)
 {
@@ -59,8 +59,8 @@ static void run_both(Tuner *t, const Codes *code, double until, Pairs *p,
     p->pairs += m.done;
 }
 
-/* Evidence that what was found is slower: the test that decides on a candidate,
- * the other way round, and an interval without any gain.                     */
+/* True if the tuned workload is significantly slower: by the test that decides
+ * on candidates, with the sign reversed, and an interval without any gain. */
 static bool is_slower(const EndToEnd *end, const double *ratio)
 {
     double against[MostPairs];
@@ -70,7 +70,7 @@ static bool is_slower(const EndToEnd *end, const double *ratio)
         && signed_rank(against, end->pairs) <= TUNE_ALPHA;
 }
 
-/* Of one workload; true: it is slower. */
+/* Adds the result of one workload. Returns true if it is slower. */
 static bool add_workload(Tuner *t, int work, const Pairs *p, int comparison)
 {
     const int works = t->works.n;
@@ -104,8 +104,8 @@ static bool is_chosen(const Tuner *t, const TaskKey *key)
     return false;
 }
 
-/* Without what this run wrote, but for what is chosen still; with what was
- * there before.                                                              */
+/* Removes the records of this run that are no longer chosen, and restores those
+ * they replaced. */
 static void undo(Records *r, Arena *a, void *with)
 {
     const Tuner *t = with;
@@ -133,7 +133,7 @@ static void take_back(Tuner *t)
         warning_at((Pos){ 0 }, "the records stay: %s", why.text);
 }
 
-/* Is the task a part of that workload? */
+/* True if the task is part of that workload. */
 static bool works_in(const Tuner *t, const Task *task, const Work *w)
 {
     const Plan *p = t->engine.plan;
@@ -146,7 +146,7 @@ static bool works_in(const Tuner *t, const Task *task, const Work *w)
     return false;
 }
 
-/* "encode is slower end to end: -3.1 % (-4.0..-2.2) of 24 pairs" */
+/* "end to end, encode is slower with it: -3.1 % (-4.0..-2.2) of 24 pairs" */
 static const char *slower_text(const Tuner *t, const EndToEnd *e)
 {
     return arena_printf(t->arena,
@@ -157,7 +157,7 @@ static const char *slower_text(const Tuner *t, const EndToEnd *e)
                         e->pairs);
 }
 
-/* The choices of the tasks that stand. */
+/* Keeps the choices of the tasks that stand. */
 static void choose_again(Tuner *t)
 {
     int kept = 0;
@@ -172,8 +172,8 @@ static void choose_again(Tuner *t)
     t->choice.n = kept;
 }
 
-/* What this run found for the tasks of a workload; w NULL: all. Returns for how
- * many: what was recorded before is not ours.                                */
+/* Reverts what this run found for the tasks of a workload, or for all if w is
+ * NULL. Older records stay. Returns the number of tasks. */
 static int drop(Tuner *t, const Work *w, const char *why)
 {
     int n = 0;
@@ -192,13 +192,12 @@ static int drop(Tuner *t, const Work *w, const char *why)
 
 /* ---- comparing ---- */
 typedef struct {
-    bool any;        /* of the workloads: one is slower */
+    bool any;        /* true if any workload is slower */
     bool *slower;    /* [works] */
-    const char *bad; /* the model as found does not run; NULL */
+    const char *bad; /* error of the tuned model; or NULL */
 } Outcome;
 
-/* The workloads of an interim analysis of all pairs so far, in the place of the
- * last's. */
+/* Analyses all pairs so far. The results replace those of the last time. */
 static void analyse(Tuner *t, const Pairs *p, int comparison, int first,
                     Outcome *to)
 {
@@ -210,8 +209,7 @@ static void analyse(Tuner *t, const Pairs *p, int comparison, int first,
     }
 }
 
-/* Compares until then; where half of the time shows that something is slower,
- * that is enough.                                                            */
+/* Compares until `until`, or half of that if a workload is slower by then. */
 static Outcome compare_once(Tuner *t, double until, int comparison)
 {
     const size_t works = (size_t)t->works.n;
@@ -240,7 +238,8 @@ static Outcome compare_once(Tuner *t, double until, int comparison)
     return to;
 }
 
-/* Takes back what the outcome speaks against. False: nothing of this run. */
+/* Reverts the tilings that the outcome rejects. Returns false if none of them
+ * is of this run. */
 static bool answer(Tuner *t, const Outcome *o)
 {
     const int last = t->report.end_to_end.n - t->works.n;
@@ -257,7 +256,7 @@ static bool answer(Tuner *t, const Outcome *o)
     return n > 0;
 }
 
-/* Is anything there that this run found, and that stands? */
+/* True if this run found anything that stands. */
 static bool found_any(const Tuner *t)
 {
     for (int i = 0; i < t->report.task.n; i++)
@@ -274,8 +273,8 @@ static bool any_reused(const Tuner *t)
     return false;
 }
 
-/* Where a workload is slower, once more without what works in it, as long as
- * there is anything left of it and time.                                     */
+/* Compares both models. If a workload is slower, reverts its tasks and compares
+ * again while any choice and time is left. */
 void end_to_end(Tuner *t, double until)
 {
     bool again = t->choice.n > 0;

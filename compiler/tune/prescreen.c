@@ -1,10 +1,10 @@
-/* prescreen.c: which candidates are worth the time of a C compiler.
+/* prescreen.c: ranks candidates by short runs, before a C compiler spends time
+ * on them.
  *
- * attnc carries the tiles of all sizes, compiled when it was built (for the
- * JIT): around them libtcc compiles a candidate's loops in milliseconds. So
- * many candidates run for moments, and what they took beside the default
- * stands in the place of the model's prediction. It only ranks: who is
- * compiled and timed first.                                                  */
+ * attnc contains prebuilt tiles of all sizes (for the JIT), and libtcc compiles
+ * a candidate's loops around them in milliseconds. So many candidates can run
+ * briefly; their times relative to the default replace the model's predictions.
+ * They only decide which candidates are compiled and timed first. */
 #include <math.h>
 #include <string.h>
 
@@ -43,8 +43,9 @@ static void make_text(Prescreen *h, int i)
         m->text = emit_task(h->a, h->t->engine.plan, &task, EmitJit, &m->n);
 }
 
-/* Found to be bad here, as it would be by any compiler; one that libtcc can't
- * compile may do well by another.                                            */
+/* Takes the result of a candidate. A wrong or crashing one is removed, because
+ * any compiler would have that fault; one that libtcc cannot compile stays,
+ * because another compiler may. */
 static void take(Prescreen *h, const Measurement *m, int i,
                  double default_seconds)
 {
@@ -65,7 +66,7 @@ static void take(Prescreen *h, const Measurement *m, int i,
     c->tried = true;
 }
 
-/* False: the default itself does not run by libtcc, or the time is over. */
+/* Returns false if libtcc cannot run the default, or when the time is up. */
 static bool run_batch(Prescreen *h, const int *who, int n, double until,
                       uint64_t order)
 {
@@ -85,8 +86,7 @@ static bool run_batch(Prescreen *h, const int *who, int n, double until,
     return true;
 }
 
-/* Places of all candidates but the default, those that should be fastest
- * first.                                                                     */
+/* Returns the indices of all candidates but the default, by predicted time. */
 static int *by_prediction(Prescreen *h)
 {
     const int n = h->task->candidate.n;

@@ -1,5 +1,5 @@
-/* run_model.c: whole models that differ in their tilings, on the workloads of
- * attnc bench: for what is no part of one task, and for the end.            */
+/* run_model.c: times complete models with different tilings on the workloads of
+ * attnc bench: for tilings that no single task can time, and end to end. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "tune/tuner.h"
 
 enum { MostWorks = 4 };
-static const double least_seconds = 0.0005; /* of one reading */
+static const double least_seconds = 0.0005; /* least duration of one reading */
 
 typedef struct { /* a model, in the child */
     Engine engine;
@@ -18,7 +18,7 @@ typedef struct { /* a model, in the child */
 
 struct ModelRun {
     const TuneReport *r;
-    BenchOptions options; /* settled */
+    BenchOptions options; /* with defaults applied */
     int works;
     double weight[MostWorks];
     bool each;

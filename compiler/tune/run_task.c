@@ -1,8 +1,8 @@
-/* run_task.c: one task alone, at the sizes that its model calls it at.
+/* run_task.c: times one task alone, at the sizes at which its model calls it.
  *
- * Weights, keys and values walk through a rotating buffer as large as what the
- * model reads before it comes back to them, so that they come from where they
- * come from in the model; what goes in and out stays near. */
+ * Weights, keys and values rotate through a buffer as large as the data that
+ * the model reads before it returns to them. So they come from the same cache
+ * level as in the model; inputs and outputs stay in near caches. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 
 typedef void TaskFunction(void *const *at, const int64_t *n);
 
-enum { Guard = 64 }; /* floats behind a result: not to be touched */
-static const double least_seconds = 0.0002; /* of one reading */
+enum { Guard = 64 }; /* floats after a result that must not change */
+static const double least_seconds = 0.0002; /* least duration of one reading */
 
 struct TaskRun {
-    Arena *arena; /* in the child: of operands */
+    Arena *arena; /* for operands, in the child */
     const CostModel *m;
     const RotatingBuffer *weights;
     const TuneTask *task;
@@ -27,12 +27,12 @@ struct TaskRun {
     float *x, *y, *bias, *residual, *scratch;
     int32_t *page;
     float *expected[8];       /* by case: the default's results */
-    int64_t ldx, ldy, floats; /* of y, with the guard */
+    int64_t ldx, ldy, floats; /* floats: size of y */
     int64_t next;             /* place in the rotating buffer */
-    int64_t repeats[8];       /* by use: calls between readings; 0: ? */
+    int64_t repeats[8];       /* by size: calls between readings; 0: unknown */
 };
 
-/* What one call works on. */
+/* state of one call */
 typedef struct {
     TaskRun *r;
     int candidate;
@@ -78,8 +78,9 @@ static int64_t pages_of(int64_t keys)
     return (keys + ATTN_PAGE - 1) / ATTN_PAGE;
 }
 
-/* Heads whose keys and values lie in one page of 64 keys; of long sequences so
- * many that the buffer stays below `far` bytes, which no cache holds. */
+/* Returns the number of heads that share a page of 64 keys; fewer for long
+ * sequences, so that the buffer stays below `far` bytes, which no cache
+ * holds. */
 static int64_t heads_of_page(const CostModel *m)
 {
     const int64_t far = (int64_t)1 << 28;
@@ -94,7 +95,7 @@ static int64_t heads_of_page(const CostModel *m)
     return heads;
 }
 
-/* Bytes of one place in the buffer. */
+/* Returns the bytes of one place in the buffer. */
 static int64_t place_bytes(const CostModel *m)
 {
     if (is_attention(m))
@@ -114,8 +115,9 @@ int64_t rotating_buffer_bytes(const CostModel *m)
     return most > one ? most / one * one : one;
 }
 
-/* Of small numbers, as weights are; f32 pairs of bf16 are such numbers too, and
- * so are integers and scales in their bytes; of int4 with steps that it has. */
+/* Fills the buffer with small random numbers, like weights. The bits are valid
+ * and small in every dtype: as f32, as pairs of bf16, as integers and
+ * scales. */
 void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
                           int64_t bytes)
 {
@@ -156,7 +158,7 @@ static float *random_floats(Arena *a, int64_t n, uint64_t state)
     return x;
 }
 
-/* Is x of a product rows of integers, which are counted in bytes? */
+/* True if the rows of x are integers, whose stride counts bytes. */
 static bool in_integers(const CostModel *m)
 {
     const Node *x = node_at(m->plan, task_node(m)->in[0]);
@@ -187,7 +189,7 @@ static void pack_weights(const TaskRun *r)
         memcpy(at + i, at, (size_t)(all - i < some ? all - i : some));
 }
 
-/* Replaces the floats of x by rows of integers, as the model makes them. */
+/* Replaces the floats of x by quantised rows, as the model quantises them. */
 static void quantize_x(const TaskRun *r, int64_t rows)
 {
     typedef void Quantize(uint8_t *, int64_t, const float *, int64_t, int64_t,
@@ -251,7 +253,7 @@ static bool run_open(void *with, int candidate, Fault *why)
 {
     TaskRun *r = with;
     const Code *code = &r->code->at[candidate];
-    JitCode jit; /* for as long as the child lives */
+    JitCode jit; /* never freed: lives as long as the child */
     void *at = NULL;
     if (!code->object) {
         if (!jit_function(&jit, &at, code->text, "attnc_task",
@@ -338,8 +340,8 @@ static void call_all(TaskCall *c)
 
 /* ---- checking ---- */
 
-/* Case 0 .. sizes - 1: as in the model; then one row, and an odd number of
- * them, fewer and more than a tile has. */
+/* Returns the number of cases to check: the model's sizes, then 1, 3 and 17
+ * rows, to cover fewer and more rows than a tile has. */
 static int cases_of(const CostModel *m)
 {
     return m->sizes.n + 3;
@@ -388,7 +390,8 @@ static double time_calls(TaskRun *r, int candidate, const CallSize *u,
     return (machine_seconds() - begin) / (double)n;
 }
 
-/* As many calls as the clock needs to say something; the same for all. */
+/* Returns how many calls the clock needs for one reading; the same number for
+ * all candidates. */
 static int64_t repeats_of(TaskRun *r, int candidate, int use)
 {
     const CallSize *u = &r->m->sizes.at[use];
@@ -399,7 +402,7 @@ static int64_t repeats_of(TaskRun *r, int candidate, int use)
     return r->repeats[use] = n;
 }
 
-/* A run: a call, by average over the sizes. */
+/* Times a run: the average call over the sizes. */
 static void run_time(void *with, int candidate, double *seconds)
 {
     TaskRun *r = with;

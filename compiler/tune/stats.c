@@ -1,4 +1,4 @@
-/* stats.c: when one tiling is faster than another, and by how much. */
+/* stats.c: tests whether one tiling is faster than another, and by how much. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int by_magnitude(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Twice the ranks of sorted differences, so that shared ones are whole. */
+/* Sets twice the ranks of sorted differences, to have integers. */
 static void double_ranks(const double *d, int n, int *rank)
 {
     for (int i = 0, j; i < n; i = j) {
@@ -30,8 +30,9 @@ static void double_ranks(const double *d, int n, int *rank)
     }
 }
 
-/* ways[s]: how many choices of signs give the positive ranks the sum s. 2^200
- * and all below it are doubles, the sums of few of them exact enough.        */
+/* Returns the tail probability. ways[s] counts the choices of signs whose
+ * positive ranks have the sum s. A double holds powers of two up to 2^200, and
+ * the rounding of the sums is negligible. */
 static double tail(const int *rank, int n, int from)
 {
     int most = 0;

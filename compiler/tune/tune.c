@@ -1,5 +1,5 @@
-/* tune.c: the tuning of one model: what is measured once, the code of each back
- * end in turn, the report.                                                  */
+/* tune.c: tunes one model: measures the machine once, tunes the code of each
+ * backend, prints the report. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,9 @@
 #include "base/progress.h"
 #include "tune/tuner.h"
 
-/* Of the time: for libtcc's code, whose candidates compile in milliseconds.
- * What it found ranks those of the compiler, which gets the rest.            */
+/* Fraction of the time for libtcc's code, whose candidates compile in
+ * milliseconds. Its results rank the compiler's candidates, which get the
+ * rest. */
 static const double jit_part = 0.3;
 
 /* ---- beginning ---- */
@@ -30,8 +31,8 @@ static bool find_compiler(Tuner *t, Fault *why)
     return b->cc.compiler != NULL;
 }
 
-/* The model by default, on one thread, for sizes and counts: by libtcc at once,
- * where the system lets it.                                                  */
+/* Loads the default model, on one thread, for sizes and counts: with libtcc, or
+ * with the C compiler if the system forbids that. */
 static bool load_default(Tuner *t, Fault *why)
 {
     Engine *e = &t->engine;
@@ -48,8 +49,7 @@ static bool load_default(Tuner *t, Fault *why)
     return true;
 }
 
-/* What is known of this host already. A file that can't be read is said, and
- * nothing is known.                                                          */
+/* Reads the records of this host. An unreadable file only gives a warning. */
 static void read_records(Tuner *t)
 {
     Fault why;
@@ -59,8 +59,7 @@ static void read_records(Tuner *t)
         warning_at((Pos){ 0 }, "%s", why.text);
 }
 
-/* Weights, which both back ends take alike, and the machine's rates: those of
- * `first`, where it has them.                                                */
+/* Sets the weights and the machine's rates, or shares those of `first`. */
 static int share(Tuner *t, const Tuner *first)
 {
     TuneReport *r = &t->report;
@@ -79,7 +78,7 @@ static int share(Tuner *t, const Tuner *first)
     return ExitDone;
 }
 
-/* ExitBackend, with *why: this back end is not here. */
+/* Prepares one backend. Returns ExitBackend, with *why, if it is missing. */
 static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
 {
     EngineOptions o = t->options->model;
@@ -132,18 +131,18 @@ static int report(const TuneReport *r, FILE *out, Output *svg,
 }
 
 /* ---- back ends ---- */
-enum { BackEnds = 2 }; /* the compiler's, libtcc's */
+enum { BackEnds = 2 }; /* the compiler, libtcc */
 
 static void end_all(Tuner *t, int n)
 {
-    while (n-- > 0) { /* the first has the weights of all */
+    while (n-- > 0) { /* the first owns the weights of all */
         builder_close(&t[n].builder);
         engine_close(&t[n].engine);
     }
 }
 
-/* The back ends that there are, each a copy of `like`: what nobody named need
- * not be here. Returns how many; 0, with *code.                              */
+/* Prepares the available backends, each as a copy of `like`. One that the user
+ * did not name may be missing. Returns their number, or 0 with *code. */
 static int begin_all(Tuner *t, const Tuner *like, int *code)
 {
     static const char *const all[BackEnds] = { "clang", "jit" };
@@ -173,8 +172,8 @@ static int begin_all(Tuner *t, const Tuner *like, int *code)
     return n;
 }
 
-/* Holds what was timed against the machine's limits, which are measured again
- * where anything was faster.                                                 */
+/* Sets the limits of timed tasks. If a time beats its limit, it measures the
+ * machine again first. */
 static void set_limits(Tuner *t)
 {
     TuneReport *r = &t->report;
@@ -188,8 +187,8 @@ static void set_limits(Tuner *t)
     tune_limits(r, &t->works);
 }
 
-/* One back end's tasks; where anything else was found, the whole model; and
- * again, as long as there is anything to try.                               */
+/* Tunes one backend's tasks; compares the complete model if anything changed;
+ * and repeats while there is anything to try. */
 static void tune_backend(Tuner *t, double until, Fault *unkept)
 {
     const Environment *env = t->env;
@@ -203,7 +202,7 @@ static void tune_backend(Tuner *t, double until, Fault *unkept)
     }
 }
 
-/* libtcc's code first, then the compiler's; what it leaves libtcc's has. */
+/* Tunes libtcc's code, then the compiler's; libtcc's gets the time left. */
 static void tune_all(Tuner *t, int n, Fault *unkept)
 {
     const Environment *env = t->env;

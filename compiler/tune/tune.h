@@ -1,15 +1,15 @@
-/* tune.h: finds the tilings that are fastest on this machine.
+/* tune.h: finds the fastest tilings on this machine.
  *
  *   plan -> its tasks (plan/tasks.c) -> candidates, ranked by a model of
  *   registers, caches and bandwidth (cost_model.c) -> texts (emit/file/task.c)
- *   -> objects, compiled side by side (tune_build.c) -> times and results, in
+ *   -> objects, compiled in parallel (tune_build.c) -> times and results, in
  *   child processes (tune_child.c) -> by successive halving, one incumbent
  *   (tune_search.c), task by task (tune_schedule.c) -> records
- * (records/records.c) -> the whole model (end_to_end.c) -> report
- * (tune_print.c, tune_json.c, draw_tune.c)
+ *   (records/records.c) -> the complete model (end_to_end.c) -> report
+ *   (tune_print.c, tune_json.c, draw_tune.c)
  *
  * In:  an Engine, a budget of seconds.
- * Out: records of what is faster beyond chance; a report.                   */
+ * Out: records of tilings that are significantly faster; a report. */
 #ifndef ATTNC_TUNE_H
 #define ATTNC_TUNE_H
 
@@ -18,24 +18,24 @@
 
 typedef enum { TuneLines, TuneJson, TuneSvg } TuneFormat;
 
-enum { TuneBudget = 20 }; /* seconds, where no others are given */
+enum { TuneBudget = 20 }; /* default, in seconds */
 typedef struct {
     double budget; /* seconds */
     TuneFormat format;
     const char *svg;     /* NULL: none */
     const char *records; /* path; NULL: the user's own */
-    bool again;          /* also what is recorded already */
-    bool exhaustive;     /* every candidate of the space is timed */
+    bool again;          /* tune recorded tasks, too */
+    bool exhaustive;     /* time every candidate */
     BenchOptions work;   /* lengths, steps, batch, beam */
     EngineOptions model;
 } TuneOptions;
 
-/* Returns an exit code; `out` gets the report, stderr the progress. */
+/* Prints the report on `out` and progress on stderr. Returns an exit code. */
 int tune_run(const TuneOptions *o, FILE *out);
 
-/* `attnc records explain`, and the end of the report: what the machine is, and
- * a sentence for each record: what was chosen and why. target: this machine's
- * name among those of its instruction set.                                   */
+/* Prints the machine and a sentence for each record, with the choice and its
+ * reason: for `attnc records explain` and the end of the report. target: this
+ * machine's name among those of its instruction set. */
 void records_explain(const Records *r, const Host *here, const char *target,
                      const Machine *m, FILE *out);
 

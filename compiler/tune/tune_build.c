@@ -1,5 +1,5 @@
-/* tune_build.c: candidates become shared objects, as many compiled at once as
- * there are cores, in a temporary folder.                                 */
+/* tune_build.c: compiles candidates to shared objects in a temporary directory,
+ * one process per core. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -32,9 +32,9 @@ void builder_close(Builder *b)
 }
 
 /* ---- compiling ---- */
-static const double patience = 20; /* times what others took */
+static const double patience = 20; /* limit, in multiples of what others took */
 
-/* What one takes by the side of others. */
+/* Updates the seconds per job, when compiled in parallel. */
 static void learn(Builder *b, const BuildJob *job, double each)
 {
     b->each[job->whole_model] = each;
@@ -43,7 +43,7 @@ static void learn(Builder *b, const BuildJob *job, double each)
         b->each[1] = each * (double)b->whole_bytes / (double)job->code->n;
 }
 
-/* The first error line, without its place: what a report has room for. */
+/* Copies the first error message, without its position, cut for the report. */
 static void first_error(char why[160], const SpawnJob *j)
 {
     const char *at = strstr(j->messages.tail, "error: ");
@@ -59,7 +59,7 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* The object of a text that was compiled before; NULL: it was not. */
+/* Returns the object of an equal text that was compiled before, or NULL. */
 static const char *built_before(const Builder *b, const Code *m)
 {
     for (int i = 0; i < b->built.n; i++)
@@ -70,8 +70,9 @@ static const char *built_before(const Builder *b, const Code *m)
     return NULL;
 }
 
-/* The default may take as long as there is time at all, a candidate a multiple
- * of what others took just now: with what else the machine has to do.        */
+/* Returns the timeout of a job in seconds. The default gets all remaining time;
+ * a candidate gets a multiple of what the last one took, which includes the
+ * load of the machine. */
 static double limit_of_job(const Builder *b, const BuildJob *job, double last)
 {
     const double left = fmax(1, last - b->env->now());
@@ -107,7 +108,7 @@ static void take_job(Builder *b, BuildJob *job, const SpawnJob *j, double last)
         b->took[job->whole_model] = j->took;
 }
 
-/* All of them, side by side. */
+/* Compiles all of them in parallel. */
 static void make_some(Builder *b, Arena *a, BuildJob *jobs, int n, double last)
 {
     SpawnJob *spawns = arena_alloc(a, (size_t)n * sizeof *spawns);
@@ -135,7 +136,7 @@ static void make_some(Builder *b, Arena *a, BuildJob *jobs, int n, double last)
 void builder_build(Builder *b, Arena *a, BuildJob *jobs, int n, double until,
                    double last)
 {
-    int next = b->at_once; /* then as many as there is time for */
+    int next = b->at_once; /* first one per core */
     for (int i = 0; i < n && b->jit; i++)
         jobs[i].status = BuildDone;
     for (int i = 0; i < n && !b->jit && !interrupted(); i += next) {

@@ -1,6 +1,7 @@
-/* tune_child.c: runs candidates in a child process. What they do there is told
- * on a board, memory that both processes see, before it is done: so whoever
- * crashes or hangs is known, and the parent sleeps while the child is timed. */
+/* tune_child.c: runs candidates in a child process. The child posts each step
+ * on a board, memory shared with the parent, before it takes it. So the parent
+ * knows which candidate crashed or hung, and sleeps while the child is
+ * timed. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <math.h>
@@ -19,13 +20,13 @@ static const char *const doing_text[] = { "beginning", "loading", "checking",
                                           "timing" };
 
 typedef struct {
-    atomic_int doing, at; /* what, with which of the measurement's */
-    atomic_llong steps;   /* rises with each of them */
-    atomic_int done;      /* whole repetitions */
+    atomic_int doing, at; /* the step; index of the candidate */
+    atomic_llong steps;   /* increases with each step */
+    atomic_int done;      /* complete repetitions */
     atomic_bool over;
 } Board;
 
-typedef struct { /* a board and what is behind it */
+typedef struct { /* a board and the arrays behind it */
     Board *board;
     Verdict *verdict; /* [n] */
     double *sample;   /* [repetitions][n][parts] */
@@ -77,7 +78,7 @@ static int64_t count_strange(const Result *r)
     return n;
 }
 
-/* The first value that is another, of floats. */
+/* Describes the first float that differs. */
 static void say_where(Verdict *v, const char *name, const Result *expected,
                       const Result *r)
 {
@@ -108,8 +109,7 @@ static void compare(Verdict *v, const Result *expected, const Result *r)
                  name);
 }
 
-/* A candidate's results beside the default's, which is the first that comes:
- * its results are kept.                                                      */
+/* Compares a candidate's results with the default's, which come first. */
 static void check(Arena *a, const ChildWork *w, int candidate, Result *expected,
                   Verdict *v)
 {
@@ -196,7 +196,7 @@ static void blame(Measurement *m, const Board *b, Status status,
              doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
 }
 
-/* It ended by itself: what does that say? */
+/* Sets the verdict when the child has ended by itself. */
 static void judge_end(Measurement *m, const Board *b, int status)
 {
     char what[100];
@@ -219,7 +219,7 @@ static void end_child(pid_t pid)
         ;
 }
 
-/* Waits for its end. False: it hangs, or a signal came. */
+/* Waits for the child to end. Returns false if it hangs, or after a signal. */
 static bool attend(const ChildWork *w, Measurement *m, const Board *b,
                    pid_t pid)
 {
@@ -253,7 +253,7 @@ static bool attend(const ChildWork *w, Measurement *m, const Board *b,
     }
 }
 
-/* What the child said of those that nothing is known of yet. */
+/* Takes the times, and the verdicts on candidates that have none yet. */
 static void take_results(Measurement *m, const Shared *s, int parts)
 {
     const size_t n = (size_t)m->n * (size_t)parts;
@@ -268,7 +268,7 @@ static void take_results(Measurement *m, const Shared *s, int parts)
     memcpy(m->sample, s->sample, n * (size_t)m->done * sizeof *m->sample);
 }
 
-/* Once; false: begin again, without the one that was blamed. */
+/* Runs a child. Returns false to run again without the blamed candidate. */
 static bool run_once(const ChildWork *w, Measurement *m)
 {
     Shared s;

@@ -1,5 +1,6 @@
-/* tune_explain.c: why a tiling is fast, in sentences made of its numbers: what
- * registers hold, what caches keep, which of the machine's rates decides.    */
+/* tune_explain.c: explains why a tiling is fast, in sentences with numbers:
+ * what fits registers and caches, and which of the machine's rates limits
+ * it. */
 #include "base/strings.h"
 #include "tune/tune_report.h"
 
@@ -10,11 +11,11 @@
 typedef struct {
     Arena *a;
     const Machine *m;
-    const Rates *r; /* of the threads; NULL: not measured */
+    const Rates *r; /* for the number of threads; NULL: not measured */
     const Record *record;
-    Target target;         /* registers 0: not known here */
+    Target target;         /* registers 0: unknown here */
     Tiling by, by_default; /* by_default: 0 if unknown */
-    int64_t k, n;          /* of the product, or d_k and d_v */
+    int64_t k, n;          /* a product's sizes, or d_k and d_v */
     double size;           /* bytes of a weight */
     const char *text;      /* the clauses */
 } Why;
@@ -34,7 +35,7 @@ static void add_reason(Why *w, const char *fmt, ...)
 
 /* ---- numbers ---- */
 
-/* Of the rate at which a level is read; NAN: not measured. */
+/* Returns the read rate of a level; NAN: not measured. */
 static double level_rate(const Why *w, Level from)
 {
     return w->r && w->r->read[from] > 0 ? w->r->read[from] : NAN;
@@ -51,7 +52,7 @@ static int32_t or_else(int32_t parameter, int64_t otherwise)
                      : (int32_t)(otherwise < INT32_MAX ? otherwise : INT32_MAX);
 }
 
-/* Does the arithmetic hide that reading? Each byte is used for `flops`. */
+/* Adds whether arithmetic hides reading; each byte is used for `flops`. */
 static void say_bound(Why *w, const char *what, Level from, double flops)
 {
     const double need = w->r ? w->r->fma / level_rate(w, from) : NAN;
@@ -102,7 +103,8 @@ static double panel_bytes(const Why *w, const Tiling *t)
     return (double)t->nr * (double)(k < w->k ? k : w->k) * w->size;
 }
 
-/* What the tiles of one column step read again and again. */
+/* Adds which cache holds the panels that the tiles of one column read
+ * repeatedly. */
 static void say_panels(Why *w)
 {
     const double bytes = panel_bytes(w, &w->by);
@@ -126,7 +128,7 @@ static void say_panels(Why *w)
         say_bound(w, "them", in, 2.0 * w->by.mr / w->size);
 }
 
-/* "10 x 48 + 32" of 512 columns. */
+/* Returns the column steps, such as "10 x 48 + 32" for 512 columns. */
 static const char *steps_text(const Why *w, int nr)
 {
     int64_t left = (int64_t)whole16(w->n);
@@ -184,7 +186,7 @@ static void why_matmul(Why *w)
                    w->by.panels, whole16(w->n) / 16);
 }
 
-/* A small M takes as long as W takes to be read, once. */
+/* A product of small M takes the time to read W once. */
 static void why_small_m(Why *w)
 {
     const double bytes = (double)w->k * whole16(w->n) * w->size;
@@ -279,8 +281,8 @@ static void (*const why[TaskKinds])(Why *w) = {
 
 /* ---- a record ---- */
 
-/* Is the instruction set of a record known here? `name`: a target that may have
- * it.                                                                        */
+/* Finds the target of a record's instruction set. Returns false if it is
+ * unknown here. `name`: a target to try first. */
 static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
 {
     const HostParts is = host_parts(a, h);
@@ -290,8 +292,7 @@ static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
     return target_find(t, has ? name : is.march, is.width, NULL, &unused);
 }
 
-/* The parameters of `t` that are other than those of `than`: "8x48 prefetch=2".
- */
+/* Returns the parameters of `t` that differ from `than`: "8x48 prefetch=2". */
 static const char *difference(Arena *a, const Tiling *t, const Tiling *than)
 {
     const bool tile = t->mr != than->mr || t->nr != than->nr;
@@ -318,7 +319,7 @@ static const char *choice_text(const Why *w)
                                     r->samples, r->samples == 1 ? "" : "s");
     if (*to && *from)
         return arena_printf(w->a, "%s instead of %s%s", to, from, gain);
-    if (r->usual_ns > r->ns) /* `small_m` is not known without the plan */
+    if (r->usual_ns > r->ns) /* the default `small_m` depends on the plan */
         return arena_printf(w->a, "%s%s", all, gain);
     return arena_printf(w->a, "as by default, %s", all);
 }

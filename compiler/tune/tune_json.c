@@ -1,5 +1,6 @@
-/* tune_json.c: what a tuning found as JSON, with all candidates. Times are
- * seconds; what is not known is null. docs/tuning.md names the keys.         */
+/* tune_json.c: prints the results of a tuning as JSON, with all candidates.
+ * Times are in seconds, unknown values are null. docs/tuning.md describes the
+ * keys. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -72,7 +73,7 @@ static json_t *end(Arena *a, const EndToEnd *e)
                      "pairs", e->pairs, "comparison", e->comparison);
 }
 
-/* As attnc bench has it. */
+/* Returns the machine as attnc bench prints it. */
 static json_t *machine(Arena *a, const Machine *m)
 {
     Buffer b = { .arena = a };
@@ -88,7 +89,7 @@ static json_t *host(Arena *a, const Host *h)
                      "threads", h->threads, "compiler", text(a, h->compiler));
 }
 
-/* What each back end has of its own. */
+/* Adds the results of one backend. */
 static void add_backend(json_t *to, Arena *a, const TuneReport *r)
 {
     json_t *tasks = json_array(), *ends = json_array();

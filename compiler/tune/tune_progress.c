@@ -1,4 +1,4 @@
-/* tune_progress.c: how far a tuning is, on stderr. */
+/* tune_progress.c: shows the progress of a tuning on stderr. */
 #include "base/progress.h"
 #include "base/strings.h"
 #include "tune/tuner.h"
@@ -8,8 +8,8 @@
 
 enum { ShortName = 12 };
 
-/* "  1.93 ms +3.1 %" behind what goes before: the best so far, which is the
- * default, or faster.                                                        */
+/* Returns "  1.93 ms +3.1 %" after `before`: the best time so far, which is the
+ * default's or faster. */
 static const char *best_text(Arena *a, const char *before, const TuneTask *t)
 {
     const bool found = t->finished && t->incumbent > 0;
@@ -25,7 +25,7 @@ static const char *best_text(Arena *a, const char *before, const TuneTask *t)
                                               : 1));
 }
 
-/* Tasks that are finished, and the one that is worked on: "3/12 ". */
+/* Returns the number of finished tasks and the current one: "3/12 ". */
 static const char *count_text(Arena *a, const TuneReport *r,
                               const TuneTask *now)
 {
@@ -38,7 +38,7 @@ static const char *count_text(Arena *a, const TuneReport *r,
     return arena_printf(a, "%d/%d ", n, all);
 }
 
-/* ", libtcc", where another back end has the same tasks. */
+/* Returns ", libtcc" if another backend has the same tasks. */
 static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     for (const TuneReport *at = r; at && r->other; at = at->other)
@@ -47,7 +47,7 @@ static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
     return "";
 }
 
-/* What has no room is left out, the best first, then the bar. */
+/* If the line is too long, leaves out first the best time, then the bar. */
 char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          int columns)
 {
@@ -71,7 +71,7 @@ char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          arena_printf(a, "%s%s", best, end), columns);
 }
 
-/* For those who read it later, or in a file. */
+/* Prints the final line of a task, for a log. */
 static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     const Candidate *best = task_best(t);

@@ -1,15 +1,14 @@
-/* tune_schedule.c: the order of a tuning's tasks, the time that each gets, and
- * what is kept.                                                              */
+/* tune_schedule.c: decides the order of a tuning's tasks and the time of each,
+ * and records the results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tune/tuner.h"
 
-static const double least_share = 0.005; /* of the model's time: below that a
-                                            task comes last */
-static const double most_whole = 0.4;    /* of the time, for whole models */
-enum { EndPairs = 24 }; /* that should be compared at the end */
+static const double least_share = 0.005; /* smaller tasks come last */
+static const double most_whole = 0.4;    /* time for complete models */
+enum { EndPairs = 24 }; /* intended pairs of the end-to-end comparison */
 
 void schedule_buffers(Tuner *t)
 {
@@ -52,7 +51,7 @@ static Candidate recorded(const Tiling *tiling, double ns, const Record *r)
                         .when = NAN };
 }
 
-/* What an earlier run found stands. */
+/* Takes a task's result from the records, if there is one. */
 static bool reuse(Tuner *t, TuneTask *task)
 {
     const Record *r = t->options->again ? NULL
@@ -83,8 +82,7 @@ static Record record_of(const Tuner *t, const TuneTask *task)
                      .spread = best->spread };
 }
 
-/* Nothing without a decision. What is found anew takes the place of what this
- * run found before.                                                          */
+/* Records a decided task. It replaces what this run recorded earlier. */
 static void keep(Tuner *t, const TuneTask *task, Fault *why)
 {
     if (task->pairs < least_pairs_of(task->task->key.kind))
@@ -92,7 +90,7 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
     const Record one = record_of(t, task), *old = known_task(t, &one.key);
     int i = 0;
     if (!records_add(t->arena, t->report.path, &one, 1, why)
-        || task->incumbent == 0) /* nothing that could be taken back */
+        || task->incumbent == 0) /* nothing to revert later */
         return;
     while (i < t->fresh.n && !task_same(&t->fresh.at[i].key, &one.key))
         i++;
@@ -107,8 +105,8 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
 
 /* ---- the tasks ---- */
 
-/* Tasks that are timed alone first, then those that take the whole model; those
- * with the largest share first.                                              */
+/* Orders tasks that are timed alone before those of the complete model, and
+ * larger shares first. */
 static int by_turn(const void *a, const void *b)
 {
     const TuneTask *x = *(TuneTask *const *)a, *y = *(TuneTask *const *)b;
@@ -119,8 +117,9 @@ static int by_turn(const void *a, const void *b)
     return (x->share < y->share) - (x->share > y->share);
 }
 
-/* How the time is worth dividing in the first pass, where each of a whole model
- * takes long to compile; what a task does not use, the next ones have.       */
+/* Returns a task's weight when the first pass divides the time. Candidates of
+ * complete models take long to compile. Time that a task does not use goes to
+ * the next ones. */
 static double worth(const TuneTask *k)
 {
     static const double least[TaskKinds] = {
@@ -135,15 +134,15 @@ static double worth(const TuneTask *k)
     return fmin(fmax(k->share, least[kind]), most[kind]);
 }
 
-/* Is there anything to try still? */
+/* True if there is still anything to try. */
 static bool is_open(const Tuner *t, const TuneTask *k)
 {
     return !k->reused && !k->spent && k->share > 0
         && (k->task->key.kind != TaskSplit || t->report.host.threads > 1);
 }
 
-/* Those of the first pass take most of the model's time; then come those that
- * are not decided; then all that can be searched on.                         */
+/* Chooses the tasks of a pass. First come those with a large share of the
+ * model's time; then the undecided ones; then all that can be improved. */
 static int choose_open(const Tuner *t, int pass, TuneTask **turn)
 {
     int n = 0;
@@ -160,8 +159,8 @@ static int choose_open(const Tuner *t, int pass, TuneTask **turn)
 
 /* ---- time ---- */
 
-/* Seconds of a run of the workloads, as measured, or else at about twice their
- * limits; `all`: also of those that are made of others.                      */
+/* Returns the seconds of a run of the workloads: as measured, or else twice
+ * their limits. `all`: including workloads composed of others. */
 static double time_of_run(const Tuner *t, bool all)
 {
     double run = 0;
@@ -176,8 +175,7 @@ static double time_of_run(const Tuner *t, bool all)
     return run;
 }
 
-/* Returns seconds for end_to_end(): two models compiled side by side, and pairs
- * of runs. */
+/* Returns seconds for end_to_end(): compiling two models, and pairs of runs. */
 static double end_to_end_time(const Tuner *t)
 {
     const double budget = t->options->budget;
@@ -186,14 +184,15 @@ static double end_to_end_time(const Tuner *t)
     return fmin(fmax(all, 0.05 * budget), 0.5 * budget);
 }
 
-/* Where nothing was found yet, most of what is left goes on for that. */
+/* Returns when the search must end. While nothing was found, most of the time
+ * left is for searching. */
 static double search_end(const Tuner *t)
 {
     const double end = end_to_end_time(t), left = t->until - t->env->now();
     return t->until - (t->changed ? end : fmin(end, left / 4));
 }
 
-/* Below that a turn leads to nothing. */
+/* Returns the seconds below which a turn is useless. */
 static double least_turn(const Tuner *t, const TuneTask *k)
 {
     const TaskKind kind = k->task->key.kind;
@@ -203,9 +202,9 @@ static double least_turn(const Tuner *t, const TuneTask *k)
              : 3 * t->builder.each[1] + 2 * pairs * time_of_run(t, false);
 }
 
-/* Parts of the time. In the first pass those of whole models have what they
- * need at least, as far as that leaves enough to the others. Returns their
- * sum.                                                                       */
+/* Divides the time among the tasks. In the first pass, tasks of the complete
+ * model get the least time that is useful, if enough is left for the others.
+ * Returns the sum of the weights. */
 static double divide_time(const Tuner *t, TuneTask *const *turn, int n,
                           double *own, int pass)
 {
@@ -250,14 +249,14 @@ static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
     search_task(t, task, until);
     const bool other = task->incumbent != incumbent;
     if (task->finished && (other || !finished) && !why->code)
-        keep(t, task, why); /* the first failure is said */
+        keep(t, task, why); /* only the first failure is reported */
     if (other)
         choose(t, task);
     tuner_tick(t);
 }
 
-/* Each open task has a turn; what one leaves goes to the next. False: there is
- * none, or no time.                                                          */
+/* Gives each open task a turn; unused time goes to the next one. Returns false
+ * if there is no task, or no time. */
 static bool run_pass(Tuner *t, int pass, Fault *why)
 {
     const size_t all = (size_t)t->report.task.n + 1;

@@ -1,27 +1,27 @@
-/* tune_search.c: the best tiling of one task.
+/* tune_search.c: searches for the best tiling of one task.
  *
  * The default and the candidates that the model ranks first are timed together,
- * interleaved; half of them, by the median of their ratios to the default of
- * the same repetition, goes on to the next rung, of twice as many repetitions
+ * interleaved. The half with the best median ratio to the default of the same
+ * repetition advances to the next rung, of twice as many repetitions
  * [successive halving: Jamieson and Talwalkar, 2016], until one is left. Then
- * its neighbours, one parameter away, as long as one of them is faster. At the
- * end the best, the new incumbent, stands against the default in fresh pairs.
- */
+ * its neighbours, one parameter away, are tried while one of them is faster. At
+ * the end the best is compared with the default in fresh pairs; if it is
+ * faster, it becomes the incumbent. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tune/tuner.h"
 
-/* Of a task alone, of a whole model. */
+/* tasks timed alone; tasks of the complete model */
 static const int first_repetitions[] = { 12, 5 }, least_pairs[] = { 24, 16 };
 enum { MostRepetitions = 96, MostPairs = 200 };
-static const double least_gain = 1.01; /* below that nothing changes */
-static const double deciding = 0.25;   /* of its time: for fresh pairs */
-static const double patience = 50;     /* a hang takes so many runs */
+static const double least_gain = 1.01; /* a smaller gain changes nothing */
+static const double deciding = 0.25;   /* fraction for fresh pairs */
+static const double patience = 50;     /* a hang is this many times a run */
 
-static const double prescreening = 0.3; /* of the time that is left */
-static const double compiling = 0.45;   /* of what is left beside deciding */
+static const double prescreening = 0.3; /* fraction of the time left */
+static const double compiling = 0.45;   /* fraction of the other time */
 enum { LeastTried = 8, LeastWhole = 3 };
 
 struct TaskSearch {
@@ -29,17 +29,15 @@ struct TaskSearch {
     TuneTask *task;
     CostModel model;
     Arena *a;
-    bool whole_model;       /* each candidate is a whole model */
+    bool whole_model;       /* each candidate is a complete model */
     Codes code;             /* by candidate; no text: not compiled */
     VEC(Times) time, ratio; /* by candidate: seconds; default / own */
     ChildWork work;
-    double begin, until; /* of the time that it has now */
-    double each;         /* seconds of a run, with its part of loading
-                            and checking */
+    double begin, until; /* time of this turn */
+    double each;         /* seconds of a run, with loading and checking */
     int measured;
-    int best;         /* the fastest that runs beside the default; 0:
-                         none does */
-    bool prescreened; /* prescreen() ranked them, or need not */
+    int best;         /* the fastest that runs besides the default; 0: none */
+    bool prescreened; /* prescreen() ranked them, or is not needed */
     bool failed;      /* the default itself does not run */
 };
 
@@ -53,7 +51,7 @@ static double now(const TaskSearch *s)
     return s->t->env->now();
 }
 
-/* Seconds until a part of its time is left. */
+/* Returns the seconds until `part` of the time is left. */
 static double time_left(const TaskSearch *s, double part)
 {
     return s->until - part * (s->until - s->begin) - now(s);
@@ -75,7 +73,7 @@ static void add_candidate(TaskSearch *s, const Tiling *t)
     vec_push(s->a, &s->ratio, (Times){ 0 });
 }
 
-/* Its place; added where it is not there. */
+/* Returns the index of a tiling; adds it if it is new. */
 static int candidate_of(TaskSearch *s, const Tiling *t)
 {
     for (int i = 0; i < s->task->candidate.n; i++)
@@ -85,7 +83,7 @@ static int candidate_of(TaskSearch *s, const Tiling *t)
     return s->task->candidate.n - 1;
 }
 
-/* What libtcc's code took stands in the place of the model's prediction. */
+/* Replaces the model's predictions by the times of libtcc's code. */
 static void take_earlier(TaskSearch *s, const TuneTask *from)
 {
     int n = 0;
@@ -143,7 +141,7 @@ static Code text_of(TaskSearch *s, int i)
     return model_code(&s->t->engine, all.at, all.n, jit);
 }
 
-/* An earlier one with the same text; -1: none. */
+/* Returns the index of another candidate with the same text; -1: none. */
 static int same_code(const TaskSearch *s, int i)
 {
     const Code *m = &s->code.at[i];
@@ -159,7 +157,8 @@ static double compile_time(const TaskSearch *s)
     return fmax(0, time_left(s, deciding)) * compiling;
 }
 
-/* Those of who[] that have no code yet; what is another's code was timed. */
+/* Makes jobs of those of who[] that have no code yet. One whose code equals
+ * another's is marked as tried. */
 static int without_code(TaskSearch *s, int *who, int n, BuildJob *b, int *of)
 {
     int count = 0;
@@ -198,7 +197,7 @@ static void take_build(TaskSearch *s, int i, const BuildJob *b)
     memcpy(c->why, b->why, sizeof c->why);
 }
 
-/* Compiles those of who[] that are not tried yet; keeps those that can run. */
+/* Compiles the untried of who[]. Keeps, and counts, those that can run. */
 static int build(TaskSearch *s, int *who, int n)
 {
     BuildJob *b = arena_alloc(s->a, (size_t)(n + 1) * sizeof *b);
@@ -233,7 +232,7 @@ static int count_untried(const TaskSearch *s)
     return n;
 }
 
-/* Were so many tried that the best of them is worth a record? */
+/* True if enough candidates were tried for their best to be recorded. */
 static bool is_covered(const TaskSearch *s)
 {
     int tried = 0;
@@ -244,17 +243,17 @@ static bool is_covered(const TaskSearch *s)
     return tried >= least || tried >= all;
 }
 
-/* How many can be compiled in the time that there is for it. */
+/* Returns how many candidates can be compiled in the time for that. */
 static int room(const TaskSearch *s)
 {
     if (s->t->options->exhaustive)
         return 1 << 20;
     const double n = compile_time(s) / s->t->builder.each[s->whole_model];
-    const int least = is_covered(s) ? 1 : 3; /* ranked by runs: the first */
+    const int least = is_covered(s) ? 1 : 3; /* once covered, trust the ranks */
     return n < least ? least : n > 256 ? 256 : (int)n;
 }
 
-/* The untried that should be fastest, after `n` that are chosen already. */
+/* Adds the untried with the best predictions after the `n` chosen ones. */
 static int add_ranked(TaskSearch *s, int *who, int n, int most)
 {
     const int begin = n;
@@ -277,7 +276,7 @@ static int add_ranked(TaskSearch *s, int *who, int n, int most)
     return n;
 }
 
-/* What an earlier run found, or was best for another shape here. */
+/* Adds what an earlier run found, or the best tiling of a similar shape. */
 static int add_nearest(TaskSearch *s, int *who, int n)
 {
     const Tuner *t = s->t;
@@ -343,12 +342,12 @@ static void take_times(TaskSearch *s, int i)
     c->gain = median_of(s->ratio.at[i].at, s->ratio.at[i].n);
 }
 
-/* Times who[0], the default, and the others until then. Returns whole
- * repetitions.                                                               */
+/* Times who[0], the default, and the others until `until`. Returns the complete
+ * repetitions. */
 static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                    double until)
 {
-    const double hang = s->whole_model ? 20 : 2; /* first calls are long */
+    const double hang = s->whole_model ? 20 : 2; /* first calls take long */
     Measurement m = { .which = who,
                       .n = n,
                       .repetitions = repetitions,
@@ -357,7 +356,7 @@ static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                       .order = (uint64_t)++s->measured };
     const double begin = now(s);
     s->t->env->measure(s->a, &s->work, &m);
-    if (m.done > 0) /* with its part of loading and checking */
+    if (m.done > 0) /* includes loading and checking */
         s->each = (now(s) - begin) / (m.done * n);
     if (m.done > 0 && s->whole_model)
         s->t->run = s->each;
@@ -383,7 +382,8 @@ static double ratio_of(const TaskSearch *s, int i)
     return i == 0 ? 1 : candidate_at(s, i)->gain;
 }
 
-/* who[1 ..] that still run, the fastest first; returns how many with who[0]. */
+/* Sorts those of who[1 ..] that still run, the fastest first. Returns their
+ * number, including who[0]. */
 static int sort_alive(const TaskSearch *s, int *who, int n)
 {
     int kept = 1;
@@ -400,7 +400,7 @@ static int sort_alive(const TaskSearch *s, int *who, int n)
     return kept;
 }
 
-/* The fastest of who[1 ..]; 0: none of them runs. */
+/* Returns the fastest of who[1 ..] by successive halving; 0: none runs. */
 static int halve(TaskSearch *s, int *who, int n)
 {
     int repetitions = first_repetitions[s->whole_model];
@@ -413,7 +413,7 @@ static int halve(TaskSearch *s, int *who, int n)
         const int done = measure(s, who, n, repetitions, now(s) + left);
         n = sort_alive(s, who, n);
         s->task->lead = n > 1 && ratio_of(s, who[1]) > 1 ? who[1] : 0;
-        if (n <= 2 || done < repetitions) /* one is left, or the time over */
+        if (n <= 2 || done < repetitions) /* one is left, or time is up */
             break;
         n = 1 + n / 2;
         repetitions = repetitions * 2 < MostRepetitions ? repetitions * 2
@@ -422,8 +422,8 @@ static int halve(TaskSearch *s, int *who, int n)
     return n > 1 && !s->failed ? who[1] : 0;
 }
 
-/* The fastest of the candidates that come next, and of `best`, the fastest
- * before; 0: none runs beside the default.                                   */
+/* Returns the fastest of the next candidates and `best`, the fastest before; 0:
+ * none runs besides the default. */
 static int search(TaskSearch *s, int best)
 {
     const int near = 2 * TilingParameters + 4;
@@ -449,8 +449,9 @@ static int search(TaskSearch *s, int best)
 
 /* ---- deciding ---- */
 
-/* A candidate against the default: in pairs that had no part in choosing it, so
- * that the test's level holds. False: too few for that.                      */
+/* Compares a candidate with the default, in pairs that were not used to choose
+ * it, so that the test's level holds. Returns false if there were too few
+ * pairs. */
 static bool decide(TaskSearch *s, int candidate)
 {
     TuneTask *task = s->task;
@@ -462,7 +463,7 @@ static bool decide(TaskSearch *s, int candidate)
     int most = fit < (double)MostPairs ? (int)fit : MostPairs;
     if (most < least || ratio_of(s, candidate) < 1)
         most = least;
-    /* what it took to come so far is worth the time that the least take */
+    /* even a late decision gets the least number of pairs */
     measure(s, who, 2, most,
             fmin(fmax(s->until, s->t->last), now(s) + 4 * most * s->each));
     const double *fresh = ratio->at + before;
@@ -477,7 +478,7 @@ static bool decide(TaskSearch *s, int candidate)
                      && p <= TUNE_ALPHA && gain.middle >= least_gain
                      && gain.low > 1;
     if (task->finished && !(faster && gain.middle > task->gain.middle))
-        return true; /* what was found before is better */
+        return true; /* the earlier result is better */
     task->incumbent = faster ? candidate : 0;
     task->gain = faster ? gain : (Interval){ 1, 1, 1 };
     task->p_value = p;
@@ -519,8 +520,7 @@ int least_pairs_of(TaskKind kind)
     return least_pairs[kind > TaskAttention];
 }
 
-/* Would another turn find nothing else? `untried`: candidates that were, before
- * this one. Where none is left and none runs, no time decides it.            */
+/* True if another turn would find nothing. `untried`: number before it. */
 static bool is_spent(const TaskSearch *s, int untried)
 {
     const int left = count_untried(s);

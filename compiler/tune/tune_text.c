@@ -12,7 +12,7 @@ const char *const status_word[Statuses] = {
     [StatusNaN] = "nan",
 };
 
-/* As --backend has it; libtcc is "jit" there. */
+/* Returns the name in --backend; for "jit", "libtcc". */
 const char *backend_word(const TuneReport *r)
 {
     const char *name = r->engine->options.backend;

@@ -7,7 +7,7 @@ static void print_head(FILE *out, const char *title)
             paint(out, PaintEnd));
 }
 
-/* Prints " name what it is", with the name padded to `columns`. */
+/* Prints "  name    what it is", with the name padded to `columns`. */
 static void print_row(FILE *out, int columns, const char *name,
                       const char *what)
 {
