@@ -1,5 +1,5 @@
-/* comment.c: the first comment of the emitted file: what it is, how it
- * was made, how it is compiled and called, what it costs.                   */
+/* comment.c: the first comment of the emitted file: its origin, how to compile
+ * and call it, what it costs. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -14,7 +14,7 @@ const char *harmless(Arena *a, const char *text)
     return s;
 }
 
-/* Words behind a label, on lines of 80 columns. */
+/* Prints words after a label, on lines of 80 columns. */
 static void put_labelled(Gen *g, Emit *e, const char *label, int width,
                          const char *words)
 {
@@ -38,12 +38,12 @@ static const char *add_word(Gen *g, const char *words, const char *word)
     return arena_printf(g->a, "%s%s%s", words, *words ? " " : "", word);
 }
 
-typedef struct { /* tiles that differ in their sizes alone */
+typedef struct { /* tiles that differ only in their sizes */
     const TileKey *first;
     const char *sizes;
 } TileFamily;
 
-/* A line for the tiles of each epilogue, then one for all other kernels. */
+/* Prints a line for the tiles of each epilogue, and one for other kernels. */
 static void put_kernels(Gen *g, Emit *e)
 {
     const Kernels *k = g->kernels;
@@ -72,7 +72,7 @@ static void put_kernels(Gen *g, Emit *e)
     put_labelled(g, e, "others", 16, others);
 }
 
-/* "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 prefetch=3 panels=2" */
+/* Prints "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 panels=2". */
 static void put_task(Gen *g, Emit *e, const Task *t)
 {
     const char *label = arena_printf(
@@ -84,8 +84,8 @@ static void put_task(Gen *g, Emit *e, const Task *t)
     put_labelled(g, e, label, 31, tiling_text(g->a, &t->tiling));
 }
 
-/* By where their tilings come from. Where they were tuned is said once: it is
- * the same for all of them.                                                 */
+/* Prints the tasks grouped by the origin of their tilings. The host of tuned
+ * ones is printed once, because it is the same for all. */
 static void put_tasks(Gen *g, Emit *e)
 {
     for (int from = FromTuned; from >= FromDefault; from--) {
@@ -134,7 +134,7 @@ static void put_costs(Gen *g, Emit *e)
     }
 }
 
-/* What each call has, and what calls need. */
+/* Prints the lengths that are fixed. */
 static void put_fixed(Gen *g, Emit *e)
 {
     if (!plan_fixed(g->p))

@@ -1,6 +1,6 @@
-/* embedded_weights.c: --embed: the model.weights file inside the C file, as a
- * literal; or, where that would be too long, beside it until a compiler takes
- * it in. */
+/* embedded_weights.c: --embed: puts the model.weights file inside the C file as
+ * a literal or, if that would be too long, as a directive by which the compiler
+ * includes it. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -9,7 +9,7 @@ bool weights_embedded(const EmitOptions *o)
     return o->embed || o->embed_file;
 }
 
-/* Octal pieces of 64 bytes in a union with floats, for its alignment. */
+/* Emits octal strings of 64 bytes in a union with floats, for its alignment. */
 static void put_literal(Gen *g, Emit *e)
 {
     const size_t n = g->o->embed_bytes, piece = 64;
@@ -40,10 +40,10 @@ static void put_literal(Gen *g, Emit *e)
            "#endif\n\n");
 }
 
-/* The assembler takes a file in at the rate of the disk, in no memory to speak
- * of; #embed does where the assembler is not GNU's: for 90 MB clang 19 takes
- * 1.1 GB. A file of another size was packed for another model: the check is
- * the assembler's, since no constant of C is the size.                      */
+/* Emits .incbin, with which the assembler copies a file at disk speed in little
+ * memory. Without GNU's assembler it emits #embed, for which clang 19 needs 1.1
+ * GB for a file of 90 MB. The assembler checks the file's size, because a file
+ * of another size was packed for another model and C has no constant for it. */
 static void put_file(Gen *g, Emit *e)
 {
     let(e, "file", "%s", g->o->embed_file);

@@ -1,6 +1,6 @@
-/* example.c: programs that use a model, as its header's first comment has them:
- * each a whole file with the names of this model, at most six lines between the
- * beginning of main() and its return.                                       */
+/* example.c: programs that use a model, for the first comment of its header.
+ * Each is a complete file with the names of this model, and at most six lines
+ * between the beginning of main() and its return. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -25,7 +25,7 @@ static void put_end(Emit *e)
 
 /* ---- rows of numbers ---- */
 
-/* "out[0], out[1]", as many as there are up to three. */
+/* Prints "out[0], out[1]": up to three numbers. */
 static void put_numbers(Gen *g, Emit *e)
 {
     static const char *const format[] = { "%.9g", "%.9g %.9g",
@@ -45,7 +45,7 @@ static void put_out(Gen *g, Emit *e)
                            : "static float out[$MAX_SOURCE * $OUTPUT];\n");
 }
 
-/* As many as let_rows() said. */
+/* Prints `n` ids, the result of let_rows(). */
 static void put_ids(Gen *g, Emit *e, int64_t n)
 {
     const Spec *s = g->p->g->spec;

@@ -1,5 +1,5 @@
-/* example_rows.c: how many rows and tokens the programs of a header have: any,
- * or those that are constants of the code.                                  */
+/* example_rows.c: the numbers of rows and tokens in a header's programs: free,
+ * or fixed by the code. */
 #include "emit/gen/sections.h"
 
 int64_t let_rows(Gen *g, Emit *e, Side side, int64_t default_rows)

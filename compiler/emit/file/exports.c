@@ -1,6 +1,6 @@
 /* exports.c: the functions that an emitted file exports, by the rows of
- * runtime/exports.h: prototypes with their comments, and the functions, which
- * call those of the core, static there, with the model.                     */
+ * runtime/exports.h: commented prototypes, and the functions, which call the
+ * core's static ones with the model. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -23,20 +23,20 @@ typedef enum {
 } When;
 
 typedef struct {
-    const char *type; /* NULL: the model, which is not exported */
+    const char *type; /* NULL: the model, which users do not pass */
     const char *name;
-    const char *request; /* the struct that begins here, as the core has it, */
-    bool end;            /* and ends here: the exported function has what is
-                            between, in its place */
+    const char *request; /* the core's request struct that begins here */
+    bool end;            /* the request ends here; users pass what is in it as
+                          * parameters */
 } Parameter;
 
 enum { MaxParameters = 14 };
 
 typedef struct {
-    bool opened; /* about a model that is open */
+    bool opened; /* needs an open model */
     When when;
     const char *result, *name;
-    Parameter parameter[MaxParameters]; /* up to one without a name */
+    Parameter parameter[MaxParameters]; /* ends at one without a name */
     const char *comment;
 } Export;
 
@@ -100,27 +100,27 @@ const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i)
     return NULL;
 }
 
-/* "const char *" and "m" side by side. */
+/* Joins a type and a name: "const char *m". */
 static const char *declared(Arena *a, const char *type, const char *name)
 {
     const bool pointer = type[strlen(type) - 1] == '*';
     return arena_printf(a, "%s%s%s", type, pointer ? "" : " ", name);
 }
 
-/* "const char *tiny_open". */
+/* Returns "const char *tiny_open". */
 static const char *head_of(Gen *g, const Export *x, const char *prefix)
 {
     return declared(g->a, x->result,
                     arena_printf(g->a, "%s_%s", prefix, x->name));
 }
 
-/* ", " between what is in a list. */
+/* Appends to a list separated by commas. */
 static const char *listed(Arena *a, const char *list, const char *next)
 {
     return arena_printf(a, "%s%s%s", list, *list ? ", " : "", next);
 }
 
-/* "void *bound, const void *file"; as users of the model see it. */
+/* Returns the parameters that users see: "void *bound, const void *file". */
 static const char *parameters_of(Gen *g, const Export *x)
 {
     const char *s = "";
@@ -130,7 +130,8 @@ static const char *parameters_of(Gen *g, const Export *x)
     return s;
 }
 
-/* As the core has it: with the model, or a request in place of all in it. */
+/* Returns the core's parameters: with the model, or with a request instead of
+ * its members. */
 static const char *core_parameters_of(Gen *g, const Export *x)
 {
     const char *s = "";
@@ -147,7 +148,7 @@ static const char *core_parameters_of(Gen *g, const Export *x)
     return s;
 }
 
-/* "&model, bound, file", or "&r, out". */
+/* Returns the arguments for the core: "&model, bound, file" or "&r, out". */
 static const char *arguments_of(Gen *g, const Export *x)
 {
     const char *s = "";
@@ -163,7 +164,7 @@ static const char *arguments_of(Gen *g, const Export *x)
     return s;
 }
 
-/* The request of the function, where it takes one. */
+/* Emits the request of the function, if it takes one. */
 static void put_request(Emit *e, const Export *x)
 {
     const Parameter *p = x->parameter;
@@ -190,7 +191,7 @@ static void let_names(Emit *e, const char *prefix)
         let(e, exports[x].name, "%s_%s", prefix, exports[x].name);
 }
 
-/* What comments say of results. */
+/* Binds the words with which comments describe results. */
 static void let_results(Gen *g, Emit *e, const char *prefix)
 {
     static const char *const words[] = {
@@ -204,7 +205,7 @@ static void let_results(Gen *g, Emit *e, const char *prefix)
     let(e, "columns", "%s_OUTPUT", upper_name(g->a, prefix));
 }
 
-/* The rows' prototypes under their comments. */
+/* Emits the prototypes of the rows with their comments. */
 static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
                            bool opened)
 {

@@ -1,10 +1,10 @@
-/* handle_text.c: a model that is open, behind a pointer, in an emitted file:
- * the files runtime/handle*.c, and the exported functions that take it. */
+/* handle_text.c: the handle of an open model in an emitted file: the files
+ * runtime/handle/handle*.c, and the exported functions that use it. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-/* It takes files and memory from the system. */
+/* A handle takes files and memory from the system. */
 bool has_handle(const Gen *g)
 {
     return g->o->mode == EmitAot && !g->o->freestanding;

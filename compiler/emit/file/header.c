@@ -1,5 +1,5 @@
-/* header.c: model.h, what a C or C++ program includes: examples, types, sizes,
- * functions. Headers of several models may be included together.            */
+/* header.c: model.h, which a C or C++ program includes: examples, types, sizes,
+ * functions. A program may include the headers of several models. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -100,7 +100,7 @@ const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
            "\n");
     put_functions(&g, functions);
     const char *text = emit_text(functions, n);
-    emit_raw(e, text, *n); /* the brace that is open indents nothing */
+    emit_raw(e, text, *n); /* raw, because the open brace must not indent it */
     put(e, "#ifdef __cplusplus\n"
            "}\n"
            "#endif\n"

@@ -1,5 +1,5 @@
-/* model.c: the emitted file, section by section. Reads top to bottom as
- * the file does; comment.c makes its first comment.                         */
+/* model.c: the emitted file, section by section, from top to bottom. comment.c
+ * writes its first comment. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -48,7 +48,7 @@ static void aot_front(Gen *g, Emit *e)
            "\n");
 }
 
-/* The skeleton for libtcc includes nothing. */
+/* Code for libtcc includes no headers. */
 static void jit_front(Emit *e)
 {
     put(e, "typedef signed char int8_t;\n"
@@ -68,7 +68,7 @@ static void append(Emit *e, const Emit *part)
 {
     size_t n;
     const char *text = emit_text(part, &n);
-    if (n > 0) /* else there is no text */
+    if (n > 0) /* else the text is NULL */
         paste(e, text, text + n);
 }
 
@@ -80,7 +80,7 @@ static void append_kernels(Gen *g, Emit *e)
     put(e, "\n");
 }
 
-/* A line of dashes and the title: where a part of the file begins. */
+/* Emits a line of dashes with the title of a section. */
 static void heading(Gen *g, Emit *e, const char *title)
 {
     char line[81];
@@ -94,9 +94,9 @@ static void heading(Gen *g, Emit *e, const char *title)
     put(e, "/* $dashes $title --- */\n\n");
 }
 
-/* What the rest asks for is made first: kernels, shapes and functions are
- * known when the entries are. The model comes first in the file: what it is
- * made of follows.                                                          */
+/* Emits the model. Entries are generated early, because they determine which
+ * kernels, shapes and functions the file needs; in the file the model comes
+ * first and these follow it. */
 static void emit_parts(Gen *g, Emit *e)
 {
     Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
@@ -136,9 +136,9 @@ static void emit_parts(Gen *g, Emit *e)
         emit_core(g, e, CoreOpened);
 }
 
-/* What no step calls: compilers would take a quarter of their time for it, most
- * of that to make functions of those that are called once parts of others. gcc
- * has no region of cold functions; a level is only ever lowered.             */
+/* Marks functions that no step calls as cold. Otherwise compilers would spend a
+ * quarter of their time on them, mostly on inlining. gcc cannot mark a region
+ * as cold, so its level is lowered there, never raised. */
 #define GCC_LOWERS                                                             \
     "defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__"
 static void begin_cold(Gen *g, Emit *e)
@@ -163,8 +163,9 @@ static void end_cold(Emit *e)
            "#endif\n");
 }
 
-/* What stands around the model: functions of the core, of a model that is open,
- * and those that are exported. It has of the core what these need.          */
+/* Emits the code around the model: functions of the core, of an open model, and
+ * exported ones. The tree shaker keeps only those core functions that these
+ * need. */
 static void emit_around(Gen *g, Emit *e, const Emit *model)
 {
     Emit *threads = emit_new(g->a), *lower = emit_new(g->a);

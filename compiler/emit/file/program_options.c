@@ -1,5 +1,5 @@
-/* program_options.c: the table of the program's options, of the rows of
- * runtime/options/option_rows.h that are for its kind of model. */
+/* program_options.c: the table of the program's options: the rows of
+ * runtime/options/option_rows.h that apply to its kind of model. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 #include "runtime/base/pool.h"
@@ -14,7 +14,7 @@ typedef struct {
     const char *help;
 } Row;
 
-/* How the program has attnc's words for kinds, groups and places. */
+/* The program's words for attnc's kinds, groups and places. */
 #define KIND_Flag "FLAG"
 #define KIND_Int "WHOLE"
 #define KIND_Real "REAL"
@@ -81,8 +81,8 @@ static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
            "  \"$help\" },\n");
 }
 
-/* Does the program take what the answer begins with? It takes the file of its
- * weights, and reads and prints lines.                                      */
+/* True if the program accepts the option, or another word, with which the
+ * answer begins. */
 static bool is_answer(const char *answer, int use)
 {
     const char *name[sizeof rows / sizeof *rows + 3] = { "<", ">",
@@ -95,7 +95,7 @@ static bool is_answer(const char *answer, int use)
     return attn_hint_applies(answer, &o);
 }
 
-/* A row of names of other tools, in lines of 80 columns. */
+/* Emits a row of other tools' names, on lines of 80 columns. */
 static void put_synonym(Emit *e, const struct attn_synonym *row)
 {
     let(e, "answer", "%s", row->answer);

@@ -1,4 +1,4 @@
-/* program_text.c: what stands around the model: its struct, the exported
+/* program_text.c: the code around the model: its struct, the exported
  * functions, and the program under ATTNC_MAIN. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -7,7 +7,7 @@
 
 /* ---- the model ---- */
 
-/* Lengths that the model takes alone, a line each. */
+/* Returns the members for fixed lengths, one line each. */
 static const char *fixed_members(Gen *g)
 {
     const struct attn_model m = plan_counted(g->p);
@@ -61,7 +61,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
 }
 
-/* What it has that is not 0. */
+/* Emits a cache's layout, without members that are 0. */
 static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
 {
     const struct {
@@ -124,13 +124,13 @@ static void emit_model_struct(Gen *g, Emit *e)
            "}\n\n");
 }
 
-typedef struct { /* a list of ids that the search has, and its members */
+typedef struct { /* a list of ids, and its members in the search options */
     const char *name, *member, *count;
     const int32_t *at;
     int64_t n;
 } IdList;
 
-/* On one line, where it fits there. */
+/* Emits the list on one line if it fits. */
 static void put_program_ids(Gen *g, Emit *e, const IdList *list)
 {
     const char *line = "";
@@ -182,7 +182,7 @@ static void emit_defaults(Gen *g, Emit *e)
           p->suppress_first_count },
     };
     enum { IdLists = sizeof lists / sizeof *lists };
-    int64_t all = 0; /* ids */
+    int64_t all = 0; /* number of ids */
     let(e, "beam", "%lld", (long long)o.beam);
     let(e, "rule", "%lld", (long long)o.rule);
     let(e, "penalty", "%lld", (long long)o.penalty);
@@ -230,8 +230,9 @@ void emit_api(Gen *g, Emit *e)
 
 /* ---- the program ---- */
 
-/* Before any code that the processor may not have runs: so what has it is a
- * function of its own, which no compiler may move into this one.             */
+/* Emits the check of the processor. It must run before any code that the
+ * processor may lack, so that code is in a function of its own, which must not
+ * be inlined here. */
 static void put_processor(Gen *g, Emit *e)
 {
     const Features names = target_needs(g->a, &g->p->target);
@@ -263,7 +264,7 @@ static void put_main(Gen *g, Emit *e)
            "}\n");
 }
 
-/* What the spec says of conversations. */
+/* Emits the chat template of the spec. */
 static void put_chat(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
@@ -295,7 +296,7 @@ static void put_chat(Gen *g, Emit *e)
            "};\n\n");
 }
 
-/* Does a program have a file? */
+/* Conditions under which a program contains a file. */
 static bool encodes(const Plan *p)
 {
     return !has_decoder(p);
@@ -328,9 +329,9 @@ static void put_names(Gen *g, Emit *e)
 void emit_main(Gen *g, Emit *e)
 {
     static const struct {
-        const char *name;             /* of runtime/ .. */
-        void (*put)(Gen *g, Emit *e); /* .. or what makes its text */
-        bool (*has)(const Plan *p);   /* NULL: each program has it */
+        const char *name;             /* a file of runtime/, or */
+        void (*put)(Gen *g, Emit *e); /* the function that emits the text */
+        bool (*has)(const Plan *p);   /* NULL: always included */
     } files[] = {
         { "settings.h", NULL, NULL },
         { "words.c", NULL, NULL },

@@ -1,6 +1,6 @@
-/* runtime_files.c: the files of runtime/ that an emitted file has in it, pasted
- * as they are: types that users see, whole; of all else, the search, text, the
- * check of weights files, a model that is open, what the file needs
+/* runtime_files.c: the files of runtime/ that an emitted file contains. Types
+ * that users see are pasted completely. The rest (search, text, checks of
+ * weights files, an open model) goes through the tree shaker
  * (tree_shaker.c). */
 #include "emit/text/tree_shaker.h"
 #include "emit/gen/c_names.h"
@@ -10,7 +10,7 @@
 
 typedef enum { Any, Generates, Writes } Need;
 
-/* In the order that they need each other. */
+/* In the order of their dependencies. */
 static const struct {
     CorePart part;
     Need need;
@@ -26,7 +26,7 @@ static const struct {
     { CoreThreads, Any, "pool.c" },
 };
 
-/* Those of which a file has what it needs. */
+/* Files that go through the tree shaker. */
 static const struct {
     CorePart part;
     const char *name;
@@ -57,8 +57,8 @@ static const struct {
     { CoreOpenFile, "handle.c" },
 };
 
-/* Is it a line that the top of the file has already? Only kernels of integers
- * bring a header of their own.                                              */
+/* True for an #include that the top of the file already has. Only integer
+ * kernels include other headers. */
 static bool is_at_top(const char *line)
 {
     static const char include[] = "#include", x86[] = "#include <immintrin.h>",
@@ -68,8 +68,8 @@ static bool is_at_top(const char *line)
         && strncmp(line, arm, sizeof arm - 1) != 0;
 }
 
-/* Text without its #include lines, and without the second of two empty lines
- * that they leave.                                                          */
+/* Appends text without its #include lines, and without the second of two empty
+ * lines that these leave. */
 void paste(Emit *e, const char *text, const char *end)
 {
     size_t have;

@@ -1,6 +1,6 @@
-/* runtime_text.c: a file of runtime/ as a model has it: tables have the rows of
- * its vocabularies; what is for models with a vocabulary, or a chat, is not
- * there where it has none.                                                  */
+/* runtime_text.c: adapts a file of runtime/ to a model: tables keep only the
+ * rows of its vocabularies, and code for vocabularies or chats is left out if
+ * the model has none. */
 #include "emit/text/embedded.h"
 #include "emit/gen/sections.h"
 #include "runtime/core.h"
@@ -59,7 +59,7 @@ static bool has_step(const struct attn_vocab *v, int op)
     return false;
 }
 
-static const struct { /* where sources include them */
+static const struct { /* includes that are replaced by rows */
     const char *line;
     const Row *row;
     int rows;
@@ -74,8 +74,8 @@ static const struct { /* where sources include them */
 };
 enum { Tables = sizeof tables / sizeof *tables };
 
-/* Does one of the vocabularies need the row? Where they are not at hand, any
- * row may be needed.                                                        */
+/* True if a vocabulary needs the row. If the vocabularies are not loaded, any
+ * row may be needed. */
 static bool needs_row(const EmitOptions *o, int table, int number)
 {
     struct attn_vocab v;
@@ -91,7 +91,7 @@ static bool needs_row(const EmitOptions *o, int table, int number)
     return false;
 }
 
-/* "    [NAME] = { a, b },", broken to 80 columns. */
+/* Appends "    [NAME] = { a, b },", broken at 80 columns. */
 static void put_row(Buffer *b, const Row *row)
 {
     const char *at = row->members;
@@ -114,7 +114,7 @@ static void put_row(Buffer *b, const Row *row)
     buffer_printf(b, " },\n");
 }
 
-/* An empty table of C has one row, of none. */
+/* Appends the rows. C allows no empty table, so that gets a row of zero. */
 static void put_rows(const EmitOptions *o, Buffer *b, int table)
 {
     int rows = 0;
@@ -143,11 +143,11 @@ static int table_of(const char *at, size_t n)
     return -1;
 }
 
-/* Conditions that are known here: what is between them, #else and #endif is
- * there or not; they themselves never are.                                  */
+/* Conditions that are known now. Their #if, #else and #endif lines are removed,
+ * and the code between them is kept or left out. */
 static const struct {
     const char *line;
-    bool (*is)(const Plan *p); /* NULL: of no model */
+    bool (*is)(const Plan *p); /* NULL: never true */
 } conditions[] = {
     { "#if ATTN_HAS_TEXT\n", has_vocabulary },
     { "#if ATTN_HAS_CHAT\n", has_chat },
@@ -179,7 +179,7 @@ static bool begin_part(Parts *parts, const Plan *p, const char *at, size_t n)
     return known;
 }
 
-/* Is this a line of the file as the model has it? */
+/* True if the adapted file keeps this line. */
 static bool is_wanted(Parts *parts, const Plan *p, const char *at, size_t n)
 {
     const int last = parts->n - 1;

@@ -1,5 +1,5 @@
-/* static_example.c: the program that a freestanding header opens with: weights,
- * the call's memory and its result lie in static memory.                    */
+/* static_example.c: the program in the first comment of a freestanding header.
+ * Weights, the call's memory and its result are static. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -27,7 +27,7 @@ static void put_static_begin(Gen *g, Emit *e, const char *what)
                "extern const char $weights[], $weights_end[];\n");
 }
 
-/* Of main(): weights are bound. */
+/* Emits the part of main() that binds the weights. */
 static void put_bind(Gen *g, Emit *e)
 {
     if (is_inside(g))
@@ -66,7 +66,7 @@ static void put_search(Gen *g, Emit *e)
            "}\n");
 }
 
-/* The members of a batch that are this model's input. */
+/* Emits the batch members of this model's input. */
 static void put_input(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
@@ -79,7 +79,7 @@ static void put_input(Gen *g, Emit *e)
                                      : "batch.ids = ids;\n");
 }
 
-/* "static const int32_t start[] = { 0, 3 };" */
+/* Emits "static const int32_t start[] = { 0, 3 };". */
 static void put_starts(Gen *g, Emit *e, const char *name, int64_t batch,
                        int64_t rows)
 {

@@ -1,6 +1,6 @@
-/* static_memory.c: what a program without malloc() has to know when it is
- * compiled: the memory of calls of given lengths, as macros of a header. The
- * core's own functions count it, over a model of the plan's sizes.          */
+/* static_memory.c: the memory that calls of given lengths need, as macros of a
+ * header, for programs without malloc(). The core's own functions count it, for
+ * a model of the plan's sizes. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 #include "runtime/core.h"
@@ -33,11 +33,11 @@ int64_t given_output(const Gen *g)
 
 /* ---- the macros ---- */
 
-/* "#define TINY_ARENA_BYTES 1234" under its comment. */
+/* Emits "#define TINY_ARENA_BYTES 1234" after its comment. */
 static void put_size(Gen *g, Emit *e, const char *name, int64_t value,
                      const char *comment)
 {
-    if (value <= 0) /* this kind of model does not do that */
+    if (value <= 0) /* this kind of model does not need it */
         return;
     put_comment(e, comment);
     let(e, "macro", "%s_%s", upper_name(g->a, g->p->prefix), name);
@@ -45,7 +45,8 @@ static void put_size(Gen *g, Emit *e, const char *name, int64_t value,
     put(e, "#define $macro $value\n");
 }
 
-/* A pointer a block of weights, and what bind() says. */
+/* Emits the size of bound weights: a pointer per block, and bind()'s
+ * message. */
 static void put_bound(Gen *g, Emit *e)
 {
     let(e, "macro", "%s_BOUND_BYTES", upper_name(g->a, g->p->prefix));

@@ -1,5 +1,5 @@
-/* task.c: the text of one task alone: what the model's file has for it,
- * and one exported function that calls it. `attnc tune` times it.           */
+/* task.c: the text of one task alone: the functions that the model's file has
+ * for it, and an exported function that calls them. `attnc tune` times it. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
@@ -48,7 +48,7 @@ static void attention_call(Gen *g, Emit *e, const Task *t)
     if (node_at(g->p, t->node)->sinks)
         put(e, "m.sink = 0;\n");
     if (node_at(g->p, t->node)->additive)
-        put(e, "m.score = at[0];\n"); /* as long as a query */
+        put(e, "m.score = at[0];\n"); /* any memory as long as a query */
     put_call(e, name, "at[0], n[0], n[1], &m, at[5], n[7], at[6]", ";");
 }
 

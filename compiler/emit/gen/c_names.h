@@ -8,12 +8,11 @@
 
 /* Returns the address of a value's row in the batch. */
 const char *value_at(Gen *g, int node, const char *row);
-/* The same for the first row of a block, in a step that goes row by row. */
+/* Does the same for a block's first row, in a step that runs row by row. */
 const char *block_at(Gen *g, int node);
-/* The same for a part's first row, counted in the part's own block if it has
- * one. */
+/* Does the same for a part's first row, counted in the part's block if any. */
 const char *part_at(Gen *g, int node);
-/* The same for the first of all rows. */
+/* Does the same for the first of all rows. */
 const char *first_at(Gen *g, int node);
 long long stride_of(const Gen *g, int node); /* floats per row */
 const char *row_count(Sym s);                /* "b->rows" */
@@ -29,7 +28,7 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 
 /* ---- entries ---- */
 
-const char *entry_name(Entry e);   /* "encode", "decode" */
+const char *entry_name(Entry e);   /* "encode" or "decode" */
 bool has_decoder(const Plan *p);   /* the model generates text */
 int output_columns(const Plan *p); /* numbers in a row of the result */
 bool is_pooled(const Plan *p);     /* the result has one row per sequence */

@@ -94,7 +94,7 @@ struct Gen {
     bool undivided;   /* the step is never divided: it has all rows and columns,
                        * which are constants if they are fixed */
     Entry entry;      /* entry of the body */
-    bool alone;       /* whole, and the call has one sequence */
+    bool alone;       /* undivided, and the call has one sequence */
     const char *sequence; /* text of the current sequence: "s" */
     const char *row;      /* text of its first row: "row"; NULL: 0 */
     Arena *scratch;       /* freed after each region */

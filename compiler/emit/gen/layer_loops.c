@@ -95,7 +95,7 @@ int64_t loop_growth(const LoopItem *item, const Loop *around, int number)
 
 /* ---- text ---- */
 
-/* "l * 6 + l2", outer counters first; "" if nothing grows. */
+/* Returns "l * 6 + l2", outer counters first, or "" if nothing grows. */
 static const char *counted(Gen *g, const LoopItem *first, const LoopPath *path,
                            int number)
 {

@@ -36,10 +36,10 @@ struct LoopPath { /* the loops around an item, the innermost first */
     const LoopPath *outer;
 };
 
-/* "l * 6 + l2 + 3": a number of an item, in terms of the loop counters. */
+/* Returns an item's number in terms of loop counters: "l * 6 + l2 + 3". */
 const char *loop_number(Gen *g, const LoopItem *item, const LoopPath *path,
                         int number);
-/* " + l * 6 + l2 + 3"; "" if it is 0. */
+/* Returns " + l * 6 + l2 + 3", or "" if it is 0. */
 const char *loop_offset(Gen *g, const LoopItem *item, const LoopPath *path,
                         int number);
 

@@ -36,7 +36,7 @@ void emit_split(Gen *g, Emit *e); /* code that runs a step's parts */
 /* Emit heads of functions that entries call; the tail ";" makes a prototype. */
 void emit_run_step_head(Emit *e, const char *tail);
 void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
-/* Emitted C: the rows of a region, or its pairs of a query and a key. */
+/* Returns C that counts a region's rows, or its pairs of a query and a key. */
 const char *count_text_of(Gen *g, const Region *r);
 
 /* ---- step_recurrent.c ---- */
@@ -57,7 +57,7 @@ const char *runtime_text(Gen *g, const char *name, size_t *n);
 
 /* ---- runtime_files.c ---- */
 void paste(Emit *e, const char *text, const char *end);
-void paste_file(Gen *g, Emit *e, const char *name); /* a complete one */
+void paste_file(Gen *g, Emit *e, const char *name); /* the complete file */
 /* Groups of runtime/ files in the output: public types (a batch, a model, an
  * open model), internal headers, sources, cold sources, the thread pool, the
  * open model. */
@@ -82,7 +82,7 @@ void emit_needed(Gen *g, Emit *e, CorePart part);
 /* ---- exports.c ---- */
 
 /* Emit the functions of runtime/exports.h for the header, the core and the
- * file: `opened` selects those of an open model, else the lower level. */
+ * file. `opened` selects those of an open model, else the lower level. */
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
 void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
@@ -100,8 +100,8 @@ void emit_examples(Gen *g, Emit *e);
 /* static_example.c: the program of a freestanding header, not yet in a
  * comment. */
 void put_static_program(Gen *g, Emit *e);
-/* Binds and returns $n, the rows of that side in an example's only sequence;
- * `usual` if their number is not fixed. count_of(): "three tokens". */
+/* Binds and returns $n, the rows of that side in an example's only sequence:
+ * `default_rows` unless fixed. count_of() returns "three tokens". */
 int64_t let_rows(Gen *g, Emit *e, Side side, int64_t default_rows);
 const char *count_of(Gen *g, int64_t n, const char *noun);
 /* Binds $ids, the first of n token ids (at most 3), and $all, the array's size

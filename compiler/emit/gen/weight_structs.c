@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* "[512, 1536] in panels of 16": shape and layout of a block. */
+/* Returns shape and layout of a block: "[512, 1536] in panels of 16". */
 static const char *shape_text(Gen *g, const Block *b)
 {
     switch (b->layout) {
@@ -89,8 +89,8 @@ static void find_layers(Gen *g)
         compare_layers(g, &g->layers[i]);
 }
 
-/* "encoder" or, if layers differ, "encoder_2" after the first of those
- * alike. */
+/* Returns "encoder" or, if layers differ, "encoder_2" with the number of the
+ * first layer with the same fields. */
 static const char *of_layers(Gen *g, Stack stack, int layer, const char *what)
 {
     const Layers *s = &g->layers[stack];
