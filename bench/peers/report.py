@@ -188,8 +188,9 @@ def summary_row(report, work, title):
 def summary(name, report):
     works = {work["name"]: work for work in report["workloads"]}
     about = (f"One thread in f32 on one core of an {name}, each program with"
-             " the settings that are best for it; by `make bench-peers`"
-             " ([docs/peers.md](docs/peers.md) says how, and has the others):")
+             " its best settings. `make bench-peers` measures this;"
+             " [docs/peers.md](docs/peers.md) has the method and more"
+             " workloads:")
     lines = [*textwrap.wrap(about, 80, break_long_words=False,
                             break_on_hyphens=False), "",
              "| work | attnc | the fastest others |", "|---|---|---|"]
