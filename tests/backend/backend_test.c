@@ -1,5 +1,5 @@
-/* backend_test: the JIT's memory and what it refuses, and a cache of compiled
- * objects that others have touched.                                         */
+/* backend_test.c: tests the JIT's memory, the code that it rejects, and a cache
+ * of compiled objects that others have modified. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* cross_test: C compilers of other machines: which are given --target, which
- * are refused, what is said where there is no library; and that what comes out
- * is of that machine. Most of them are scripts that answer as clang and gcc. */
+/* cross_test.c: tests cross compilers: which get --target, which are rejected,
+ * the message if a library is missing, and that the output is for the other
+ * machine. Most of them are scripts that answer as clang and gcc do. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

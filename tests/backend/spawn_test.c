@@ -1,5 +1,5 @@
-/* spawn_test: C compilers that fail in every way, the environment
- * they get, odd names, Ctrl-C; and attnc when nobody can read its output.   */
+/* spawn_test.c: tests C compilers that fail in every way, their environment,
+ * odd file names, Ctrl-C, and attnc with an output that nobody can read. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* tier_test: the process in which a C compiler works: what comes of it, and how
- * it ends.                                                                   */
+/* tier_test.c: tests the background process that runs a C compiler: its result,
+ * and how it ends. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>

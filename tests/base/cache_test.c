@@ -1,5 +1,5 @@
-/* cache_test: files that are kept by content: found again, not believed where
- * they were touched, and the oldest going first beyond the limit.            */
+/* cache_test.c: tests the cache of files by content: entries are found again,
+ * rejected if modified, and removed beyond the limit, the oldest first. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* changes_test.c: a file that changes is heard of, however it is written: in
- * place, by a rename, through links, in folders that go and come, or among
- * too many others. Others are not.                                           */
+/* changes_test.c: tests that every change of a watched file is noticed: written
+ * in place, by a rename, through links, in directories that come and go, or
+ * among too many other events. Changes of other files are not reported. */
 #define _XOPEN_SOURCE 700
 #include <ftw.h>
 #include <poll.h>

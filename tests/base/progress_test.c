@@ -1,5 +1,5 @@
-/* progress_test.c: the line that says how far a long work is, on a terminal of
- * the test's own and by a clock that the test sets.                          */
+/* progress_test.c: tests the progress line on a terminal and with a clock that
+ * the test controls. */
 #define _GNU_SOURCE /* posix_openpt */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* table_test.c: what of a table a terminal has room for. */
+/* table_test.c: tests which columns of a table fit a terminal. */
 #define _GNU_SOURCE /* posix_openpt */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* bench_test.c: what attnc bench counts and prints of a model. No test asks for
- * a time: only that numbers are there, agree with each other and with the
- * method.                                                                    */
+/* bench_test.c: tests the counts and the output of attnc bench. No test checks
+ * a time, only that numbers are present and consistent with each other and with
+ * the method. */
 /* limit: 900 s */
 #define _POSIX_C_SOURCE 200809L  /* open_memstream */
 #include <jansson.h>

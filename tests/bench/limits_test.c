@@ -1,5 +1,5 @@
-/* limits_test.c: limits are bounds: of made-up costs on a made-up machine, and
- * of a report whose rates were taken in a bad moment.                        */
+/* limits_test.c: tests that limits are bounds: for invented costs on an
+ * invented machine, and for a report with rates measured at a bad moment. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* roofline_test.c: the picture that attnc bench draws is XML that shows every
- * workload and kernel, with numbers that can be read. No test asks for a time:
- * which kernels are too short to be drawn is left to the run.                */
+/* roofline_test.c: tests that attnc bench draws XML with every workload and
+ * kernel, and numbers that can be read. No test checks a time: which kernels
+ * are too short to draw depends on the run. */
 #define _GNU_SOURCE /* mkdtemp, open_memstream */
 #include <math.h>
 #include <setjmp.h>

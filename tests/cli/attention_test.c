@@ -1,5 +1,5 @@
-/* attention_test.c: attnc run --attention: the weights are those of PyTorch and
- * of the oracle, rows sum to 1, the choice chooses.                         */
+/* attention_test.c: tests attnc run --attention: the weights equal those of
+ * PyTorch and of the oracle, rows sum to 1, and the choice of heads works. */
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/* color_test.c: colours are for those who see them: on a terminal that has
- * some, where neither NO_COLOR nor --color says otherwise. They change nothing
- * else of a text, and are never in a file.                                  */
+/* color_test.c: tests that colours appear only on a terminal that supports
+ * them, unless NO_COLOR or --color disables them. They change nothing else in a
+ * text, and never appear in a file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

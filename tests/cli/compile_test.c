@@ -1,5 +1,5 @@
-/* compile_test.c: what attnc compile says is so: the files are there, of these
- * sizes, and its commands work as they are printed.                         */
+/* compile_test.c: tests that the report of attnc compile is true: the files
+ * exist with these sizes, and its commands work as printed. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* draw_test.c: the picture of attention weights is XML that says them, whatever
- * the tokens are and however many.                                          */
+/* draw_test.c: tests that the picture of attention weights is XML with all of
+ * them, for any tokens and any number of them. */
 #include "base/strings.h"
 #include "draw/draw.h"
 

@@ -1,7 +1,7 @@
-/* fail_alloc_test: each allocation of attnc's commands, and of an emitted
- * program, fails in its turn. What can't do without it ends with 5 and a
- * message, whatever library asked for the memory; nothing crashes, and no file
- * is left half written.                                                     */
+/* fail_alloc_test.c: makes each allocation of attnc's commands, and of an
+ * emitted program, fail in turn, whichever library asked for the memory. A
+ * program that needs it ends with status 5 and a message; nothing crashes, and
+ * no file is left half-written. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-/* finite_test.c: weights with a NaN are refused. Weights that are too large, of
- * each kind of model: a text has no answer then, numbers are given as they are,
- * and both is said, by attnc, by the program that an emitted file is, and by
- * generate().                                                               */
+/* finite_test.c: tests that weights with a NaN are rejected. If weights of any
+ * kind of model are too large, a text has no answer and numbers are printed as
+ * they are, both with a message: from attnc, from the program of an emitted
+ * file, and from generate(). */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <float.h>

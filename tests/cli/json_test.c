@@ -1,6 +1,6 @@
-/* json_test.c: what --format=json prints is JSON, whatever names and texts are
- * in it: a parser that is not ours reads each document, or each line, and finds
- * the text that was put in.                                                 */
+/* json_test.c: tests that --format=json prints valid JSON for any names and
+ * texts: an independent parser reads each document, or each line, and finds the
+ * text that was put in. */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <limits.h>

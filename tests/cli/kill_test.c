@@ -1,8 +1,9 @@
-/* kill_test: each command of attnc is killed (SIGKILL) or interrupted (SIGINT)
- * at moments that nobody chose. Each file is then whole, as it was, or not
- * there; records stay; no process goes on, and the temporary folders go: at
- * once, or with the next run. ATTNC_KILLS: how many; ATTNC_SEED: which.
- * And 20 processes that tune, merge and run at once lose no record.         */
+/* kill_test.c: kills (SIGKILL) or interrupts (SIGINT) each command of attnc at
+ * random moments. Afterwards each file is complete, unchanged or absent;
+ * records stay; no process continues; and temporary directories are removed, at
+ * the latest by the next run. ATTNC_KILLS sets the number of kills, ATTNC_SEED
+ * the moments. Also, 20 processes that tune, merge and run at once lose no
+ * record. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <fcntl.h>

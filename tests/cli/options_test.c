@@ -1,6 +1,6 @@
-/* options_test.c: the table of options: each option goes to a place of its own
- * in its command's struct, with the default of its row, and changes that alone.
- */
+/* options_test.c: tests the table of options: each option sets a field of its
+ * own in its command's struct, to the default of its row, and changes nothing
+ * else. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>

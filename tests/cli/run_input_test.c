@@ -1,5 +1,5 @@
-/* run_input_test.c: attnc run --input --output: numbers by graph name, and
- * what is said about those that do not fit.                                 */
+/* run_input_test.c: tests attnc run --input --output: tensors by their names in
+ * the graph, and messages about those that do not fit. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

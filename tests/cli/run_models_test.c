@@ -1,6 +1,6 @@
-/* run_models_test.c: attnc run --input on a model of every kind, as PyTorch
- * has it: ids, types, rows of numbers and a prefix go in by name, results and
- * what is tapped come out by name. And on one of full size, that pools.     */
+/* run_models_test.c: tests attnc run --input on a model of every kind against
+ * PyTorch: ids, types, rows of numbers and a prefix go in by name, results and
+ * taps come out by name. Also tests a full-size model that pools. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

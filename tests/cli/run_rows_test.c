@@ -1,7 +1,7 @@
-/* run_rows_test.c: attnc run of a model that answers by rows of numbers says
- * the same bytes as the program that the emitted file is, for lines of text and
- * of ids, blocks of rows, and questions of three blocks; with the same exit
- * code where some of the lines are bad.                                     */
+/* run_rows_test.c: tests that attnc run of a model that answers with rows of
+ * numbers prints the same bytes as the program of the emitted file, for lines
+ * of text and of ids, blocks of rows, and questions of three blocks; with the
+ * same exit code if some lines are bad. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,6 +1,6 @@
-/* stdout_test.c: "-" in place of an output file is stdout, for every option
- * that names one, of attnc and of emitted programs: the same bytes as in a
- * file, no file of that name, and what is printed besides on stderr.        */
+/* stdout_test.c: tests that "-" as an output file means stdout, for every
+ * option that names one, of attnc and of emitted programs: the same bytes as in
+ * a file, no file of that name, and all other output on stderr. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,8 +1,8 @@
-/* unwritten_test.c: start and pad are in no answer, and where one of them is
- * the end too it ends: greedy, beam and drawn, of lines and as it comes, by
- * attnc and by the program that an emitted file is. The vocabulary is small, so
- * that they would come. They keep their probability: an answer's score is that
- * of attnc score.                                                           */
+/* unwritten_test.c: tests that start and pad tokens are never in an answer, and
+ * that one of them ends it if it is the end token, too: greedy, with beams and
+ * sampled, by lines and token by token, in attnc and in the program of an
+ * emitted file. The vocabulary is small, so that they would occur. They keep
+ * their probability: an answer's score equals that of attnc score. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <math.h>

@@ -1,6 +1,6 @@
-/* watch_test.c: attnc watch, with files that really change: what comes out
- * follows them, whatever the file and the run do. Nothing here asks how long it
- * took; what never comes is waited for for a minute.                         */
+/* watch_test.c: tests attnc watch with files that really change: the output
+ * follows them, whatever the file and the run do. No test checks a duration;
+ * output that does not come is waited for up to a minute. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
-/* difference_test.c: what differs between two variants is found by names,
- * layers that are alike come once, and facts that were saved come back.      */
+/* difference_test.c: tests that differences between two variants are found by
+ * names, equal layers are printed once, and saved facts can be read back. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* loss_test.c: matrices of a model by their names, and the dtype of a spec that
- * stores each as it is asked for.                                            */
+/* loss_test.c: tests the names of a model's matrices, and the dtype of a spec
+ * that stores each of them as requested. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* draw_arena_test.c: the picture of an arena, of every random form: no value
- * lies on another one that is in use, none leaves the arena, and the sums are
- * those of the plan.                                                        */
+/* draw_arena_test.c: tests the picture of an arena for every random form: no
+ * value overlaps another that is in use, none leaves the arena, and the sums
+ * equal the plan's. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "draw/arena_picture.h"
 #include "engine/engine.h"

@@ -1,5 +1,5 @@
-/* draw_graph_test.c: the picture of a graph: of every random form, as built,
- * after each pass and at the end, nothing lies on anything else.            */
+/* draw_graph_test.c: tests the picture of a graph for every random form, as
+ * built, after each pass and at the end: nothing overlaps. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "draw/graph_picture.h"

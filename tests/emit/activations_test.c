@@ -1,6 +1,7 @@
-/* activations_test.c: each activation and tanh against their formulas in
- * double over all sizes of floats, in the same bits from every compiler; and
- * the kernels that apply them to rows. ATTNC_FULL=1: over all floats.       */
+/* activations_test.c: tests each activation and tanh against its formula in
+ * double, over all magnitudes of floats, with the same bits from every
+ * compiler; and the kernels that apply them to rows. ATTNC_FULL=1: over all
+ * floats. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

@@ -1,10 +1,9 @@
-/* aot_test.c: what attnc compile writes, as its user has it: alone, with every
- * compiler, without a warning, the same bytes everywhere; the rules that its
- * text keeps; the header in C and C++, several models in one program; the
- * committed sample.
+/* aot_test.c: tests the output of attnc compile as a user gets it: it compiles
+ * alone, with every compiler and without warnings, and has the same bytes
+ * everywhere; its text follows the rules; the header works in C and C++, and
+ * several models in one program; the committed sample is current.
  *
- *     ATTNC_FULL=1: every model of models/
- */
+ *     ATTNC_FULL=1: every model of models/ */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <glob.h>

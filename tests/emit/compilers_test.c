@@ -1,9 +1,8 @@
-/* compilers_test.c: one model by several compilers, scalar and in vectors: the
- * same answers and scores in all bits; clean under sanitizers; with its weights
- * inside the file.
+/* compilers_test.c: compiles one model with several compilers, scalar and
+ * vectorised: answers and scores are bit-identical; sanitizers find nothing;
+ * weights may be embedded.
  *
- *     ATTNC_FULL=1: more words
- */
+ *     ATTNC_FULL=1: more words */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* emit_test.c: the writer: holes, scopes, indentation by braces, literals; the
- * choice of kernels; targets.                                               */
+/* emit_test.c: tests the writer (placeholders, scopes, indentation by braces,
+ * literals), the choice of kernels, and targets. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/emit.h"

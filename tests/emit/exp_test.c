@@ -1,5 +1,5 @@
-/* exp_test.c: exp, powers of 2 and log over all sizes of floats, in the same
- * bits as the runtime's. ATTNC_FULL=1: over all floats.                     */
+/* exp_test.c: tests exp, powers of 2 and log over all magnitudes of floats, bit
+ * for bit against the runtime's. ATTNC_FULL=1: over all floats. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

@@ -1,6 +1,6 @@
-/* exports_test.c: the exported functions of each kind of model: the header has
- * those of the list and no others, the C file defines them, and what comments
- * call by name is there under this name; the model alone has none of them. */
+/* exports_test.c: tests the exported functions of each kind of model: the
+ * header declares those of the list and no others, the C file defines them, and
+ * comments use their real names; a model emitted alone has none of them. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

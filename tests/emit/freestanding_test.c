@@ -1,8 +1,8 @@
-/* freestanding_test.c: attnc compile --freestanding: its files ask for no more
- * of the C library than nine functions of memory, texts and math; the header's
- * macros are what its functions say when they run; a program in static memory
- * answers as attnc run does, and the one that the header opens with works as it
- * is printed.  */
+/* freestanding_test.c: tests attnc compile --freestanding: the files use only
+ * nine functions of the C library, for memory, strings and math; the header's
+ * macros equal what its functions return; a program in static memory answers as
+ * attnc run does; and the program in the header's first comment works as
+ * printed. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* handle_test.c: a model that is open: its memory, limits, threads, by the
- * calls of handle_calls.c; with weights that are mapped, that are read where
- * files can't be mapped, that are inside of the file.                       */
+/* handle_test.c: tests an open model with the calls of handle_calls.c: its
+ * memory, limits and threads, with weights that are mapped, read because files
+ * cannot be mapped, or embedded. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

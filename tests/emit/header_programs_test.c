@@ -1,8 +1,7 @@
-/* header_programs_test.c: the programs that a header opens with, as they are
- * printed: of every kind of model, with a file of weights and with these
- * inside, in C11 and in C++17, by clang and gcc. Each is at most six lines
- * long, and answers what attnc run, attnc score or the model's own program do.
- */
+/* header_programs_test.c: tests the programs in a header's first comment as
+ * printed, for every kind of model, with a weights file and with embedded
+ * weights, in C11 and in C++17, by clang and gcc. Each has at most six lines,
+ * and answers as attnc run, attnc score or the model's own program. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

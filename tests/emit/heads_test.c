@@ -1,5 +1,5 @@
-/* heads_test.c: products of four rows with panels of their own, in every way:
- * each sum is the chain of one row alone.                                    */
+/* heads_test.c: tests products of four rows with separate panels, in every way:
+ * each sum is the FMA chain of one row alone. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

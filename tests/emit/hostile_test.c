@@ -1,7 +1,7 @@
-/* hostile_test.c: every exported function of an emitted file, of each kind of
- * model, with each argument wrong in turn, under AddressSanitizer and UBSan:
- * the error that the header lists comes, and nothing else is read or written.
- * hostile_calls.c does the calls.                                           */
+/* hostile_test.c: calls every exported function of an emitted file, for each
+ * kind of model, with each argument wrong in turn, under AddressSanitizer and
+ * UBSan: it returns the error that the header lists, and accesses nothing else.
+ * hostile_calls.c makes the calls. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

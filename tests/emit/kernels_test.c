@@ -1,5 +1,5 @@
-/* kernels_test.c: the pieces of compiler/emit/kernels/, made in every way,
- * against their definitions in double; and the same bits from all of them.  */
+/* kernels_test.c: tests the pieces of compiler/emit/kernels/, in all variants,
+ * against their definitions in double; all variants give the same bits. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

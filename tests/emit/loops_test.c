@@ -1,5 +1,5 @@
-/* loops_test.c: layers as loops in loops: what repeats is found, nothing is
- * lost, and emitted text does not grow with the number of layers.           */
+/* loops_test.c: tests layers as nested loops: repetitions are found, nothing is
+ * lost, and emitted text does not grow with the number of layers. */
 #define _GNU_SOURCE
 #include "emit/emit.h"
 #include "emit/gen/layer_loops.h"

@@ -1,6 +1,6 @@
-/* mix_kernels_test.c: the cells of recurrent layers, and the way of rows to
- * their experts and back, made in every way, against their definitions; the
- * same bits from all of them.                                               */
+/* mix_kernels_test.c: tests the cells of recurrent layers and the dispatch of
+ * rows to experts and back, in all variants, against their definitions; all
+ * variants give the same bits. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

@@ -1,6 +1,6 @@
-/* pairs_test.c: ids and types of pairs of texts as the package `tokenizers`
- * gave them (tests/tokenizers/pairs.py), and an encoder's rows of them: by the
- * functions of an emitted file, its program with --pairs, and attnc run.    */
+/* pairs_test.c: tests ids and types of pairs of texts against the package
+ * `tokenizers` (tests/tokenizers/pairs.py), and an encoder's rows for them: by
+ * the functions of an emitted file, its program with --pairs, and attnc run. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,10 +1,10 @@
-/* prefix_test.c: any name of a model makes C that compiles. A name enters an
- * emitted file as the beginning of its exported functions and sizes alone, so
- * those of thousands of names are declared behind one file, and the compiler
- * says which of them it has already. The names: every identifier of emitted
- * files, of the sources that go into them, of the headers that they include and
- * of the C library, and what stands before the end of an exported function's
- * name in any of them.                                                      */
+/* prefix_test.c: tests that any model name results in C that compiles. In an
+ * emitted file the name is only a prefix of exported functions and sizes. So
+ * the test declares these for thousands of names after one file, and the
+ * compiler reports names that are already taken. The names are: every
+ * identifier of emitted files, of the sources that go into them, of the headers
+ * that they include and of the C library, and the beginning of any identifier
+ * that ends in an exported function's name. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* program_test.c: the program that an emitted file is under ATTNC_MAIN: what it
- * answers and refuses, its messages and exit codes, for every kind of model. */
+/* program_test.c: tests the program of an emitted file under ATTNC_MAIN: its
+ * answers, rejected input, messages and exit codes, for every kind of model. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <math.h>

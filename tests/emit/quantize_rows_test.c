@@ -1,5 +1,6 @@
-/* quantize_rows_test.c: rows of floats as integers, of every way of making
- * them, against their definition one by one: the same bytes from all. */
+/* quantize_rows_test.c: tests the conversion of float rows to integers, in all
+ * variants, against its definition element by element; all variants give the
+ * same bytes. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

@@ -1,6 +1,6 @@
-/* row_kernels_test.c: norms of every kind, rotary positions, pooling, biases
- * and caps of scores, made in every way, against their definitions in double;
- * the same bits from all of them.                                           */
+/* row_kernels_test.c: tests norms of every kind, rotary positions, pooling,
+ * biases and caps of scores, in all variants, against their definitions in
+ * double; all variants give the same bits. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

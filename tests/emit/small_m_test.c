@@ -1,7 +1,6 @@
-/* small_m_test.c: rows 1 to 9, alone by the loop nests for a small M and
- * together by those for many, give the same bits: by the JIT and by a compiler
- * at every width, for odd sizes and all that may follow a product; and all of
- * these give the same. */
+/* small_m_test.c: tests that rows 1 to 9 have the same bits from the loop nests
+ * for a small M, one by one, and from those for many rows, together: by the JIT
+ * and by a compiler at every width, for odd sizes and all epilogues. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"

@@ -1,5 +1,5 @@
-/* softmax_test.c: online softmax by chunks of 64 keys against attention in
- * double, with NaN wherever no key is.                                      */
+/* softmax_test.c: tests online softmax by chunks of 64 keys against attention
+ * in double, with NaN in all places without a key. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"

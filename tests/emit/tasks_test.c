@@ -1,8 +1,6 @@
-/* tasks_test.c: a task alone, as `attnc tune` has it, gives the same bytes by
- * the JIT and by a compiler, whatever its tiling; products those of the sum in
- * order.
- *
- * ATTNC_FULL: more tilings.                                                 */
+/* tasks_test.c: tests that a task alone, as `attnc tune` runs it, gives the
+ * same bytes by the JIT and by a compiler, with any tiling; a product's bytes
+ * are those of the sum in order. ATTNC_FULL: more tilings. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "emit/emit.h"
 #include "oracle/trial.h"

@@ -1,6 +1,5 @@
-/* tile_int_test.c: tiles of integers of every way of making them, against sums
- * in 64 bits, and where rows are floats the chain of FMAs as it is defined; bit
- * for bit.                                                                  */
+/* tile_int_test.c: tests integer tiles, in all variants, bit for bit against
+ * 64-bit sums and, if rows are floats, against the defined chain of FMAs. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"

@@ -1,5 +1,5 @@
-/* tile_test.c: tile functions of every way of making them, against the sum as
- * it is defined: over k in order, one rounding each.                        */
+/* tile_test.c: tests tile functions, in all variants, against the defined sum:
+ * over k in order, with one rounding each. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"

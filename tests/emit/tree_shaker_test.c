@@ -1,6 +1,6 @@
-/* tree_shaker_test.c: what an emitted file holds: of files of C what is named,
- * and of models what they need: no function that is not called, rows of tables
- * for the kinds and steps of their vocabularies alone. */
+/* tree_shaker_test.c: tests what an emitted file contains: of C files what is
+ * named, and of models what they need: no function that is not called, and only
+ * the table rows for their vocabularies' kinds and steps. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

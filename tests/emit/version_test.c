@@ -1,5 +1,6 @@
-/* version_test.c: an emitted header says which attnc wrote it, as a text and
- * as a number that the preprocessor compares; each model for itself.        */
+/* version_test.c: tests that an emitted header has the version of attnc that
+ * wrote it, as text and as a number for the preprocessor, separately for each
+ * model. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
-/* growth_test.c: twice the layers cost twice the work and twice the memory, in
- * each step from the spec to C and to packed weights. Work is counted, never
- * timed: what this links of the compiler calls the function below at each edge
- * of its code (Makefile, COUNTED); memory is what the arena hands out.       */
+/* growth_test.c: tests that twice the layers cost twice the work and twice the
+ * memory, in each step from the spec to C and to packed weights. Work is
+ * counted, not timed: the compiler's code is instrumented to call the function
+ * below at each edge (Makefile, COUNTED); memory is what the arena
+ * allocates. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "emit/emit.h"

@@ -1,6 +1,6 @@
-/* kept_weights_test.c: large weights of a file are packed once. Kept ones are
- * taken where file, layout and contents are the same, and nowhere else; where
- * they can't be kept, nothing else changes.                                  */
+/* kept_weights_test.c: tests that large weights of a file are packed once.
+ * Cached ones are used if file, layout and contents are the same, and only
+ * then; if they cannot be cached, nothing else changes. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "tune/tune.h"

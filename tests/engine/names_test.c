@@ -1,5 +1,5 @@
-/* names_test.c: a file of weights under other tools' names: the rows that are
- * proposed make a spec that reads it as that of models/ does.               */
+/* names_test.c: tests a file of weights under other tools' names: with the
+ * suggested rows, a spec reads it as the spec of models/ does. */
 #define _GNU_SOURCE
 #include "engine/engine.h"
 

@@ -1,6 +1,6 @@
-/* one_tensor_test.c: rows of names that say more than a name: one layer's
- * weights for all layers, and elements that are scaled and added to. The same
- * bits as of a file that has everything written out.                        */
+/* one_tensor_test.c: tests weight-map rows beyond names: one layer's weights
+ * for all layers, and scaled or shifted elements. The bits are those of a file
+ * with everything written out. */
 #define _GNU_SOURCE
 #include "oracle/trial.h"
 

@@ -1,9 +1,10 @@
-/* command.c: the command line, in this process: no other program is started,
- * and no file is written outside of a scratch folder, since no word has a `/`.
+/* command.c: fuzzes the command line, in this process. No other program is
+ * started, and no file is written outside a scratch directory, because no word
+ * contains a `/`.
  *
- * An input: what stdin has, then up to two commands of a word a line, which
- * run in turn in the same folder. The files of tests/fuzz/files are there.
- * `verify`, `bench` and `tune` end when their options have been read.       */
+ * An input has the contents of stdin, then up to two commands, one word per
+ * line, which run in turn in the same directory. The files of tests/fuzz/files
+ * are there. `verify`, `bench` and `tune` end after reading their options. */
 #define _GNU_SOURCE /* memfd_create */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* held.c: what a job of a fuzz target holds open (held.h): memory, maps, files
- * that are mapped, threads.                                                 */
+/* held.c: tracks what a job of a fuzz target holds open (held.h): memory, maps,
+ * mapped files, threads. */
 #define _GNU_SOURCE /* off_t, open_memstream */
 #include <stdio.h>
 #include <stdlib.h>

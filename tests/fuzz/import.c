@@ -1,11 +1,11 @@
-/* import.c: a folder with a checkpoint, or a file of llama.cpp, becomes a spec.
+/* import.c: fuzzes the import of a checkpoint directory or a llama.cpp file.
  *
- * An input: the name of a folder of tests/families, whose model.safetensors is
- * taken as it is, and, behind a line of `%%` each, config.json,
- * generation_config.json, modules.json, 1_Pooling/config.json,
- * tokenizer_config.json, tokenizer.json, rules in the place of attnc's own. One
- * that begins with GGUF is a file; its tensors' data are the zeros that follow.
- */
+ * An input has the name of a directory of tests/families, whose
+ * model.safetensors is used as it is, and then, each after a line of `%%`,
+ * config.json, generation_config.json, modules.json, 1_Pooling/config.json,
+ * tokenizer_config.json, tokenizer.json, and rules instead of attnc's own. An
+ * input that begins with GGUF is a file; its tensors' data are zeros that
+ * follow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

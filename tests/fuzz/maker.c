@@ -1,4 +1,4 @@
-/* maker.c: choices, tokens and bends of inputs that are made (maker.h). */
+/* maker.c: choices, tokens and mutations of generated inputs (maker.h). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

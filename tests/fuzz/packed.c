@@ -1,8 +1,9 @@
-/* packed.c: model.weights as a program opens it: whole, and of this model?
- * Where it is, its vocabularies are used.
+/* packed.c: fuzzes opening of model.weights, as a program does it: checks that
+ * it is complete and of this model, and then uses its vocabularies.
  *
- * An input: a byte that says whether it is sealed, then the file without the
- * zeros of its first page. Sealing sets what a writer of it would know.     */
+ * An input has a byte that tells whether it is sealed, then the file without
+ * the zeros of its first page. Sealing sets the fields that a writer would
+ * set. */
 #define _POSIX_C_SOURCE 200809L  /* posix_memalign */
 #include <stdlib.h>
 #include <string.h>

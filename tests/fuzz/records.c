@@ -1,7 +1,7 @@
-/* records.c: a file of records: read, printed, chosen from, and written again.
- *
- * An input is the file, whose lines are sealed here: `, "hash": "..."}` is put
- * behind each, but for one that begins with `!`, which is taken as it is.   */
+/* records.c: fuzzes a file of records: reads it, prints it, selects from it,
+ * and writes it again. The input is the file. Its lines are sealed here: `,
+ * "hash": "..."}` is appended to each, except to those that begin with `!`,
+ * which are used as they are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* replay.c: a fuzz target without libFuzzer: it takes each file of the folders
- * that are named, else those of its corpus, and prints TAP. What the code under
- * test prints is dropped.                                                   */
+/* replay.c: runs a fuzz target without libFuzzer, on each file of the
+ * directories given, or of its corpus, and prints TAP. The output of the code
+ * under test is discarded. */
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include <dirent.h>
 #include <errno.h>

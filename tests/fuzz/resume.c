@@ -1,9 +1,7 @@
-/* resume.c: a file of `attnc sweep --resume`: read, reported in every form, and
- * written again.
- *
- * An input is the file; where its first line is an object, that is one of what
- * differs from the header that this sweep writes: `{}` is the header itself. An
- * `@` is a list of loads.                                                    */
+/* resume.c: fuzzes a file of `attnc sweep --resume`: reads it, reports it in
+ * every form, and writes it again. The input is the file. If its first line is
+ * an object, that has the members that differ from this sweep's header: `{}` is
+ * the header itself. An `@` is a list of loads. */
 #define _GNU_SOURCE /* memfd_create, open_memstream */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
-/* spec.c: a spec, all the way to C: tree, fields, graph, passes, plan, text.
- *
- * An input is up to four files: spec.yaml, and base.yaml, tokens.txt, mask.txt
- * that it may name. How it is compiled follows from its size.               */
+/* spec.c: fuzzes a spec, all the way to C: tree, fields, graph, passes, plan,
+ * text. An input is up to four files: spec.yaml, and base.yaml, tokens.txt and
+ * mask.txt, which it may name. Its size decides how it is compiled. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* state.c: a saved stream: checked, restored, gone on with, saved again.
- *
- * An input: a byte that says which model it is for and whether the state is
- * sealed, then the state. Sealing sets what a writer of it would know: magic,
- * size, model and hash, so that what is behind them is reached.             */
+/* state.c: fuzzes a saved stream: checks it, restores it, continues it, and
+ * saves it again. An input has a byte that selects the model and tells whether
+ * the state is sealed, then the state. Sealing sets the fields that a writer
+ * would set (magic, size, model and hash), so that the fuzzer reaches the code
+ * after those checks. */
 #include <stdlib.h>
 #include <string.h>
 

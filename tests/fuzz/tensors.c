@@ -1,7 +1,7 @@
-/* tensors.c: a file of tensors, or an index and its shards; then every element
- * of every tensor is read, and integers are made of matrices. An input that
- * begins with `{` is an index, and the shards a, b and c behind it; one that
- * begins with GGUF has metadata too.                                        */
+/* tensors.c: fuzzes a file of tensors, or an index and its shards; then reads
+ * every element of every tensor and quantises matrices. An input that begins
+ * with `{` is an index, followed by the shards a, b and c; one that begins with
+ * GGUF has metadata, too. */
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>

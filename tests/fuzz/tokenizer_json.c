@@ -1,5 +1,5 @@
-/* tokenizer_json.c: makes a tokenizer.json (maker.h): a model, steps, added
- * tokens, a template.                                                       */
+/* tokenizer_json.c: generates a tokenizer.json (maker.h): a model, steps, added
+ * tokens, a template. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* tokenizers.c: makes tokenizers of all kinds (tokenizers.h): lists of tokens,
- * pieces with scores, tokenizer.json, vocab.json with merges.txt, models of
- * SentencePiece, folders of classes, files of llama.cpp.                    */
+/* tokenizers.c: generates tokenizers of all kinds (tokenizers.h): lists of
+ * tokens, pieces with scores, tokenizer.json, vocab.json with merges.txt,
+ * SentencePiece models, directories of classes, llama.cpp files. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,18 +1,17 @@
-/* vocab.c: a vocabulary, as a file of lines, a model of SentencePiece, some
- * JSON, the block of a weights file, or the files of a checkpoint's folder;
- * then a text becomes tokens and they a text again.
+/* vocab.c: fuzzes a vocabulary: a file of lines, a SentencePiece model, JSON,
+ * the block of a weights file, or the files of a checkpoint directory. It
+ * converts a text to tokens and back.
  *
- * An input: a byte that says which, five for the special tokens, and, behind a
- * line of `%%` each, the file, the text, a stop string, merges.txt; the file of
- * a folder is its tokenizer_config.json, behind merges.txt stand then
- * tokenizer.json, vocab.json, and one under all other names that classes have.
- * What stands behind the merges of others changes the block that was made: an
- * offset and a word there, of 4 bytes each. A folder's file that begins with
- * GGUF is one of llama.cpp.
+ * An input has a byte for the kind and five for the special tokens, and then,
+ * each after a line of `%%`, the file, the text, a stop string, and merges.txt.
+ * For a directory the file is its tokenizer_config.json, and after merges.txt
+ * come tokenizer.json, vocab.json, and one file under all other names that
+ * classes use; a file that begins with GGUF is a llama.cpp file. For the other
+ * kinds, what follows merges.txt changes the block: pairs of an offset and a
+ * word, 4 bytes each.
  *
- * Where the last of the first bytes is 64 to 127, what follows are choices, of
- * which tokenizers.c makes an input.
- */
+ * If the last of the first bytes is 64 to 127, the rest are choices from which
+ * tokenizers.c generates an input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

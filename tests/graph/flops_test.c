@@ -1,5 +1,5 @@
-/* flops_test.c: what `attnc plan` and `attnc bench` count of each op, beside
- * numbers counted by hand: 5 rows of 6 columns, 7 keys.                     */
+/* flops_test.c: tests the counts of `attnc plan` and `attnc bench` for each op
+ * against numbers counted by hand: 5 rows of 6 columns, 7 keys. */
 #include "graph/graph.h"
 
 #include <setjmp.h>

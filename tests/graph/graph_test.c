@@ -1,5 +1,5 @@
-/* graph_test.c: shapes, the verifier, models that are fused, and dumps. The
- * texts of graphs are in tests/graph.                                       */
+/* graph_test.c: tests shapes, the verifier, fused models, and dumps. The texts
+ * of graphs are in tests/graph. */
 #define _POSIX_C_SOURCE 200809L  /* fork, pipe, open_memstream */
 #include "support/small_specs.h"
 

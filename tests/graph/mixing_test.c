@@ -1,5 +1,5 @@
-/* mixing_test.c: the paper's Table 1 of a layer, beside its values at n 128,
- * d 512, k 3, r 16 worked out by hand.                                       */
+/* mixing_test.c: tests the paper's Table 1 of a layer against values computed
+ * by hand for n 128, d 512, k 3, r 16. */
 #define _POSIX_C_SOURCE 200809L
 #include "graph/graph.h"
 

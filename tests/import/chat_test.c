@@ -1,6 +1,6 @@
-/* chat_test.c: what a tokenizer's chat template becomes: its row, its own
- * tokens, the text of two turns; templates that are not known; where a template
- * stands.                                                                   */
+/* chat_test.c: tests the conversion of a tokenizer's chat template: its row,
+ * its special tokens, the text of two turns; unknown templates; and where a
+ * template may be stored. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "import/import.h"
 #include "spec/spec.h"

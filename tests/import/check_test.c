@@ -1,13 +1,13 @@
-/* check_test.c: attnc import --check=PYTHON. Scripts of sh stand for the
- * Python: one that answers as transformers did, and those that answer wrongly,
- * write rubbish, fail, are killed. What transformers computed of
- * tests/families/bert-reranker is recorded in tests/import/check, by
+/* check_test.c: tests attnc import --check=PYTHON. Shell scripts stand for
+ * Python: one answers as transformers did; others answer wrongly, write
+ * garbage, fail, or are killed. The results of transformers for
+ * tests/families/bert-reranker are in tests/import/check, written by
  *
  *     python models/import/check.py encoder 16 tests/families/bert-reranker \
  *         '' inputs.safetensors answers.safetensors
  *
- * and the right one compares what it is given with the inputs there.
- * `make check-imports` asks a real transformers.                            */
+ * and the correct script compares its input with the inputs there. `make
+ * check-imports` runs the real transformers. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 

@@ -1,10 +1,11 @@
-/* families_test.c: every folder of tests/families, as transformers saved it:
- * imported without a hand's help, from config.json as transformers 5 writes it
- * and as 4 does, then run by the JIT and as C that a compiler compiled. Logits
- * or rows are those that transformers computed, within 1e-5 of their scale,
- * and so are greedy tokens; of a decoder without its head, rows by the JIT.
+/* families_test.c: tests every directory of tests/families, as saved by
+ * transformers: imports it without manual changes, from config.json as
+ * transformers 5 writes it and as 4 does, then runs it with the JIT and as
+ * compiled C. Logits or rows are within 1e-5 of those of transformers, relative
+ * to their scale, and greedy tokens are equal; a decoder without its head is
+ * compared by rows, with the JIT.
  *
- * families_test gpt2: only the folders that begin so.                       */
+ * families_test gpt2: only the directories that begin with gpt2. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include "import/import.h"

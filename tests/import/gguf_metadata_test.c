@@ -1,6 +1,6 @@
-/* gguf_metadata_test.c: files of llama.cpp whose metadata were changed: what is
- * not known, missing or has no part here is named. The files are those of
- * tests/families/gguf with keys put before the others.                      */
+/* gguf_metadata_test.c: tests llama.cpp files with changed metadata: unknown,
+ * missing or unsupported keys are named. The files are those of
+ * tests/families/gguf with keys added before the others. */
 #define _GNU_SOURCE /* mkdtemp, memmem */
 #include "import/import.h"
 

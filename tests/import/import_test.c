@@ -1,6 +1,6 @@
-/* import_test.c: what attnc import says of folders that are not as they should
- * be, and what it makes of one that is. Each case is a small llama's folder,
- * tests/families/llama, with one text of its config.json changed.           */
+/* import_test.c: tests the messages of attnc import about invalid directories,
+ * and its output for a valid one. Each case is the directory of a small llama,
+ * tests/families/llama, with one text of its config.json changed. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* merge_test.c: an adapter merged into weights, and the mean of checkpoints:
- * numbers worked out by hand, and every adapter that is more than a product of
- * two matrices refused.                                                     */
+/* merge_test.c: tests an adapter merged into weights, and the mean of
+ * checkpoints, against numbers computed by hand. Adapters that are more than a
+ * product of two matrices are rejected. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

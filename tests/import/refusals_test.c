@@ -1,6 +1,7 @@
-/* refusals_test.c: keys of real folders that no golden folder has, which the
- * rules of their families know, and what these refuse by name. Each case is a
- * folder of tests/families with some keys of its config.json changed.       */
+/* refusals_test.c: tests keys of real checkpoints that no golden directory has:
+ * those that the rules of their families accept, and those that they reject by
+ * name. Each case is a directory of tests/families with some keys of its
+ * config.json changed. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
-/* refused_test.c: checkpoints that are close to a family of models/import, but
- * need what the spec has no field for: each is refused by name, with what is
- * missing. The folder is one of tests/families with one key changed.        */
+/* refused_test.c: tests checkpoints that are close to a family of models/import
+ * but need something that the spec has no field for: each is rejected by name,
+ * with what is missing. The directory is one of tests/families with one key
+ * changed. */
 #define _GNU_SOURCE
 #include "import/import.h"
 

@@ -1,7 +1,7 @@
-/* rules_test.c: files of rules that a user writes, --rules: one is taken in the
- * place of attnc's own; what is wrong in one has its line and its column, as it
- * stands or when a folder is imported by it. Each case is the rules of llamas
- * with one text changed.                                                    */
+/* rules_test.c: tests rules that a user writes, --rules: they replace attnc's
+ * own; errors in them have a line and a column, both when the rules are read
+ * and when a directory is imported with them. Each case is the rules of llamas
+ * with one text changed. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "emit/text/embedded.h"
 #include "import/import.h"

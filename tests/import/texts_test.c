@@ -1,7 +1,7 @@
-/* texts_test.c: every folder of tests/families/texts, a small model with its
- * tokenizer (texts.py): imported as a user does it, then text goes in and text
- * comes out, as transformers' generate() and decode() gave it; of an encoder
- * the first row; of one that reads pairs of texts, theirs.                  */
+/* texts_test.c: tests every directory of tests/families/texts, a small model
+ * with its tokenizer (texts.py): imports it as a user does, and compares text
+ * answers with those of transformers' generate() and decode(); for an encoder
+ * the first row; for a model that reads pairs of texts, their rows. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 

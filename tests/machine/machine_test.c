@@ -1,5 +1,5 @@
-/* machine_test.c: what attnc bench measures of the machine, and what it makes
- * of times and lengths. No test asks for a time.                             */
+/* machine_test.c: tests what attnc bench measures of the machine, and how it
+ * processes times and lengths. No test checks a time. */
 #define _POSIX_C_SOURCE 200809L  /* open_memstream */
 #include <jansson.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* targets_test.c: the machines that code is made for: which of them a processor
- * is; every compiler that is here makes code for all of them, in vectors as
- * wide as they have; the JIT has their tiles.                                */
+/* targets_test.c: tests the targets: which of them a processor matches; every
+ * available compiler generates code for all of them, with full-width vectors;
+ * and the JIT has their tiles. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <ctype.h>

@@ -1,9 +1,10 @@
-/* alone_test.c: a stack of two layers that differ in one number, by as little
- * as its result shows, gives the bits of the two layers one by one, each in a
- * model of its own: by the JIT, fused and not, by a compiler, for lengths that
- * are constants, and as plain C. The numbers are those of the table of fields.
+/* alone_test.c: tests that a stack of two layers that differ in one number,
+ * just enough to change its result, gives the bits of the two layers one by
+ * one, each in its own model: by the JIT, fused and unfused, by a compiler,
+ * with fixed lengths, and as plain C. The numbers are those of the table of
+ * fields.
  *
- * ATTNC_FULL: in each kind of model, in all these ways.                      */
+ * ATTNC_FULL: in each kind of model, in all these ways. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include <math.h>

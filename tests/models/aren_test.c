@@ -1,7 +1,7 @@
-/* aren_test.c: a real, trained model end to end. Every recorded case of greedy
- * and beam search, its options and its scores, by the JIT and by a C compiler,
- * fused and unfused.
- * Skipped where the model is not there (ATTNC_DATA names its folder).       */
+/* aren_test.c: tests a real, trained model end to end: every recorded case of
+ * greedy and beam search, its options and its scores, by the JIT and by a C
+ * compiler, fused and unfused. Skipped if the model is not available
+ * (ATTNC_DATA names its directory). */
 #include "engine/engine.h"
 
 #include <setjmp.h>

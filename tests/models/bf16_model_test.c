@@ -1,6 +1,6 @@
-/* bf16_model_test.c: models with weights in bf16: the same bits as of f32
- * weights that were rounded before; how far from those that were not; their
- * programs by every compiler.                                               */
+/* bf16_model_test.c: tests models with bf16 weights: they have the same bits as
+ * with f32 weights rounded before, a bounded distance from unrounded ones, and
+ * programs by every compiler. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"

@@ -1,7 +1,6 @@
-/* decoders_test.c: trained decoders, compiled in all ways: what other programs
- * wrote with the same weights, token for token, the logits and the
- * log-probabilities they gave. Read where the real models lie beside the
- * repository.                                                               */
+/* decoders_test.c: tests trained decoders, compiled in all ways, against other
+ * programs with the same weights: answers token for token, logits, and
+ * log-probabilities. Needs the real models next to the repository. */
 #include "oracle/trial.h"
 
 #include <setjmp.h>

@@ -1,13 +1,14 @@
-/* differential_test.c: random specs through the oracle, the JIT and C
- * compilers, fused and unfused, in memory full of NaN. What must be near the
- * oracle is held to the gates; what must be the same bits is compared as bits.
+/* differential_test.c: runs random specs through the oracle, the JIT and C
+ * compilers, fused and unfused, in memory full of NaN. Results that must be
+ * near the oracle are held to the gates; results that must be bit-identical are
+ * compared as bits.
  *
  *     differential_test [COUNT [FIRST]]
  *
- * COUNT specs of the paper's form, and as many of any form. Without it
- * ATTNC_SPECS is COUNT, and there are half as many again of any form; with
- * ATTNC_FULL all of them, by all compilers. The processors share the specs.
- * Built with AddressSanitizer, the emitted C is compiled so too.            */
+ * COUNT specs of the paper's form, and as many of any form. Without it,
+ * ATTNC_SPECS is COUNT, with half as many again of any form; with ATTNC_FULL
+ * all of them, by all compilers. The processors share the specs. If the test is
+ * built with AddressSanitizer, so is the emitted C. */
 /* limit: 900 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/verify.h"

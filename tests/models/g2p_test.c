@@ -1,7 +1,7 @@
-/* g2p_test.c: the repository's own model. Its recorded answers, greedy and by
- * beam search, and the promise that all ways to run it give the same bits:
- * steps through the cache or one pass, alone or in a batch, any tile, any
- * vector width, any compiler, JIT or not.                                   */
+/* g2p_test.c: tests the repository's own model: its recorded answers, greedy
+ * and by beam search, and that all ways to run it give the same bits: by steps
+ * through the cache or in one pass, alone or in a batch, with any tile, any
+ * vector width, any compiler, JIT or not. */
 /* limit: 300 s */
 #include "oracle/trial.h"
 

@@ -1,8 +1,8 @@
-/* generate_test.c: one answer, as it comes: the same text for a seed by every
- * backend, compiler, width and instruction set; the same by attnc run and by
- * the program that is the model alone, with every option; states that one keeps
- * and the other takes up. A model of phones always, one of stories where its
- * files lie beside the repository.                                          */
+/* generate_test.c: tests one answer, token by token: a seed gives the same text
+ * with every backend, compiler, width and instruction set; attnc run and the
+ * model's own program agree with every option; and each continues states that
+ * the other saved. Always runs with a model of phones, and with one of stories
+ * if its files are next to the repository. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

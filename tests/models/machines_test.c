@@ -1,9 +1,9 @@
-/* machines_test.c: the same bits on another architecture. Models of each kind,
- * in all formats of weights and arithmetics, and random ones, are emitted for
- * this machine and for the other one, by whose compilers they become programs
- * that an emulator runs; bit_calls.c makes them print all that they compute.
+/* machines_test.c: tests that another architecture gives the same bits. Models
+ * of each kind, in all formats of weights and arithmetics, and random ones, are
+ * emitted for this machine and for the other one. Cross compilers build
+ * programs, which an emulator runs; bit_calls.c prints all their results.
  *
- *     machines_test [COUNT [FIRST]]                         random specs   */
+ *     machines_test [COUNT [FIRST]]                         random specs */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* nbest_test.c: more answers than the beam is wide, of a real model: by the
- * command line, which keeps the beam, and by search() of the emitted file.
- * Skipped where the model is not there (ATTNC_DATA names its folder).       */
+/* nbest_test.c: tests more answers than the beam is wide, of a real model: by
+ * the command line, which keeps the beam, and by search() of the emitted file.
+ * Skipped if the model is not available (ATTNC_DATA names its directory). */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

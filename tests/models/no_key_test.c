@@ -1,5 +1,6 @@
-/* no_key_test: rows that a mask lets see no key get zeros from attention: fused
- * and unfused, by JIT, by clang and without vectors, and by the oracle.      */
+/* no_key_test.c: tests that rows whose mask allows no key get zeros from
+ * attention: fused and unfused, by the JIT, by clang, without vectors, and by
+ * the oracle. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

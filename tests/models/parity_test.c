@@ -1,8 +1,8 @@
-/* parity_test.c: the program that a model is answers as attnc run and attnc
- * score do: the same bytes, messages and exit codes, for every row of
+/* parity_test.c: tests that a model's own program answers as attnc run and
+ * attnc score do: the same bytes, messages and exit codes, for every row of
  * runtime/options/option_rows.h with values that are good, out of range, of
- * another kind and missing, and for options together. What differs is the
- * program's name, and where it says that help is. */
+ * another type and missing, and for combinations of options. Only the program's
+ * name and the reference to help differ. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

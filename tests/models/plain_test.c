@@ -1,13 +1,13 @@
-/* plain_test.c: plain C of random specs gives the bits of the fast C: every row
- * of every sequence, in memory full of NaN. It compiles by any C99 compiler
- * without a warning.
+/* plain_test.c: tests that plain C of random specs gives the bits of the fast
+ * C, for every row of every sequence, in memory full of NaN, and that any C99
+ * compiler compiles it without a warning.
  *
  *     plain_test [COUNT [FIRST]]
  *
- * COUNT specs of the paper's form and as many of any form; without it
- * ATTNC_SPECS, or with ATTNC_FULL many. The processors share the specs.
- * main() is compiled too. Compilers take turns; ATTNC_CC names the one to use.
- */
+ * COUNT specs of the paper's form and as many of any form. Without it,
+ * ATTNC_SPECS is COUNT; ATTNC_FULL runs many. The processors share the specs.
+ * main() is compiled too. Compilers take turns; ATTNC_CC names the one to
+ * use. */
 /* limit: 900 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"

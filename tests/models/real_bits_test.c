@@ -1,8 +1,8 @@
-/* real_bits_test.c: trained models give the same bits whether their rows come
- * at once, in chunks or one by one, alone or beside others, by libtcc or by a
- * C compiler; and streams of them that read part of an answer with the prompt,
- * or are saved and taken up again, have the same bits in their caches and
- * logits. Read where the real models lie beside the repository.             */
+/* real_bits_test.c: tests that trained models give the same bits whether their
+ * rows come at once, in chunks or one by one, alone or in a batch, by libtcc or
+ * by a C compiler; and that streams that read part of an answer with the
+ * prompt, or are saved and restored, have the same bits in their caches and
+ * logits. Needs the real models next to the repository. */
 /* limit: 300 s */
 #include "oracle/trial.h"
 

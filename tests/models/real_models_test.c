@@ -1,6 +1,7 @@
-/* real_models_test.c: the oracle against trained models of other makes: the
- * numbers that came with them, or that a NumPy reference computed in double.
- * Their files are not part of the repository: skipped where they are absent. */
+/* real_models_test.c: tests the oracle on other projects' trained models,
+ * against the numbers published with them or computed by a NumPy reference in
+ * double. Skipped if their files, which are not part of the repository, are
+ * absent. */
 #include "passes/passes.h"
 #include "plan/plan.h"
 #include "oracle/oracle.h"

@@ -1,6 +1,6 @@
-/* states_test.c: what convolutions and recurrent layers leave of a sequence is
- * forked, in streams and by beam search, read again and saved: with the bits of
- * a sequence that was never shared.                                         */
+/* states_test.c: tests the states of convolutions and recurrent layers: forked,
+ * in streams and by beam search, restored and saved, they have the bits of a
+ * sequence that was never shared. */
 #define _GNU_SOURCE
 #include "engine/engine.h"
 

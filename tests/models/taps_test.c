@@ -1,7 +1,7 @@
-/* taps_test.c: the tensors between the layers that came with a trained
- * decoder, as compiled code computes them: attnc run --tap, each asked for
- * alone, so that all else is fused, and all at once. Read where the real
- * models lie beside the repository.                                         */
+/* taps_test.c: tests compiled code against the tensors between the layers
+ * published with a trained decoder: attnc run --tap, one at a time, so that all
+ * else is fused, and all at once. Needs the real models next to the
+ * repository. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

@@ -1,9 +1,10 @@
-/* threads_test.c: the same bits for any number of threads, in any order of
- * parts: random models in which every step that may be divided is, whatever it
- * is worth, in arenas full of NaN; by JIT and a C compiler, fused and not; at
- * once and step by step; searches, streams and scores of those that generate.
+/* threads_test.c: tests that any number of threads, in any order of parts,
+ * gives the same bits: random models in which every divisible step is divided,
+ * however small, in arenas full of NaN; by the JIT and a C compiler, fused and
+ * unfused; at once and step by step; with searches, streams and scores of
+ * models that generate.
  *
- *     threads_test [COUNT [FIRST]]      of the paper's form, and of any    */
+ *     threads_test [COUNT [FIRST]]      of the paper's form, and of any */
 #define _GNU_SOURCE /* mkdtemp */
 #include "engine/engine.h"
 

@@ -1,12 +1,12 @@
-/* ulp_test.c: random specs of three layers, of which the second differs from
- * the others in one number, by one ulp of a float. An error of one ulp is
- * nothing that a gate can see, so the code itself is compared: each step of a
- * layer has the constants, and the numbers in its weights, that it has in a
- * model whose layers are all like it. The JIT's values are held to the oracle's
- * gates beside that. The numbers are those of the table of fields.
+/* ulp_test.c: tests random specs of three layers; the second differs from
+ * the others in one number, by one ulp of a float. No gate can detect an
+ * error of one ulp, so the code itself is compared: each step of a layer has
+ * the constants, and the numbers in its weights, that it has in a model whose
+ * layers are all like it. The JIT's values are also held to the oracle's gates.
+ * The numbers are those of the table of fields.
  *
- * ATTNC_SPECS: so many specs; ATTNC_FULL: ten times as many. The processors
- * share them.                                                                */
+ * ATTNC_SPECS sets the number of specs; ATTNC_FULL multiplies it by ten. The
+ * processors share them. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include <ctype.h>

@@ -1,8 +1,8 @@
-/* waiting_test.c: attention of many pages, whose rows wait for the scores of
- * others where vectors have 16 floats (emit/attention/waiting.c), gives the
- * bits of other widths, by libtcc and by a C compiler: with masks, biases and
- * caps, for whole tiles and what is left of them, whole pages and parts. A key
- * with a large score stands in the last page, so that maxima rise. */
+/* waiting_test.c: tests attention over many pages. With vectors of 16 floats it
+ * pipelines the softmax (emit/attention/waiting.c); it must give the bits of
+ * other widths, by libtcc and by a C compiler: with masks, biases and caps, for
+ * complete and partial tiles and pages. A key with a large score is in the last
+ * page, so that maxima rise. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,7 +1,6 @@
-/* windows_test.c: layers that look back less far, or whose keys have other
- * sizes, have caches of their own, whose pages are given back as soon as no
- * later row reads them: with the same bits as if all were kept, in less memory.
- */
+/* windows_test.c: tests layers with shorter windows or other sizes of keys.
+ * They have caches of their own, whose pages are freed as soon as no later row
+ * reads them: the bits are as if all were kept, in less memory. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "oracle/trial.h"

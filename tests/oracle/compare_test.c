@@ -1,5 +1,5 @@
-/* compare_test.c: the comparers themselves. Each gate lets its rounding pass
- * and nothing more; a NaN passes none.                                      */
+/* compare_test.c: tests the comparison itself. Each gate passes its rounding
+ * and nothing more; a NaN never passes. */
 #include "oracle/gates.h"
 
 #include <math.h>

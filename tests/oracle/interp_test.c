@@ -1,5 +1,5 @@
-/* interp_test.c: the oracle: ops on graphs that are made by hand, and whole
- * models against what PyTorch and NumPy computed in double.                 */
+/* interp_test.c: tests the oracle: ops on graphs built by hand, and complete
+ * models against results of PyTorch and NumPy in double. */
 #include "oracle/gates.h"
 #include "oracle/trial.h"
 

@@ -1,5 +1,5 @@
-/* paper_test.c: numbers of the paper that can be counted or proved: positions,
- * shapes, the length penalty, parameters, operations, identities.           */
+/* paper_test.c: tests numbers of the paper that can be counted or proved:
+ * positions, shapes, the length penalty, parameters, operations, identities. */
 #include "oracle/trial.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* verify_test.c: `attnc verify` must be able to fail. A right run passes; one
- * wrong value, in the result or inside of the model, and a NaN do not.      */
+/* verify_test.c: tests that `attnc verify` can fail. A correct run passes; one
+ * wrong value, in the result or inside the model, or a NaN fails. */
 #include "oracle/verify.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* forms_test.c: random specs of any form, as graphs: all are read, no field and
- * no word of a field is left out, all weights and no others have a canonical
- * name, and what a pass could have fused it has, or it says why not, whatever
- * the nodes are called. differential_test.c runs them.                      */
+/* forms_test.c: tests random specs of any form, as graphs: all are read, every
+ * field and every word of a field occurs, exactly the weights have canonical
+ * names, and a pass fuses what it could or reports why not, whatever the nodes'
+ * names. differential_test.c runs them. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp, open_memstream */
 #include "engine/engine.h"

@@ -1,6 +1,6 @@
-/* pass_test.c: what holds of every pass on every kind of graph. Any subset of
- * them keeps the results; a second run changes nothing; what is asked for by
- * name stays; what is left undone is said.                                  */
+/* pass_test.c: tests properties of every pass on every kind of graph. Any
+ * subset of the passes keeps the results; a second run changes nothing; values
+ * requested by name stay; and what a pass leaves undone is reported. */
 #define _POSIX_C_SOURCE 200809L  /* open_memstream */
 #include "support/small_specs.h"
 #include "passes/rewrite.h"

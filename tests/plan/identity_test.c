@@ -1,5 +1,6 @@
-/* identity_test.c: tasks of attention are the same where their numbers are, to
- * the last bit; their keys are those of old records where these are clear.   */
+/* identity_test.c: tests that tasks of attention are the same if their numbers
+ * are equal, to the last bit, and that their keys equal those of old records if
+ * these are unambiguous. */
 #define _GNU_SOURCE /* mkdtemp */
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,6 @@
-/* tiling_test.c: whatever the parameters say, the bits are the same. Random
- * valid tilings of all tasks of a model at once, by the JIT and by a compiler,
- * on one thread and in parts; and what becomes of choices.
- *
- * ATTNC_FULL: more of them.                                                 */
+/* tiling_test.c: tests that tilings never change the bits: random valid tilings
+ * of all tasks of a model at once, by the JIT and by a compiler, on one thread
+ * and in parts; and how a plan uses tilings. ATTNC_FULL: more of them. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"

@@ -1,5 +1,5 @@
-/* usual_test.c: the default tilings of each machine: what its row says, and the
- * shape, make them.                                                          */
+/* usual_test.c: tests the default tilings of each machine, which follow from
+ * its row and the shape. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

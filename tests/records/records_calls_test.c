@@ -1,5 +1,5 @@
-/* records_calls_test.c: each call to the system that writes records may fail:
- * the functions here take the place of the library's.                        */
+/* records_calls_test.c: tests that each system call that writes records may
+ * fail: the functions here replace the library's. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

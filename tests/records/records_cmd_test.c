@@ -1,5 +1,5 @@
-/* records_cmd_test.c: what `attnc records` does with records of this machine,
- * which no golden file can have.                                             */
+/* records_cmd_test.c: tests `attnc records` with records of this machine, which
+ * no golden file can have. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* records_faults_test.c: writers that run at once, are killed or have no room,
- * and files that are not to be believed.                                     */
+/* records_faults_test.c: tests concurrent, killed and out-of-space writers, and
+ * files with invalid contents. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* records_test.c: records as lines of a file: all that a line may be, and which
- * of them serve a plan.                                                      */
+/* records_test.c: tests records as lines of a file: the forms of a line, and
+ * which records apply to a plan. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

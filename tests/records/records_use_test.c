@@ -1,6 +1,6 @@
-/* records_use_test.c: what `attnc tune` found decides a plan's tiles, on the
- * machine, target, threads and compiler that it was found for, and there alone.
- */
+/* records_use_test.c: tests that the results of `attnc tune` decide a plan's
+ * tiles on the machine, target, threads and compiler of the tuning, and only
+ * there. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* bf16_test.c: rounding to bf16 against its definition, for every upper half
- * and what may follow it; blocks of packed weights in bf16.                 */
+/* bf16_test.c: tests rounding to bf16 against its definition, for every upper
+ * half and critical lower halves; and blocks of packed weights in bf16. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

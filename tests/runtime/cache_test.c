@@ -1,4 +1,4 @@
-/* cache_test.c: paged caches against a model that copies everything. */
+/* cache_test.c: tests paged caches against a model that copies everything. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

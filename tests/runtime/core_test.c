@@ -1,5 +1,5 @@
-/* core_test.c: the small parts of the core: memory, exp and log, length
- * penalties, logits processors.                                             */
+/* core_test.c: tests the small parts of the core: memory, exp and log, length
+ * penalties, logits processors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

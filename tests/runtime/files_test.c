@@ -1,5 +1,4 @@
-/* files_test.c: reading and mapping whole files, and every way in which that
- * can fail.                                                                 */
+/* files_test.c: tests reading and mapping of files, and all their failures. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>

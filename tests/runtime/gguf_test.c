@@ -1,6 +1,6 @@
-/* gguf_test.c: files of llama.cpp: what is right is read, its blocks of 32 are
+/* gguf_test.c: tests llama.cpp files: valid ones are read, blocks of 32 are
  * widened exactly, and every count, length and offset that does not fit is
- * refused, wherever the file is cut.                                        */
+ * rejected, wherever the file is cut. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* hash_test.c: the hash that is pasted into emitted files is that of libxxhash,
- * for any length, seed and address.                                         */
+/* hash_test.c: tests that the hash pasted into emitted files equals
+ * libxxhash's, for any length, seed and address. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

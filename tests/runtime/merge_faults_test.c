@@ -1,5 +1,5 @@
-/* merge_faults_test.c: tokenizer files and blocks at fault: refused with what
- * is wrong, or safe to use.                                                 */
+/* merge_faults_test.c: tests faulty tokenizer files and blocks: they are
+ * rejected with the reason, or safe to use. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* merges_test.c: pieces merged by score: a real tokenizer's prompts, the same
- * as a plain search for the best pair, any bytes there and back, long lines,
- * text that comes token by token.                                           */
+/* merges_test.c: tests merging of pieces by score: a real tokenizer's prompts,
+ * the same result as a plain search for the best pair, round trips of any
+ * bytes, long lines, text that comes token by token. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* output_test.c: files that appear whole or not at all, whatever fails and
- * whatever signal comes.                                                    */
+/* output_test.c: tests that output files appear complete or not at all,
+ * whatever fails and whatever signal comes. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* packed_test.c: model.weights: what is refused, and what is said of it: bits
- * that changed, files that were cut or forged, other formats, versions, models
- * and dtypes; a file that is cut while an emitted program has it mapped.    */
+/* packed_test.c: tests rejected model.weights and their messages: changed bits,
+ * truncated or forged files, other formats, versions, models and dtypes; and a
+ * file truncated while an emitted program has it mapped. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

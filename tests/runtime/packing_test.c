@@ -1,6 +1,6 @@
-/* packing_test.c: packed weights byte by byte against the definition, element
- * by element: all layouts, types, places in a file, sizes and threads; the
- * loops of each machine against the plain ones; values that are not finite. */
+/* packing_test.c: tests packed weights byte by byte against the definition,
+ * element by element: all layouts, types, places in a file, sizes and threads;
+ * each machine's loops against the plain ones; values that are not finite. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
-/* pool_test.c: the pool does each part of each run once, whatever the numbers
- * of threads and parts, and whoever else calls it. Never a word about time.  */
+/* pool_test.c: tests that the pool runs each part of each run once, for any
+ * numbers of threads and parts, and any other callers. No test checks a
+ * time. */
 #define _GNU_SOURCE /* usleep, popen */
 #include "runtime/base/pool.h"
 

@@ -1,6 +1,6 @@
-/* quantize_test.c: matrices as integers, against a definition in double: bytes
- * of the blocks, errors, scales; what is exact stays so; hard columns; the same
- * bytes for threads, machines and ways to store a tensor.                    */
+/* quantize_test.c: tests matrices as integers against a definition in double:
+ * bytes of the blocks, errors, scales; exact numbers stay exact; hard columns;
+ * the same bytes for all threads, machines and ways to store a tensor. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <float.h>

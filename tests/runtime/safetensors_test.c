@@ -1,5 +1,5 @@
-/* safetensors_test.c: the reader refuses every file that breaks a rule of the
- * format, says where, and never crashes.                                    */
+/* safetensors_test.c: tests that the reader rejects every file that breaks a
+ * rule of the format, with the position, and never crashes. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* sampling_test.c: the generator's numbers, shares of draws under temperature
- * and its limits, equal logits, options out of range.                       */
+/* sampling_test.c: tests the random numbers, shares of draws under temperature
+ * and its limits, equal logits, and options out of range. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* search_limits_test.c: lengths, bad arguments, bad numbers; scoring. */
+/* search_limits_test.c: tests lengths, bad arguments and numbers, scoring. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* search_test.c: the search against slow ones, and batches against single
- * sentences.                                                                */
+/* search_test.c: tests search and batches against slow, single searches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

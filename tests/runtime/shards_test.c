@@ -1,4 +1,4 @@
-/* shards_test.c: tensors in several files, by an index; what it may not say. */
+/* shards_test.c: tests tensors in several files, and faults of the index. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* state_test.c: saved states whose hashes are right and whose contents nobody
- * saved are invalid input, to the core, to attnc and to an emitted program.  */
+/* state_test.c: tests forged states, with correct hashes but contents that
+ * nobody saved: the core, attnc and an emitted program reject them as invalid
+ * input. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* stream_test.c: token by token as the search goes; forks that share pages;
- * saved and restored streams that go on with the same bits; states that are
- * cut, altered or of another model.                                         */
+/* stream_test.c: tests streams: the tokens of the search one by one; forks that
+ * share pages; saved and restored streams that continue with the same bits;
+ * states that are cut, altered or of another model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* tensors_test.c: conversions are exact, huge files are cheap, and what is
- * written is read back.                                                     */
+/* tensors_test.c: tests that conversions are exact, huge files are cheap, and
+ * written files can be read back. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

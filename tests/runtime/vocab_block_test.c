@@ -1,4 +1,4 @@
-/* vocab_block_test.c: UTF-8, vocabularies as blocks, and hostile blocks. */
+/* vocab_block_test.c: tests UTF-8, vocabularies as blocks, hostile blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* vocab_test.c: vocabulary files become blocks that the core accepts, or are
- * refused with the line at fault.                                           */
+/* vocab_test.c: tests that vocabulary files become blocks that the core
+ * accepts, or are rejected with the line of the error. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

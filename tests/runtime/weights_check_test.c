@@ -1,4 +1,5 @@
-/* weights_check_test.c: what a file of weights lacks; model.weights.         */
+/* weights_check_test.c: tests reports of what a weights file lacks, and
+ * model.weights. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

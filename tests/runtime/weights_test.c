@@ -1,5 +1,5 @@
-/* weights_test.c: packing, element by element against the layouts of rt.h;
- * positions; seeded weights.                                                */
+/* weights_test.c: tests packing, element by element, against the layouts of
+ * rt.h; positions; seeded weights. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* dtypes_test.c: how each matrix of a model is stored, by the words and the
- * maps of `dtype`; which arithmetics go with which of them.                 */
+/* dtypes_test.c: tests how each matrix of a model is stored, by the words and
+ * maps of `dtype`, and with which arithmetics. */
 #define _POSIX_C_SOURCE 200809L
 #include "support/load_spec.h"
 

@@ -1,5 +1,5 @@
-/* fields_test.c: the table of fields: defaults, options, every limit of every
- * number, and docs/spec.md, which is printed from it.                       */
+/* fields_test.c: tests the table of fields: defaults, options, every limit of
+ * every number, and docs/spec.md, which is printed from it. */
 #define _POSIX_C_SOURCE 200809L
 #include "support/load_spec.h"
 

@@ -1,6 +1,6 @@
-/* hints_test.c: who knows another tool's config.json and types it as a spec
- * arrives at one that runs by doing what the messages say, and nothing else:
- * here that is done line by line, and the result is a model of models/.     */
+/* hints_test.c: tests that someone who types another tool's config.json as a
+ * spec gets a working one by following the messages alone: the test does that
+ * line by line, and the result is a model of models/. */
 #define _GNU_SOURCE
 #include "spec/values/hints.h"
 #include "support/load_spec.h"

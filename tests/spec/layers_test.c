@@ -1,5 +1,5 @@
-/* layers_test.c: patterns of layers: what each layer of a stack is, and what is
- * no pattern, with its place.                                               */
+/* layers_test.c: tests patterns of layers: the layers that they describe, and
+ * errors with their position. */
 #define _POSIX_C_SOURCE 200809L
 #include "support/load_spec.h"
 

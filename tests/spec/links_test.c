@@ -1,5 +1,5 @@
-/* links_test.c: what a change of a spec does to fields that hang together with
- * those that it changes; fields that --set leaves out.                      */
+/* links_test.c: tests how a change of a field affects fields that depend on it,
+ * and fields that --set removes. */
 #define _GNU_SOURCE
 #include <glob.h>
 

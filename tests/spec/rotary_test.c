@@ -1,6 +1,6 @@
-/* rotary_test.c: frequencies of rotary positions, stretched in each way, with
- * the factor of queries and keys: held to what transformers computed
- * (tests/torch/make_rope.py), and in the packed table to the frequencies.   */
+/* rotary_test.c: tests frequencies of rotary positions, scaled in each way,
+ * with the factor of queries and keys, against transformers
+ * (tests/torch/make_rope.py), and the packed table against the frequencies. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>

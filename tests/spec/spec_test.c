@@ -1,5 +1,5 @@
-/* spec_test.c: specs that load, and how they end that do not; extending, paths,
- * names of weights. What is said of each wrong one: tests/spec.             */
+/* spec_test.c: tests valid specs, and how reading of invalid ones ends;
+ * extending, paths, the weight map. The messages are in tests/spec. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/wait.h>
 

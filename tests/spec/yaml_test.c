@@ -1,4 +1,4 @@
-/* yaml_test.c: YAML that was made to do harm, or broken on its way. */
+/* yaml_test.c: tests YAML that is malicious or damaged. */
 #define _POSIX_C_SOURCE 200809L
 #include "support/load_spec.h"
 

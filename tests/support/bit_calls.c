@@ -1,7 +1,7 @@
-/* bit_calls.c: calls the model m of m.h, whatever its kind, with sequences that
- * are made up, at once and by steps, and prints the bits of all that it says, a
- * number a line. KIND is the model's. tests/models/machines_test.c compiles it
- * for several machines. */
+/* bit_calls.c: calls the model m of m.h, of any kind, with invented sequences,
+ * at once and by steps, and prints the bits of all results, one number per
+ * line. KIND is the model's. tests/models/machines_test.c compiles it for
+ * several machines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* fail_alloc.c: loaded into a program by LD_PRELOAD, it makes the allocation
- * number FAIL_AT fail, and where FAIL_ON is set, all after it. Then the file
- * FAIL_MARK is made.                                                         */
+/* fail_alloc.c: a library for LD_PRELOAD that makes allocation number FAIL_AT
+ * fail and, if FAIL_ON is set, all later ones. It then creates the file
+ * FAIL_MARK. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

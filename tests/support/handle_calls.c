@@ -1,8 +1,8 @@
-/* handle_calls.c: what a model that is open promises, of an m.h that is made of
- * models/g2p-en: linked with its malloc() and free() wrapped, so that they are
- * counted; THREADS: those that the C file has; BLOCKS: that open() allocates:
- * 2, one for the ids of a text; 3 where a file is read. argv[1] is its weights
- * file. Prints what does not hold. */
+/* handle_calls.c: checks the promises of an open model, for an m.h generated
+ * from models/g2p-en. It is linked with malloc() and free() wrapped, so that it
+ * counts them. THREADS: number of threads of the C file. BLOCKS: allocations of
+ * open(): 2, including one for the ids of a text, or 3 if a file is read.
+ * argv[1] is the weights file. Prints each violation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

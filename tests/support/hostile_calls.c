@@ -1,10 +1,10 @@
-/* hostile_calls.c: calls every function that m.h has, of a model named m, with
- * what is right and then with each argument wrong in turn, and says which error
- * did not come. tests/emit/hostile_test.c compiles it with m.c, under
- * sanitizers; KIND is the model's, TEXT 1 where it has vocabularies, NUMBERS
- * 1 where it reads rows of them. It prints
+/* hostile_calls.c: calls every function of m.h, of a model named m, with valid
+ * arguments and then with each argument wrong in turn, and reports errors that
+ * are not returned. tests/emit/hostile_test.c compiles it with m.c, under
+ * sanitizers; KIND is the model's, TEXT is 1 if it has vocabularies, NUMBERS is
+ * 1 if it reads rows of numbers. It prints
  *     NAME calls-with-an-error
- * for each function.                                                        */
+ * for each function. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

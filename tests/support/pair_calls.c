@@ -1,7 +1,7 @@
-/* pair_calls.c: reads lines of tests/tokenizers/pairs.txt on stdin, of one
- * tokenizer, and says where ids, types or the rows of m.h's model are not those
- * that are recorded; prints the rows as the program does. argv[1] is the
- * weights file.                                                             */
+/* pair_calls.c: reads lines of tests/tokenizers/pairs.txt, for one tokenizer,
+ * from stdin, and reports ids, types or rows of m.h's model that differ from
+ * the recorded ones; prints the rows as the program does. argv[1] is the
+ * weights file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* cost_coefficients_test: times of models that are kept, and what follows of
- * others. */
+/* cost_coefficients_test.c: tests the cached times of models, and the
+ * predictions for others. */
 #define _GNU_SOURCE /* setenv, mkdtemp, nftw */
 #include <ftw.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* draw_sweep_test: scales, labels that do not overlap, and pictures of rows:
- * well-formed, all marks inside, the same each time.                         */
+/* draw_sweep_test.c: tests scales, labels that do not overlap, and pictures of
+ * rows: well-formed, all marks inside, the same each time. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* sweep_test: axes and their grid, the front, rows as JSON, children that end,
- * and plans that know what a run needs.                                      */
+/* sweep_test.c: tests axes and their grid, the Pareto front, rows as JSON,
+ * children that end, and plans that know what a run needs. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* open_memstream */
 #include <math.h>

@@ -1,5 +1,5 @@
-/* decode_test.c: tokens to text by each step of a decoder, at once and token by
- * token. The texts are those of the package `tokenizers` 0.23.              */
+/* decode_test.c: tests tokens to text by each step of a decoder, at once and
+ * token by token, against the package `tokenizers` 0.23. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* folders_test.c: tokenizers without a tokenizer.json: every folder of
- * tests/tokenizers/folders, and the ids that transformers' own class gave
- * (tests/tokenizers/slow.py).                                               */
+/* folders_test.c: tests tokenizers without a tokenizer.json: every directory of
+ * tests/tokenizers/folders, against the ids of transformers' own class
+ * (tests/tokenizers/slow.py). */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
-/* gguf_tokens_test.c: tokenizers of files of llama.cpp: texts become the ids
- * that sentencepiece and tokenizers gave (tests/families/gguf_files.py); each
- * named way to cut a text is known; what is missing or does not fit is named.
- */
+/* gguf_tokens_test.c: tests tokenizers of llama.cpp files: texts have the ids
+ * of sentencepiece and tokenizers (tests/families/gguf_files.py); each named
+ * way to split a text is supported; missing or invalid parts are named. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-/* ranks_test.c: byte pair encoding by rank: the same as a plain search for the
- * lowest rank, unknown characters, ends of words, tokens that were added,
- * templates, what is not UTF-8, long words, hostile blocks. What is expected of
- * the cases is what the `tokenizers` package makes of them.                  */
+/* ranks_test.c: tests byte pair encoding by rank: the same result as a plain
+ * search for the lowest rank, unknown characters, ends of words, added tokens,
+ * templates, invalid UTF-8, long words, hostile blocks. The expected results
+ * are those of the `tokenizers` package. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* readers_test.c: files of other tools become blocks, or are refused with their
- * place.                                                                    */
+/* readers_test.c: tests that other tools' files become blocks, or are rejected
+ * with the position of the error. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* recorded_test.c: ids and places of tokens as the packages `tokenizers` and
- * `sentencepiece` gave them (tests/tokenizers/record.py); tables of a block
- * that are wrong; texts that are long. */
+/* recorded_test.c: tests ids and offsets of tokens against the packages
+ * `tokenizers` and `sentencepiece` (tests/tokenizers/record.py); invalid tables
+ * of a block; long texts. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

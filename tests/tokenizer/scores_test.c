@@ -1,6 +1,6 @@
-/* scores_test.c: merges by score, of pieces that are drawn, against a plain
- * search through all neighbours: with words apart and not, with characters that
- * are no pieces, with equal scores; with the table of pairs and without.     */
+/* scores_test.c: tests merging of random pieces by score against a plain search
+ * through all neighbours: with separate words and not, with characters that are
+ * no pieces, with equal scores, with the table of pairs and without. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* split_test.c: texts are cut as the `tokenizers` package cuts them: the pieces
- * of tests/tokenizers/splits.txt, which it made (splits.py).                 */
+/* split_test.c: tests that texts are split as the `tokenizers` package splits
+ * them: the pieces of tests/tokenizers/splits.txt, which it produced
+ * (splits.py). */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

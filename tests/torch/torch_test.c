@@ -1,5 +1,5 @@
-/* torch_test.c: small models, one for each field of a spec that no real model
- * has, against what PyTorch said of them: tests/torch/make_torch.py.       */
+/* torch_test.c: tests small models, one for each field of a spec that no real
+ * model has, against the results of PyTorch: tests/torch/make_torch.py. */
 #define _POSIX_C_SOURCE 200809L  /* opendir */
 #include "oracle/trial.h"
 

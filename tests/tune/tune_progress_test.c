@@ -1,5 +1,5 @@
-/* tune_progress_test.c: what a tuning says on the way, to a terminal and to a
- * file: lines of a report that is made up.                                   */
+/* tune_progress_test.c: tests the progress of a tuning, on a terminal and in a
+ * file: lines of an invented report. */
 #define _GNU_SOURCE /* posix_openpt */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* tune_report_test.c: what a tuning says of itself, in all of its forms, from a
- * report that is made up: nothing is tuned here.                             */
+/* tune_report_test.c: tests the report of a tuning, in all of its forms, for an
+ * invented report: nothing is tuned here. */
 #define _GNU_SOURCE /* open_memstream */
 #include <math.h>
 #include <setjmp.h>

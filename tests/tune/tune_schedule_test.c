@@ -1,5 +1,5 @@
-/* tune_turns_test.c: how a tuning divides its time, when it decides, and what
- * it takes back: on a machine that is made up (fake_machine.h).              */
+/* tune_schedule_test.c: tests how a tuning divides its time, when it decides,
+ * and what it reverts: on a simulated machine (fake_machine.h). */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-/* tune_stats_test: what is beyond chance: the test of better, and medians with
- * their intervals.                                                           */
+/* tune_stats_test.c: tests the significance test, medians, and intervals. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* tune_stop_test: tunings that are interrupted or killed, and compilers that
- * fail: records stay whole, nothing is left behind.                          */
+/* tune_stop_test.c: tests tunings that are interrupted or killed, and compilers
+ * that fail: records stay complete, nothing is left behind. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <fcntl.h>

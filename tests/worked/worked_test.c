@@ -1,5 +1,5 @@
-/* worked_test.c: the examples of tests/worked, which can be checked by hand,
- * through the oracle and through every backend.                             */
+/* worked_test.c: tests the examples of tests/worked, which can be checked by
+ * hand, with the oracle and with every backend. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "oracle/trial.h"
