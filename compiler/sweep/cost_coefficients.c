@@ -1,11 +1,10 @@
 /* cost_coefficients.c: the cost model, fitted to times of other models. A
- * workload takes sum of c[i] x[i] seconds: x[i] are its features, for each kind
- * of work the seconds at the machine's rates (bench/slow_work.c), and c[i] is
- * the slowdown of that kind. Measured times are cached with their features for
- * each host; c minimises their squared relative error.
- *
- * c >= 0 by Lawson and Hanson, Solving Least Squares Problems (1974), chapter
- * 23, here coordinate by coordinate, because there are few features. */
+ * workload takes the sum of c[i] x[i] seconds: x[i] are its features, for each
+ * kind of work the seconds at the machine's rates (bench/slow_work.c), and c[i]
+ * is the slowdown of that kind. Measured times are cached with their features
+ * for each host; c minimises their squared relative error. To keep c >= 0 it is
+ * solved coordinate by coordinate, because there are few features; see Lawson
+ * and Hanson, Solving Least Squares Problems (1974), chapter 23. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 /* ---- labels ---- */
 
-/* "models/table3/a-h1.yaml": "a-h1" */
+/* Returns the file name without its ending: "a-h1". */
 static const char *short_name(Arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

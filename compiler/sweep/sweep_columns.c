@@ -15,7 +15,7 @@ static double get_planned(const Row *r, int at)
     return r->state == RowRefused ? NAN : value;
 }
 
-/* NULL: not timed. */
+/* Returns the timed workload, or NULL. */
 static const RowWork *timed_work(const Row *r, int which)
 {
     const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);

@@ -146,7 +146,7 @@ static bool works_in(const Tuner *t, const Task *task, const Work *w)
     return false;
 }
 
-/* "end to end, encode is slower with it: -3.1 % (-4.0..-2.2) of 24 pairs" */
+/* Returns "end to end, encode is slower with it: -3.1 % ...". */
 static const char *slower_text(const Tuner *t, const EndToEnd *e)
 {
     return arena_printf(t->arena,

@@ -186,7 +186,7 @@ static void why_matmul(Why *w)
                    w->by.panels, whole16(w->n) / 16);
 }
 
-/* A product of small M takes the time to read W once. */
+/* Explains a product of small M, which takes the time to read W once. */
 static void why_small_m(Why *w)
 {
     const double bytes = (double)w->k * whole16(w->n) * w->size;

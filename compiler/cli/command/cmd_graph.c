@@ -22,7 +22,7 @@ static int print_to(const char *text, const char *path)
                                                       : report_fault(&why);
 }
 
-/* --stage=all: writes the graph as built and after each pass. */
+/* Writes the graph as built and after each pass, for --stage=all. */
 static int write_stages(Engine *e, EngineOptions options, FILE *out)
 {
     const char *names[64];

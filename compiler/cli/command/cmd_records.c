@@ -140,7 +140,7 @@ static int export(Selection *w)
                                                      : report_fault(&why);
 }
 
-/* More samples win; with equal samples, the faster one. */
+/* True if a has more samples than b or, with equal samples, is faster. */
 static bool better(const Record *a, const Record *b)
 {
     return a->samples != b->samples ? a->samples > b->samples : a->ns < b->ns;

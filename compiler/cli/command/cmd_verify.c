@@ -93,7 +93,7 @@ static Verdict verdict_of(bool passed, bool failed)
 
 static const char *const verdict_word[] = { "held", "only zeros", "failed" };
 
-/* One JSON line for each op and each result: {"backend": "jit", "fused": true,
+/* Begins a JSON line for an op or a result: {"backend": "jit", "fused": true,
  * "check": "op", ..., "verdict": "held"}. */
 static void json_begin(Buffer *b, const Engine *e, bool fused,
                        const char *check)

@@ -344,7 +344,7 @@ const char *records_option(const CodeOptions *code);
  * NULL. */
 const char *generation_option(const RunCommand *o);
 
-/* other forms of attnc run, each in the file of its name */
+/* Run the other forms of attnc run, each in the file of its name. */
 int run_input(const RunCommand *o);
 int run_attention(const RunCommand *o);
 

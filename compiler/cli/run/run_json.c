@@ -20,7 +20,8 @@ static Tokens target_tokens(const struct program *p)
     return tokens_with(p->target.block, p->target.size, p->ids);
 }
 
-/* {"line": 1, "answers": [{"tokens": [3, 2], "text": "AH", "score": -0.5}]} */
+/* Prints {"line": 1, "answers": [{"tokens": [3, 2], "text": "AH", "score":
+ * -0.5}]}. */
 void answers_json(struct program *p, int64_t part,
                   const struct attn_hypothesis *h, int64_t found)
 {
@@ -38,7 +39,8 @@ void answers_json(struct program *p, int64_t part,
     printf("%s]}", b->at);
 }
 
-/* {"line": 1, "rows": [[0.5, -1], [2, 0.25]]}; NaN and infinity are null. */
+/* Prints {"line": 1, "rows": [[0.5, -1], [2, 0.25]]}; NaN and infinity are
+ * null. */
 void rows_json(struct program *p, int64_t part, const float *x, int64_t rows)
 {
     const int64_t columns = p->m->output_columns;
@@ -58,8 +60,8 @@ void rows_json(struct program *p, int64_t part, const float *x, int64_t rows)
     printf("%s]}", b->at);
 }
 
-/* {"line": 1, "log_probability": -1.5, "tokens": [3, 2], "log_probabilities":
- * [-0.5, -1]}, or "error" instead of the last three. */
+/* Prints {"line": 1, "log_probability": -1.5, "tokens": [3, 2],
+ * "log_probabilities": [-0.5, -1]}, or "error" instead of the last three. */
 int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
                const float *scores)
 {
@@ -103,7 +105,7 @@ void prompt_json_answer(struct program *p)
     w->ids.n = 0;
 }
 
-/* {"prompt": [3], "tokens": [7, 2], "text": " a", "ended": "end"} */
+/* Prints {"prompt": [3], "tokens": [7, 2], "text": " a", "ended": "end"}. */
 FILE *prompt_json_end(struct program *p, int64_t prompt, bool stopped,
                       int64_t token)
 {

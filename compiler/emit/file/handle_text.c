@@ -4,7 +4,7 @@
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-/* A handle takes files and memory from the system. */
+/* True if the file has handles, which need the system's files and memory. */
 bool has_handle(const Gen *g)
 {
     return g->o->mode == EmitAot && !g->o->freestanding;

@@ -48,7 +48,7 @@ static void aot_front(Gen *g, Emit *e)
            "\n");
 }
 
-/* Code for libtcc includes no headers. */
+/* Emits declarations for libtcc's code, which includes no headers. */
 static void jit_front(Emit *e)
 {
     put(e, "typedef signed char int8_t;\n"

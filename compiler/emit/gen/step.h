@@ -23,7 +23,7 @@ struct OpCode {
 EmitStep emit_join, emit_scale_columns, emit_quantize, emit_product, emit_norm,
     emit_add_norm, emit_head_norm, emit_output;
 void emit_rows(Gen *g, Emit *e, int node, const OpCode *code);
-/* ", 0.125": the last argument of the kernel, or "". */
+/* Returns the last argument of the kernel, ", 0.125", or "". */
 const char *last_number(Gen *g, const Node *n, const OpCode *code);
 
 /* ---- step_gather.c ---- */
