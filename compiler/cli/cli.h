@@ -1,4 +1,4 @@
-/* cli.h: the commands, and parsing of a command line into a command's struct.
+/* cli.h: parses a command line into a command's struct, and runs the command.
  * Two tables (commands.h, options.c) drive parsing, defaults, hints and help.
  *
  * In:  the words of a command line, stdin.

@@ -7,7 +7,7 @@
  * In:  Engines with a plan.
  * Out: Facts, a list that outlives its engine; the Difference of two such
  * lists.
- * Public too: loss.h. */
+ * Other public headers: loss.h. */
 #ifndef ATTNC_DIFF_H
 #define ATTNC_DIFF_H
 

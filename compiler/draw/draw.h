@@ -3,7 +3,7 @@
  *
  * In:  a graph, a plan, or the attention weights of given tokens.
  * Out: a document as text.
- * Public too: svg.h, plot.h, graph_picture.h, arena_picture.h. */
+ * Other public headers: svg.h, plot.h, graph_picture.h, arena_picture.h. */
 #ifndef ATTNC_DRAW_H
 #define ATTNC_DRAW_H
 

@@ -7,7 +7,7 @@
  * In:  a Spec.
  * Out: a Graph whose nodes have shapes. It can be printed as text, JSON or dot;
  *      check_graph() dies if it breaks a rule of the ops.
- * Public too: ops.h. */
+ * Other public headers: ops.h. */
 #ifndef ATTNC_GRAPH_H
 #define ATTNC_GRAPH_H
 

@@ -4,7 +4,7 @@
  *
  * In:  a lowered Graph, a Target, and tilings that the tuner found (Choices).
  * Out: a Plan, and its costs as text and JSON.
- * Public too: epilogue.h. The parameters of a tiling are listed in
+ * Other public headers: epilogue.h. The parameters of a tiling are listed in
  * tiling_parameters.h. */
 #ifndef ATTNC_PLAN_H
 #define ATTNC_PLAN_H
