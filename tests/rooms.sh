@@ -7,7 +7,7 @@
 # them. No two files have one name, nor have two static functions of a room.
 #
 #   tests/rooms.sh           what is wrong, a line each: `make lint`
-#   tests/rooms.sh --svg     the rooms drawn, docs/rooms.svg: `make rooms`
+#   tests/rooms.sh --svg     rooms and floors drawn, docs/rooms.svg: `make rooms`
 #   tests/rooms.sh --text    the functions that read text, by room, and why
 #   tests/rooms.sh --public  the public headers
 #
@@ -73,7 +73,9 @@ reasons() {
                       print allow ": " key " reads no text" }'
 }
 
-draw() { facts | awk -v rooms="$rooms" -f tests/rooms/draw.awk; }
+draw() {
+    facts | awk -v rooms="$rooms" -v floors="$floors" -f tests/rooms/draw.awk
+}
 
 faults() {
     facts | awk -v rooms="$rooms" -v floors="$floors" -f tests/rooms/faults.awk
