@@ -294,6 +294,11 @@ typedef enum {
     CheckOps       /* every value; all of them are in memory */
 } Compared;
 
+static bool is_fused(const Engine *e, const VerifyCommand *options)
+{
+    return e->options.passes.skip == options->model.skip.at;
+}
+
 static Verdict check(const Engine *e, const VerifyCommand *options,
                      Compared what, const Engine *keeps)
 {
@@ -336,7 +341,7 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
     trial_free(&kept);
     weights_close(&w);
     terminal_clear();
-    const bool fused = e->options.passes.skip == options->model.skip.at;
+    const bool fused = is_fused(e, options);
     if (options->json)
         return what == CheckOps
                  ? json_ops(e, fused, &ops)
@@ -368,6 +373,10 @@ static int run_variant(const EngineOptions *o, const VerifyCommand *options,
     if (chooses)
         code = engine_open(&keeps, &all);
     const Engine *kept = chooses ? &keeps : NULL;
+    if (!code && !o->keep_all && !options->json) {
+        terminal_clear();
+        printf("%s%s\n", o->backend, is_fused(&e, options) ? "" : ", unfused");
+    }
     if (!code) {
         const Compared what = o->keep_all ? CheckOps : CheckResult;
         *worst = worse_of(*worst, check(&e, options, what, kept));
@@ -412,9 +421,6 @@ static int run_backend(const VerifyCommand *options, const char *backend,
         char name[64];
         snprintf(name, sizeof name, "%.40s%s", backend,
                  unfused ? ", unfused" : "");
-        terminal_clear();
-        if (!options->json)
-            printf("%s%s\n", backend, unfused ? ", unfused" : "");
         for (int keep = 0; keep < 2; keep++) {
             const double ways = 4.0 * turns;
             const int way = 4 * turn + 2 * unfused + keep;

@@ -1,0 +1,1 @@
+3 verify compiler/main.c
