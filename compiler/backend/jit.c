@@ -117,6 +117,8 @@ static bool keep_text(char path[256], const char *text)
     bool kept = fd >= 0 && write(fd, text, n) == (ssize_t)n;
     if (fd >= 0)
         close(fd);
+    if (fd >= 0 && !kept)
+        unlink(path);
     return kept;
 }
 
@@ -225,6 +227,7 @@ void jit_unload(JitCode *j)
 }
 
 /* ---- names ---- */
+static const char no_folder[] = "%s: cannot write: set TMPDIR";
 
 /* Compiles the text to an object file with line numbers. */
 static bool compile_object(const char *text, const char *path)
@@ -242,14 +245,14 @@ static bool compile_object(const char *text, const char *path)
     return ok;
 }
 
-static bool publish(JitCode *j, const char *text, const char *symbol,
-                    Fault *why)
+/* Publishes the names of functions and their lines in the file `path`. */
+static bool publish_lines(JitCode *j, const char *text, const char *path,
+                          const char *symbol, Fault *why)
 {
-    char path[256];
     TempFolder temp;
     File f;
-    if (!keep_text(path, text) || !temp_open(&temp, NULL))
-        return fault(why, ExitIO, "%s: cannot write: set TMPDIR", temp_root());
+    if (!temp_open(&temp, NULL))
+        return fault(why, ExitIO, no_folder, temp_root());
     Arena *a = arena_new();
     const char *object = arena_printf(a, "%s/jit.o", temp.path);
     atomic_store(&libtcc.inside, true);
@@ -265,8 +268,19 @@ static bool publish(JitCode *j, const char *text, const char *symbol,
     }
     temp_close(&temp);
     arena_free(a);
-    if (!known)
+    return known;
+}
+
+static bool publish(JitCode *j, const char *text, const char *symbol,
+                    Fault *why)
+{
+    char path[256];
+    if (!keep_text(path, text))
+        return fault(why, ExitIO, no_folder, temp_root());
+    if (!publish_lines(j, text, path, symbol, why)) {
+        unlink(path);
         return false;
+    }
     note_once("functions of libtcc's code are in /tmp/perf-%ld.map, their text "
               "in %s",
               (long)getpid(), path);

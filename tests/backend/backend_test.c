@@ -103,6 +103,32 @@ static void test_jit_refusals(void **state)
     unsetenv("TMPDIR");
 }
 
+/* With one free descriptor the text is written, and then no folder is made. */
+static void test_names_refused(void **state)
+{
+    (void)state;
+    JitCode j;
+    const struct attn_model *m;
+    Fault why;
+    struct rlimit old, one;
+    Target t = here();
+    setenv("TMPDIR", dir, 1);
+    assert_true(jit_load(&j, &m, jit_text, "t_model", &t, &why));
+    jit_unload(&j);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    const int next = dup(STDIN_FILENO);
+    close(next);
+    one = old;
+    one.rlim_cur = (rlim_t)next + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &one), 0);
+    const bool done = jit_load_named(&j, &m, jit_text, "t_model", &t, &why);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    unsetenv("TMPDIR");
+    assert_false(done);
+    assert_int_equal(why.code, ExitIO);
+    assert_int_equal(files(dir), 0);
+}
+
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
 #endif
@@ -317,10 +343,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_jit_memory),    TEST(test_jit_refusals),
-        TEST(test_jit_forbidden), TEST(test_cache),
-        TEST(test_cache_touched), TEST(test_cache_of_others),
-        TEST(test_cache_full),    TEST(test_foreign_processor),
+        TEST(test_jit_memory),
+        TEST(test_jit_refusals),
+        TEST(test_names_refused),
+        TEST(test_jit_forbidden),
+        TEST(test_cache),
+        TEST(test_cache_touched),
+        TEST(test_cache_of_others),
+        TEST(test_cache_full),
+        TEST(test_foreign_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
