@@ -47,6 +47,11 @@ void progress_off(void)
     line.off = true;
 }
 
+bool progress_is_off(void)
+{
+    return line.off;
+}
+
 void progress_use(int fd, double (*now)(void))
 {
     terminal_clear();

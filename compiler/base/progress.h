@@ -34,6 +34,7 @@ void progress_at(double done);
 void progress_tick(void); /* redraws the line if it is time to */
 /* Draws no line from now on (--quiet). */
 void progress_off(void);
+bool progress_is_off(void);
 void quiet(void); /* progress_off() and notes_off() */
 
 /* For a task that draws its own line. progress_terminal() returns whether there

@@ -92,7 +92,7 @@ void tune_progress(Progress *p, double done, double left)
     TuneTask *now = p->now;
     const int columns = progress_due();
     const bool ends = now && now->finished && !now->said;
-    if (progress_terminal() ? columns == 0 : !ends)
+    if (progress_is_off() || (progress_terminal() ? columns == 0 : !ends))
         return;
     Arena *a = arena_new();
     if (columns > 0)

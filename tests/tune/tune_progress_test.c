@@ -86,7 +86,7 @@ static double test_now(void)
 }
 
 /* Calls as a search does, for 9 seconds; everything that it writes to `fd`. */
-static void search_onto(int fd, const char *term, TuneReport *r)
+static void search_onto(int fd, const char *term, TuneReport *r, bool silent)
 {
     const int saved = dup(STDERR_FILENO);
     Progress p = { .report = r };
@@ -94,6 +94,8 @@ static void search_onto(int fd, const char *term, TuneReport *r)
     setenv("TERM", term, 1);
     assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
     progress_use(terminal_rewrites(fd) ? fd : -1, test_now);
+    if (silent)
+        quiet();
     progress_begin(NULL);
     for (int i = 0; i < r->task.n; i++)
         r->task.at[i].finished = r->task.at[i].said = false;
@@ -132,7 +134,7 @@ static void elsewhere(void **state)
     (void)state;
     TuneReport r = fake_report();
     const int fd = open(scratch_path("log"), O_RDWR | O_CREAT, 0600);
-    search_onto(fd, "xterm", &r);
+    search_onto(fd, "xterm", &r, false);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     const char *text = content(fd, ": as recorded, rows=56\n");
     assert_still(text);
@@ -140,6 +142,9 @@ static void elsewhere(void **state)
     assert_int_equal(count(text, "attnc: tune "), FakeTasks - 1);
     assert_non_null(strstr(text, "tune 2/6 matmul 2048x500 bf16 bias_residual: "
                                  "the default stays, mr=6 nr=64"));
+    assert_int_equal(ftruncate(fd, 0), 0);
+    search_onto(fd, "xterm", &r, true);
+    assert_int_equal(lseek(fd, 0, SEEK_END), 0);
     close(fd);
 }
 
@@ -151,7 +156,7 @@ static void on_terminal(void **state)
     const int fd = terminal_open(50, &other);
     if (fd < 0)
         SKIP("this system gives no terminal");
-    search_onto(other, "xterm", &r);
+    search_onto(other, "xterm", &r, false);
     const char *text = terminal_text(fd);
     const int lines = count(text, "\r");
     assert_in_range(lines, 40, 80); /* 7 s, of 9 */
@@ -159,7 +164,7 @@ static void on_terminal(void **state)
     assert_null(strchr(text, '\n'));
     for (const char *s = text; *s; s += strcspn(s, "\r"))
         assert_in_range(strcspn(++s, "\r"), 0, 49 + 3);
-    search_onto(other, "dumb", &r);
+    search_onto(other, "dumb", &r, false);
     text = content(fd, ": as recorded, rows=56\r\n");
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, "attnc: tune 1/6 "));
