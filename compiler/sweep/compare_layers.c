@@ -99,14 +99,6 @@ typedef struct { /* texts by line and column */
     VEC(Texts) line;
 } Table;
 
-const SweepColumn *compare_column(const Sweep *s, const char *name)
-{
-    for (int i = 0; i < s->columns.n; i++)
-        if (!strcmp(s->columns.at[i].name, name))
-            return &s->columns.at[i];
-    return NULL;
-}
-
 const char *compare_name(const Sweep *s, const Row *r)
 {
     const char *text = s->options->nspecs > 1 ? r->variant->label : "";

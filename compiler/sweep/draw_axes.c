@@ -21,6 +21,8 @@ void draw_read(Sweep *s)
 {
     const char *list = s->options->axes;
     s->drawn_axis = -1;
+    if (s->options->layers && s->options->svg)
+        columns_read(s->arena, "latency", "--svg", &s->drawn, &s->fields);
     if (!list)
         return;
     if (!s->options->svg)

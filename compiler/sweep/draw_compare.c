@@ -130,7 +130,7 @@ const char *draw_compare(const Sweep *s)
                   .arena = a,
                   .out = { .arena = a },
                   .mx = { .axis = compare_axis(s) },
-                  .my = { .axis = -1, .c = compare_column(s, "latency") } };
+                  .my = { .axis = -1, .c = &s->drawn.at[0] } };
     if (!find_scales(&d))
         return NULL;
     page_begin(&d.out,

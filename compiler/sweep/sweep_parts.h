@@ -282,7 +282,6 @@ int compare_line(const Sweep *s, int first, const Row **to);
 void compare_exponents(Sweep *s);
 /* Returns the name of a row's line: "attention". */
 const char *compare_name(const Sweep *s, const Row *r);
-const SweepColumn *compare_column(const Sweep *s, const char *name);
 void compare_print(const Sweep *s, FILE *out);
 const char *draw_compare(const Sweep *s);
 
