@@ -167,6 +167,9 @@ const char *nearest(const char *word, const char *const *names, int n);
 
 /* Prints `attnc: error: ...` and returns the fault's exit code. */
 int report_fault(const Fault *why);
+/* Exits with the fault's message and code if it must not become a warning: out
+ * of memory, or an output that would replace an input. */
+void end_if_fatal(const Fault *why);
 
 /* Writes `text` to the output and commits it. Returns ExitDone, or prints a
  * message and returns another exit code. */

@@ -9,6 +9,12 @@ int report_fault(const Fault *why)
     return why->code;
 }
 
+void end_if_fatal(const Fault *why)
+{
+    if (why->code == ExitResource || why->code == ExitUsage)
+        fail(why->code, "%s", why->text);
+}
+
 int commit_text(Output *file, const char *text)
 {
     Fault why;

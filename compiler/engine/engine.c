@@ -101,6 +101,7 @@ static int find_choices(Engine *e)
     if (o->records && !records_named(&e->records, e->arena, path, &why))
         return report_fault(&why);
     if (!o->records && !records_read(&e->records, e->arena, path, &why)) {
+        end_if_fatal(&why);
         warning_once("%s: the default tiles are used", why.text);
         return ExitDone;
     }

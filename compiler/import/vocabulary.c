@@ -48,8 +48,7 @@ static bool read_side(Import *m, const Yaml *vocab, TextSide side,
     if (gguf ? vocabulary_of_gguf(&from, v, &found, &why)
              : vocabulary_of_folder(&from, v, &found, &why))
         return found;
-    if (why.code == ExitResource)
-        fail(why.code, "%s", why.text);
+    end_if_fatal(&why);
     warning_once("%s: the model takes ids, not text", why.text);
     return false;
 }

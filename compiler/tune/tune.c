@@ -55,8 +55,10 @@ static void read_records(Tuner *t)
     Fault why;
     t->report.path = records_path(t->arena, t->options->records);
     if (t->report.path
-        && !records_read(&t->records, t->arena, t->report.path, &why))
+        && !records_read(&t->records, t->arena, t->report.path, &why)) {
+        end_if_fatal(&why);
         warning_at((Pos){ 0 }, "%s", why.text);
+    }
 }
 
 /* Sets the weights and the machine's rates, or shares those of `first`. */
