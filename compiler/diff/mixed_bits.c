@@ -7,11 +7,12 @@
 #include "base/progress.h"
 #include "diff/loss.h"
 
-/* The next format with more bits and less loss. */
-static const Dtype more_bits[Dtypes] = {
-    [DtypeF32] = DtypeF32,   [DtypeBf16] = DtypeF32,     [DtypeInt8] = DtypeF32,
-    [DtypeInt4] = DtypeInt8, [DtypeInt4g64] = DtypeInt4,
-};
+/* Returns a format that loses less: of integers, the one before in
+ * format_rows.h. */
+static Dtype more_bits(Dtype d)
+{
+    return dtype_is_integer(d) && dtype_is_integer(d - 1) ? d - 1 : DtypeF32;
+}
 
 typedef struct { /* raising one matrix to more bits */
     int matrix;
@@ -112,8 +113,8 @@ static bool add_steps(Search *s, int i)
     double lost, then;
     if (!lost_alone(s, i, from, &lost))
         return false;
-    for (; from != DtypeF32; from = more_bits[from], lost = then) {
-        const Dtype to = more_bits[from];
+    for (; from != DtypeF32; from = more_bits(from), lost = then) {
+        const Dtype to = more_bits(from);
         if (!lost_alone(s, i, to, &then))
             return false;
         const double bytes = (double)(matrix_bytes(m, to)

@@ -26,7 +26,7 @@ static int put_experts(Build *b, int64_t rows, int64_t columns,
     put->word = matrix ? build_join(b, "experts.", word)
                        : arena_printf(b->g->arena, "experts.%s.bias", word);
     if (matrix)
-        put->type.elem = dtype_elem(spec_dtype(b->s, put->name, n.readers));
+        put->type.elem = (Elem)spec_dtype(b->s, put->name, n.readers);
     return node;
 }
 

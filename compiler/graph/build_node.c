@@ -97,7 +97,7 @@ int put_matrix(Build *b, int64_t rows, int64_t columns, const char *word,
                .readers = readers };
     const int node = put_named(b, n, word, ".weight");
     Node *put = &b->g->nodes.at[node];
-    put->type.elem = dtype_elem(spec_dtype(b->s, put->name, readers));
+    put->type.elem = (Elem)spec_dtype(b->s, put->name, readers);
     return node;
 }
 

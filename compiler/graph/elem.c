@@ -2,23 +2,9 @@
  * files, and of activations by the arithmetic of their products. */
 #include "graph/graph.h"
 
-static const Elem elem_of[Dtypes] = {
-    [DtypeF32] = ElemF32,         [DtypeBf16] = ElemBf16,
-    [DtypeInt8] = ElemInt8,       [DtypeInt4] = ElemInt4,
-    [DtypeInt4g64] = ElemInt4g64,
-};
-
-Elem dtype_elem(Dtype d)
-{
-    return elem_of[d];
-}
-
 Dtype elem_dtype(Elem e)
 {
-    int d = DtypeF32;
-    while (d < Dtypes - 1 && elem_of[d] != e)
-        d++;
-    return elem_of[d] == e ? (Dtype)d : DtypeF32;
+    return (int)e < Dtypes ? (Dtype)e : DtypeF32;
 }
 
 Arithmetic elem_arithmetic(Elem e)

@@ -103,17 +103,13 @@ typedef struct { /* c: the constant, or the upper bound */
     int64_t fixed; /* the length if compiled in as a constant, else 0 */
 } Dim;
 typedef enum {
-    ElemF32,
+#define FORMAT(name, ...) Elem##name,
+#include "runtime/weights/format_rows.h" /* weights, as in Dtype */
     ElemI32,
-    ElemBf16, /* this and the next three: weights */
-    ElemInt8,
-    ElemInt4,
-    ElemInt4g64,
     ElemQ8, /* this and the next: rows of integers with a scale each */
     ElemQ15
 } Elem;
 Dtype elem_dtype(Elem e); /* DtypeF32 if not of weights */
-Elem dtype_elem(Dtype d);
 /* Arithmetic of products with such activations, and the inverse. */
 Arithmetic elem_arithmetic(Elem e);
 Elem arithmetic_elem(Arithmetic a);

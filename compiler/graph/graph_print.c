@@ -11,9 +11,11 @@ const char *const sym_name[Syms] = {
     [SymR] = "r",   [SymM] = "m", [SymS] = "s",
 };
 static const char *const elem_name[] = {
-    [ElemF32] = "f32",   [ElemI32] = "i32",   [ElemBf16] = "bf16",
-    [ElemInt8] = "int8", [ElemInt4] = "int4", [ElemInt4g64] = "int4g64",
-    [ElemQ8] = "q8",     [ElemQ15] = "q15",
+#define FORMAT(name, word, ...) word,
+#include "runtime/weights/format_rows.h"
+    "i32",
+    "q8",
+    "q15",
 };
 static const char *const entry_name[] = {
     [EntryNone] = "constants",

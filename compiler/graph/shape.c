@@ -63,7 +63,7 @@ static bool is_matrix(const Type *t)
 static bool is_table(const Type *t)
 {
     Type floats = *t;
-    if (dtype_elem(elem_dtype(t->elem)) == t->elem)
+    if ((int)t->elem < Dtypes)
         floats.elem = ElemF32;
     return is_matrix(&floats);
 }

@@ -433,9 +433,9 @@ const ModelGate arithmetic_gates[Arithmetics] = {
     [ArithmeticInt15] = { 0.02, 1e-6, 1e-5 },
 };
 const ModelGate rounding_gates[Dtypes] = {
-    [DtypeF32] = { 1e-4, 1e-10, 1e-9 }, [DtypeBf16] = { 0.5, 1e-2, 1e-2 },
-    [DtypeInt8] = { 2, 0.02, 0.5 },     [DtypeInt4] = { 8, 1, 4 },
-    [DtypeInt4g64] = { 8, 1, 4 },
+#define GATE(...) { __VA_ARGS__ }
+#define FORMAT(name, word, group, line, ending, shared, steps, gate, ...) gate,
+#include "runtime/weights/format_rows.h"
 };
 
 void hold_to(ModelComparison *c, const ModelGate *gate)

@@ -111,7 +111,7 @@ static int64_t block_bytes(const Block *b)
     case PackDistance: numbers = b->k * round16(bias_width(b)); break;
     case PackVector:   numbers = round16(b->columns); break;
     }
-    return numbers * (b->dtype == DtypeBf16 ? 2 : 4);
+    return numbers * (int64_t)dtype_number_bytes(b->dtype);
 }
 
 /* Adds block i to the lists of its root and its layer. */

@@ -1,4 +1,4 @@
-/* formats.c: properties of the storage formats, from the rows of formats.h. */
+/* formats.c: properties of the storage formats, from format_rows.h. */
 #include "formats.h"
 
 #include <stddef.h>
@@ -6,17 +6,15 @@
 static const struct {
     int64_t group, line, ending, shared;
 } formats[] = {
-#define FORMAT(name, word, group, line, ending, shared) \
+#define FORMAT(name, word, group, line, ending, shared, ...) \
     { group, line, ending, shared },
-    FORMATS(FORMAT)
-#undef FORMAT
+#include "format_rows.h"
 };
 
 const char *const dtype_word[] = {
-#define FORMAT(name, word, group, line, ending, shared) word,
-    FORMATS(FORMAT)
-#undef FORMAT
-        NULL,
+#define FORMAT(name, word, ...) word,
+#include "format_rows.h"
+    NULL,
 };
 
 bool dtype_is_integer(Dtype d)

@@ -1,31 +1,14 @@
-/* formats.h: storage formats of weight matrices in packed files, one row each.
- *
- * FORMAT(name, word, group, line, ending, shared)
- *
- * group: consecutive numbers along k that are packed together; the last group
- * is padded. In a panel of ATTN_PANEL columns, each group takes `line` bytes
- * per column. After all groups come `ending` bytes per column: for integers, a
- * float scale and -128 times their sum as 32 bits. If shared > 0, `shared`
- * consecutive numbers of a column share a step and an offset of one byte each;
- * a group contains two such blocks, so that integer groups fill cache lines. */
+/* formats.h: properties of the storage formats of format_rows.h. */
 #ifndef ATTNC_FORMATS_H
 #define ATTNC_FORMATS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FORMATS(FORMAT)                                                       \
-    FORMAT(F32, "f32", 1, 4, 0, 0)                                            \
-    FORMAT(Bf16, "bf16", 1, 2, 0, 0)                                          \
-    FORMAT(Int8, "int8", 64, 64, 8, 0)                                        \
-    FORMAT(Int4, "int4", 64, 36, 8, 32)                                       \
-    FORMAT(Int4g64, "int4g64", 128, 68, 8, 64)
-
 typedef enum {
-#define FORMAT(name, word, group, line, ending, shared) Dtype##name,
-    FORMATS(FORMAT)
-#undef FORMAT
-        Dtypes
+#define FORMAT(name, ...) Dtype##name,
+#include "format_rows.h"
+    Dtypes
 } Dtype;
 
 extern const char *const dtype_word[]; /* "f32", "bf16", etc.; NULL at the

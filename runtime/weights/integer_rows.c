@@ -22,15 +22,11 @@ enum {
     MostSteps = 5
 };
 
-/* A step is the largest magnitude divided by one of these; the first wins ties.
- * A divisor above 127 clips the largest numbers.                            */
-static const struct {
-    int count;
-    float divisor[MostSteps];
-} steps_of[Dtypes] = {
-    [DtypeInt8] = { 5, { 127, 126, 128, 130, 133 } },
-    [DtypeInt4] = { 1, { 127 } },
-    [DtypeInt4g64] = { 1, { 127 } },
+/* The largest magnitude divided by one of these is a step; 0 ends them. */
+static const float divisors[Dtypes][MostSteps + 1] = {
+#define STEPS(...) { __VA_ARGS__ }
+#define FORMAT(name, word, group, line, ending, shared, steps, ...) steps,
+#include "format_rows.h"
 };
 
 typedef struct {
@@ -183,7 +179,7 @@ static void try_steps(Columns *c, const Group *g, void *choice)
 {
     Choice *all = choice;
     LaneSums sums;
-    for (int i = 0; i < steps_of[c->e->item->dtype].count; i++) {
+    for (int i = 0; divisors[c->e->item->dtype][i] > 0; i++) {
         c->e->loops->int8_sums(g->x, c->width, g->n,
                                &all->step[i][g->lane / ATTN_PANEL], &sums);
         add_sums(&all->sums[i][g->lane], &sums);
@@ -198,13 +194,13 @@ static double error_of(const Sums *s)
 
 static void choose_steps(Columns *c)
 {
-    const int count = steps_of[c->e->item->dtype].count;
-    const float *divisor = steps_of[c->e->item->dtype].divisor;
+    const float *divisor = divisors[c->e->item->dtype];
+    int count = 0;
     Choice all;
     memset(&all, 0, sizeof all);
-    for (int i = 0; i < count; i++)
+    for (; divisor[count] > 0; count++)
         for (int64_t lane = 0; lane < c->width; lane++)
-            set_step(c, lane, divisor[i], all.step[i]);
+            set_step(c, lane, divisor[count], all.step[count]);
     if (count > 1)
         pass(c, try_steps, &all);
     for (int64_t lane = 0; lane < c->width; lane++) {

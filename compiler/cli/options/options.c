@@ -86,8 +86,7 @@ static const char *const compilers[] = { "clang", "gcc", "tcc" };
 static const char *const levels[] = { "0", "1", "2", "3" };
 static const char *const dtypes[] = {
 #define FORMAT(name, word, ...) word,
-    FORMATS(FORMAT)
-#undef FORMAT
+#include "runtime/weights/format_rows.h"
 };
 static const char *const shells[] = { "bash", "zsh", "fish" };
 static const char *const family_formats[] = { "text", "json", "md" };

@@ -141,21 +141,10 @@ static void layer_members(Gen *g, Emit *e, const Layers *s)
 }
 
 static const char *const format_text[Dtypes] = {
-    [DtypeBf16] = "/* bf16: a number is the upper half of a float's bits. */\n",
-    [DtypeInt8] =
-        "/* int8: for every four k in turn, four bytes of each of 16 rows, up to a\n"
-        " * multiple of 64 k; behind a panel the rows' scales, 16 floats, and -128\n"
-        " * times the sums of their integers, 16 of 32 bits. */\n",
-    [DtypeInt4] =
-        "/* int4: as int8, of 64 k after the other: 8 lines of 64 bytes, of which\n"
-        " * each has the four k of one line in its lower halves and those of the\n"
-        " * next in its upper ones; a step and an offset of each row for the first\n"
-        " * 32 k, then for the others. An integer is (half - 8) step + offset. */\n",
-    [DtypeInt4g64] =
-        "/* int4g64: of 128 k after the other: 16 lines of 64 bytes, of which each\n"
-        " * has the first four of eight k in its lower halves and the others in its\n"
-        " * upper ones; a step and an offset of each row for the first 64 k, then for\n"
-        " * the others. An integer is (half - 8) step + offset. */\n",
+#define FORMAT(name, word, group, line, ending, shared, steps, gate, meaning, \
+               layout)                                                        \
+    layout,
+#include "runtime/weights/format_rows.h"
 };
 
 /* True if some block has this format. */

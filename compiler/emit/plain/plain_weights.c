@@ -45,26 +45,20 @@ static int64_t groups_of(const Block *b)
 static int arrays_of(const Plan *p, const Block *b, WeightArray a[MostParts])
 {
     const int64_t rows = rows_of_block(p, b), k = columns_of_block(b);
-    switch (b->dtype) {
-    case DtypeBf16:
-        a[0] = (WeightArray){ "", "uint16_t", 2, rows * k };
-        return 1;
-    case DtypeInt8:
-        a[0] = (WeightArray){ "", "int8_t", 1, rows * k };
-        a[1] = (WeightArray){ "_scale", "float", 4, rows };
-        return 2;
-    case DtypeInt4:
-    case DtypeInt4g64: {
+    const char *type = number_type(b->dtype);
+    if (dtype_shared(b->dtype)) {
         const int64_t groups = rows * groups_of(b);
-        a[0] = (WeightArray){ "", "uint8_t", 1,
+        a[0] = (WeightArray){ "", type, 1,
                               groups * dtype_shared(b->dtype) / 2 };
         a[1] = (WeightArray){ "_step", "uint8_t", 1, groups };
         a[2] = (WeightArray){ "_offset", "int8_t", 1, groups };
         a[3] = (WeightArray){ "_scale", "float", 4, rows };
         return 4;
     }
-    default: a[0] = (WeightArray){ "", "float", 4, rows * k }; return 1;
-    }
+    a[0] = (WeightArray){ "", type, (int64_t)dtype_number_bytes(b->dtype),
+                          rows * k };
+    a[1] = (WeightArray){ "_scale", "float", 4, rows };
+    return 1 + dtype_is_integer(b->dtype);
 }
 
 /* ---- structs ---- */
@@ -306,10 +300,10 @@ static void put_matrix_block(Image *m, const Block *b)
     }
     if (!m->to)
         return;
-    if (b->dtype == DtypeInt8)
-        put_int8(m, b, rows, k, to);
-    else if (dtype_shared(b->dtype))
+    if (dtype_shared(b->dtype))
         put_int4(m, b, rows, to);
+    else if (dtype_is_integer(b->dtype))
+        put_int8(m, b, rows, k, to);
     else
         for (int64_t r = 0; r < rows; r++)
             for (int64_t i = 0; i < k; i++)

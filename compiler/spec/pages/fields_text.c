@@ -131,11 +131,14 @@ static const char names_about[] =
     "where the file has other names, it proposes rows.\n";
 
 static const char dtypes_about[] =
-    "`dtype` is how matrices of weights are stored: `f32`, `bf16` (rounded to 16\n"
-    "bits, to the nearest even), `int8` (integers from -127 to 127, with a scale\n"
-    "for each row of the matrix), `int4` (integers of 4 bits, with a step and an\n"
-    "offset for 32 of them, and that scale) or `int4g64` (a step and an offset for\n"
-    "64). Biases, norms and tables of positions are f32. In the place of a word may\n"
+    "`dtype` is how matrices of weights are stored:\n"
+    "\n"
+#define FORMAT(name, word, group, line, ending, shared, steps, gate, meaning, \
+               ...)                                                           \
+    "- `" word "`: " meaning "\n"
+#include "runtime/weights/format_rows.h"
+    "\n"
+    "Biases, norms and tables of positions are f32. In the place of a word may\n"
     "stand a map, by canonical names (below):\n"
     "\n"
     "    dtype: {default: int4, logits: int8, embedding: int8, encoder.0: f32}\n"
@@ -144,8 +147,8 @@ static const char dtypes_about[] =
     "A key is the beginning of names, whole parts of them; {i} is any layer. The\n"
     "one with most parts is taken. `embedding` stands for all tables of tokens\n"
     "and types, `logits` for the matrix that gives the logits, `default` for all\n"
-    "that no key is for; without it that is f32. Where the default is int4 or\n"
-    "int4g64, embeddings and logits are int8 unless a key says otherwise. A table\n"
+    "that no key is for; without it that is f32. Where the default has 4\n"
+    "bits, embeddings and logits are int8 unless a key says otherwise. A table\n"
     "for both (`embedding.tie`) has what is said of either; if these differ, that\n"
     "is an error, as is a key that no matrix of the model has. `--set\n"
     "dtype.encoder.0=f32` changes one key, `--set dtype=int8` replaces the map.\n"

@@ -120,14 +120,6 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 
 /* ---- arithmetic ---- */
 
-/* By format and arithmetic: why the product is not possible; NULL: it is. */
-static const char *const refused[Dtypes][Arithmetics] = {
-    [DtypeF32] = { [ArithmeticInt8] = "f32 weights are no integers",
-                   [ArithmeticInt15] = "f32 weights are no integers" },
-    [DtypeBf16] = { [ArithmeticInt8] = "bf16 weights are no integers",
-                    [ArithmeticInt15] = "bf16 weights are no integers" },
-};
-
 /* Float weights stay in f32 if others are integers; without any integers the
  * arithmetic is an error. If a later change of dtype removed them, the
  * arithmetic is reset instead. */
@@ -136,19 +128,20 @@ void check_arithmetic(Spec *s, const FieldState *state)
     const SpecDtypes *d = &s->dtype;
     const Pos here = s->field_pos[field_row("arithmetic")],
               dtype = s->field_pos[field_row("dtype")];
-    const char *why = refused[d->default_dtype][s->arithmetic];
+    bool integers = dtype_is_integer(d->default_dtype);
 
     (void)state;
     for (int i = 0; i < d->n; i++)
-        if (!refused[d->at[i].dtype][s->arithmetic])
-            why = NULL;
-    if (why && dtype.src && dtype.src->rank > here.src->rank) {
+        integers |= dtype_is_integer(d->at[i].dtype);
+    if (integers || s->arithmetic == ArithmeticF32)
+        return;
+    if (dtype.src && dtype.src->rank > here.src->rank) {
         s->arithmetic = ArithmeticF32;
         return;
     }
-    if (!why)
-        return;
-    error_at(here, "arithmetic %s has nothing to compute: %s",
-             fields[field_row("arithmetic")].words[s->arithmetic], why);
+    error_at(here,
+             "arithmetic %s has nothing to compute: %s weights are no integers",
+             fields[field_row("arithmetic")].words[s->arithmetic],
+             dtype_word[d->default_dtype]);
     note_at((Pos){ 0 }, "write dtype: int8, or leave arithmetic out");
 }
