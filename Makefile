@@ -359,6 +359,8 @@ build/tokenizers/ready: tests/tokenizers/setup.sh
 sample: $(B)/attnc ## regenerate generated/
 	$(B)/attnc compile models/tiny.yaml --march=x86-64-v3 --no-records \
 	    -o generated/tiny.c
+	$(B)/attnc compile models/tiny.yaml --march=x86-64-v3 --no-records \
+	    --parts=model -o generated/tiny_model.c
 	$(B)/attnc compile models/tiny.yaml --plain -o generated/tiny_plain.c
 lint: $(B)/attnc ## format, sizes of files, functions, lines; words, includes that may not be
 	@sh tests/lint.sh

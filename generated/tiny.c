@@ -78,9 +78,8 @@
 
 #endif
 #endif
-/* handle_system.h: what a model that is open takes from the system. It stands
- * at the top of an emitted file, since what is defined here does so before all
- * headers.                                                                  */
+/* handle_system.h: the system interfaces that an open model uses. It stands at
+ * the top of an emitted file, because the macros must precede all headers. */
 #ifndef ATTN_HANDLE_SYSTEM_1
 #define ATTN_HANDLE_SYSTEM_1
 
@@ -2809,27 +2808,27 @@ struct attn_state_header { /* the first bytes of a saved stream */
 
 #endif
 
-/* handle.h: a model that is open: weights, memory and threads behind one
- * pointer, for one call at a time.                                          */
+/* handle.h: an open model: weights, memory and threads behind one pointer, for
+ * one call at a time. */
 #ifndef ATTN_HANDLE_1
 #define ATTN_HANDLE_1
 
-struct attn_handle; /* of one thread at a time; open another for another */
+struct attn_handle; /* belongs to one thread at a time; open one per thread */
 
-struct attn_open_options { /* all 0: as the model and its spec say */
-    int64_t threads;       /* 0: 1. More are there where the C file was
-                              compiled with -DATTNC_THREADS -pthread */
-    const struct attn_parallel *parallel; /* your own, in place of those */
-    int64_t max_input;  /* tokens or rows of an input; 0: the model's most */
-    int64_t max_output; /* tokens of an answer; 0: the model's most */
-    int64_t max_text;   /* bytes of a text; 0: 16 for each such token */
-    int64_t beam;       /* of the widest search; 0: the spec's */
-    int64_t unchecked;  /* 1: weights are not held to their hash, so that
-                           they come from the disk as they are used */
+struct attn_open_options { /* all 0: the limits of the model and its spec */
+    int64_t threads;       /* 0: 1. More need a C file compiled with
+                            * -DATTNC_THREADS -pthread */
+    const struct attn_parallel *parallel; /* your own threads instead */
+    int64_t max_input;  /* tokens or rows of an input; 0: the model's limit */
+    int64_t max_output; /* tokens of an answer; 0: the model's limit */
+    int64_t max_text;   /* bytes of a text; 0: 16 per token */
+    int64_t beam;       /* the widest search; 0: the spec's */
+    int64_t unchecked;  /* 1: read weights from disk when they are first used,
+                         * without comparing them with their hash */
 };
 
-/* What an answer is given to as it grows; not 0: it ends there. The text is not
- * NUL-terminated, and is there during the call alone.                       */
+/* Receives an answer as it grows; a return value other than 0 ends it. The text
+ * is not NUL-terminated and is valid during the call only. */
 typedef int attn_take_text(void *user, const char *text, int64_t bytes);
 typedef int attn_take_id(void *user, int32_t id);
 
@@ -7476,17 +7475,17 @@ ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
                             const int32_t *target, int64_t target_n,
                             double *log_probability);
 
-/* handle_file.c: the weights of a model that is opened: those inside of the C
- * file, or a file that is mapped. Where files can't be mapped it is read.   */
+/* handle_file.c: the weights of an open model: embedded in the C file, or a
+ * file that is mapped, or read where mmap() is missing. */
 
 struct handle_file {
-    const void *at; /* NULL: there are none */
+    const void *at; /* NULL: no weights */
     int64_t bytes;
-    void *block; /* that unmap gives back; NULL: they are inside */
+    void *block; /* memory to unmap or free; NULL: embedded */
 };
 
 #if defined __unix__ || defined __APPLE__
-/* NULL, or what is wrong. */
+/* Maps the file. Returns NULL, or an error message. */
 static const char *handle_map_path(struct handle_file *f, const char *path)
 {
     const char *wrong = NULL;
@@ -7562,7 +7561,8 @@ static void handle_unmap(struct handle_file *f)
 }
 #endif
 
-/* path NULL: the weights inside of the C file. NULL, or what is wrong. */
+/* Opens the weights. path NULL: those embedded in the C file. Returns NULL, or
+ * an error message. */
 static const char *handle_map(struct handle_file *f, const char *path)
 {
     if (path)
@@ -7571,48 +7571,48 @@ static const char *handle_map(struct handle_file *f, const char *path)
     return NULL;
 }
 
-/* handle.c: a model that is open: its weights are mapped, all of its memory is
- * one block, but for the ids of a text. Calls are checked here, errors kept in
- * words.
+/* handle.c: an open model. Its memory is one block, plus one for the ids of a
+ * text; its weights are mapped. Calls are checked here, and errors are kept as
+ * messages.
  *
- * Pasted into emitted files, as are handle_file.c in front of it, and behind it
- * handle_generate.c, or handle_rows.c where the model generates nothing.    */
+ * An emitted file contains handle_file.c before it, and after it
+ * handle_generate.c, or handle_rows.c if the model generates nothing. */
 
 enum {
-    HANDLE_PIECE = 4096, /* bytes of a token's text, and those held back */
-    HANDLE_TOKEN = 16,   /* of a text, for each token of the longest */
+    HANDLE_PIECE = 4096, /* limit of a token's text with bytes held back */
+    HANDLE_TOKEN = 16,   /* default bytes of text per token */
     HANDLE_THREADS = 256
 };
 
 struct attn_handle {
     const struct attn_model *model;
-    void *memory;               /* the block that it lies in */
-    int failed;                 /* it could not be opened: `why` stays */
-    char why[ATTN_PACKED_TEXT]; /* what the last call did wrong, or "" */
+    void *memory;               /* the block that contains this struct */
+    int failed;                 /* error of attn_open(); `why` stays */
+    char why[ATTN_PACKED_TEXT]; /* error message of the last call, or "" */
     struct handle_file file;
     void *bound;
     const struct attn_parallel *parallel; /* NULL: one thread */
-    struct attn_parallel threads;         /* as many as are asked for */
-    void *pool;                           /* of them, or NULL */
-    int64_t input, output;                /* the longest: tokens or rows */
-    int64_t beam, text; /* the widest search; bytes of the longest text */
-    void *tokens;       /* a block of its own: the vocabularies tell its size */
-    int64_t most;       /* ids of a text */
-    int32_t *ids, *target_ids; /* of an encoder, target_ids are types */
-    float *scores;             /* of a target's tokens */
+    struct attn_parallel threads;         /* number of threads asked for */
+    void *pool;                           /* thread pool, or NULL */
+    int64_t input, output;                /* limits: tokens or rows */
+    int64_t beam, text; /* limits: hypotheses, bytes of a text */
+    void *tokens;       /* a block: its size depends on the vocabularies */
+    int64_t most;       /* limit of the ids of a text */
+    int32_t *ids, *target_ids; /* an encoder's target_ids are types */
+    float *scores;             /* scores of a target's tokens */
     void *work; /* memory of a call */
     int64_t work_bytes;
 };
 
-/* Memory of the longest call of each kind, by the handle's sizes. */
+/* Returns the bytes of memory for the largest call, by the handle's limits. */
 static int64_t handle_work(const struct attn_handle *h);
-/* The sizes that the options leave out. 0, or an error. */
+/* Sets the limits from the options or their defaults. Returns 0 or an error. */
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o);
 
 /* ---- errors ---- */
 
-/* Keeps the words; returns the error. */
+/* Sets the message. Returns the error. */
 static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
                        ...)
 {
@@ -7624,13 +7624,13 @@ static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
     return (int)error;
 }
 
-/* The same for an error that a function of the core returned. */
+/* Does the same for an error that a function of the core returned. */
 static int handle_refuse(struct attn_handle *h, int64_t error)
 {
     return handle_fail(h, error, "%s", attn_error_text(error));
 }
 
-/* Begins a call: returns 0, or an error. */
+/* Begins a call. Returns 0 or an error. */
 static int handle_begin(const struct attn_model *m, struct attn_handle *h)
 {
     if (!h)
@@ -7666,7 +7666,7 @@ static int64_t handle_text(const struct attn_handle *h)
     return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
 }
 
-/* All parts on the thread that calls. */
+/* Runs all parts on the calling thread. */
 static void handle_run(void *pool, int64_t parts,
                        void (*part)(void *arg, int64_t part, int64_t parts),
                        void *arg)
@@ -7676,7 +7676,7 @@ static void handle_run(void *pool, int64_t parts,
         part(arg, i, parts);
 }
 
-/* 0, or an error: an option that is out of its range. */
+/* Sets the sizes from the options. Returns 0 or an error. */
 static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
                              const struct attn_open_options *o)
 {
@@ -7689,7 +7689,7 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
     if (to->threads < 0 || to->threads > HANDLE_THREADS)
         return handle_fail(h, ATTN_ERROR_OPTION, "threads: 0 to %d are taken",
                            HANDLE_THREADS);
-    if (!h->parallel && to->threads > 1) { /* memory is for so many parts */
+    if (!h->parallel && to->threads > 1) { /* memory depends on `parts` */
         h->threads.parts = to->threads;
         h->threads.run = handle_run;
         h->parallel = &h->threads;
@@ -7707,7 +7707,7 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
     return 0;
 }
 
-/* A size that the options give, or, where they give 0, `other`. */
+/* Sets *size to the given option or, if that is 0, to `most`. */
 static int handle_size(struct attn_handle *h, const char *name, int64_t given,
                        int64_t most, int64_t *size)
 {
@@ -7743,7 +7743,7 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
 
 /* ---- open ---- */
 
-/* Weights and vocabularies: 0, or an error. */
+/* Opens weights and vocabularies. Returns 0 or an error. */
 static int handle_weights(struct attn_handle *h, const char *path,
                           int64_t unchecked)
 {
@@ -7763,7 +7763,7 @@ static int handle_weights(struct attn_handle *h, const char *path,
     return 0;
 }
 
-/* Memory of a text's tokens. 0, or an error. */
+/* Allocates the memory for a text's tokens. Returns 0 or an error. */
 static int handle_open_tokens(struct attn_handle *h)
 {
     struct attn_memory at;
@@ -7847,7 +7847,7 @@ ATTN_API void attn_close(struct attn_handle *h)
     free(h->memory);
 }
 
-/* handle_generate.c: a model that generates: the calls of its handle. */
+/* handle_generate.c: the calls of a handle whose model generates. */
 
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
@@ -7871,7 +7871,7 @@ static int handle_sizes(struct attn_handle *h,
     return wrong;
 }
 
-/* The search that is asked for, NULL: the spec's, as far as the handle goes. */
+/* Returns the search options, NULL: the spec's, within the handle's limits. */
 static struct attn_search_options
 handle_choice(const struct attn_handle *h,
               const struct attn_search_options *asked)
@@ -7889,7 +7889,7 @@ handle_choice(const struct attn_handle *h,
     return o;
 }
 
-/* Tokens of a stream behind a source, or a decoder's prompt, of n tokens. */
+/* Returns a stream's tokens after a source or decoder's prompt of n tokens. */
 static int64_t handle_stream_tokens(const struct attn_handle *h,
                                     const struct attn_search_options *o,
                                     int64_t n)
@@ -7900,7 +7900,7 @@ static int64_t handle_stream_tokens(const struct attn_handle *h,
     return attn_max(attn_min(room, h->model->max_target + 1), 1);
 }
 
-/* That of a stream, for the source is no part of a decoder's. */
+/* Returns the bytes of a stream. A decoder's stream has no source. */
 static int64_t handle_stream_size(const struct attn_handle *h,
                                   const struct attn_search_options *o,
                                   int64_t n)
@@ -7918,7 +7918,7 @@ static int64_t handle_work(const struct attn_handle *h)
     struct attn_search_options o = handle_choice(h, NULL);
     int64_t bytes = 0;
 
-    if (m->input_width > 0) /* no call of these reads rows of numbers */
+    if (m->input_width > 0) /* no call reads rows of numbers */
         return 0;
     o.max_output = h->output;
     o.max_output_plus = -1;
@@ -7937,8 +7937,8 @@ static int64_t handle_work(const struct attn_handle *h)
 
 /* ---- search ---- */
 
-/* Is an answer to n tokens in the reach of handle and model? 1; 0: there is
- * nothing to answer; or an error. *n is cut as the options say.             */
+/* Checks that handle and model have room for an answer to n tokens. Returns 1,
+ * 0 if there is nothing to answer, or an error. *n is cut to o->max_input. */
 static int handle_asks(struct attn_handle *h,
                        const struct attn_search_options *o, int64_t *n)
 {
@@ -7964,7 +7964,7 @@ static int handle_asks(struct attn_handle *h,
     return 1;
 }
 
-/* Is there memory for a call? 0, or an error. */
+/* Checks that the handle has memory for a call. Returns 0 or an error. */
 static int handle_room(struct attn_handle *h, int64_t need)
 {
     if (need < 0)
@@ -7976,7 +7976,7 @@ static int handle_room(struct attn_handle *h, int64_t need)
                        "beam, max_input, max_output or threads of its options");
 }
 
-/* The best answer: 1; 0: there is none; or an error. */
+/* Finds the best answer. Returns 1, 0 if there is none, or an error. */
 static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
                        const struct attn_search_options *asked,
                        struct attn_hypothesis *best)
@@ -7990,7 +7990,7 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
     if (asks < 1)
         return asks;
-    if (h->model->input_width > 0) /* its source is no tokens */
+    if (h->model->input_width > 0) /* its source is not tokens */
         return handle_refuse(h, ATTN_ERROR_KIND);
     wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
     if (wrong)
@@ -8039,14 +8039,14 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
 
 /* ---- generate ---- */
 
-struct handle_answer { /* that grows */
+struct handle_answer { /* an answer that grows */
     attn_take_id *take_id;
     void *user;
-    int64_t n;   /* its tokens */
-    int stopped; /* what it was given to wants no more */
+    int64_t n;   /* tokens so far */
+    int stopped; /* true: the callback asked to stop */
 };
 
-/* Gives out a token; 0, or an error. */
+/* Passes a token to the callback. Returns 0 or an error. */
 static int handle_give(struct attn_handle *h, struct handle_answer *a,
                        int32_t id)
 {
@@ -8056,7 +8056,7 @@ static int handle_give(struct attn_handle *h, struct handle_answer *a,
     return 0;
 }
 
-/* Tokens as they are chosen. 0, or an error. */
+/* Passes tokens on as they are chosen. Returns 0 or an error. */
 static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
                          const struct attn_search_options *o,
                          struct handle_answer *a)
@@ -8092,7 +8092,8 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
     return wrong;
 }
 
-/* A search of several hypotheses knows its answer when it has ended. */
+/* Answers. With several hypotheses, no token is known before the search
+ * ends. */
 static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *asked,
                           struct handle_answer *a)
@@ -8140,7 +8141,8 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
 
 /* ---- score ---- */
 
-/* The sum, and each token's: `target` has room for the end token. */
+/* Computes the log-probability of a target and that of each token. `target` has
+ * room for the end token. Returns 0 or an error. */
 static int handle_probability(struct attn_handle *h, const int32_t *source,
                               int64_t n, int32_t *target, int64_t target_n,
                               double *log_probability)
@@ -8252,29 +8254,29 @@ int tiny_score_ids(struct attn_handle *h, const int32_t *source, int64_t n,
 static __attribute__((noinline)) int program_main(int argc,
                                                   char **argv);
 
-/* settings.h: how a search is set by words: by the options of attnc and of the
- * program, whose rows (option_rows.h) are of these members. */
+/* settings.h: options of a search, for attnc and for emitted programs;
+ * option_rows.h has a row for each member. Also texts and hints for options. */
 #ifndef ATTN_SETTINGS_1
 #define ATTN_SETTINGS_1
 
-/* The ways to use a model. Each option has those that take it. */
+/* The ways to use a model. Each option lists those that take it. */
 enum {
     ATTN_FOR_LINES = 1,
     ATTN_FOR_PROMPT = 2,
     ATTN_FOR_SCORE = 4,
-    ATTN_FOR_ENCODE = 8,   /* tokens of lines, by rows of numbers */
-    ATTN_FOR_NUMBERS = 16, /* rows of numbers, by others */
+    ATTN_FOR_ENCODE = 8,   /* lines of tokens to rows of numbers */
+    ATTN_FOR_NUMBERS = 16, /* rows of numbers to rows of numbers */
     ATTN_FOR_CHAT = 32
 };
 
-struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
+struct attn_settings { /* -1, or 0 for beam and nbest: the spec's value */
     const char *prefix;
     int64_t beam, nbest, min_length, no_repeat_ngram, end_token;
-    int64_t max_input, max_output; /* 0: the model's */
+    int64_t max_input, max_output; /* 0: the model's limit */
     int64_t top_k;
-    double temperature, top_p, min_p; /* -1: not given, as top_k */
+    double temperature, top_p, min_p; /* -1: not given; top_k too */
     double alpha, patience;
-    double repetition_penalty; /* 0: none */
+    double repetition_penalty; /* 0: not given */
     bool scores;
 };
 
@@ -8282,39 +8284,40 @@ struct attn_settings { /* -1, and a beam or nbest of 0: as the spec says */
 
 /* Returns the name of a use for messages. */
 ATTN_API const char *attn_use_text(int use);
-/* The first n bytes of a text as a message shows them: those that are no
- * printable ASCII as \xHH, 80 at most.                                      */
+/* Writes the first n bytes of a text for a message: at most 80, with bytes that
+ * are not printable ASCII as \xHH. */
 enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
-/* Levenshtein's distance of two texts; 64 where one has more than 63 bytes. */
+/* Returns the Levenshtein distance of two texts; 64 if one has more than 63
+ * bytes. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
 
 /* ---- option_hints.c ---- */
 struct attn_synonym { /* a row of synonyms.h */
     const char *answer, *names;
 };
-struct attn_options {        /* what a command takes */
+struct attn_options {        /* what a command accepts */
     const char *const *name; /* "--seed", "SPEC", "--format=json" */
     const struct attn_synonym *synonym;
     int names, synonyms;
 };
-/* Does the command take what this answer begins with? */
+/* True if the command accepts the beginning of this answer. */
 ATTN_API bool attn_hint_applies(const char *answer,
                                 const struct attn_options *o);
-/* How far a hint may be from the word; each has those before it. */
+/* How different a hint may be; each level includes those before it. */
 enum {
-    ATTN_HINT_NAMED, /* the name in another form, or another tool's name */
+    ATTN_HINT_NAMED, /* another spelling, or another tool's name */
     ATTN_HINT_BEGUN, /* the beginning of a name */
-    ATTN_HINT_NEAR   /* a name that is one or two letters away */
+    ATTN_HINT_NEAR   /* a name one or two letters away */
 };
 /* Returns what was meant by an option that the command lacks: a name of `o` or
- * the answer of a synonym; NULL: nothing is like it.                        */
+ * the answer of a synonym; NULL: nothing similar. */
 ATTN_API const char *attn_option_hint(const char *word,
                                       const struct attn_options *o, int how);
 
 #endif
 
-/* words.c: words of messages and of command lines. */
+/* words.c: texts of messages and of command lines. */
 
 ATTN_API const char *attn_use_text(int use)
 {
@@ -8343,7 +8346,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
     snprintf(at, (size_t)(end - at), "%s", n > most ? "..." : "");
 }
 
-/* One row of its table at a time. */
+/* Keeps only one row of the table of distances. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     int row[64];
@@ -8369,18 +8372,18 @@ ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
     return row[nb];
 }
 
-/* descriptor.h: names of files that stand for what is open already. */
+/* descriptor.h: file names that stand for descriptors that are already open. */
 #ifndef ATTN_DESCRIPTOR_1
 #define ATTN_DESCRIPTOR_1
 
-/* Returns the descriptor that "-", /dev/stdout or /dev/fd/7 names, -1 for all
- * other paths. These can't be opened anew: the file behind them may be renamed
- * over, or be a socket.                                                     */
+/* Returns the descriptor that "-", /dev/stdout or /dev/fd/7 names, or -1 for
+ * other paths. Write to the descriptor itself: opening the path again fails if
+ * it is a socket, and reaches another file if it was renamed over. */
 ATTN_API int attn_descriptor(const char *path);
 
 #endif
 
-/* descriptor.c: names of files that stand for what is open already. */
+/* descriptor.c: file names that stand for descriptors that are already open. */
 
 ATTN_API int attn_descriptor(const char *path)
 {
@@ -8402,12 +8405,12 @@ ATTN_API int attn_descriptor(const char *path)
     return -1;
 }
 
-/* option_hints.c: what was meant by an option that a command lacks. */
+/* option_hints.c: suggests what was meant by an option that a command lacks. */
 
 enum { HINT_BYTES = 64 };
 
-/* Writes "-Max_Tokens=3" as "--max-tokens", the form of all names that are
- * compared. A single letter stays as it is, since -V and -v differ.         */
+/* Writes "-Max_Tokens=3" as "--max-tokens", the form in which names are
+ * compared. A single letter stays as it is, because -V and -v differ. */
 static void hint_form(const char *word, char form[HINT_BYTES])
 {
     const size_t length = strcspn(word, "=");
@@ -8442,8 +8445,8 @@ ATTN_API bool attn_hint_applies(const char *answer,
     return false;
 }
 
-/* The edit distance that still is a slip of the hand: two letters, one in a
- * name of three, none in shorter ones.                                      */
+/* Returns the largest edit distance of a typo: two letters, one in a name of
+ * three, none in shorter ones. */
 static int hint_limit(const char *form)
 {
     const size_t letters = strlen(form) - strspn(form, "-");
@@ -8451,12 +8454,12 @@ static int hint_limit(const char *form)
     return letters < 3 ? 0 : letters == 3 ? 1 : 2;
 }
 
-struct hint { /* the best so far */
+struct hint { /* the best match so far */
     const char *form, *answer;
     int distance;
 };
 
-/* Takes the answer where a name, of n bytes, is nearer than all before it. */
+/* Takes the answer if the name, of n bytes, is nearer than all before it. */
 static void hint_try(struct hint *h, const char *name, size_t n,
                      const char *answer)
 {
@@ -8470,7 +8473,8 @@ static void hint_try(struct hint *h, const char *name, size_t n,
     }
 }
 
-/* The answer whose name, of another tool, is at most so far away. */
+/* Returns the answer whose name in another tool is nearest, at most `limit`
+ * away. */
 static const char *hint_synonym(const char *form, const struct attn_options *o,
                                 int limit)
 {
@@ -8489,7 +8493,7 @@ static const char *hint_synonym(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* The option at most so far away. */
+/* Returns the nearest option, at most `limit` away. */
 static const char *hint_name(const char *form, const struct attn_options *o,
                              int limit)
 {
@@ -8500,7 +8504,7 @@ static const char *hint_name(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* The shortest option that begins so. */
+/* Returns the shortest option that begins with `form`. */
 static const char *hint_begun(const char *form, const struct attn_options *o)
 {
     const size_t n = strlen(form);
@@ -8532,26 +8536,27 @@ ATTN_API const char *attn_option_hint(const char *word,
     return hint;
 }
 
-/* search_settings.h: the search as options set it. */
+/* search_settings.h: applies options to the search. */
 #ifndef ATTN_SEARCH_SETTINGS_1
 #define ATTN_SEARCH_SETTINGS_1
 
-/* 0: the best token is taken. */
+/* Returns the temperature; 0: always take the best token. */
 ATTN_API double attn_settings_temperature(const struct attn_settings *s);
-/* Changes the search that the spec asks for, and `o` is. stated: the spec says
- * how wide its beam is.                                                     */
+/* Changes `o`, the search of the spec, by the options. stated: the spec states
+ * its beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
                                   int64_t seed, struct attn_search_options *o);
-/* What cannot be done together with the others; NULL: all can. use:
- * ATTN_FOR_LINES, ATTN_FOR_PROMPT.                                          */
+/* Returns the options that cannot be combined with the others; NULL: none. use:
+ * ATTN_FOR_LINES or ATTN_FOR_PROMPT. */
 ATTN_API const char *attn_settings_wrong(const struct attn_settings *s,
                                          int use);
 
 #endif
 
-/* search_settings.c: the search as options change it. */
+/* search_settings.c: applies options to the search. */
 
-/* Where one of the others is given, tokens are drawn: as the model says, 1. */
+/* Returns the temperature: without --temperature 1 if another sampling option
+ * is given, else 0. */
 ATTN_API double attn_settings_temperature(const struct attn_settings *s)
 {
     if (s->temperature >= 0.0)
@@ -8559,8 +8564,8 @@ ATTN_API double attn_settings_temperature(const struct attn_settings *s)
     return s->top_k > 0 || s->top_p > 0.0 || s->min_p > 0.0;
 }
 
-/* The answers that are wanted widen the default alone: a beam that --beam or
- * the spec states decides what is found, and is kept.                       */
+/* Returns the beam. --nbest widens only a default beam, because a beam that
+ * --beam or the spec states decides the result. */
 static int64_t settings_beam(const struct attn_settings *s, int stated,
                              int64_t beam)
 {
@@ -8610,26 +8615,27 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
     return NULL;
 }
 
-/* program.h: the program that an emitted file is under ATTNC_MAIN: lines in on
- * stdin, answers out on stdout. The model says what a line is:
- *   text, where the weights have a vocabulary, else token ids;
- *   a row of numbers, where it reads these; an empty line ends a block of
- *   them. Kind attention: three blocks (queries, keys, values) are one
+/* program.h: the program that an emitted file contains under ATTNC_MAIN. It
+ * reads lines from stdin and prints answers on stdout. The model decides what a
+ * line is:
+ *   text if the weights have a vocabulary, else token ids;
+ *   a row of numbers if the model reads these; an empty line ends a block of
+ *   rows. Kind attention reads three blocks (queries, keys, values) as one
  *   question.
- * Its options are rows of runtime/options/option_rows.h. attnc run and attnc
- * score are this program too, on the model of an engine.
+ * The options are rows of runtime/options/option_rows.h. attnc run and attnc
+ * score are this program, too, on an engine's model.
  *
- * Exit codes: 0 done, 2 usage, 3 bad input (of lines: the others are answered),
- * 4 I/O, 5 memory, 6 another processor, 70 a bug.                           */
+ * Exit codes: 0 done, 2 usage, 3 bad input (all other lines are answered), 4
+ * I/O, 5 memory, 6 another processor, 70 a bug. */
 #ifndef ATTN_PROGRAM_1
 #define ATTN_PROGRAM_1
 
 enum {
-    PROGRAM_PARTS = 32,     /* lines that are answered together, */
-    PROGRAM_ROWS = 8192,    /* or not many more rows than these */
-    PROGRAM_LINE = 1 << 20, /* bytes of a line, at most */
-    PROGRAM_WHY = 512,      /* of a message */
-    PROGRAM_FILES = 2       /* that are mapped: weights, a state */
+    PROGRAM_PARTS = 32,     /* limit of lines answered together */
+    PROGRAM_ROWS = 8192,    /* soft limit of their rows */
+    PROGRAM_LINE = 1 << 20, /* limit of a line, in bytes */
+    PROGRAM_WHY = 512,      /* limit of a message */
+    PROGRAM_FILES = 2       /* mapped files: weights, a state */
 };
 
 struct room { /* memory that only grows */
@@ -8642,29 +8648,29 @@ struct program_list {
     int64_t n;
 };
 
-struct program_side { /* of tokens */
-    int64_t size; /* ids are below this */
+struct program_side { /* the tokens of source or target */
+    int64_t size; /* every id is below this */
 };
 
-/* Which tokens of a text a function takes. Ids may stand for the text. */
+/* How a text is encoded. Text that is ids needs no encoding. */
 enum {
-    TOKENS_LINE,  /* all of it, with what the vocabulary puts around it */
-    TOKENS_PLAIN, /* without that */
-    TOKENS_BEGUN  /* it goes on where another ended */
+    TOKENS_LINE,  /* complete, with the vocabulary's template */
+    TOKENS_PLAIN, /* complete, without the template */
+    TOKENS_BEGUN  /* continues an earlier text */
 };
 
 struct program {
     const char *name; /* argv[0] */
     const struct attn_model *m;
-    const char *path; /* of the packed weights */
-    const char *file; /* they, whole */
+    const char *path; /* file of the packed weights */
+    const char *file; /* its contents */
     int64_t bytes;
-    const void *packed; /* the weights in it */
+    const void *packed; /* the weights in `file` */
     struct program_side source, target;
     int status;            /* exit code; above 3 it ends the program */
-    char why[PROGRAM_WHY]; /* what is wrong with a line, or with an option */
+    char why[PROGRAM_WHY]; /* the error in a line or an option */
     /* options */
-    int use;        /* one of ATTN_FOR_LINES .. */
+    int use;        /* one of ATTN_FOR_LINES etc. */
     uint64_t given; /* bits: rows of program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
@@ -8674,27 +8680,27 @@ struct program {
     /* lines */
     char *buffer; /* [PROGRAM_LINE + 1] */
     int64_t begin, end;
-    int over;     /* nothing comes behind the buffer */
+    int over;     /* end of input: nothing follows the buffer */
     int64_t line; /* number of the last line read */
-    /* parts: lines, or blocks of lines; those of a batch */
-    int64_t width; /* items of a row: 1 token, so many numbers */
+    /* the parts (lines, or blocks of lines) of one batch */
+    int64_t width; /* items of a row: 1 token, or its numbers */
     int64_t n;     /* items of this batch so far */
-    int64_t parts; /* that ended */
-    int64_t ended; /* parts of all batches */
-    int32_t start[PROGRAM_PARTS + 1]; /* first row of each */
-    int bad[PROGRAM_PARTS];           /* it was refused: it has no answer */
-    int64_t last[PROGRAM_PARTS];      /* number of its last line */
-    int refused;                      /* the part that is open has a bad line */
-    int64_t beyond; /* its rows behind the longest input: not kept */
+    int64_t parts; /* complete parts */
+    int64_t ended; /* complete parts of all batches */
+    int32_t start[PROGRAM_PARTS + 1]; /* first row of each part */
+    int bad[PROGRAM_PARTS];           /* rejected: no answer */
+    int64_t last[PROGRAM_PARTS];      /* number of each part's last line */
+    int refused;                      /* the incomplete part has a bad line */
+    int64_t beyond; /* its rows beyond the longest input, dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
-    struct room types; /* of the ids in items, where these are of pairs */
-    int64_t more;      /* ids of a pair beside those of a text of its bytes */
+    struct room types; /* token types of items, for pairs */
+    int64_t more;      /* extra ids of a pair beyond those of its text */
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
-struct score_pair { /* ids of an input, and of an output with its end */
+struct score_pair { /* ids of an input, and of an output with its end token */
     int32_t *ids, *target;
     int64_t n, target_n;
 };
@@ -8703,18 +8709,18 @@ enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
 
 struct program_option {
     const char *group, *name;
-    const char *takes; /* NULL: nothing */
-    int kind, use;     /* bits of ATTN_FOR_LINES .. */
-    size_t at;         /* its value, in struct program */
+    const char *takes; /* placeholder of the value; NULL: no value */
+    int kind, use;     /* bits of ATTN_FOR_LINES etc. */
+    size_t at;         /* offset of the value in struct program */
     double least, most, default_value;
     const char *help;
 };
 
 #endif
 
-/* program_messages.c: what the program says on stderr. */
+/* program_messages.c: messages on stderr. */
 
-/* "NAME: error: ..", once the program cannot go on. */
+/* Prints "NAME: error: ..." and sets the exit code, which ends the program. */
 static void program_fail(struct program *p, int code, const char *fmt, ...)
 {
     va_list ap;
@@ -8727,7 +8733,7 @@ static void program_fail(struct program *p, int code, const char *fmt, ...)
     p->status = code;
 }
 
-/* "NAME: warning: ..", before it goes on. */
+/* Prints "NAME: warning: ...". */
 static void program_warn(struct program *p, const char *fmt, ...)
 {
     va_list ap;
@@ -8739,7 +8745,7 @@ static void program_warn(struct program *p, const char *fmt, ...)
     fputc('\n', stderr);
 }
 
-/* Says it of a line, which has no answer. */
+/* Prints p->why as the error of a line, which then has no answer. */
 static void program_refuse(struct program *p, int64_t line)
 {
     if (p->status > 3)
@@ -8748,9 +8754,9 @@ static void program_refuse(struct program *p, int64_t line)
     p->status = 3;
 }
 
-/* program.c: what all parts of the program use. */
+/* program.c: functions that all parts of the program use. */
 
-/* Keeps what is wrong with a text; -1. */
+/* Sets p->why. Returns -1. */
 static int64_t program_wrong(struct program *p, const char *fmt, ...)
 {
     va_list ap;
@@ -8761,13 +8767,13 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     return -1;
 }
 
-/* Flushes. After a write that failed earlier errno is another call's: one more
- * byte is written, to learn why.                                            */
+/* Flushes `to`. After an earlier failed write, errno may be of another call, so
+ * it writes one more byte to get the reason. */
 static void program_flush(struct program *p, FILE *to)
 {
     const int lost = ferror(to);
 
-    errno = EIO; /* where that byte can be written */
+    errno = EIO; /* in case that byte can be written */
     if (lost) {
         clearerr(to);
         fputc('\n', to);
@@ -8776,7 +8782,8 @@ static void program_flush(struct program *p, FILE *to)
         program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
 }
 
-/* The room's memory, at least that large; NULL: out of memory. */
+/* Grows the memory to at least `bytes`. Returns NULL, after a message, if there
+ * is not enough. */
 static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 {
     const int64_t more = bytes + bytes / 4 + 1;
@@ -8793,7 +8800,7 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* Frees the memory that grew, but for the model's. */
+/* Frees the memory that grew, except for the model's. */
 static void program_free(struct program *p)
 {
     free(p->items.at);
@@ -8807,19 +8814,19 @@ static void program_free(struct program *p)
     free(p->buffer);
 }
 
-/* Returns the use that the options ask for, one of ATTN_FOR_LINES and so on.
- * Sets p->status, after a message, if they cannot be combined. */
+/* Returns the use that the options ask for, one of ATTN_FOR_LINES etc. Sets
+ * p->status, after a message, if they cannot be combined. */
 static int program_use(struct program *p);
-/* Before the first line is read, and behind the last. */
+/* Run before the first line is read, and after the last. */
 static void program_prepare(struct program *p);
 static void program_finish(struct program *p);
-/* Ids of a line behind the batch's, of which `ids` is the next; their number,
- * or -1.                                                                    */
+/* Converts a line to ids, which it appends to the batch at `ids`. Returns their
+ * number, or -1. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids);
-/* How many rows of a part are kept; -1: p->why says why it is refused. */
+/* Returns the number of rows of a part to keep, or -1 with p->why. */
 static int64_t program_part(struct program *p, int64_t rows);
-/* Prints the answers to a batch, a line or a block of them for each part. */
+/* Prints the answers to a batch: a line, or a block of lines, for each part. */
 static void program_answer(struct program *p);
 
 #define PROGRAM_ATTNC "0.1.0"
@@ -9017,8 +9024,8 @@ static const struct attn_synonym program_synonym[] = {
           "-? --usage --man --h" },
 };
 
-/* program_words.c: the words of the command line, by the rows of
- * program_option: "--seed 7", "--seed=7", "-n9"; and --help, --version.      */
+/* program_words.c: parses the command line by the rows of program_option
+ * ("--seed 7", "--seed=7", "-n9"), and answers --help and --version. */
 
 static void *option_at(struct program *p, const struct program_option *o)
 {
@@ -9030,8 +9037,7 @@ static int program_alone(const struct program *p)
     return p->file || p->m->weights_bytes == 0;
 }
 
-/* Returns what the user probably meant by a word that is no option of this
- * program; NULL: nothing is known of it. */
+/* Returns what the user probably meant by an unknown option, or NULL. */
 static const char *option_hint(const struct program *p, const char *word,
                                int how)
 {
@@ -9051,8 +9057,8 @@ static const char *option_hint(const struct program *p, const char *word,
     return attn_option_hint(word, &o, how);
 }
 
-/* The row of a word, and its value where it is in the word itself, else NULL;
- * NULL: there is no such option. A word such as -ngl is not -n with a value. */
+/* Returns the row of an option, or NULL. *value is set if the value is in the
+ * same word. A word such as -ngl is not -n with a value. */
 static const struct program_option *
 option_of(const struct program *p, const char *word, const char **value)
 {
@@ -9217,7 +9223,7 @@ static void program_version(struct program *p)
 
 /* ---- reading ---- */
 
-/* Is help wanted? It is given wherever the word stands, but as a value. */
+/* True if --help or -h stands anywhere but as a value. */
 static int words_help(const struct program *p, int n, char **word)
 {
     const char *value;
@@ -9232,7 +9238,8 @@ static int words_help(const struct program *p, int n, char **word)
     return 0;
 }
 
-/* An option that has a value perhaps, in `next`; how many words they are. */
+/* Parses an option, with its value perhaps in `next`. Returns the words
+ * read. */
 static int words_option(struct program *p, const char *word, const char *next)
 {
     const char *value;
@@ -9265,7 +9272,7 @@ static void words_operand(struct program *p, const char *word)
         p->path = word;
 }
 
-/* Refuses what is not for this use. */
+/* Rejects options that do not apply to this use. */
 static void words_check(struct program *p)
 {
     p->use = program_use(p);
@@ -9277,7 +9284,7 @@ static void words_check(struct program *p)
     }
 }
 
-/* 0: nothing is left to do, or p->status says why not. */
+/* Parses the command line. Returns 0 if the program has nothing left to do. */
 static int program_words(struct program *p, int n, char **word)
 {
     int options = 1, i = 0;
@@ -9311,13 +9318,13 @@ static int program_words(struct program *p, int n, char **word)
     return p->status == 0;
 }
 
-/* program_file.c: the files that the program reads where they are mapped: the
- * weights, a saved state. Should one be cut meanwhile, the program says so and
- * ends (4).                                                                 */
+/* program_file.c: maps the files that the program reads: the weights, a saved
+ * state. If one is truncated while in use, the program reports that and exits
+ * with status 4. */
 
-/* Of the program, for the handler: set before a file is mapped. */
+/* State for the signal handler, set before a file is used. */
 static struct {
-    const char *name; /* the program's */
+    const char *name; /* argv[0] */
     const char *path, *at;
     int64_t bytes;
     dev_t device;
@@ -9327,11 +9334,11 @@ static struct {
 static void file_print(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        return; /* stderr is closed: nothing is left to do */
+        return; /* stderr is closed */
 }
 
-/* Does what is safe in a handler alone. A bus error elsewhere is somebody
- * else's: the default action takes it.                                      */
+/* Reports a bus error in a mapped file, with async-signal-safe calls only.
+ * Other bus errors get the default action. */
 static void file_vanished(int sig, siginfo_t *info, void *context)
 {
     const uintptr_t at = (uintptr_t)info->si_addr;
@@ -9356,7 +9363,7 @@ static void file_watch(const struct program *p, const char *path,
     struct sigaction act;
     int i = 0;
 
-    while (program_files[i].at) /* as many are mapped as there are places */
+    while (program_files[i].at) /* never full: it has a place for every file */
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
@@ -9374,7 +9381,7 @@ static void file_watch(const struct program *p, const char *path,
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes)
 {
-    static _Alignas(64) const char nothing[64]; /* an empty file, mapped */
+    static _Alignas(64) const char nothing[64]; /* stands for an empty file */
     const char *file = nothing;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -9421,25 +9428,25 @@ static void program_weights(struct program *p)
     p->source.size = p->m->source_vocab;
     p->target.size = p->m->target_vocab;
     if (p->m->kind == ATTN_DECODER)
-        p->source = p->target; /* it goes on with what it reads */
+        p->source = p->target; /* it continues its input */
     p->packed = p->file + h.weights_at;
     if (h.random > 0 && !p->quiet)
         fprintf(stderr, "%s: weights are random (seed %llu)\n", p->name,
                 (unsigned long long)(h.random - 1));
 }
 
-/* program_lines.c: lines of stdin, the tokens or numbers in them, and the parts
- * that these are.                                                           */
+/* program_lines.c: reads lines of stdin, converts them to tokens or numbers,
+ * and collects them in parts. */
 
 /* ---- tokens ---- */
 
-/* Is this the end of a number: a space, or the end of the line? */
+/* True at the end of a number: at a space, or at the end of the line. */
 static int ends_number(const char *at, const char *end)
 {
     return at == end || *at == ' ' || *at == '\t' || *at == '\r';
 }
 
-/* Ids in decimal; their number, or -1. */
+/* Parses decimal ids. Returns their number, or -1. */
 static int64_t read_ids(struct program *p, const struct program_side *s,
                         const char *text, int64_t bytes, int32_t *ids)
 {
@@ -9469,7 +9476,7 @@ static int64_t read_ids(struct program *p, const struct program_side *s,
     return n;
 }
 
-/* So many bytes have not more tokens. */
+/* Returns an upper bound of the number of tokens in `bytes` bytes. */
 static int64_t program_most(const struct program *p,
                             const struct program_side *s, int64_t bytes)
 {
@@ -9478,7 +9485,8 @@ static int64_t program_most(const struct program *p,
     return bytes + 2;
 }
 
-/* Tokens of a line into ids[program_most()]; their number, or -1. */
+/* Converts a line to tokens in ids[program_most()]. Returns their number or
+ * -1. */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
                               int place, const char *text, int64_t bytes,
                               int32_t *ids)
@@ -9491,7 +9499,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
 
-/* Reads once, behind what is in the buffer. */
+/* Reads once, appending to the buffer. */
 static void line_fill(struct program *p)
 {
     ssize_t n = -1;
@@ -9510,7 +9518,7 @@ static void line_fill(struct program *p)
     p->over = n <= 0;
 }
 
-/* Drops the rest of a line that is too long; its length. */
+/* Skips the rest of a line that is too long. Returns its length. */
 static int64_t line_drop(struct program *p)
 {
     int64_t dropped = 0;
@@ -9527,8 +9535,8 @@ static int64_t line_drop(struct program *p)
     }
 }
 
-/* The next line; wait: else one alone that is there without waiting. A byte
- * order mark before the first is passed over. LINE_LONG: p->why says so.    */
+/* Reads the next line, without a byte order mark before the first. With `wait`
+ * 0 it does not block but returns LINE_WAIT. LINE_LONG sets p->why. */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
@@ -9566,7 +9574,7 @@ static int program_line(struct program *p, int wait, const char **text,
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
 {
-    char text[512], *next; /* a number, and what ends it */
+    char text[512], *next; /* one number; the byte after it */
     int64_t n = 0, at = 0;
 
     while (at < bytes) {
@@ -9613,7 +9621,7 @@ static void program_end_part(struct program *p)
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
-/* Has the open part as many rows as any may have? */
+/* True if the incomplete part has the largest number of rows allowed. */
 static int part_full(const struct program *p)
 {
     return p->n / p->width - p->start[p->parts]
@@ -9654,7 +9662,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_end_part(p);
 }
 
-/* Collects whole parts, up to `most` of them; 0 at the end of the input. */
+/* Reads up to `most` parts. Returns 0 at the end of input. */
 static int program_read(struct program *p, int64_t most)
 {
     const char *text = NULL;
@@ -9707,12 +9715,12 @@ static void program_run(struct program *p)
     program_finish(p);
 }
 
-/* program_generate.c: answers lines by the search that the spec and the options
- * ask for, all lines of a batch at once.                                     */
+/* program_generate.c: answers lines with the search of the spec and the
+ * options, all lines of a batch at once. */
 
-static struct { /* of the program; static, since few parts have it */
+static struct { /* static, because only the parts that generate need it */
     struct attn_search_options o;
-    int64_t answered, fewer; /* lines; those with fewer than --nbest */
+    int64_t answered, fewer; /* lines; those with fewer than --nbest answers */
 } search;
 
 static int program_use(struct program *p)
@@ -9733,7 +9741,8 @@ static int program_use(struct program *p)
 
 /* ---- options ---- */
 
-/* Tokens of an option's text behind the first `n` of the room; their number. */
+/* Appends the tokens of an option's text after the first `n` of r. Returns
+ * their number; 0 after a message. */
 static int64_t option_tokens(struct program *p, const char *option,
                              const char *text, struct room *r, int64_t n)
 {
@@ -9753,7 +9762,8 @@ static int64_t option_tokens(struct program *p, const char *option,
     return 0;
 }
 
-/* Each sequence behind its length; the spec's are before those of options. */
+/* Lists the suppressed sequences, each after its length: the spec's first, then
+ * those of --suppress. */
 static void program_suppress(struct program *p)
 {
     int64_t n = search.o.process.suppress_size;
@@ -9793,7 +9803,7 @@ static void program_prepare(struct program *p)
 
 /* ---- lines ---- */
 
-/* Is there room in the model for so many tokens and an answer? */
+/* Checks that the model has room for a line's tokens and an answer. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids)
 {
@@ -9832,8 +9842,9 @@ static void print_ids(const int32_t *ids, int64_t n)
         printf(i > 0 ? " %d" : "%d", (int)ids[i]);
 }
 
-/* Searches the parts that are questions, one after the other in out[] and
- * found[]; asks[i]: part i is one. 0: p->status says why there is no answer. */
+/* Searches the answers of the parts that are questions; asks[i] is set if part
+ * i is one. Writes out[] and found[] for these parts in order. Returns 0 after
+ * a message. */
 static int program_find(struct program *p, int *asks, int64_t *found,
                         struct attn_hypothesis *out)
 {
@@ -9874,7 +9885,7 @@ static int program_find(struct program *p, int *asks, int64_t *found,
     return 0;
 }
 
-/* The answers to part i, `found` of them. */
+/* Prints the `found` answers to part i. */
 static void print_answers(struct program *p, int64_t i,
                           const struct attn_hypothesis *h, int64_t found)
 {
@@ -9925,11 +9936,11 @@ static void program_finish(struct program *p)
                      (long long)search.answered, (long long)search.o.beam);
 }
 
-/* program_score.c: --score. A line is an input, a tab, an output; its answer is
- * the output's log-probability, a tab, and that of each of its tokens, the end
- * token among them.                                                         */
+/* program_score.c: --score. Each line is an input, a tab and an output. The
+ * answer is the output's log-probability, a tab, and the log-probability of
+ * each token, including the end token. */
 
-/* Says what the model does not take of a pair; -1. */
+/* Sets p->why to what the model does not accept of a pair. Returns -1. */
 static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -9961,7 +9972,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
                          target_n, most);
 }
 
-/* Prints the answer to a pair; -1: p->why says why there is none. */
+/* Prints the answer to a pair. Returns -1, with p->why, if there is none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
     int error = -1;
@@ -10001,7 +10012,7 @@ static int64_t score_ids(struct program *p, const struct score_pair *x)
     return 0;
 }
 
-/* Reads a line as a pair; -1: p->why says what is wrong with it. */
+/* Reads a line as a pair. Returns -1, with p->why, if it is invalid. */
 static int64_t score_line(struct program *p, const char *text, int64_t bytes,
                           struct score_pair *x)
 {
@@ -10044,11 +10055,11 @@ static void program_scores(struct program *p)
     }
 }
 
-/* program_state.c: writes the file of --save-state, which appears whole or not
- * at all. It replaces no file that the program reads, but that of --load-state,
- * and of other files those alone that are saved states or empty.            */
+/* program_state.c: writes the file of --save-state, complete or not at all. It
+ * never replaces a file that the program reads, except that of --load-state,
+ * nor any other file that is neither empty nor a saved state. */
 
-enum { STATE_PATH = 4096 + 256 }; /* a path, and what a temporary name adds */
+enum { STATE_PATH = 4096 + 256 }; /* a path and a temporary suffix */
 
 static bool state_is_read(const struct program *p, const struct stat *st)
 {
@@ -10065,7 +10076,7 @@ static bool state_is_read(const struct program *p, const struct stat *st)
     return false;
 }
 
-/* Returns whether the file begins as a saved state of any format does. */
+/* True if the file begins as a saved state of any format does. */
 static bool state_is_there(const char *path)
 {
     char head[8];
@@ -10077,7 +10088,7 @@ static bool state_is_there(const char *path)
     return attn_state_begins(head, n);
 }
 
-/* Fails, with p->status, if a file is there that must stay. */
+/* Sets p->status, after a message, if a file is there that must stay. */
 static void state_may_replace(struct program *p)
 {
     const char *path = p->save_state;
@@ -10098,7 +10109,7 @@ static void state_may_replace(struct program *p)
                      path);
 }
 
-/* Writes all bytes and closes the file. False: errno says why. */
+/* Writes all bytes and closes the file. Returns false with errno set. */
 static bool state_write(FILE *f, const char *state, int64_t bytes, bool sync)
 {
     const bool well = f && fwrite(state, 1, (size_t)bytes, f) == (size_t)bytes
@@ -10111,8 +10122,8 @@ static bool state_write(FILE *f, const char *state, int64_t bytes, bool sync)
     return well;
 }
 
-/* Writes a new file beside the path, which then takes its place. Signals that
- * end the program wait meanwhile. False: errno says why.                    */
+/* Writes a temporary file in the same directory and renames it to `path`, with
+ * the signals that end the program blocked. Returns false with errno set. */
 static bool state_replace(const char *path, const char *state, int64_t bytes)
 {
     const char *slash = strrchr(path, '/');
@@ -10140,8 +10151,8 @@ static bool state_replace(const char *path, const char *state, int64_t bytes)
     return well;
 }
 
-/* Writes to the file of --save-state: through links, and directly to what takes
- * bytes as they come.                                                       */
+/* Writes to the file of --save-state: follows links; writes to pipes and
+ * devices directly. */
 static void state_put(struct program *p, const char *state, int64_t bytes)
 {
     const char *path = p->save_state;
@@ -10150,13 +10161,13 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
     struct stat st;
     bool well;
 
-    signal(SIGXFSZ, SIG_IGN); /* a write says EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* a write fails with EFBIG instead */
     if (fd == STDOUT_FILENO) {
         fwrite(state, 1, (size_t)bytes, stdout);
         program_flush(p, stdout);
         return;
     }
-    state_may_replace(p); /* it may be there since the answer began */
+    state_may_replace(p); /* it may have appeared since the answer began */
     if (p->status != 0)
         return;
     if (fd >= 0)
@@ -10175,21 +10186,21 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
         program_fail(p, 4, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* program_stream.c: answers a text given by --prompt, token by token as it
- * comes; what a decoder goes on with is printed first. The state behind it can
- * be kept, and taken up again by this program or by attnc run.              */
+/* program_stream.c: --prompt. Answers one text token by token; for a decoder,
+ * prints the prompt first. The state after the answer can be saved, and loaded
+ * again by this program or attnc run. */
 
 struct program_stream {
     struct attn_stream s;
-    const struct attn_state_header *state; /* to go on from, or NULL */
+    const struct attn_state_header *state; /* state to continue from, or NULL */
     int64_t state_bytes;
-    uint64_t weights;         /* hash, for states */
-    int begun;                /* the text goes on */
-    FILE *to;                 /* the answer; stderr: stdout has the state */
+    uint64_t weights;         /* hash of the weights, for states */
+    int begun;                /* true: continues an earlier text */
+    FILE *to;                 /* stderr if stdout has the state */
     int64_t n;                /* tokens of the prompt */
-    int64_t printed;          /* ids */
-    int64_t count;            /* of the answer, without prefix */
-    double from, first, last; /* when it began, when these came: seconds */
+    int64_t printed;          /* ids printed */
+    int64_t count;            /* tokens of the answer, without the prefix */
+    double from, first, last; /* seconds: start, first and last token */
 };
 
 static double stream_now(void)
@@ -10216,7 +10227,7 @@ static void stream_load(struct program *p, struct program_stream *r)
     r->state = (const void *)file;
     r->begun = r->state->tokens > (search.o.start >= 0);
     if (!p->prompt && !p->set.prefix)
-        search.o.prefix_n = 0; /* the answer has begun already */
+        search.o.prefix_n = 0; /* the answer began earlier */
     if (p->m->kind != ATTN_DECODER && p->prompt)
         program_fail(p, 2,
                      "--prompt: the source was read before the state "
@@ -10240,7 +10251,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Tokens that the stream may have, `lead` of them before the answer. */
+/* Returns the stream's capacity; `lead` of its tokens precede the answer. */
 static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
 {
     const int64_t most = p->m->max_target;
@@ -10256,7 +10267,7 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* From the state, behind which the prompt is fed. */
+/* Restores the stream from the state, then feeds it the prompt. */
 static int stream_restore(struct program *p, struct program_stream *r,
                           int64_t tokens, int64_t bytes)
 {
@@ -10295,8 +10306,8 @@ static int stream_anew(struct program *p, struct program_stream *r,
     return attn_stream_open(&r->s, &request);
 }
 
-/* The stream behind a source of `rows`, with room for `tokens`. The prefix is
- * of the answer, for a decoder too.                                         */
+/* Opens the stream on a source of `rows`, with room for `tokens`. The prefix
+ * counts as part of the answer, for a decoder too. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
@@ -10315,7 +10326,7 @@ static void stream_make(struct program *p, struct program_stream *r,
         program_fail(p, 70, "internal error: the stream failed");
 }
 
-/* Is there room for a prompt behind `before` tokens? Opens it. */
+/* Checks that there is room for the prompt, then opens the stream. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -10347,8 +10358,7 @@ static void stream_begin(struct program *p, struct program_stream *r)
         stream_make(p, r, decoder && !r->state ? 0 : rows, room);
 }
 
-/* Reads --stop, which ends the answer: strings, or ids if no text is printed.
- */
+/* Parses --stop: strings, or ids if no text is printed. They end the answer. */
 static void stream_ends(struct program *p, struct program_stream *r)
 {
     int64_t n = 0;
@@ -10462,9 +10472,10 @@ static void program_stream(struct program *p)
         stream_save(p, &r);
 }
 
-/* program_answers.c: what a model that generates is asked for. */
+/* program_answers.c: starts the form of answer that the options ask for, for a
+ * model that generates. */
 
-/* Can this model have a conversation? */
+/* Holds a conversation, if the model has what that needs. */
 static void program_chat(struct program *p)
 {
     program_prepare(p);
@@ -10492,9 +10503,9 @@ static void program_answers(struct program *p)
         program_run(p);
 }
 
-/* program_main.c: what the program does, one after the other. */
+/* program_main.c: the main function of the program. */
 
-/* Opens a pool of so many threads; below 0: of one a physical core. */
+/* Opens a pool of p->threads threads; if negative, of one per physical core. */
 static void program_threads(struct program *p)
 {
     const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;

@@ -12,6 +12,7 @@
 /* So does what is for models with lengths that are constants of their code, for
  * those whose spec says how turns of a conversation are told apart, .. */
 #define ATTN_HAS_FIXED 1
+#define ATTN_HAS_THREADS 1
 #define ATTN_HAS_CHAT 1
 /* .. and for attnc itself: no emitted file has that. */
 #define ATTN_IN_ATTNC 1

@@ -3,7 +3,7 @@
  *
  * In:  a Plan, and how its text is used.
  * Out: C text in the arena, to be compiled (backend) or written to a file.
- * Public beside it: embedded.h.                                             */
+ * Other public headers: embedded.h, parts.h. */
 #ifndef ATTNC_EMIT_H
 #define ATTNC_EMIT_H
 
@@ -25,6 +25,12 @@ typedef struct Timers {         /* a clock in the model's steps: for attnc
     const char **name;          /* by region: what it is called */
     int slots;                  /* and how many there are */
 } Timers;
+/* The parts of a file beside the model's own calls: rows of parts.h. */
+typedef enum {
+#define PART(id, ...) File##id,
+#include "emit/parts.h"
+    FileParts
+} FilePart;
 typedef struct {
     EmitMode mode;
     Timers *timers;      /* NULL: none */
@@ -32,6 +38,8 @@ typedef struct {
     const char *file;    /* "model": what model.c and others are called */
     bool freestanding;   /* no files, printing, allocation, threads: neither a
                             model that is open nor the program */
+    unsigned left_out;   /* bits, 1 << FileText and so on: parts that the text
+                            is without */
     /* the vocabularies of source and target, whose kinds and steps the text has
      * code for; NULL: there is none. Both: not at hand, so it has all code  */
     const void *vocab[2];
@@ -48,6 +56,8 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n); /* model.c */
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
                         size_t *n); /* model.h */
+/* True if a file of this model may have the part, with these options. */
+bool file_has_part(const Plan *p, const EmitOptions *o, FilePart part);
 /* The functions that it has, one after the other; NULL behind the last. */
 const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i);
 /* The most rows or tokens of an input, and tokens of an answer (0: none). */

@@ -268,6 +268,7 @@ static int handle_threads(struct attn_handle *h, int64_t threads)
 {
     if (h->parallel != &h->threads)
         return 0;
+#if ATTN_HAS_THREADS
 #if defined ATTNC_MAIN || defined ATTNC_THREADS
     h->pool = attn_pool_open(threads);
     if (!h->pool)
@@ -281,6 +282,12 @@ static int handle_threads(struct attn_handle *h, int64_t threads)
         "%lld threads: compile the C file of %s with -DATTNC_THREADS "
         "-pthread",
         (long long)threads, h->model->name);
+#endif
+#else
+    return handle_fail(h, ATTN_ERROR_OPEN,
+                       "%lld threads: the C file of %s was made without the "
+                       "part threads of attnc compile --parts",
+                       (long long)threads, h->model->name);
 #endif
 }
 
@@ -318,8 +325,10 @@ ATTN_API void attn_close(struct attn_handle *h)
 {
     if (!h)
         return;
+#if ATTN_HAS_THREADS
 #if defined ATTNC_MAIN || defined ATTNC_THREADS
     attn_pool_close(h->pool);
+#endif
 #endif
     handle_unmap(&h->file);
     free(h->tokens);

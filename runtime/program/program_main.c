@@ -1,5 +1,6 @@
 /* program_main.c: the main function of the program. */
 
+#if ATTN_HAS_THREADS
 /* Opens a pool of p->threads threads; if negative, of one per physical core. */
 static void program_threads(struct program *p)
 {
@@ -19,6 +20,7 @@ static void program_threads(struct program *p)
                      (long long)threads, (long long)p->parallel->parts,
                      attn_pool_refused(p->pool));
 }
+#endif
 
 static int program_main(int argc, char **argv)
 {
@@ -33,12 +35,16 @@ static int program_main(int argc, char **argv)
             p.file = program_map(&p, p.path, &p.bytes);
         if (p.status == 0 && p.file)
             program_weights(&p);
+#if ATTN_HAS_THREADS
         if (p.status == 0)
             program_threads(&p);
+#endif
         if (p.status == 0)
             program_answers(&p);
     }
+#if ATTN_HAS_THREADS
     attn_pool_close(p.pool);
+#endif
     free(p.bound.at);
     free(p.stop.at);
     free(p.suppress.at);

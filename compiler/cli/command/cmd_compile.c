@@ -116,6 +116,8 @@ static const char *canonical_command(const Compile *c)
     if (o->max_output > 0)
         line = arena_printf(a, "%s --max-output=%lld", line,
                             (long long)o->max_output);
+    if (o->parts)
+        line = arena_printf(a, "%s --parts=%s", line, parts_given(a, o));
     return o->embed ? arena_printf(a, "%s --embed", line) : line;
 }
 
@@ -236,6 +238,9 @@ static bool lengths_fit(const Compile *c)
 /* Rejects options that need --freestanding or contradict it. */
 static void look_at_freestanding(const CompileCommand *o)
 {
+    if (parts_left_out(o) >> FileMain & 1 && o->kinds >> EmitExe & 1)
+        fail(ExitUsage, "--emit=exe makes the program, the part main: add it "
+                        "to --parts, or leave out --emit=exe");
     if (o->freestanding && o->kinds >> EmitExe & 1)
         fail(ExitUsage, "--freestanding: the C file has no program, so "
                         "--emit=exe can't make one");
@@ -268,6 +273,7 @@ static void look_at_plain(const CompileCommand *o)
         { "--tile", o->code.tile != NULL },
         { "--threads", o->code.threads > 0 },
         { "--records", o->code.records != NULL },
+        { "--parts", o->parts != 0 },
         { "--skip", o->model.skip.n > 0 },
     };
     if (!o->plain)
@@ -385,12 +391,15 @@ static int make_text(Compile *c)
     c->emit = (EmitOptions){
         .mode = EmitAot,
         .freestanding = c->o->freestanding,
+        .left_out = parts_left_out(c->o),
         .max_input = c->o->max_input,
         .max_output = c->o->max_output,
         .vocab = { e->source.block, e->target_vocab.block },
         .command = canonical_command(c),
         .file = base_name(c->stem),
     };
+    if (!parts_fit(&c->e, c->o, &c->emit))
+        return ExitUsage;
     if (c->o->embed && !has_weights(c)) {
         error_at(e->spec->top, "--embed: the spec names no weights; give a "
                                "file by --weights, or random ones by --seed=1");
@@ -522,7 +531,9 @@ static void report(const Compile *c)
     Written w = { .o = c->o,
                   .e = &c->e,
                   .program = program_of(c),
-                  .inside = c->o->embed || c->e.plan->pack.bytes == 0 };
+                  .inside = c->o->embed || c->e.plan->pack.bytes == 0,
+                  .has_main = !c->o->freestanding
+                           && !(c->emit.left_out >> FileMain & 1) };
     for (int k = 0; k < EmitKinds; k++)
         if (is_wanted(c, k))
             w.path[k] = path_of(c, k);

@@ -139,7 +139,7 @@ static const char *build_command(const Written *w)
     const char *text = arena_printf(a, "%s%s", ends_in(c, ".c") ? "" : "-x c ",
                                     shell_word(a, c));
     const char *to = shell_word(a, w->program);
-    if (w->o->freestanding)
+    if (!w->has_main)
         return arena_printf(a, "%s -c %s -o %s%s", cc, text,
                             shell_word(a, arena_printf(a, "%s.o", w->program)),
                             compiler_remedy(w, name));
@@ -229,7 +229,7 @@ void report_written(const Written *w)
     say_files(w);
     if (!program && w->path[EmitC]) {
         fprintf(stderr, "build: %s\n", build_command(w));
-        program = w->o->freestanding ? NULL : w->program;
+        program = w->has_main ? w->program : NULL;
     }
     if (program && (w->weights || w->inside))
         say_run(w, program);

@@ -74,6 +74,11 @@ ModelOptions *options_model(void *options, const Command *c)
 
 /* ---- options ---- */
 static const char *const output_kinds[] = { "c", "obj", "so", "exe" };
+const char *const part_words[] = {
+    "model",
+#define PART(id, name, ...) name,
+#include "emit/parts.h"
+};
 static const char *const stages[] = { "final", "built", "all" };
 static const char *const graph_formats[] = { "text", "json", "dot", "svg" };
 static const char *const json_formats[] = { "text", "json" };
@@ -434,6 +439,8 @@ const Option option_table[] = {
          "output file; - is stdout"),
     WORDS("--emit", "KINDS", OWN(Compile, kinds), output_kinds, 0,
          "any of c,obj,so,exe; default: by -o's ending, or c"),
+    WORDS("--parts", "PARTS", OWN(Compile, parts), part_words, 0,
+         "parts of the C file beside the model; default: all"),
     FLAG("--plain", OWN(Compile, plain),
          "plain C to be read: loops, no vectors, no tiles"),
     FLAG("--embed", OWN(Compile, embed),

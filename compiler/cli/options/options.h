@@ -40,6 +40,8 @@ typedef struct {
 /* ---- commands ---- */
 typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
 
+extern const char *const part_words[]; /* "model", then rows of emit/parts.h */
+
 struct NewCommand {
     const char *model, *output;
     bool list;
@@ -58,6 +60,7 @@ struct CompileCommand {
     CodeOptions code;
     const char *output;
     int kinds; /* bits: 1 << EmitKind; 0: chosen by the ending of -o */
+    int parts; /* bits, by place in part_words; 0: all that the model has */
     bool plain, embed, freestanding, save_temps, print_commands, quiet;
     int64_t max_input, max_output; /* -1: the model's */
 };

@@ -158,14 +158,14 @@ void emit_comment(Gen *g, Emit *e)
     let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
     let(e, "break", "%s", *t->features ? " \\\n *        " : "");
     let(e, "weights", "%s", outside ? " model.weights" : "");
-    let(e, "or", has_handle(g) ? ", or to make it a program" : "");
+    let(e, "or", has_main(g) ? ", or to make it a program" : "");
     put(e, "/* $name, a Transformer in C, made by attnc $version\n"
            " * from the spec of hash $hash by\n"
            " *     $command\n"
            " *\n"
            " * To compile this file (model.c, say)$or:\n"
            " *     cc -O2 -std=c11$flags$break -c model.c\n");
-    if (has_handle(g))
+    if (has_main(g))
         put(e,
             " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -pthread -o model\n"
             " *     ./model$weights < lines\n");

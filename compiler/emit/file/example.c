@@ -177,7 +177,7 @@ static void put_generate_ids(Gen *g, Emit *e)
 
 static void put_score(Gen *g, Emit *e)
 {
-    const bool text = has_text(g->p);
+    const bool text = has_text(g);
     put_begin(e, text ? "how probable an answer is: ./example TEXT ANSWER"
                       : "how probable the answer of the one token 3 is");
     const int64_t n = let_rows(g, e, SideEncoder, 3);
@@ -202,7 +202,7 @@ static void put_score(Gen *g, Emit *e)
 static void put_programs(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
-    const bool text = has_text(g->p);
+    const bool text = has_text(g);
     if (s->kind == KindAttention) {
         put_attend(g, e);
     } else if (has_decoder(g->p)) {

@@ -54,16 +54,30 @@ static const Export exports[] = {
 };
 enum { Exports = sizeof exports / sizeof *exports };
 
-bool has_text(const Plan *p)
+static bool is_named(const Spec *s)
+{
+    return s->source.file || s->target.file;
+}
+
+/* Do all inputs and outputs have vocabularies, and the file code for them? */
+static bool is_text(const Plan *p, const EmitOptions *o)
 {
     const Spec *s = p->g->spec;
     const bool reads = s->kind == KindDecoder || s->source.file;
-    return reads && (s->target.file || s->kind == KindEncoder);
+    return reads && (s->target.file || s->kind == KindEncoder)
+        && has_root(o, "vocab");
+}
+
+bool has_text(const Gen *g)
+{
+    return is_text(g->p, g->o);
 }
 
 static bool has_export(const Plan *p, const EmitOptions *o, const Export *x)
 {
     const Spec *s = p->g->spec;
+    if (!has_root(o, x->name))
+        return false;
     if (x->opened && o->freestanding)
         return false;
     const bool ids = s->input == InputTokens && s->kind != KindAttention;
@@ -73,24 +87,32 @@ static bool has_export(const Plan *p, const EmitOptions *o, const Export *x)
     case Always:         break;
     case Encodes:        return has_entry(p, EntryEncode);
     case Decodes:        return has_decoder(p);
-    case Texts:          return has_vocabulary(p);
-    case Writes:         return has_decoder(p) && has_vocabulary(p);
+    case Texts:          return is_named(s);
+    case Writes:         return has_decoder(p) && is_named(s);
     case EncodesIds:     return ids && !has_decoder(p);
-    case EncodesText:    return ids && !has_decoder(p) && has_text(p);
+    case EncodesText:    return ids && !has_decoder(p) && is_text(p, o);
     case EncodesRows:    return s->kind == KindEncoder && !ids;
     case Attends:        return s->kind == KindAttention;
     case Answers:        return answers;
-    case AnswersText:    return answers && has_text(p);
+    case AnswersText:    return answers && is_text(p, o);
     case TranslatesIds:  return translates;
-    case TranslatesText: return translates && has_text(p);
+    case TranslatesText: return translates && is_text(p, o);
     }
     return true;
+}
+
+bool has_export_of(const Plan *p, const EmitOptions *o, FilePart part)
+{
+    for (int x = 0; x < Exports; x++)
+        if (is_root(part, exports[x].name) && has_export(p, o, &exports[x]))
+            return true;
+    return false;
 }
 
 const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i)
 {
     static const char *const others[] = { "model", "embedded", "options" };
-    const int n = has_decoder(p) ? 3 : 2;
+    const int n = has_decoder(p) && has_root(o, "options") ? 3 : 2;
     if (i < n)
         return arena_printf(a, "%s_%s", p->prefix, others[i]);
     i -= n;
@@ -210,12 +232,18 @@ static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
                            bool opened)
 {
     const int mark = emit_mark(e);
+    EmitOptions o = *g->o;
+    if (model) /* parts that are left out may serve those that are not */
+        o.left_out = 0;
     let_names(e, prefix);
     let_results(g, e, prefix);
     for (int x = 0; x < Exports; x++) {
         const Export *row = &exports[x];
         const char *head = head_of(g, row, prefix);
-        if (!has_export(g->p, g->o, row) || row->opened != opened)
+        if (row->opened != opened || !has_export(g->p, &o, row)
+            || (model
+                && !shaker_has(g->core,
+                               arena_printf(g->a, "attn_%s", row->name))))
             continue;
         put_comment(e, row->comment);
         if (model)

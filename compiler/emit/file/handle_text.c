@@ -4,12 +4,6 @@
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-/* True if the file has handles, which need the system's files and memory. */
-bool has_handle(const Gen *g)
-{
-    return g->o->mode == EmitAot && !g->o->freestanding;
-}
-
 void emit_handle_system(const Gen *g, Emit *e)
 {
     size_t n;
@@ -25,7 +19,7 @@ void emit_handle_names(Gen *g, Emit *e)
     let(e, "embedded", "%s_embedded", g->p->prefix);
     let(e, "options", "%s_options", g->p->prefix);
     put(e, "#define embedded_weights $embedded\n");
-    if (has_decoder(g->p))
+    if (generates(g))
         put(e, "#define options_of_spec $options\n");
     put(e, "\n");
 }

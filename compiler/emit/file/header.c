@@ -55,7 +55,7 @@ static void put_functions(Gen *g, Emit *e)
     let(e, "model", "%s_model", p);
     let(e, "embedded", "%s_embedded", p);
     let(e, "options", "%s_options", p);
-    if (has_decoder(g->p))
+    if (generates(g))
         put(e, "/* The search that the spec asks for. */\n"
                "void $options(struct attn_search_options *o);\n"
                "\n");
@@ -73,6 +73,7 @@ static void put_functions(Gen *g, Emit *e)
            "const void *$embedded(int64_t *bytes);\n"
            "\n");
     emit_export_prototypes(g, e, false);
+    emit_left_out(g, e);
 }
 
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,

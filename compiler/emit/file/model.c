@@ -29,7 +29,7 @@ static void aot_front(Gen *g, Emit *e)
     put_guard(g, e);
     size_t n;
     const char *system = embedded_text("system.h", &n);
-    if (has_handle(g)) {
+    if (has_main(g) || has_pool(g)) {
         put(e, IF_THREADS);
         emit_raw(e, system, n);
         put(e, "#endif\n");
@@ -108,7 +108,7 @@ static void emit_parts(Gen *g, Emit *e)
     emit_split(g, split);
     emit_layouts(g, split);
     emit_bind(g, split);
-    if (has_decoder(g->p))
+    if (generates(g))
         use_kernel(g->kernels, "log_sum_exp");
 
     heading(g, e, "sizes, weights");
@@ -173,23 +173,24 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
     const Emit *const all[] = { model, threads, lower, opened, program };
     emit_api(g, lower);
     emit_embedded(g, lower);
-    if (has_handle(g)) {
+    if (has_pool(g))
         emit_core(g, threads, CoreThreads);
+    if (has_handle(g))
         emit_exports(g, opened, true);
+    if (has_main(g))
         emit_main(g, program);
-    }
     core_read(g);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         core_need(g, all[i]);
 
     heading(g, e,
             arena_printf(g->a, "%s%s",
-                         has_decoder(g->p) ? "search" : "weights files",
-                         has_vocabulary(g->p) ? ", text" : ""));
+                         generates(g) ? "search" : "weights files",
+                         has_vocabulary(g) ? ", text" : ""));
     emit_needed(g, e, CoreHeaders);
     emit_core_prototypes(g, e, false);
     emit_needed(g, e, CoreSources);
-    if (has_handle(g)) {
+    if (has_pool(g)) {
         heading(g, e, "threads");
         put(e, IF_THREADS "\n");
         append(e, threads);
@@ -199,14 +200,18 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
     emit_needed(g, e, CoreCold);
     heading(g, e, "exported");
     append(e, lower);
-    if (has_handle(g)) {
+    if (has_handle(g))
         heading(g, e, "a model that is open");
+    else if (has_main(g))
+        heading(g, e, "the program");
+    if (has_handle(g) || has_main(g))
         emit_handle_names(g, e);
+    if (has_handle(g)) {
         emit_core_prototypes(g, e, true);
         emit_needed(g, e, CoreOpenFile);
         append(e, opened);
-        append(e, program);
     }
+    append(e, program);
     end_cold(e);
 }
 

@@ -63,6 +63,13 @@ static int use_of(const Plan *p)
              : ATTN_FOR_ENCODE;
 }
 
+/* True if the program takes the option: it divides no calls without threads. */
+static bool is_taken(const Gen *g, const Row *row, int use)
+{
+    return row->use & use
+        && (has_part(g, FileThreads) || strcmp(row->name, "--threads") != 0);
+}
+
 static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
 {
     let(e, "group", "%s", row->group);
@@ -83,14 +90,14 @@ static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
 
 /* True if the program accepts the option, or another word, with which the
  * answer begins. */
-static bool is_answer(const char *answer, int use)
+static bool is_answer(const Gen *g, const char *answer, int use)
 {
     const char *name[sizeof rows / sizeof *rows + 3] = { "<", ">",
                                                          "FILE.weights" };
     struct attn_options o = { .name = name, .names = 3 };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].use & use)
+        if (is_taken(g, &rows[i], use))
             name[o.names++] = rows[i].name;
     return attn_hint_applies(answer, &o);
 }
@@ -111,11 +118,11 @@ static void put_synonym(Emit *e, const struct attn_synonym *row)
     }
 }
 
-static void put_synonyms(Emit *e, int use)
+static void put_synonyms(Gen *g, Emit *e, int use)
 {
     put(e, "static const struct attn_synonym program_synonym[] = {\n");
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (is_answer(synonyms[i].answer, use))
+        if (is_answer(g, synonyms[i].answer, use))
             put_synonym(e, &synonyms[i]);
     put(e, "};\n\n");
 }
@@ -127,12 +134,12 @@ void emit_options(Gen *g, Emit *e)
     put(e, "#define PROGRAM_ATTNC \"$version\"\n\n"
            "static const struct program_option program_option[] = {\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].use & use)
+        if (is_taken(g, &rows[i], use))
             put_option_row(g, e, &rows[i], use);
     put(e, "};\n"
            "enum {\n"
            "    PROGRAM_OPTIONS = sizeof program_option / sizeof "
            "*program_option\n"
            "};\n\n");
-    put_synonyms(e, use);
+    put_synonyms(g, e, use);
 }

@@ -58,7 +58,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "text", g->o->mode == EmitAot ? " + ATTN_PACKED_TEXT" : "");
     let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
     let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
-    let(e, "log_sum_exp", has_decoder(p) ? "log_sum_exp" : "0");
+    let(e, "log_sum_exp", generates(g) ? "log_sum_exp" : "0");
 }
 
 /* Emits a cache's layout, without members that are 0. */
@@ -223,7 +223,7 @@ void emit_api(Gen *g, Emit *e)
     emit_model_struct(g, e);
     if (g->o->mode != EmitAot)
         return;
-    if (has_decoder(g->p))
+    if (generates(g))
         emit_defaults(g, e);
     emit_exports(g, e, false);
 }
@@ -297,14 +297,14 @@ static void put_chat(Gen *g, Emit *e)
 }
 
 /* Conditions under which a program contains a file. */
-static bool encodes(const Plan *p)
+static bool encodes(const Gen *g)
 {
-    return !has_decoder(p);
+    return !has_decoder(g->p);
 }
 
-static bool talks(const Plan *p)
+static bool talks(const Gen *g)
 {
-    return has_decoder(p) && has_chat(p) && has_vocabulary(p);
+    return generates(g) && has_chat(g) && has_vocabulary(g);
 }
 
 static void put_names(Gen *g, Emit *e)
@@ -312,7 +312,7 @@ static void put_names(Gen *g, Emit *e)
     let(e, "bind", "%s_bind", g->p->prefix);
     let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
     let(e, "states", "%d", spec_has(g->p->g->spec, "search.beam"));
-    let(e, "chat", "%d", has_chat(g->p));
+    let(e, "chat", "%d", has_chat(g));
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define bind_file $bind\n"
            "#define bind_file_lazily $bind_lazily\n");
@@ -331,15 +331,15 @@ void emit_main(Gen *g, Emit *e)
     static const struct {
         const char *name;             /* a file of runtime/, or */
         void (*put)(Gen *g, Emit *e); /* the function that emits the text */
-        bool (*has)(const Plan *p);   /* NULL: always included */
+        bool (*has)(const Gen *g);    /* NULL: always included */
     } files[] = {
         { "settings.h", NULL, NULL },
         { "words.c", NULL, NULL },
-        { "descriptor.h", NULL, has_decoder },
-        { "descriptor.c", NULL, has_decoder },
+        { "descriptor.h", NULL, generates },
+        { "descriptor.c", NULL, generates },
         { "option_hints.c", NULL, NULL },
-        { "search_settings.h", NULL, has_decoder },
-        { "search_settings.c", NULL, has_decoder },
+        { "search_settings.h", NULL, generates },
+        { "search_settings.c", NULL, generates },
         { "chat.h", NULL, talks },
         { "chat.c", NULL, talks },
         { NULL, put_chat, talks },
@@ -351,17 +351,17 @@ void emit_main(Gen *g, Emit *e)
         { "program_file.c", NULL, NULL },
         { "program_lines.c", NULL, NULL },
         { "program_rows.c", NULL, encodes },
-        { "program_generate.c", NULL, has_decoder },
-        { "program_score.c", NULL, has_decoder },
-        { "program_state.c", NULL, has_decoder },
-        { "program_stream.c", NULL, has_decoder },
+        { "program_generate.c", NULL, generates },
+        { "program_score.c", NULL, generates },
+        { "program_state.c", NULL, generates },
+        { "program_stream.c", NULL, generates },
         { "program_chat.c", NULL, talks },
-        { "program_answers.c", NULL, has_decoder },
+        { "program_answers.c", NULL, generates },
         { "program_main.c", NULL, NULL },
     };
     put_names(g, e);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (files[i].has && !files[i].has(g->p))
+        if (files[i].has && !files[i].has(g))
             continue;
         if (files[i].put)
             files[i].put(g, e);

@@ -95,17 +95,17 @@ void paste_file(Gen *g, Emit *e, const char *name)
     put(e, "\n");
 }
 
-static bool has_need(const Plan *p, Need need)
+static bool has_need(const Gen *g, Need need)
 {
     if (need == Writes)
-        return has_decoder(p) && has_vocabulary(p);
-    return need == Any || has_decoder(p);
+        return has_decoder(g->p) && has_vocabulary(g);
+    return need == Any || generates(g);
 }
 
 void emit_core(Gen *g, Emit *e, CorePart part)
 {
     for (size_t i = 0; i < sizeof core / sizeof *core; i++)
-        if (core[i].part == part && has_need(g->p, core[i].need))
+        if (core[i].part == part && has_need(g, core[i].need))
             paste_file(g, e, core[i].name);
 }
 

@@ -7,15 +7,24 @@
 
 #include <string.h>
 
-bool has_vocabulary(const Plan *p)
+bool has_vocabulary(const Gen *g)
 {
-    const Spec *s = p->g->spec;
-    return s->source.file || s->target.file;
+    return has_part(g, FileText);
 }
 
-bool has_chat(const Plan *p)
+bool has_chat(const Gen *g)
 {
-    return spec_chats(p->g->spec);
+    return spec_chats(g->p->g->spec);
+}
+
+static bool has_fixed(const Gen *g)
+{
+    return plan_fixed(g->p);
+}
+
+static bool has_threads(const Gen *g)
+{
+    return has_part(g, FileThreads);
 }
 
 /* ---- rows ---- */
@@ -147,11 +156,12 @@ static int table_of(const char *at, size_t n)
  * and the code between them is kept or left out. */
 static const struct {
     const char *line;
-    bool (*is)(const Plan *p); /* NULL: never true */
+    bool (*is)(const Gen *g); /* NULL: never true */
 } conditions[] = {
     { "#if ATTN_HAS_TEXT\n", has_vocabulary },
     { "#if ATTN_HAS_CHAT\n", has_chat },
-    { "#if ATTN_HAS_FIXED\n", plan_fixed },
+    { "#if ATTN_HAS_FIXED\n", has_fixed },
+    { "#if ATTN_HAS_THREADS\n", has_threads },
     { "#if ATTN_IN_ATTNC\n", NULL },
 };
 enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
@@ -163,13 +173,13 @@ typedef struct { /* the #ifs around a line */
     int n;
 } Parts;
 
-static bool begin_part(Parts *parts, const Plan *p, const char *at, size_t n)
+static bool begin_part(Parts *parts, const Gen *g, const char *at, size_t n)
 {
     bool known = false, wanted = true;
     for (int i = 0; i < Conditions; i++)
         if (is_line(at, n, conditions[i].line)) {
             known = true;
-            wanted = conditions[i].is && conditions[i].is(p);
+            wanted = conditions[i].is && conditions[i].is(g);
         }
     if (parts->n == MostParts)
         die("too many #ifs in each other");
@@ -180,12 +190,12 @@ static bool begin_part(Parts *parts, const Plan *p, const char *at, size_t n)
 }
 
 /* True if the adapted file keeps this line. */
-static bool is_wanted(Parts *parts, const Plan *p, const char *at, size_t n)
+static bool is_wanted(Parts *parts, const Gen *g, const char *at, size_t n)
 {
     const int last = parts->n - 1;
     bool known = last >= 0 && parts->at[last].known;
     if (n > 3 && !memcmp(at, "#if", 3)) {
-        known = begin_part(parts, p, at, n);
+        known = begin_part(parts, g, at, n);
     } else if (is_line(at, n, "#else\n") && known) {
         parts->at[last].wanted = !parts->at[last].wanted;
     } else if (is_line(at, n, "#endif\n") && last >= 0) {
@@ -208,7 +218,7 @@ const char *runtime_text(Gen *g, const char *name, size_t *n)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const size_t size = (size_t)(newline ? newline + 1 - at : end - at);
         const int table = table_of(at, size);
-        if (!is_wanted(&parts, g->p, at, size)) {
+        if (!is_wanted(&parts, g, at, size)) {
             at += size;
             continue;
         }

@@ -81,9 +81,13 @@ static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
     const int64_t read = s->kind == KindDecoder ? 0 : input;
     const int64_t lead = (o.start >= 0) + input - read;
     const int64_t tokens = attn_min(lead + output, m->max_target + 1);
-    put_size(g, e, "SEARCH_BYTES", attn_search_bytes(m, &o, 1, input, input),
-             "For $search() with $options(), of one sentence of "
-             "$MAX_INPUT tokens: $search_bytes().");
+    if (has_part(g, FileSearch))
+        put_size(g, e, "SEARCH_BYTES",
+                 attn_search_bytes(m, &o, 1, input, input),
+                 "For $search() with $options(), of one sentence of "
+                 "$MAX_INPUT tokens: $search_bytes().");
+    if (!has_root(g->o, "stream_bytes"))
+        return;
     put_size(g, e, "STREAM_TOKENS", tokens,
              "The tokens of a stream: start and prompt, and $MAX_OUTPUT more "
              "where the model takes so many.");
@@ -111,7 +115,7 @@ void emit_static_sizes(Gen *g, Emit *e)
                                   .rows = input,
                                   .key_rows = input };
     const int mark = emit_mark(e);
-    if (!g->o->freestanding)
+    if (has_handle(g))
         return;
     let_call_names(g, e);
     put(e,
@@ -121,13 +125,13 @@ void emit_static_sizes(Gen *g, Emit *e)
     put_size(g, e, "MAX_INPUT", input,
              g->p->g->spec->kind == KindDecoder ? "Tokens of a prompt."
                                                 : "Rows of an input.");
-    if (has_decoder(g->p))
+    if (generates(g))
         put_size(g, e, "MAX_OUTPUT", given_output(g), "Tokens of an answer.");
     put(e, "\n");
     put_bound(g, e);
     put_size(g, e, "ARENA_BYTES", attn_batch_bytes(&m, &b),
              "For a batch of $MAX_INPUT rows, one sequence: $batch_bytes().");
-    if (has_decoder(g->p))
+    if (generates(g))
         put_answer(g, e, &m);
     put(e, "\n");
     emit_reset(e, mark);

@@ -49,9 +49,28 @@ void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
 void emit_entries(Gen *g, Emit *e);      /* the steps, encode(), decode() */
 void emit_layouts(Gen *g, Emit *e);      /* addresses in the arena */
 
+/* ---- part_roots.c ---- */
+typedef struct {
+    const char *name, *brings; /* "text", a line */
+} PartText;
+PartText part_text(FilePart part);
+bool is_left_out(const EmitOptions *o, FilePart part);
+bool is_root(FilePart part, const char *name); /* one of its functions */
+/* True unless the function is a root of parts that are all left out. */
+bool has_root(const EmitOptions *o, const char *name);
+
+/* ---- parts.c ---- */
+bool has_part(const Gen *g, FilePart part);
+bool has_main(const Gen *g);   /* the output has the program */
+bool has_handle(const Gen *g); /* the output has handles */
+bool has_pool(const Gen *g);   /* either of them can start threads */
+bool generates(const Gen *g);  /* the output has options of a search */
+/* Emits a comment with the parts that the file is without. */
+void emit_left_out(Gen *g, Emit *e);
+
 /* ---- runtime_text.c ---- */
-bool has_vocabulary(const Plan *p); /* for its input or output */
-bool has_chat(const Plan *p);       /* the model is a chat model */
+bool has_vocabulary(const Gen *g); /* has code for that of input or output */
+bool has_chat(const Gen *g);       /* the model is a chat model */
 /* Returns a file of runtime/ as adapted to this model. */
 const char *runtime_text(Gen *g, const char *name, size_t *n);
 
@@ -86,10 +105,10 @@ void emit_needed(Gen *g, Emit *e, CorePart part);
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
 void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
-bool has_text(const Plan *p); /* for all inputs and outputs */
+bool has_text(const Gen *g); /* for all inputs and outputs */
+bool has_export_of(const Plan *p, const EmitOptions *o, FilePart part);
 
 /* ---- handle_text.c ---- */
-bool has_handle(const Gen *g);                  /* the output has handles */
 void emit_handle_system(const Gen *g, Emit *e); /* its system headers */
 void emit_handle_names(Gen *g, Emit *e);        /* macros for their names */
 

@@ -321,6 +321,12 @@ static void need(TreeShaker *c, const char *name)
     }
 }
 
+bool shaker_has(const TreeShaker *c, const char *name)
+{
+    const int d = index_find(&c->names, name);
+    return d >= 0 && c->pieces.at[c->definitions.at[d].piece].needed;
+}
+
 /* Marks the names in a text as needed, except those of members. */
 static void need_names(TreeShaker *c, const char *text, const char *end)
 {

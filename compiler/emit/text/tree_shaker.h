@@ -15,6 +15,8 @@ TreeShaker *shaker_new(Arena *a);
 void shaker_add(TreeShaker *c, int part, const char *text, size_t n);
 /* Marks everything that the text names as needed. */
 void shaker_need(TreeShaker *c, const char *text, size_t n);
+/* True if a piece that defines the name is needed. */
+bool shaker_has(const TreeShaker *c, const char *name);
 /* Passes the needed pieces of a part's files, with their comments, to put(with,
  * text, end). */
 void shaker_put(const TreeShaker *c, int part,

@@ -1,0 +1,3549 @@
+/* tiny, a Transformer in C, made by attnc 0.1.0
+ * from the spec of hash 354fffe91986d0a7 by
+ *     attnc compile tiny.yaml --march=x86-64-v3 --parts=model
+ *
+ * To compile this file (model.c, say):
+ *     cc -O2 -std=c11 -march=x86-64-v3 -c model.c
+ * model.h declares what others call, with an example.
+ *
+ *          44,288  parameters
+ *         181,248  bytes of packed weights
+ *          85,120  bytes of arena for a call with one row
+ *          54,720  FLOPs a token
+ *
+ * Tasks and their tilings (default):
+ *     matmul    32x96 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x32 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x64 bias_relu       mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    64x32 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x64 bias            mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     matmul    32x48                 mr=6 nr=16 k=64 prefetch=17 panels=1
+ *     attention 16x16                 mr=6 nr=16 prefetch=17 queries=48 keys=64
+ *     attention 16x16 causal_paged    mr=6 nr=16 prefetch=17 queries=48 keys=64
+ *     attention 16x16 paged           mr=6 nr=16 prefetch=17 queries=48 keys=64
+ *     rows      32x32_32x64_64x32     rows=96
+ *     rows      32x32_32x32           rows=96
+ *     split     32x64x4 encode_decode work=1500000
+ *
+ * Kernels; tiles are rows x columns:
+ *     tile_bias_prefetch 6x16 5x16 4x16 3x16 2x16
+ *     tile_bias        1x16
+ *     tile_prefetch    6x16 5x16 4x16 3x16 2x16
+ *     tile             1x16
+ *     tile_accumulate_prefetch 6x16 5x16 4x16 3x16 2x16
+ *     tile_accumulate  1x16
+ *     tile_bias_relu_prefetch 6x16 5x16 4x16 3x16 2x16
+ *     tile_bias_relu   1x16
+ *     others           embed_row pack_keys pack_values softmax_begin
+ *                      softmax_page softmax_end add_norm_rows prefetch_keys
+ *                      softmax_chunk add_keys copy_rows
+ */
+#if !defined __AVX2__ || !defined __FMA__
+#error "made for x86-64-v3: compile with -march=x86-64-v3"
+#endif
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined __GNUC__
+#define ATTN_API static __attribute__((unused))
+#else
+#define ATTN_API static
+#endif
+
+/* ------------------------------------------------------- sizes, weights --- */
+
+enum {
+    D_MODEL = 32,
+    HEADS = 2,
+    D_K = 16,
+    D_V = 16,
+    D_FF = 64,
+    ENCODER_LAYERS = 2,
+    DECODER_LAYERS = 2,
+    SOURCE_VOCAB = 48,
+    TARGET_VOCAB = 48,
+    MAX_SOURCE = 16,
+    MAX_TARGET = 16,
+};
+
+/* Weights, where model.weights has them. A matrix [n, k] in
+ * panels of 16 is n / 16 panels, one after the other: in each,
+ * for every k in turn, the elements of 16 rows. */
+struct encoder_layer {
+    const float *self_attn_qkv;          /* [96, 32] in panels of 16 */
+    const float *self_attn_qkv_bias;     /* [96] */
+    const float *self_attn_o;            /* [32, 32] in panels of 16 */
+    const float *self_attn_o_bias;       /* [32] */
+    const float *norm1;                  /* [32] */
+    const float *norm1_bias;             /* [32] */
+    const float *ffn_w1;                 /* [64, 32] in panels of 16 */
+    const float *ffn_w1_bias;            /* [64] */
+    const float *ffn_w2;                 /* [32, 64] in panels of 16 */
+    const float *ffn_w2_bias;            /* [32] */
+    const float *norm2;                  /* [32] */
+    const float *norm2_bias;             /* [32] */
+};
+
+struct cross_layer {
+    const float *cross_attn_kv;          /* [64, 32] in panels of 16 */
+    const float *cross_attn_kv_bias;     /* [64] */
+};
+
+struct decoder_layer {
+    const float *self_attn_qkv;          /* [96, 32] in panels of 16 */
+    const float *self_attn_qkv_bias;     /* [96] */
+    const float *self_attn_o;            /* [32, 32] in panels of 16 */
+    const float *self_attn_o_bias;       /* [32] */
+    const float *norm1;                  /* [32] */
+    const float *norm1_bias;             /* [32] */
+    const float *cross_attn_q;           /* [32, 32] in panels of 16 */
+    const float *cross_attn_q_bias;      /* [32] */
+    const float *cross_attn_o;           /* [32, 32] in panels of 16 */
+    const float *cross_attn_o_bias;      /* [32] */
+    const float *norm3;                  /* [32] */
+    const float *norm3_bias;             /* [32] */
+    const float *ffn_w1;                 /* [64, 32] in panels of 16 */
+    const float *ffn_w1_bias;            /* [64] */
+    const float *ffn_w2;                 /* [32, 64] in panels of 16 */
+    const float *ffn_w2_bias;            /* [32] */
+    const float *norm2;                  /* [32] */
+    const float *norm2_bias;             /* [32] */
+};
+
+struct weights {
+    const float *target;                 /* [48, 32] in panels of 16 */
+    const float *source_positions;       /* [16, 32] row by row */
+    const float *target_positions;       /* [16, 32] row by row */
+    struct encoder_layer encoder[ENCODER_LAYERS];
+    struct cross_layer cross[DECODER_LAYERS];
+    struct decoder_layer decoder[DECODER_LAYERS];
+};
+
+/* --------------------------------------------------- a call, its memory --- */
+
+/* batch.h: the arguments of one call of a model: sequences of rows, the pages
+ * of their keys and values, and the caller's threads.                       */
+#ifndef ATTN_BATCH_1
+#define ATTN_BATCH_1
+
+enum {
+    ATTN_PAGE = 64,  /* positions in one page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_SELF = 0,   /* cache of the decoder's own keys */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
+                        layers with a shorter window or other sizes of keys */
+    ATTN_CACHES = 16 /* maximum number of caches of a model */
+};
+
+/* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
+ * parts - 1 and returns when all are done. The parts are independent: they may
+ * run at once, in any order, or one after the other on one thread. Results are
+ * bit-identical for any number of parts. A model uses fewer parts when there is
+ * little work.                                                              */
+struct attn_parallel {
+    int64_t parts; /* maximum; the arena has room for this many */
+    void *pool;    /* run()'s first argument */
+    void (*run)(void *pool, int64_t parts,
+                void (*part)(void *arg, int64_t part, int64_t parts),
+                void *arg);
+};
+
+/* The batch of one call: sequences of any lengths, concatenated without
+ * padding.                                                                  */
+struct attn_batch {
+    int64_t sequences;
+    int64_t rows;          /* total of all sequences */
+    const int32_t *start;  /* [sequences + 1] first row of each */
+    const int32_t *ids;    /* [rows] token ids */
+    const int32_t *past;   /* [sequences] decode: rows already in the cache */
+    const int32_t *select; /* [selected] decode: rows whose logits are needed */
+    int64_t selected;      /* at most `rows` */
+    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
+     * table[c] + q] * cache[c].page_floats.                                 */
+    float *pool[ATTN_CACHES]; /* 64-byte aligned */
+    const int32_t *pages[ATTN_CACHES];
+    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row in the page tables
+                                   of the cross caches */
+    const int32_t *source_rows; /* [sources] decode: keys of each such row */
+    /* used only by checks: pages in pool[], rows in the cross tables */
+    int64_t pool_pages[ATTN_CACHES], sources;
+    const int32_t *prefix; /* [sequences] masking prefix: keys that all
+                              rows of a sequence see; NULL: none */
+    const int32_t *types;  /* [rows] token types; NULL: all 0 */
+    const float *input;    /* rows of numbers instead of ids; without the
+                              class token's row, which the output has */
+    /* kind attention: rows of numbers; the keys have their own lengths */
+    const float *query, *key, *value;
+    int64_t key_rows;
+    const int32_t *key_start; /* [sequences + 1] */
+    float *output;            /* decode: [selected, output_columns]; else
+                                 [rows, output_columns], or if pooled,
+                                 [sequences, output_columns]. Unused by
+                                 encode of an encoder-decoder, which fills
+                                 the cross caches instead */
+    const struct attn_parallel *parallel; /* NULL: one thread */
+};
+
+#endif
+
+/* A function that computes part `part` of `parts` of a step. */
+typedef void step_function(void *call, int64_t part, int64_t parts);
+
+struct step {
+    step_function *run;
+    int64_t flops;           /* of a row; of attention: of a query and
+                                a key */
+};
+
+/* Steps that go row by row, one after the other. Their parts are parts of
+ * the columns of a product, else of the rows that are next. */
+struct steps {
+    int64_t count;
+    int64_t min_part_rows;   /* with fewer, parts are not of the rows */
+    int64_t block_rows;      /* that take all steps together; 0: all */
+    struct step step[5];
+};
+
+/* One call of encode(): its arguments, what is computed now, and where in
+ * the arena each value lies. Values may lie where others were that are
+ * no longer needed. */
+struct encode {
+    const struct weights *w;
+    const struct attn_batch *b;
+    const void *layer_weights;
+    float *cross;                    /* its layer's, in page 0 of a cross cache */
+    const struct steps *steps;       /* that are computed, of the rows .. */
+    int64_t row, rows;               /* .. from `row` on, `rows` of them */
+    int64_t block_rows;              /* as steps has it; never 0 */
+    float *x;                        /* 32 floats a row */
+    float *self_attn_qkv;            /* 96 floats a row */
+    float *self_attn_keys;           /* 2048 floats a page */
+    float *self_attn_values;         /* 2048 floats a page */
+    float *self_attn;                /* 32 floats a row */
+    float *self_attn_o;              /* 3072 floats a part */
+    float *norm1;                    /* 3072 floats a part */
+    float *ffn_w1;                   /* 6144 floats a part */
+    float *ffn_w2;                   /* 3072 floats a part */
+    float *cross_attn_kv;            /* 64 floats a row */
+    float *scratch;                  /* 4656 floats a part */
+};
+
+/* One call of decode(): its arguments, what is computed now, and where in
+ * the arena each value lies. Values may lie where others were that are
+ * no longer needed. */
+struct decode {
+    const struct weights *w;
+    const struct attn_batch *b;
+    const void *layer_weights;
+    float *self;                     /* its layer's, in page 0 of its cache */
+    float *cross;                    /* its layer's, in page 0 of a cross cache */
+    const struct steps *steps;       /* that are computed, of the rows .. */
+    int64_t row, rows;               /* .. from `row` on, `rows` of them */
+    int64_t block_rows;              /* as steps has it; never 0 */
+    float *x;                        /* 32 floats a row */
+    float *self_attn_qkv;            /* 96 floats a row */
+    float *self_attn;                /* 32 floats a row */
+    float *self_attn_o;              /* 3072 floats a part */
+    float *cross_attn_q;             /* 32 floats a row */
+    float *cross_attn;               /* 32 floats a row */
+    float *cross_attn_o;             /* 3072 floats a part */
+    float *norm3;                    /* 3072 floats a part */
+    float *ffn_w1;                   /* 6144 floats a part */
+    float *ffn_w2;                   /* 3072 floats a part */
+    float *logits_selected;          /* 32 floats a row */
+    float *logits_matmul;            /* 48 floats a row */
+    float *scratch;                  /* 4656 floats a part */
+};
+
+/* ------------------------------------------------------- encode, decode --- */
+
+static step_function encoder_source_input, encoder_self_attn_qkv,
+    encoder_self_attn_pages, encoder_self_attn, encoder_self_attn_o,
+    encoder_norm1, encoder_ffn_w1, encoder_ffn_w2, encoder_norm2, cross_attn_kv,
+    cross_attn_pages, decoder_target_input, decoder_self_attn_qkv,
+    decoder_self_attn_pages, decoder_self_attn, decoder_self_attn_o,
+    decoder_norm1, decoder_cross_attn_q, decoder_cross_attn,
+    decoder_cross_attn_o, decoder_norm3, decoder_ffn_w1, decoder_ffn_w2,
+    decoder_norm2, decoder_logits_selected, decoder_logits_matmul,
+    decoder_output;
+
+static void run_step(const struct attn_batch *b, int64_t count,
+                     const struct step *step, void *call);
+static void encode_layout(struct encode *c, const void *bound,
+                          const struct attn_batch *b, float *arena);
+static void encode_rows(struct encode *c, int64_t rows,
+                        const struct steps *steps);
+static void decode_layout(struct decode *c, const void *bound,
+                          const struct attn_batch *b, float *arena);
+static void decode_rows(struct decode *c, int64_t rows,
+                        const struct steps *steps);
+static int64_t pairs(const struct attn_batch *b);
+static int64_t pairs_cached(const struct attn_batch *b);
+static int64_t pairs_recalled(const struct attn_batch *b);
+
+static const struct step encoder_source_input_step = {
+    encoder_source_input, .flops = 2048
+};
+
+static const struct steps encoder_self_attn_qkv_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { encoder_self_attn_qkv, .flops = 6144 },
+    }
+};
+
+static const struct step encoder_self_attn_pages_step = {
+    encoder_self_attn_pages, .flops = 1024
+};
+
+static const struct step encoder_self_attn_step = {
+    encoder_self_attn, .flops = 160
+};
+
+static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
+    .count = 5,
+    .min_part_rows = 8,
+    .block_rows = 96,
+    .step = {
+        { encoder_self_attn_o, .flops = 2048 },
+        { encoder_norm1, .flops = 512 },
+        { encoder_ffn_w1, .flops = 4096 },
+        { encoder_ffn_w2, .flops = 4096 },
+        { encoder_norm2, .flops = 512 },
+    }
+};
+
+static const struct steps cross_attn_kv_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { cross_attn_kv, .flops = 4096 },
+    }
+};
+
+static const struct step cross_attn_pages_step = {
+    cross_attn_pages, .flops = 1024
+};
+
+static const struct step decoder_target_input_step = {
+    decoder_target_input, .flops = 2048
+};
+
+static const struct steps decoder_self_attn_qkv_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { decoder_self_attn_qkv, .flops = 6144 },
+    }
+};
+
+static const struct step decoder_self_attn_pages_step = {
+    decoder_self_attn_pages, .flops = 1024
+};
+
+static const struct step decoder_self_attn_step = {
+    decoder_self_attn, .flops = 160
+};
+
+static const struct steps decoder_o_norm1_q_steps = {
+    .count = 3,
+    .min_part_rows = 8,
+    .block_rows = 96,
+    .step = {
+        { decoder_self_attn_o, .flops = 2048 },
+        { decoder_norm1, .flops = 512 },
+        { decoder_cross_attn_q, .flops = 2048 },
+    }
+};
+
+static const struct step decoder_cross_attn_step = {
+    decoder_cross_attn, .flops = 160
+};
+
+static const struct steps decoder_o_norm3_w1_w2_norm2_steps = {
+    .count = 5,
+    .min_part_rows = 8,
+    .block_rows = 96,
+    .step = {
+        { decoder_cross_attn_o, .flops = 2048 },
+        { decoder_norm3, .flops = 512 },
+        { decoder_ffn_w1, .flops = 4096 },
+        { decoder_ffn_w2, .flops = 4096 },
+        { decoder_norm2, .flops = 512 },
+    }
+};
+
+static const struct step decoder_logits_selected_step = {
+    decoder_logits_selected, .flops = 512
+};
+
+static const struct steps decoder_logits_matmul_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { decoder_logits_matmul, .flops = 3072 },
+    }
+};
+
+static const struct steps decoder_output_steps = {
+    .count = 1,
+    .min_part_rows = 8,
+    .block_rows = 0,
+    .step = {
+        { decoder_output, .flops = 768 },
+    }
+};
+
+/* All rows of all sequences. */
+static void encode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    struct encode c;
+
+    encode_layout(&c, bound, b, arena);
+    run_step(b, b->rows, &encoder_source_input_step, &c);
+    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
+        c.layer_weights = &c.w->encoder[l];
+        encode_rows(&c, b->rows, &encoder_self_attn_qkv_steps);
+        run_step(b, b->rows, &encoder_self_attn_pages_step, &c);
+        run_step(b, pairs(b), &encoder_self_attn_step, &c);
+        encode_rows(&c, b->rows, &encoder_o_norm1_w1_w2_norm2_steps);
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        c.layer_weights = &c.w->cross[l];
+        c.cross = b->pool[1] + l * 4096;
+        encode_rows(&c, b->rows, &cross_attn_kv_steps);
+        run_step(b, b->rows, &cross_attn_pages_step, &c);
+    }
+}
+
+/* New rows of all sequences, behind those in the cache: a prompt
+ * at once, or a step of one row. */
+static void decode(const void *bound, const struct attn_batch *b, void *arena)
+{
+    struct decode c;
+
+    decode_layout(&c, bound, b, arena);
+    run_step(b, b->rows, &decoder_target_input_step, &c);
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        c.layer_weights = &c.w->decoder[l];
+        c.self = b->pool[0] + l * 4096;
+        c.cross = b->pool[1] + l * 4096;
+        decode_rows(&c, b->rows, &decoder_self_attn_qkv_steps);
+        run_step(b, b->rows, &decoder_self_attn_pages_step, &c);
+        run_step(b, pairs_cached(b), &decoder_self_attn_step, &c);
+        decode_rows(&c, b->rows, &decoder_o_norm1_q_steps);
+        run_step(b, pairs_recalled(b), &decoder_cross_attn_step, &c);
+        decode_rows(&c, b->rows, &decoder_o_norm3_w1_w2_norm2_steps);
+    }
+    run_step(b, b->selected, &decoder_logits_selected_step, &c);
+    decode_rows(&c, b->selected, &decoder_logits_matmul_steps);
+    decode_rows(&c, b->selected, &decoder_output_steps);
+}
+
+/* -------------------------------------------------------------- kernels --- */
+
+#if !defined ATTNC_FAST_MATH                                                   \
+    && (defined __FAST_MATH__ || defined __ASSOCIATIVE_MATH__                  \
+        || defined __RECIPROCAL_MATH__                                         \
+        || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__ > 0))
+#error "-ffast-math and its parts change results and remove the check for \
+overflow; leave them out, or define ATTNC_FAST_MATH"
+#endif
+/* Products and sums are fused where it is written and nowhere else, so that
+ * all compilers give the same bits. clang has no macros for the parts of
+ * -ffast-math; where it can be told, it leaves the order of sums as it is. */
+#if defined __clang__
+#pragma STDC FP_CONTRACT OFF
+#if !defined ATTNC_FAST_MATH && __clang_major__ >= 14
+#pragma clang fp reassociate(off)
+#endif
+#if !defined ATTNC_FAST_MATH && __clang_major__ >= 18
+#pragma clang fp reciprocal(off)
+#endif
+#elif defined __GNUC__
+#pragma GCC optimize ("fp-contract=off")
+#endif
+
+static inline float fma1(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+enum { W = 8 };                  /* floats in a vector */
+
+typedef float v __attribute__((vector_size(4 * W)));
+typedef float v_any __attribute__((vector_size(4 * W), aligned(4)));
+typedef int32_t v_int __attribute__((vector_size(4 * W)));
+typedef uint32_t v_bits __attribute__((vector_size(4 * W)));
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE v v_load(const float *p)
+{
+    return *(const v_any *)p;
+}
+
+INLINE v v_load_aligned(const float *p)
+{
+    return *(const v *)p;
+}
+
+INLINE void v_store(float *p, v x)
+{
+    *(v_any *)p = x;
+}
+
+/* Before a loop that is not to be unrolled: its sums fill all registers. */
+#if defined __clang__
+#define ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define ROLLED
+#endif
+
+/* Prefetches the line of p, which is read soon. */
+#if defined __GNUC__
+#define v_prefetch(p) __builtin_prefetch(p, 0, 2)
+#else
+#define v_prefetch(p) ((void)(p))
+#endif
+
+INLINE v v_splat(float x)
+{
+    return (v){x, x, x, x, x, x, x, x};
+}
+
+/* a b + c, rounded once. */
+#if defined __has_builtin
+#if __has_builtin(__builtin_elementwise_fma)
+#define v_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
+#endif
+#endif
+#ifndef v_fma
+INLINE v v_fma(v a, v b, v c)
+{
+    v r;
+    for (int i = 0; i < W; i++)
+        r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return r;
+}
+#endif
+
+/* a > b ? a : b in each lane; so b where a is NaN. */
+INLINE v v_max(v a, v b)
+{
+    const v_int larger = a > b;
+    return (v)(((v_int)a & larger) | ((v_int)b & ~larger));
+}
+
+/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
+INLINE v v_power_of_2(v t)
+{
+    return (v)((v_bits)t << 23);
+}
+
+/* Four floats at any place. */
+typedef float quad __attribute__((vector_size(16), aligned(4)));
+
+/* Four numbers of each of four rows of x become four rows of 16. */
+INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
+{
+    const quad a = *(const quad *)x;
+    const quad b = *(const quad *)(x + ldx);
+    const quad c = *(const quad *)(x + 2 * ldx);
+    const quad d = *(const quad *)(x + 3 * ldx);
+    for (int64_t i = 0; i < 4; i++)
+        *(quad *)(y + i * 16) = (quad){a[i], b[i], c[i], d[i]};
+}
+
+/* Of 16 lanes, folded to four, then one, in vectors of four: a wider one would
+ * have to be taken apart. */
+typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
+
+INLINE quad quad_max(quad a, quad b)
+{
+    const quad_int larger = a > b;
+    return (quad)(((quad_int)a & larger) | ((quad_int)b & ~larger));
+}
+
+INLINE float lane_max(const float *lane)
+{
+    const quad *q = (const quad *)lane;
+    const quad a = quad_max(quad_max(q[0], q[1]), quad_max(q[2], q[3]));
+    const float b = a[0] > a[1] ? a[0] : a[1];
+    const float c = a[2] > a[3] ? a[2] : a[3];
+    return b > c ? b : c;
+}
+
+/* Adds 16 lanes by a fixed tree: halves onto each other. */
+static float lane_sum(float *lane)
+{
+    for (int64_t n = 8; n > 0; n /= 2)
+        for (int64_t i = 0; i < n; i++)
+            lane[i] += lane[i + n];
+    return lane[0];
+}
+
+/* The next 16 of the n elements at x; where there are fewer, a copy in pad,
+ * filled up. */
+static inline const float *padded_16(float *pad, const float *x, int64_t n,
+                                   float fill)
+{
+    if (n >= 16)
+        return x;
+    for (int64_t i = 0; i < 16; i++)
+        pad[i] = fill;
+    for (int64_t i = 0; i < n; i++)
+        pad[i] = x[i];
+    return pad;
+}
+
+static float row_sum(const float *x, int64_t d)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = padded_16(pad, x + j, d - j, 0.0f);
+        for (int64_t i = 0; i < 16 / W; i++)
+            sum[i] += v_load(p + i * W);
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+/* The sum of (x - mean)^2. */
+static float row_squares(const float *x, int64_t d, float mean)
+{
+    float pad[16], lane[16];
+    v sum[16 / W];
+    for (int64_t i = 0; i < 16 / W; i++)
+        sum[i] = v_splat(0.0f);
+    for (int64_t j = 0; j < d; j += 16) {
+        const float *p = padded_16(pad, x + j, d - j, mean);
+        for (int64_t i = 0; i < 16 / W; i++) {
+            const v t = v_load(p + i * W) - v_splat(mean);
+            sum[i] = v_fma(t, t, sum[i]);
+        }
+    }
+    for (int64_t i = 0; i < 16 / W; i++)
+        v_store(lane + i * W, sum[i]);
+    return lane_sum(lane);
+}
+
+static void add_rows(float *y, int64_t ldy, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
+            v_store(y + j, v_load(a + j) + v_load(b + j));
+        for (int64_t j = vector_end; j < d; j++)
+            y[j] = a[j] + b[j];
+        y += ldy;
+        a += lda;
+        b += ldb;
+    }
+}
+
+static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      int64_t rows, int64_t d)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
+            v_store(y + j, v_load(x + j));
+        for (int64_t j = vector_end; j < d; j++)
+            y[j] = x[j];
+        y += ldy;
+        x += ldx;
+    }
+}
+
+/* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
+ * variance first, in two passes, which loses nothing where they are far apart.
+ * beta may be NULL. */
+static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                      const float *gamma, const float *beta, int64_t rows,
+                      int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float mean = row_sum(x, d) / (float)d;
+        const float variance = row_squares(x, d, mean) / (float)d;
+        const float scale = 1.0f / sqrtf(variance + eps);
+        const int64_t vector_end = d / W * W;
+        for (int64_t j = 0; j < vector_end; j += W) {
+            const v t = (v_load(x + j) - v_splat(mean)) * v_splat(scale);
+            v shift = v_splat(0.0f);
+            if (beta)
+                shift = v_load(beta + j);
+            v_store(y + j, v_fma(t, v_load(gamma + j), shift));
+        }
+        for (int64_t j = vector_end; j < d; j++)
+            y[j] = fma1((x[j] - mean) * scale, gamma[j], beta ? beta[j] : 0.0f);
+        x += ldx;
+        y += ldy;
+    }
+}
+
+/* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
+ * normalised while it is in the nearest cache. y may be x or the residual. */
+static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
+                          const float *residual, int64_t ldr,
+                          const float *gamma, const float *beta, int64_t rows,
+                          int64_t d, float eps)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = y + i * ldy;
+        add_rows(row, ldy, x + i * ldx, ldx, residual + i * ldr, ldr, 1, d);
+        norm_rows(row, ldy, row, ldy, gamma, beta, 1, d, eps);
+    }
+}
+
+/* The embedding of one token, times scale, plus its position where there is
+ * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
+ * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
+static void embed_row(float *y, const float *table, int64_t step, int64_t d,
+                      float scale, const float *position)
+{
+    if (!position)
+        for (int64_t k = 0; k < d; k++)
+            y[k] = scale * table[k * step];
+    else
+        for (int64_t k = 0; k < d; k++)
+            y[k] = fma1(scale, table[k * step], position[k]);
+}
+
+/* Returns max(0, x). NaN stays NaN and -0 stays -0, because v_max returns its
+ * second operand unless the first is larger. */
+INLINE v v_relu(v x)
+{
+    return v_max(v_splat(0.0f), x);
+}
+
+/* Keys at .. at + rows - 1, of one page of 64: panels of 16 keys, the d_k
+ * elements one below the other, so that Q K^T is a tile's product. */
+static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
+                      int64_t d_k, int64_t at)
+{
+    const int64_t fours = d_k / 4 * 4;
+    int64_t i = 0;
+    at %= 64;
+    while (i < rows) {
+        const int64_t lane = (at + i) % 16;
+        float *panel = page + (at + i - lane) * d_k;
+        const float *row = x + i * ldx;
+        if (lane % 4 == 0 && i + 4 <= rows) {
+            for (int64_t k = 0; k < fours; k += 4)
+                transpose_4x4(panel + k * 16 + lane, row + k, ldx);
+            for (int64_t k = fours; k < d_k; k++)
+                for (int64_t r = 0; r < 4; r++)
+                    panel[k * 16 + lane + r] = row[r * ldx + k];
+            i += 4;
+        } else {
+            for (int64_t k = 0; k < d_k; k++)
+                panel[k * 16 + lane] = row[k];
+            i++;
+        }
+    }
+}
+
+/* Values at .. of one page: panels of 16 columns, 64 rows each; columns beyond
+ * d_v are 0. */
+static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
+                        int64_t d_v, int64_t at)
+{
+    float pad[16];
+    at %= 64;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < d_v; j += 16) {
+            float *to = page + j * 64 + (at + i) * 16;
+            const float *p = padded_16(pad, x + i * ldx + j, d_v - j, 0.0f);
+            for (int64_t l = 0; l < 16; l += W)
+                v_store(to + l, v_load(p + l));
+        }
+}
+
+/* Prefetches n keys of a page, and their values behind the page's keys. */
+static void prefetch_keys(const float *k, int64_t n, int64_t d_k,
+                          int64_t panels)
+{
+    const float *values = k + 64 * d_k;
+    for (int64_t i = 0; i < (n + 15) / 16 * d_k; i++)
+        v_prefetch(k + i * 16);
+    for (int64_t i = 0; i < panels * 1024; i += 1024)
+        for (int64_t j = 0; j < n; j++)
+            v_prefetch(values + i + j * 16);
+}
+
+/* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
+ * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
+ * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
+static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
+                          int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++)
+        max[i] = -INFINITY;
+    for (int64_t i = 0; i < rows * 16; i++)
+        sum[i] = 0.0f;
+    for (int64_t i = 0; i < rows * ldo; i++)
+        o[i] = 0.0f;
+}
+
+/* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
+ * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */
+INLINE v v_exp2(v t)
+{
+    const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
+    t = v_max(v_splat(-127.0f), t);
+    const v n = t + shift;
+    const v f = t - (n - shift);
+    v p = v_splat(0x1.41fbbcp-13f);
+    p = v_fma(p, f, v_splat(0x1.5f3e52p-10f));
+    p = v_fma(p, f, v_splat(0x1.3b2d4cp-7f));
+    p = v_fma(p, f, v_splat(0x1.c6aee8p-5f));
+    p = v_fma(p, f, v_splat(0x1.ebfbdcp-3f));
+    p = v_fma(p, f, v_splat(0x1.62e43p-1f));
+    p = v_fma(p, f, v_splat(1.0f));
+    return p * v_power_of_2(n);
+}
+
+/* Of the first `wide` scores, 16 to 64; -inf at the end changes nothing. */
+static inline float chunk_max(const float *s, int64_t wide)
+{
+    float lane[16];
+    for (int64_t i = 0; i < 16; i += W) {
+        v top = v_load(s + i);
+        for (int64_t j = 16; j < wide; j += 16)
+            top = v_max(v_load(s + i + j), top);
+        v_store(lane + i, top);
+    }
+    return lane_max(lane);
+}
+
+/* What was summed under the old maximum, as if under the new one. */
+static inline void raise_max(float *restrict max, float top, float scale,
+                             float *restrict sum, float *restrict o,
+                             int64_t ldo)
+{
+    const v rescale = v_exp2((v_splat(*max) - v_splat(top)) * v_splat(scale));
+    for (int64_t j = 0; j < ldo; j += W)
+        v_store(o + j, v_load(o + j) * rescale);
+    for (int64_t j = 0; j < 16; j += W)
+        v_store(sum + j, v_load(sum + j) * rescale);
+    *max = top;
+}
+
+/* The first `wide` of s become 2^(scale (s - max)); the terms are added to
+ * their lanes. */
+static inline void chunk_exp(float *restrict s, int64_t wide, float max,
+                             float scale, float *restrict sum)
+{
+    if (max == -INFINITY)        /* so are all scores: 0, not NaN */
+        max = 0.0f;
+    const v m = v_splat(max), by = v_splat(scale);
+    for (int64_t i = 0; i < 16; i += W) {
+        v p[4] = { v_exp2((v_load(s + i) - m) * by),
+                   v_splat(0.0f), v_splat(0.0f), v_splat(0.0f) };
+        v_store(s + i, p[0]);
+        for (int64_t j = 1; j < wide / 16; j++) {
+            p[j] = v_exp2((v_load(s + j * 16 + i) - m) * by);
+            v_store(s + j * 16 + i, p[j]);
+        }
+        v_store(sum + i, v_load(sum + i) + ((p[0] + p[1]) + (p[2] + p[3])));
+    }
+}
+
+/* The first `wide` of a chunk of 64 keys, -inf for those that a row does not
+ * see. s becomes 2^(scale (s - max)). First the maxima of all rows, then the
+ * powers: there is more to do side by side. Needs scale > 0. */
+static inline void softmax_scores(float *restrict s, int64_t wide,
+                                  int64_t rows, float scale,
+                                  float *restrict max, float *restrict sum,
+                                  float *restrict o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float top = chunk_max(s + i * 64, wide);
+        if (top > max[i])
+            raise_max(max + i, top, scale, sum + i * 16, o + i * ldo, ldo);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
+}
+
+/* The same of some width: most are whole chunks. */
+static void softmax_wide(float *restrict s, int64_t wide, int64_t rows,
+                         float scale, float *restrict max, float *restrict sum,
+                         float *restrict o, int64_t ldo)
+{
+    if (wide == 64)
+        softmax_scores(s, 64, rows, scale, max, sum, o, ldo);
+    else if (wide == 16)
+        softmax_scores(s, 16, rows, scale, max, sum, o, ldo);
+    else
+        softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
+}
+
+/* All rows see the first `keys` of a chunk: their s becomes
+ * 2^(scale (s - max)), and 0 for the others of the last 16. */
+static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
+                         float scale, float *restrict max, float *restrict sum,
+                         float *restrict o, int64_t ldo)
+{
+    const int64_t wide = (keys + 15) / 16 * 16;
+    if (keys < wide)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = keys; j < wide; j++)
+                s[i * 64 + j] = -INFINITY;
+    softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
+}
+
+/* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
+static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
+                          const int64_t *to, float scale, float *restrict max,
+                          float *restrict sum, float *restrict o, int64_t ldo)
+{
+    int64_t wide = 16;
+    for (int64_t i = 0; i < rows; i++)
+        while (wide < 64 && wide < to[i])
+            wide += 16;
+    for (int64_t i = 0; i < rows; i++) {
+        float *row = s + i * 64;
+        int64_t j = 0;
+        for (; j < wide && j < from[i]; j++)
+            row[j] = -INFINITY;
+        if (j < to[i])
+            j = to[i];
+        for (; j < wide; j++)
+            row[j] = -INFINITY;
+        for (; j < 64; j++)
+            row[j] = 0.0f;
+    }
+    softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
+}
+
+/* o += p V of one row, of a few keys. */
+static void add_keys(const float *p, int64_t keys, const float *values,
+                     int64_t panels, float *o)
+{
+    for (int64_t j = 0; j < panels; j++)
+        for (int64_t l = 0; l < 16; l += W) {
+            v sum = v_load(o + j * 16 + l);
+            for (int64_t i = 0; i < keys; i++)
+                sum = v_fma(v_splat(p[i]),
+                            v_load(values + j * 1024 + i * 16 + l), sum);
+            v_store(o + j * 16 + l, sum);
+        }
+}
+
+/* y = o / sum; 0 for a row that had no key. */
+static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
+                        const float *sum, const float *o, int64_t ldo)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float lane[16], inverse = 0.0f;
+        for (int64_t j = 0; j < 16; j++)
+            lane[j] = sum[j];
+        const float total = lane_sum(lane);
+        if (total != 0.0f)
+            inverse = 1.0f / total;
+        const int64_t vector_end = d_v / W * W;
+        for (int64_t j = 0; j < vector_end; j += W)
+            v_store(y + j, v_load(o + j) * v_splat(inverse));
+        for (int64_t j = vector_end; j < d_v; j++)
+            y[j] = o[j] * inverse;
+        y += ldy;
+        sum += 16;
+        o += ldo;
+    }
+}
+
+/* Rows of the highest tile, vectors of the widest. */
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
+#define EACH_VECTOR(DO) DO(0) DO(1)
+enum { TileRows = 6, TileVectors = 2 };
+
+/* Vector j of row i. */
+typedef v tile_sums[TileRows][TileVectors];
+enum {                  /* what a tile does beside its products: */
+    TileBias = 1,       /* adds [nr] to each row */
+    TileAct = 2,        /* calls its function of each sum */
+    TileResidual = 4,   /* adds mr x nr numbers */
+    TileAdd = 8,        /* begins with what C has */
+    TilePrefetch = 16   /* prefetches the panels at next */
+};
+
+/* C = act(A B + bias) + r for mr rows of A and the nr columns of panels of B,
+ * which are ldb apart. Each output has a lane of its own that sums over k in
+ * order: its bits are the same by every tile. */
+#define TILE(name, mr, nr, products, does, act)                                \
+    static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
+                     int64_t k, float *c, int64_t ldc, const float *bias,      \
+                     const float *r, int64_t ldr, const void *next,            \
+                     int64_t ahead)                                            \
+    {                                                                          \
+        tile_sums sum;                                                         \
+        tile_start(sum, mr, nr, does, c, ldc, 16);                             \
+        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);           \
+        tile_finish(sum, mr, nr, does, act, bias, r, ldr, 16);                 \
+        tile_store(sum, mr, nr, c, ldc, 16);                                   \
+    }
+
+/* Returns the offset of vector j of a row in panels that are so far apart. */
+INLINE int64_t vector_at(int64_t j, int64_t panel)
+{
+    return j * W / 16 * panel + j * W % 16;
+}
+
+INLINE void row_start(v *sum, int nr, int does, const float *c, int64_t ldp)
+{
+#define START(j)                                                               \
+    if (nr > j * W)                                                            \
+        sum[j] = does & TileAdd ? v_load(c + vector_at(j, ldp)) : v_splat(0.0f);
+    EACH_VECTOR(START)
+}
+
+INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
+                       int64_t ldc, int64_t ldp)
+{
+#define START_ROW(i)                                                           \
+    if (mr > i)                                                                \
+        row_start(sum[i], nr, does, c + i * ldc, ldp);
+    EACH_ROW(START_ROW)
+}
+
+/* One line each of two panels: more would be in the way of what is computed.
+ * One row has the time: it waits for its own panels anyway. */
+INLINE void tile_fetch(int mr, int nr, const char *next, int64_t panel)
+{
+    v_prefetch(next);
+    if (nr > 16)
+        v_prefetch(next + panel);
+    if (nr > 32 && mr == 1)
+        v_prefetch(next + 2 * panel);
+    if (nr > 48 && mr == 1)
+        v_prefetch(next + 3 * panel);
+}
+
+INLINE void row_add(v *sum, int nr, v x, const v *b)
+{
+#define ADD(j)                                                                 \
+    if (nr > j * W)                                                            \
+        sum[j] = v_fma(x, b[j], sum[j]);
+    EACH_VECTOR(ADD)
+}
+
+/* Column k of A times a line of each panel, whose vectors `read` makes. */
+typedef v tile_read(const void *b, int64_t at);
+INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
+                       const float *a, int64_t lda, int64_t k, const void *b,
+                       int64_t ldb)
+{
+    v w[TileVectors];
+#define READ(j)                                                                \
+    if (nr > j * W)                                                            \
+        w[j] = read(b, vector_at(j, ldb));
+    EACH_VECTOR(READ)
+#define ADD_ROW(i)                                                             \
+    if (mr > i)                                                                \
+        row_add(sum[i], nr, v_splat(a[k + i * lda]), w);
+    EACH_ROW(ADD_ROW)
+}
+
+INLINE void float_products(tile_sums sum, int mr, int nr, int does,
+                           tile_read *read, int bytes, const float *a,
+                           int64_t lda, const char *b, int64_t ldb, int64_t k,
+                           const char *next, int64_t ahead)
+{
+    ROLLED
+    for (int64_t i = 0; i < k; i++) {
+        if (does & TilePrefetch) {
+            tile_fetch(mr, nr, next, ldb * bytes);
+            next += ahead * bytes;
+        }
+        float_step(sum, mr, nr, read, a, lda, i, b, ldb);
+        b += 16 * bytes;
+    }
+}
+
+INLINE v f32_read(const void *b, int64_t at)
+{
+    return v_load_aligned((const float *)b + at);
+}
+
+INLINE void f32_products(tile_sums sum, int mr, int nr, int does, const void *a,
+                         int64_t lda, const void *b, int64_t ldb, int64_t k,
+                         const void *next, int64_t ahead)
+{
+    float_products(sum, mr, nr, does, f32_read, 4, (const float *)a, lda,
+                   (const char *)b, ldb, k, (const char *)next, ahead);
+}
+
+/* act(sums + bias) + r, each part if the tile has it. */
+typedef v activation(v x);
+INLINE void row_finish(v *sum, int nr, int does, activation *act, const v *bias,
+                       const float *r, int64_t at, int64_t ldp)
+{
+#define FINISH(j)                                                              \
+    if (nr > j * W && does & TileBias)                                         \
+        sum[j] += bias[j];                                                     \
+    if (nr > j * W && does & TileAct)                                          \
+        sum[j] = act(sum[j]);                                                  \
+    if (nr > j * W && does & TileResidual)                                     \
+        sum[j] += v_load(r + at + vector_at(j, ldp));
+    EACH_VECTOR(FINISH)
+}
+
+INLINE void tile_finish(tile_sums sum, int mr, int nr, int does,
+                        activation *act, const float *bias, const float *r,
+                        int64_t ldr, int64_t ldp)
+{
+    v offset[TileVectors];
+#define OFFSET(j)                                                              \
+    if (nr > j * W && does & TileBias)                                         \
+        offset[j] = v_load(bias + vector_at(j, ldp));
+    EACH_VECTOR(OFFSET)
+#define FINISH_ROW(i)                                                          \
+    if (mr > i)                                                                \
+        row_finish(sum[i], nr, does, act, offset, r, i * ldr, ldp);
+    EACH_ROW(FINISH_ROW)
+}
+
+INLINE void row_store(const v *sum, int nr, float *c, int64_t ldp)
+{
+#define STORE(j)                                                               \
+    if (nr > j * W)                                                            \
+        v_store(c + vector_at(j, ldp), sum[j]);
+    EACH_VECTOR(STORE)
+}
+
+INLINE void tile_store(tile_sums sum, int mr, int nr, float *c, int64_t ldc,
+                       int64_t ldp)
+{
+#define STORE_ROW(i)                                                           \
+    if (mr > i)                                                                \
+        row_store(sum[i], nr, c + i * ldc, ldp);
+    EACH_ROW(STORE_ROW)
+}
+
+/* Rows, columns, and what a tile does. */
+TILE(tile_6x16_prefetch, 6, 16, f32_products, TilePrefetch, 0)
+TILE(tile_6x16_bias_prefetch, 6, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_6x16_bias_relu_prefetch, 6, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_6x16_accumulate_prefetch, 6, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_5x16_prefetch, 5, 16, f32_products, TilePrefetch, 0)
+TILE(tile_5x16_bias_prefetch, 5, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_5x16_bias_relu_prefetch, 5, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_5x16_accumulate_prefetch, 5, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_4x16_prefetch, 4, 16, f32_products, TilePrefetch, 0)
+TILE(tile_4x16_bias_prefetch, 4, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_4x16_bias_relu_prefetch, 4, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_4x16_accumulate_prefetch, 4, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_3x16_prefetch, 3, 16, f32_products, TilePrefetch, 0)
+TILE(tile_3x16_bias_prefetch, 3, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_3x16_bias_relu_prefetch, 3, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_3x16_accumulate_prefetch, 3, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_2x16_prefetch, 2, 16, f32_products, TilePrefetch, 0)
+TILE(tile_2x16_bias_prefetch, 2, 16, f32_products, TileBias | TilePrefetch, 0)
+TILE(tile_2x16_bias_relu_prefetch, 2, 16, f32_products,
+     TileBias | TileAct | TilePrefetch, v_relu)
+TILE(tile_2x16_accumulate_prefetch, 2, 16, f32_products, TileAdd | TilePrefetch,
+     0)
+TILE(tile_1x16, 1, 16, f32_products, 0, 0)
+TILE(tile_1x16_bias, 1, 16, f32_products, TileBias, 0)
+TILE(tile_1x16_bias_relu, 1, 16, f32_products, TileBias | TileAct, v_relu)
+TILE(tile_1x16_accumulate, 1, 16, f32_products, TileAdd, 0)
+
+/* ---------------------------------- products and attention of one shape --- */
+
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Where a part of n begins, at a multiple of `step`. */
+static int64_t part_begin(int64_t n, int64_t step, int64_t part,
+                          int64_t parts)
+{
+    if (parts == 1)
+        return part * n;
+    return min(n, (n + step - 1) / step * part / parts * step);
+}
+
+static int64_t max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
+                         const float *b, int64_t ldb, int64_t k, float *c,
+                         int64_t ldc, const float *bias, const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
+
+        if (t < share)
+            soon = next + 16 * k * t / share;
+        if (mr == 6) {
+            tile_6x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
+        }
+        if (mr == 5) {
+            tile_5x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
+        }
+        if (mr == 4) {
+            tile_4x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
+        }
+        if (mr == 3) {
+            tile_3x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
+        }
+        if (mr == 2) {
+            tile_2x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
+                                    ldc, bias, 0, 0, soon, ahead);
+        }
+        if (mr == 1) {
+            tile_1x16_bias(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, bias,
+                           0, 0, 0, 0);
+        }
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
+    }
+}
+
+struct keys {               /* keys and values of one head */
+    const float *k, *v;     /* in the first page */
+    int64_t k_page, v_page; /* floats from page to page */
+    const int32_t *page;    /* of a cache: its pages, in order */
+    int64_t count;          /* keys */
+    int64_t past;           /* keys before the first query's */
+    int64_t prefix;         /* keys that all queries see */
+    const float *bias;      /* of scores, by distance; at 0 */
+};
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
+                    int64_t ldb, int64_t k, float *c, int64_t ldc,
+                    const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
+
+        if (t < share)
+            soon = next + 16 * k * t / share;
+        if (mr == 6) {
+            tile_6x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
+        }
+        if (mr == 5) {
+            tile_5x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
+        }
+        if (mr == 4) {
+            tile_4x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
+        }
+        if (mr == 3) {
+            tile_3x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
+        }
+        if (mr == 2) {
+            tile_2x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
+                               0, 0, soon, ahead);
+        }
+        if (mr == 1) {
+            tile_1x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
+                      0);
+        }
+    }
+}
+
+/* c = a b: b is `panels` panels of 16 columns, ldb apart; those at
+ * `next` are prefetched. */
+static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
+                   int64_t ldb, int64_t k, int64_t panels, float *c,
+                   int64_t ldc, const float *next)
+{
+    int64_t j = 0;
+
+    for (; j < panels; j++) {
+        rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
+                next + j * ldb);
+    }
+}
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
+                               const float *b, int64_t ldb, int64_t k, float *c,
+                               int64_t ldc, const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
+
+        if (t < share)
+            soon = next + 16 * k * t / share;
+        if (mr == 6) {
+            tile_6x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
+        }
+        if (mr == 5) {
+            tile_5x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
+        }
+        if (mr == 4) {
+            tile_4x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
+        }
+        if (mr == 3) {
+            tile_3x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
+        }
+        if (mr == 2) {
+            tile_2x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
+                                          c + i * ldc, ldc, 0, 0, 0, soon,
+                                          ahead);
+        }
+        if (mr == 1) {
+            tile_1x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                 0, 0, 0, 0, 0);
+        }
+    }
+}
+
+/* c += a b: b is `panels` panels of 16 columns, ldb apart; those at
+ * `next` are prefetched. */
+static void panels_add(int64_t rows, const float *a, int64_t lda,
+                       const float *b, int64_t ldb, int64_t k, int64_t panels,
+                       float *c, int64_t ldc, const float *next)
+{
+    int64_t j = 0;
+
+    for (; j < panels; j++) {
+        rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
+                           next + j * ldb);
+    }
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
+                            const struct keys *m, float *y, int64_t ldy,
+                            float *scratch)
+{
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const maxima = scratch + 48 * 96;
+
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = min(rows - i, 48);
+        const int64_t last = m->count;
+
+        softmax_begin(r, maxima, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = min(last - at, 64);
+            const float *k = m->k + (at / 64) * m->k_page;
+            const float *v = m->v + (at / 64) * m->v_page;
+            const float *next = k;
+
+            if (at + 64 < last)
+                next = m->k + (at / 64 + 1) * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
+            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [32, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
+    }
+}
+
+/* All rows of a times 16 columns, in tiles whose heights differ by one
+ * at most. */
+static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
+                              const float *b, int64_t ldb, int64_t k, float *c,
+                              int64_t ldc, const float *bias, const float *next)
+{
+    const int64_t tiles = (rows + 5) / 6;
+    const int64_t share = min(tiles, 16);
+
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t i = rows * t / tiles;
+        const int64_t mr = rows * (t + 1) / tiles - i;
+        const int64_t ahead = (share + 15) / share;
+        const float *soon = b;
+
+        if (t < share)
+            soon = next + 16 * k * t / share;
+        if (mr == 6) {
+            tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
+        }
+        if (mr == 5) {
+            tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
+        }
+        if (mr == 4) {
+            tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
+        }
+        if (mr == 3) {
+            tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
+        }
+        if (mr == 2) {
+            tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
+                                         c + i * ldc, ldc, bias, 0, 0, soon,
+                                         ahead);
+        }
+        if (mr == 1) {
+            tile_1x16_bias_relu(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
+                                bias, 0, 0, 0, 0);
+        }
+    }
+}
+
+/* y = relu(x W^T + b): x [rows, 32], W [64, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_relu_32x64(int64_t rows, int64_t from, int64_t to,
+                                   const float *x, int64_t ldx, const float *w,
+                                   const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias_relu(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                          w + (j + 16) * 32);
+    }
+}
+
+/* y = x W^T + b: x [rows, 64], W [32, 64] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_64x32(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 64, 1024, 64, y + j, ldy, b + j,
+                     w + (j + 16) * 64);
+    }
+}
+
+/* y = x W^T + b: x [rows, 32], W [64, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
+                              const float *x, int64_t ldx, const float *w,
+                              const float *b, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
+                     w + (j + 16) * 32);
+    }
+}
+
+/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */
+static void values_seen(int64_t rows, const float *p, const int64_t *from,
+                        const int64_t *to, const float *v, int64_t panels,
+                        float *o)
+{
+    int64_t first = 0, last = 64;   /* what all rows see */
+
+    for (int64_t i = 0; i < rows; i++) {
+        first = max(first, from[i]);
+        last = min(last, to[i]);
+    }
+    if (last < first)
+        last = first;
+    for (int64_t i = 0; i < rows; i++)
+        add_keys(p + i * 64 + from[i], min(first, to[i]) - from[i],
+                 v + from[i] * 16, panels, o + i * panels * 16);
+    if (last > first)
+        panels_add(rows, p + first, 64, v + first * 16, 1024,
+                   last - first, panels, o, panels * 16, v);
+    for (int64_t i = 0; i < rows; i++)
+        add_keys(p + i * 64 + last, to[i] - last, v + last * 16, panels,
+                 o + i * panels * 16);
+}
+
+/* The page at `at` for r queries from position p, which do not
+ * all see all of its n keys. */
+static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
+                                              int64_t r, int64_t p, int64_t at,
+                                              int64_t n, const struct keys *m,
+                                              float *s, float *maxima,
+                                              float *sum, float *o)
+{
+    int64_t from[6], to[6];     /* keys that each row sees */
+    int64_t first = n, end = 0;     /* that any of them sees */
+    const float *k = m->k + m->page[at / 64] * m->k_page;
+    const float *v = m->v + m->page[at / 64] * m->v_page;
+
+    for (int64_t j = 0; j < r; j++) {
+        from[j] = 0;
+        to[j] = min(min((p + j) + 1, m->count) - at, 64);
+        if (from[j] < to[j]) {
+            first = min(first, from[j]);
+            end = max(end, to[j]);
+        }
+    }
+    if (first >= end)
+        return;
+    first -= first % 16;
+    panels(r, q, ldq, k + first * 16, 256, 16, (end - first + 15) / 16,
+           s + first, 64, v);
+    softmax_chunk(s, r, from, to, (0x1.715476p+0f), maxima, sum, o, 16);
+    values_seen(r, s, from, to, v, 1, o);
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16_causal_paged(const float *q, int64_t ldq,
+                                         int64_t rows, const struct keys *m,
+                                         float *y, int64_t ldy, float *scratch)
+{
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const maxima = scratch + 48 * 96;
+
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = min(rows - i, 48);
+        const int64_t p = m->past + i;      /* position of row i */
+        const int64_t last = min((p + r - 1) + 1, m->count);
+
+        softmax_begin(r, maxima, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = min(last - at, 64);
+
+            if (min(p + 1, m->count) < at + n) {
+                for (int64_t j = 0; j < r; j += 6) {
+                    attention_16x16_causal_paged_edge(q + (i + j) * ldq, ldq,
+                                                      min(r - j, 6), p + j, at,
+                                                      n, m, s, maxima + j,
+                                                      sum + j * 16, o + j * 16);
+                }
+                continue;
+            }
+            const float *k = m->k + m->page[at / 64] * m->k_page;
+            const float *v = m->v + m->page[at / 64] * m->v_page;
+            const float *next = k;
+
+            if (at + 64 < last)
+                next = m->k + m->page[at / 64 + 1] * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
+            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
+static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
+                                  const struct keys *m, float *y, int64_t ldy,
+                                  float *scratch)
+{
+    float *const s = scratch;
+    float *const o = scratch + 48 * 64;
+    float *const sum = scratch + 48 * 80;
+    float *const maxima = scratch + 48 * 96;
+
+    for (int64_t i = 0; i < rows; i += 48) {
+        const int64_t r = min(rows - i, 48);
+        const int64_t last = m->count;
+
+        softmax_begin(r, maxima, sum, o, 16);
+        for (int64_t at = 0; at < last; at += 64) {
+            const int64_t n = min(last - at, 64);
+            const float *k = m->k + m->page[at / 64] * m->k_page;
+            const float *v = m->v + m->page[at / 64] * m->v_page;
+            const float *next = k;
+
+            if (at + 64 < last)
+                next = m->k + m->page[at / 64 + 1] * m->k_page;
+            panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
+            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
+        }
+        softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
+    }
+}
+
+/* y = x W^T: x [rows, 32], W [48, 32] in panels of 16;
+ * columns from .. to - 1 of y */
+static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
+                         int64_t ldx, const float *w, float *y, int64_t ldy)
+{
+    for (int64_t j = from; j < to; j += 16) {
+        rows_16(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
+                w + (j + 16) * 32);
+    }
+}
+
+/* --------------------------------------------------- steps of the model --- */
+
+/* source_input = embed: f32[n, 32] */
+static void encoder_source_input(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t first = part_begin(b->rows, 1, part, parts);
+    const int64_t last = part_begin(b->rows, 1, part + 1, parts);
+
+    for (int64_t s = 0; s < b->sequences; s++) {
+        const int64_t end = min(b->start[s + 1], last);
+
+        for (int64_t i = max(b->start[s], first); i < end; i++) {
+            const int64_t id = b->ids[i];
+            const int64_t at = i - b->start[s];
+
+            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
+                      32, (0x1.6a09e6p+2f), c->w->source_positions + at * 32);
+        }
+    }
+}
+
+/* self_attn_qkv = linear: f32[n, 96] */
+static void encoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(96, 16, part, parts);
+    const int64_t to = part_begin(96, 16, part + 1, parts);
+
+    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->self_attn_qkv, w->self_attn_qkv_bias,
+                      c->self_attn_qkv + c->row * 96, 96);
+}
+
+/* self_attn_keys = pack_kv: f32[2, n, 16]
+ * self_attn_values = pack_kv: f32[2, n, 16] */
+static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        int64_t at = 0;
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = b->start[s] / 64 + s + at / 64;
+            float *k = c->self_attn_keys + head * 1024
+                       + id * 2048;
+            float *v = c->self_attn_values + head * 1024
+                       + id * 2048;
+
+            n = min(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
+                      at);
+            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
+                        16, at);
+            at += n;
+        }
+    }
+}
+
+/* self_attn = attention: f32[n, 32] */
+static void encoder_self_attn(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    float *const scratch = c->scratch + part * 4656;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int64_t first = b->start[s] / 64 + s;
+        struct keys m;
+
+        m.k = c->self_attn_keys + head * 1024 + first * 2048;
+        m.v = c->self_attn_values + head * 1024 + first * 2048;
+        m.k_page = 2048;
+        m.v_page = 2048;
+        m.page = 0;
+        m.count = b->start[s + 1] - b->start[s];
+        m.past = 0;
+        m.prefix = 0;
+        m.bias = 0;
+        attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
+                        b->start[s + 1] - row, &m,
+                        c->self_attn + row * 32 + head * 16, 32, scratch);
+    }
+}
+
+/* self_attn_o = linear: f32[n, 32] */
+static void encoder_self_attn_o(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
+                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
+}
+
+/* norm1 = add_norm: f32[n, 32] */
+static void encoder_norm1(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->norm1 + at * 32, 32, c->x + i * 32, 32,
+                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* ffn_w1 = linear: f32[n, 64] */
+static void encoder_ffn_w1(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(64, 16, part, parts);
+    const int64_t to = part_begin(64, 16, part + 1, parts);
+
+    matmul_bias_relu_32x64(c->rows, from, to, c->norm1, 32, w->ffn_w1,
+                           w->ffn_w1_bias, c->ffn_w1, 64);
+}
+
+/* ffn_w2 = linear: f32[n, 32] */
+static void encoder_ffn_w2(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
+                      w->ffn_w2_bias, c->ffn_w2, 32);
+}
+
+/* norm2 = add_norm: f32[n, 32] */
+static void encoder_norm2(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct encoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->norm1 + at * 32, 32,
+                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
+                  (0x1.0c6f7ap-20f));
+}
+
+/* cross_attn_kv = linear: f32[n, 64] */
+static void cross_attn_kv(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct cross_layer *w = c->layer_weights;
+    const int64_t from = part_begin(64, 16, part, parts);
+    const int64_t to = part_begin(64, 16, part + 1, parts);
+
+    matmul_bias_32x64(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->cross_attn_kv, w->cross_attn_kv_bias,
+                      c->cross_attn_kv + c->row * 64, 64);
+}
+
+/* cross_attn_keys = append: f32[2, n, 16]
+ * cross_attn_values = append: f32[2, n, 16] */
+static void cross_attn_pages(void *call, int64_t part, int64_t parts)
+{
+    const struct encode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int32_t *page = b->pages[1] + s * b->table[1];
+        int64_t at = 0;
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = page[at / 64];
+            float *k = c->cross + head * 2048
+                       + id * 8192;
+            float *v = c->cross + head * 2048 + 1024
+                       + id * 8192;
+
+            n = min(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->cross_attn_kv + i * 64 + head * 16, 64, n, 16, at);
+            pack_values(v, c->cross_attn_kv + i * 64 + 32 + head * 16, 64, n,
+                        16, at);
+            at += n;
+        }
+    }
+}
+
+/* target_input = embed: f32[t, 32] */
+static void decoder_target_input(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t first = part_begin(b->rows, 1, part, parts);
+    const int64_t last = part_begin(b->rows, 1, part + 1, parts);
+
+    for (int64_t s = 0; s < b->sequences; s++) {
+        const int64_t end = min(b->start[s + 1], last);
+
+        for (int64_t i = max(b->start[s], first); i < end; i++) {
+            const int64_t id = b->ids[i];
+            const int64_t at = b->past[s] + i - b->start[s];
+
+            embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
+                      32, (0x1.6a09e6p+2f), c->w->target_positions + at * 32);
+        }
+    }
+}
+
+/* self_attn_qkv = linear: f32[t, 96] */
+static void decoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(96, 16, part, parts);
+    const int64_t to = part_begin(96, 16, part + 1, parts);
+
+    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->self_attn_qkv, w->self_attn_qkv_bias,
+                      c->self_attn_qkv + c->row * 96, 96);
+}
+
+/* self_attn_keys = append: f32[2, p+t, 16]
+ * self_attn_values = append: f32[2, p+t, 16] */
+static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        const int32_t *page = b->pages[0] + s * b->table[0];
+        int64_t at = b->past[s];
+        int64_t n;
+
+        for (int64_t i = row; i < b->start[s + 1]; i += n) {
+            const int64_t id = page[at / 64];
+            float *k = c->self + head * 2048
+                       + id * 8192;
+            float *v = c->self + head * 2048 + 1024
+                       + id * 8192;
+
+            n = min(64 - at % 64, b->start[s + 1] - i);
+            pack_keys(k, c->self_attn_qkv + i * 96 + 32 + head * 16, 96, n, 16,
+                      at);
+            pack_values(v, c->self_attn_qkv + i * 96 + 64 + head * 16, 96, n,
+                        16, at);
+            at += n;
+        }
+    }
+}
+
+/* self_attn = attention: f32[t, 32] */
+static void decoder_self_attn(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    float *const scratch = c->scratch + part * 4656;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        struct keys m;
+
+        m.k = c->self + head * 2048;
+        m.v = c->self + head * 2048 + 1024;
+        m.k_page = 8192;
+        m.v_page = 8192;
+        m.page = b->pages[0] + s * b->table[0];
+        m.count = b->past[s] + b->start[s + 1] - b->start[s];
+        m.past = b->past[s];
+        m.prefix = 0;
+        m.bias = 0;
+
+        if (head < 1 && m.count > 0) {
+            prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
+                          16, 1);
+        }
+        attention_16x16_causal_paged(c->self_attn_qkv + row * 96 + head * 16,
+                                     96, b->start[s + 1] - row, &m,
+                                     c->self_attn + row * 32 + head * 16, 32,
+                                     scratch);
+    }
+}
+
+/* self_attn_o = linear: f32[t, 32] */
+static void decoder_self_attn_o(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
+                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
+}
+
+/* norm1 = add_norm: f32[t, 32] */
+static void decoder_norm1(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32,
+                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* cross_attn_q = linear: f32[t, 32] */
+static void decoder_cross_attn_q(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->x + c->row * 32, 32,
+                      w->cross_attn_q, w->cross_attn_q_bias,
+                      c->cross_attn_q + c->row * 32, 32);
+}
+
+/* cross_attn = attention: f32[t, 32] */
+static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+    const int64_t tasks = b->sequences * 2;
+    float *const scratch = c->scratch + part * 4656;
+
+    for (int64_t task = part; task < tasks; task += parts) {
+        const int64_t s = task / 2, head = task % 2;
+        const int64_t row = b->start[s];
+        int64_t end = s + 1;
+
+        if (s > 0 && b->source[s] == b->source[s - 1])
+            continue;                /* with those before it */
+        while (end < b->sequences && b->source[end] == b->source[s])
+            end += 1;
+        struct keys m;
+
+        m.k = c->cross + head * 2048;
+        m.v = c->cross + head * 2048 + 1024;
+        m.k_page = 8192;
+        m.v_page = 8192;
+        m.page = b->pages[1] + b->source[s] * b->table[1];
+        m.count = b->source_rows[b->source[s]];
+        m.past = 0;
+        m.prefix = 0;
+        m.bias = 0;
+
+        if (head < 1 && m.count > 0) {
+            prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
+                          16, 1);
+        }
+        attention_16x16_paged(c->cross_attn_q + row * 32 + head * 16, 32,
+                              b->start[end] - row, &m,
+                              c->cross_attn + row * 32 + head * 16, 32,
+                              scratch);
+    }
+}
+
+/* cross_attn_o = linear: f32[t, 32] */
+static void decoder_cross_attn_o(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_32x32(c->rows, from, to, c->cross_attn + c->row * 32, 32,
+                      w->cross_attn_o, w->cross_attn_o_bias, c->cross_attn_o,
+                      32);
+}
+
+/* norm3 = add_norm: f32[t, 32] */
+static void decoder_norm3(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->norm3 + at * 32, 32, c->x + i * 32, 32,
+                  c->cross_attn_o + at * 32, 32, w->norm3, w->norm3_bias, rows,
+                  32, (0x1.0c6f7ap-20f));
+}
+
+/* ffn_w1 = linear: f32[t, 64] */
+static void decoder_ffn_w1(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(64, 16, part, parts);
+    const int64_t to = part_begin(64, 16, part + 1, parts);
+
+    matmul_bias_relu_32x64(c->rows, from, to, c->norm3, 32, w->ffn_w1,
+                           w->ffn_w1_bias, c->ffn_w1, 64);
+}
+
+/* ffn_w2 = linear: f32[t, 32] */
+static void decoder_ffn_w2(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t from = part_begin(32, 16, part, parts);
+    const int64_t to = part_begin(32, 16, part + 1, parts);
+
+    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
+                      w->ffn_w2_bias, c->ffn_w2, 32);
+}
+
+/* norm2 = add_norm: f32[t, 32] */
+static void decoder_norm2(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct decoder_layer *w = c->layer_weights;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    add_norm_rows(c->x + i * 32, 32, c->norm3 + at * 32, 32,
+                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
+                  (0x1.0c6f7ap-20f));
+}
+
+/* logits_selected = select: f32[r, 32] */
+static void decoder_logits_selected(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const struct attn_batch *b = c->b;
+
+    for (int64_t i = part; i < b->selected; i += parts) {
+        copy_rows(c->logits_selected + i * 32, 0, c->x + b->select[i] * 32, 0,
+                  1, 32);
+    }
+}
+
+/* logits_matmul = matmul: f32[r, 48] */
+static void decoder_logits_matmul(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t from = part_begin(48, 16, part, parts);
+    const int64_t to = part_begin(48, 16, part + 1, parts);
+
+    matmul_32x48(c->rows, from, to, c->logits_selected + c->row * 32, 32,
+                 c->w->target, c->logits_matmul + c->row * 48, 48);
+}
+
+/* output = output: f32[r, 48] */
+static void decoder_output(void *call, int64_t part, int64_t parts)
+{
+    const struct decode *c = call;
+    const int64_t at = part_begin(c->rows, 1, part, parts);
+    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
+    const int64_t i = c->row + at;
+
+    copy_rows(c->b->output + i * 48, 48, c->logits_matmul + i * 48, 48, rows,
+              48);
+}
+
+/* ---------------------------------- parts for threads, places in memory --- */
+
+/* FLOPs that are worth a thread. Fewer rows than MIN_ROWS cost as much as
+ * these: the time is that of reading the weights; so do fewer queries. */
+enum { PART_FLOPS = 1500000, MIN_ROWS = 2, MIN_QUERIES = 8 };
+
+/* Queries times keys of all sequences. */
+static int64_t pairs(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
+             * (b->start[s + 1] - b->start[s]);
+    return n;
+}
+
+/* Queries times keys of all sequences. */
+static int64_t pairs_cached(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
+             * (b->past[s] + b->start[s + 1] - b->start[s]);
+    return n;
+}
+
+/* Queries times keys of all sequences. */
+static int64_t pairs_recalled(const struct attn_batch *b)
+{
+    int64_t n = 0;
+
+    for (int64_t s = 0; s < b->sequences; s++)
+        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
+             * (b->source_rows[b->source[s]]);
+    return n;
+}
+
+/* Parts that a caller can run at once, of work of so many FLOPs. */
+static int64_t parts_of(const struct attn_batch *b, int64_t flops)
+{
+    if (b->parallel)
+        return max(min(b->parallel->parts, flops / PART_FLOPS), 1);
+    return 1;
+}
+
+static void run_parts(const struct attn_batch *b, int64_t parts,
+                      step_function *run, void *call)
+{
+    if (parts > 1)
+        b->parallel->run(b->parallel->pool, parts, run, call);
+    else
+        run(call, 0, 1);
+}
+
+/* A step for `count` rows, or pairs of a query and a key. */
+static void run_step(const struct attn_batch *b, int64_t count,
+                     const struct step *step, void *call)
+{
+    run_parts(b, parts_of(b, count * step->flops), step->run, call);
+}
+
+/* Rows of the next block of n rows, where blocks have `most` at most and
+ * are as high as each other: each of them reads all weights. */
+static int64_t next_block(int64_t n, int64_t most)
+{
+    if (n <= most)
+        return n;
+    const int64_t blocks = (n + most - 1) / most;
+
+    return (n + blocks - 1) / blocks;
+}
+
+/* A part of the rows, block by block through all steps. */
+static void encode_rows_part(void *call, int64_t part, int64_t parts)
+{
+    struct encode c;
+
+    memcpy(&c, call, sizeof c);
+    const int64_t end = part_begin(c.rows, 6, part + 1, parts);
+
+    c.row = part_begin(c.rows, 6, part, parts);
+    c.self_attn_o += part * 3072;
+    c.norm1 += part * 3072;
+    c.ffn_w1 += part * 6144;
+    c.ffn_w2 += part * 3072;
+    for (; c.row < end; c.row += c.rows) {
+        c.rows = next_block(end - c.row, c.block_rows);
+        for (int64_t s = 0; s < c.steps->count; s++)
+            c.steps->step[s].run(&c, 0, 1);
+    }
+}
+
+/* Steps for all rows: in parts of the rows where each has enough; else
+ * in parts of the columns, step by step, block by block. */
+static void encode_rows(struct encode *c, int64_t rows,
+                        const struct steps *steps)
+{
+    int64_t flops = 0;
+
+    for (int64_t s = 0; s < steps->count; s++)
+        flops += steps->step[s].flops;
+    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);
+
+    c->steps = steps;
+    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);
+    c->row = 0;
+    c->rows = rows;
+    if (parts == 1 || rows >= parts * steps->min_part_rows) {
+        run_parts(c->b, parts, encode_rows_part, c);
+        return;
+    }
+    for (; c->row < rows; c->row += c->rows) {
+        c->rows = next_block(rows - c->row, c->block_rows);
+        for (int64_t s = 0; s < steps->count; s++)
+            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);
+    }
+}
+
+/* A part of the rows, block by block through all steps. */
+static void decode_rows_part(void *call, int64_t part, int64_t parts)
+{
+    struct decode c;
+
+    memcpy(&c, call, sizeof c);
+    const int64_t end = part_begin(c.rows, 6, part + 1, parts);
+
+    c.row = part_begin(c.rows, 6, part, parts);
+    c.self_attn_o += part * 3072;
+    c.cross_attn_o += part * 3072;
+    c.norm3 += part * 3072;
+    c.ffn_w1 += part * 6144;
+    c.ffn_w2 += part * 3072;
+    for (; c.row < end; c.row += c.rows) {
+        c.rows = next_block(end - c.row, c.block_rows);
+        for (int64_t s = 0; s < c.steps->count; s++)
+            c.steps->step[s].run(&c, 0, 1);
+    }
+}
+
+/* Steps for all rows: in parts of the rows where each has enough; else
+ * in parts of the columns, step by step, block by block. */
+static void decode_rows(struct decode *c, int64_t rows,
+                        const struct steps *steps)
+{
+    int64_t flops = 0;
+
+    for (int64_t s = 0; s < steps->count; s++)
+        flops += steps->step[s].flops;
+    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);
+
+    c->steps = steps;
+    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);
+    c->row = 0;
+    c->rows = rows;
+    if (parts == 1 || rows >= parts * steps->min_part_rows) {
+        run_parts(c->b, parts, decode_rows_part, c);
+        return;
+    }
+    for (; c->row < rows; c->row += c->rows) {
+        c->rows = next_block(rows - c->row, c->block_rows);
+        for (int64_t s = 0; s < steps->count; s++)
+            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);
+    }
+}
+
+/* Bytes of the arena for a batch; 64-byte aligned. */
+static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
+{
+    const int64_t encode_floats =
+        rows * 224 + sequences * 4096 + parts * 16944;
+    const int64_t decode_floats =
+        rows * 160 + parts * 16944;
+
+    (void)sequences;
+    return 4 * max(encode_floats, decode_floats) + 64;
+}
+
+static void encode_layout(struct encode *c, const void *bound,
+                          const struct attn_batch *b, float *arena)
+{
+    const int64_t rows = b->rows;
+    const int64_t sequences = b->sequences;
+    int64_t parts = 1;
+
+    if (b->parallel)
+        parts = max(b->parallel->parts, 1);
+    (void)sequences;
+    (void)parts;
+    c->w = bound;
+    c->b = b;
+    c->x = arena + 0;
+    c->self_attn_qkv = arena + rows * 32;
+    c->self_attn_keys = arena + rows * 128;
+    c->self_attn_values = arena + rows * 160 + sequences * 2048;
+    c->self_attn = arena + rows * 192 + sequences * 4096;
+    c->self_attn_o = arena + rows * 224 + sequences * 4096;
+    c->norm1 = arena + rows * 224 + sequences * 4096;
+    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + parts * 3072;
+    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + parts * 9216;
+    c->cross_attn_kv = arena + rows * 32;
+    c->scratch = arena + rows * 224 + sequences * 4096 + parts * 12288;
+}
+
+static void decode_layout(struct decode *c, const void *bound,
+                          const struct attn_batch *b, float *arena)
+{
+    const int64_t rows = b->rows;
+    const int64_t sequences = b->sequences;
+    int64_t parts = 1;
+
+    if (b->parallel)
+        parts = max(b->parallel->parts, 1);
+    (void)sequences;
+    (void)parts;
+    c->w = bound;
+    c->b = b;
+    c->x = arena + 0;
+    c->self_attn_qkv = arena + rows * 32;
+    c->self_attn = arena + rows * 128;
+    c->self_attn_o = arena + rows * 160;
+    c->cross_attn_q = arena + rows * 128;
+    c->cross_attn = arena + rows * 32;
+    c->cross_attn_o = arena + rows * 160;
+    c->norm3 = arena + rows * 160;
+    c->ffn_w1 = arena + rows * 160 + parts * 3072;
+    c->ffn_w2 = arena + rows * 160 + parts * 9216;
+    c->logits_selected = arena + rows * 128;
+    c->logits_matmul = arena + rows * 32;
+    c->scratch = arena + rows * 160 + parts * 12288;
+}
+
+static void bind_weights(void *bound, const void *packed)
+{
+    struct weights *w = bound;
+    const float *p = packed;
+
+    w->target = p + 0;
+    w->source_positions = p + 1536;
+    w->target_positions = p + 23360;
+    for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
+        struct encoder_layer *x = &w->encoder[l];
+        const float *q = p + l * 8544 + 2048;
+
+        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv_bias = q + 3072;
+        x->self_attn_o = q + 3168;
+        x->self_attn_o_bias = q + 4192;
+        x->norm1 = q + 4224;
+        x->norm1_bias = q + 4256;
+        x->ffn_w1 = q + 4288;
+        x->ffn_w1_bias = q + 6336;
+        x->ffn_w2 = q + 6400;
+        x->ffn_w2_bias = q + 8448;
+        x->norm2 = q + 8480;
+        x->norm2_bias = q + 8512;
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        struct cross_layer *x = &w->cross[l];
+        const float *q = p + l * 2112 + 19136;
+
+        x->cross_attn_kv = q + 0;
+        x->cross_attn_kv_bias = q + 2048;
+    }
+    for (int64_t l = 0; l < DECODER_LAYERS; l++) {
+        struct decoder_layer *x = &w->decoder[l];
+        const float *q = p + l * 10720 + 23872;
+
+        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv_bias = q + 3072;
+        x->self_attn_o = q + 3168;
+        x->self_attn_o_bias = q + 4192;
+        x->norm1 = q + 4224;
+        x->norm1_bias = q + 4256;
+        x->cross_attn_q = q + 4288;
+        x->cross_attn_q_bias = q + 5312;
+        x->cross_attn_o = q + 5344;
+        x->cross_attn_o_bias = q + 6368;
+        x->norm3 = q + 6400;
+        x->norm3_bias = q + 6432;
+        x->ffn_w1 = q + 6464;
+        x->ffn_w1_bias = q + 8512;
+        x->ffn_w2 = q + 8576;
+        x->ffn_w2_bias = q + 10624;
+        x->norm2 = q + 10656;
+        x->norm2_bias = q + 10688;
+    }
+}
+
+/* ----------------------------------------------------- a compiled model --- */
+
+/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
+ * errors that all functions return.                                         */
+#ifndef ATTN_MODEL_1
+#define ATTN_MODEL_1
+
+/* Kinds of models. */
+enum {
+    ATTN_ENCODER_DECODER = 0,
+    ATTN_ENCODER = 1,
+    ATTN_DECODER = 2,
+    ATTN_ATTENTION = 3
+};
+
+/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
+ * returns them.                                                             */
+enum {
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
+    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
+    ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
+                                 rows or sources out of range */
+    ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option is out of range */
+    ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
+    ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
+                                 open, or a full slot table */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 another model */
+    ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
+    ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
+                                 weights are not */
+    ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
+                                 from the fixed one */
+};
+enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+
+/* Layout of a cache's pages. Layers whose keys and values have the same sizes
+ * and the same window share a cache. A page holds, for each block (a pair of
+ * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
+ * 16 columns).                                                              */
+struct attn_cache_layout {
+    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t blocks, d_k, v_panels;
+    int64_t window; /* rows that a row attends to: itself and those just
+                       before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' state after a row. A
+                       page ends in two states, after its last even and its
+                       last odd row, and zeros to a multiple of 16 floats */
+};
+
+/* A compiled model: constants and inner entries. The entries are pure functions
+ * without global state, so threads may share a model. They check nothing: an id
+ * or a length out of range corrupts memory. Their wrappers, such as
+ * NAME_encode_batch(), check.                                               */
+struct attn_model {
+    const char *name;
+    int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
+    int64_t d_model, source_vocab, target_vocab;
+    int64_t max_source, max_target;
+    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
+    int64_t class_token; /* rows that inner encode() skips: those of the
+                            class and distillation tokens */
+    int64_t types;       /* number of token types; 0: it reads none */
+    /* Required sizes of each call; 0: any. In order: rows of a source sequence
+     * (with the class token) or of query; new rows of decode; keys that these
+     * attend to; sequences.                                                 */
+    int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
+    int64_t output_columns; /* numbers in a result row */
+    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t weights_bytes;  /* size of the packed weights */
+    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
+    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
+                               file */
+    uint64_t spec_hash;     /* hash of everything that affects the results */
+    const char *command;    /* the command that packs the weights */
+    int64_t bound_bytes;    /* the struct that bind() fills, and the space
+                               for the tables that it computes */
+    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
+                               others */
+    struct attn_cache_layout cache[ATTN_CACHES];
+    int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
+    void (*bind)(void *bound, const void *packed);
+    void (*encode)(const void *bound, const struct attn_batch *, void *arena);
+    void (*decode)(const void *bound, const struct attn_batch *, void *arena);
+    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
+    float (*log_sum_exp)(const float *x, int64_t n);
+};
+
+#endif
+
+/* -------------------------------------------------------- weights files --- */
+
+/* memory.h: splits the caller's memory into arrays; hashes memory. */
+#ifndef ATTN_MEMORY_1
+#define ATTN_MEMORY_1
+
+/* ---- memory.c ---- */
+
+/* Lays out arrays at 64-byte alignment in the caller's memory. If base is NULL,
+ * it only counts bytes, so the same code computes sizes.                    */
+struct attn_memory {
+    char *base;
+    int64_t used; /* bytes; -1: sizes overflow */
+};
+enum { ATTN_ALIGN = 64 };
+ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
+/* Starts at the first aligned byte of `memory`; attn_memory_bytes() includes
+ * the space for that.                                                       */
+ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
+ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
+ATTN_API int64_t attn_max(int64_t a, int64_t b);
+/* Returns the number of parts that an arena needs space for; 1 for NULL. */
+ATTN_API int64_t attn_parts(const struct attn_parallel *p);
+
+/* ---- hash.c ---- */
+
+/* Returns the XXH64 of a block at any address. Words are read in the machine's
+ * byte order.                                                               */
+ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
+
+#endif
+
+/* check.h: checks of a caller's arguments, one function per kind of argument.
+ * Each returns 0 or an error. An empty list may be NULL.                    */
+#ifndef ATTN_CHECK_2
+#define ATTN_CHECK_2
+
+ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
+ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
+/* Checks that start[0] is 0, that each next entry is 0 to `longest` larger, and
+ * that start[n] is `rows`.                                                  */
+ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
+                               int64_t longest);
+ATTN_API int attn_check_parallel(const struct attn_parallel *p);
+
+#endif
+
+/* packed.h: the file of packed weights and vocabularies. */
+#ifndef ATTN_PACKED_1
+#define ATTN_PACKED_1
+
+/* The header of model.weights. The file is one header page, the packed weights,
+ * then the vocabularies, each 64-byte aligned.                              */
+struct attn_packed_header {
+    char magic[8];     /* "ATTNCW03" */
+    uint64_t page;     /* hash of the rest of this page */
+    uint64_t contents; /* hash of everything after the page; 0 for a file
+                          embedded in a program, which is not hashed */
+    uint64_t hash;     /* weights_hash of the model */
+    int64_t bytes;     /* size of the file */
+    int64_t weights_at, weights_bytes;
+    char dtype[8];                               /* of most matrices: "f32",
+                                                    etc. */
+    int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
+    int64_t target_vocab_at, target_vocab_bytes;
+    char name[136];  /* the model's name */
+    uint64_t random; /* 1 + the seed of random weights; 0: from a file */
+};
+enum {
+    ATTN_PACKED_PAGE = 4096,
+    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
+};
+ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
+                                                         `page` */
+/* Returns NULL if `file` is a weights file for `m`, else a message in
+ * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
+ * the hash of its contents.                                                 */
+ATTN_API const char *attn_packed_check(const struct attn_model *m,
+                                       const void *file, int64_t bytes,
+                                       int64_t hashed, char *why);
+/* Returns the weights in a bound file, or NULL if it is not a weights file. */
+ATTN_API const void *attn_packed_weights(const void *file);
+
+#endif
+
+/* Returns an error in words, a text that is constant; "no error" for a number
+ * that is none. */
+ATTN_API const char *attn_error_text(int64_t error);
+
+/* Checks the model.weights of `bytes` bytes that lies at `file`, at a multiple
+ * of 64 bytes, and fills `bound`, which has the model's bound_bytes at a
+ * multiple of 8 bytes. `file` has to stay in place as long as `bound` is used.
+ * Returns NULL, or what is wrong with the file, a text in `bound`. Reads the
+ * complete file, to compare its contents with their hash; weights inside a C
+ * file have no hash. */
+ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes);
+
+/* As attn_bind(), without comparing the hash: mapped weights come from the disk
+ * as they are used, and damage there is not noticed. */
+ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
+                                      const void *file, int64_t bytes);
+
+/* Returns the bytes of memory that a call on this batch needs, by its sizes and
+ * threads. Errors: ATTN_ERROR_NULL, ATTN_ERROR_COUNT. */
+ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
+                                  const struct attn_batch *b);
+
+/* Encodes all rows of a batch in `memory`, which has `bytes` bytes, at least
+ * attn_batch_bytes(). The result goes to b->output, or for an encoder-decoder
+ * to the cross caches. First checks all ids, lengths and tables. Returns 0.
+ * Errors, before anything is computed: ATTN_ERROR_ROOM, ATTN_ERROR_NULL,
+ * ATTN_ERROR_COUNT, ATTN_ERROR_LENGTH, ATTN_ERROR_TABLE, ATTN_ERROR_ID,
+ * ATTN_ERROR_KIND, ATTN_ERROR_ALIGNED, ATTN_ERROR_FIXED. */
+ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes);
+
+/* Decodes the new rows of a batch in `memory`, which has `bytes` bytes, at
+ * least attn_batch_bytes(). Their keys and values go to the pages of the
+ * caches, and the logits of the selected rows to b->output. First checks all
+ * ids, lengths and tables, but not whether two sequences write one page.
+ * Returns 0. Errors, before anything is computed: those of encoding a batch. */
+ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes);
+
+/* memory.c: lays out arrays one after the other in the caller's memory. */
+
+/* Far below INT64_MAX, so that a few sums of sizes cannot overflow. */
+static const int64_t memory_most = INT64_MAX / 16;
+
+ATTN_API int64_t attn_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+ATTN_API void attn_memory_open(struct attn_memory *m, void *memory)
+{
+    m->base = NULL;
+    m->used = 0;
+    if (memory) {
+        uintptr_t past = (uintptr_t)memory % ATTN_ALIGN;
+        m->base = (char *)memory;
+        if (past > 0)
+            m->base += ATTN_ALIGN - past;
+    }
+}
+
+ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size)
+{
+    int64_t at = m->used;
+    if (at < 0)
+        return NULL;
+    if (count < 0 || size < 0
+        || (size > 0 && count > (memory_most - at) / size)) {
+        m->used = -1;
+        return NULL;
+    }
+    m->used = (at + count * size + ATTN_ALIGN - 1) / ATTN_ALIGN * ATTN_ALIGN;
+    return m->base ? m->base + at : NULL;
+}
+
+ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m)
+{
+    return m->used < 0 ? -1 : m->used + ATTN_ALIGN;
+}
+
+ATTN_API int64_t attn_parts(const struct attn_parallel *p)
+{
+    if (p)
+        return attn_max(p->parts, 1);
+    return 1;
+}
+
+/* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
+ * sums, each over every fourth word, and so runs at memory speed.           */
+
+static const uint64_t hash_prime[6] = { 0,
+                                        0x9e3779b185ebca87ull,
+                                        0xc2b2ae3d27d4eb4full,
+                                        0x165667b19e3779f9ull,
+                                        0x85ebca77c2b2ae63ull,
+                                        0x27d4eb2f165667c5ull };
+
+static uint64_t hash_rotate(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+static uint64_t hash_word(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Without the asm, clang vectorises the four sums. 64-bit products are slower
+ * in vectors: that halves the speed.                                        */
+static uint64_t hash_step(uint64_t sum, uint64_t word)
+{
+    sum += word * hash_prime[2];
+#if defined __clang__
+    __asm__("" : "+r"(sum));
+#endif
+    return hash_rotate(sum, 31) * hash_prime[1];
+}
+
+/* Hashes all complete blocks of 32 bytes and merges the four sums. */
+static uint64_t hash_sums(const char *at, int64_t bytes, uint64_t seed)
+{
+    uint64_t a = seed + hash_prime[1] + hash_prime[2];
+    uint64_t b = seed + hash_prime[2];
+    uint64_t c = seed;
+    uint64_t d = seed - hash_prime[1];
+    for (int64_t i = 0; i + 32 <= bytes; i += 32) {
+        a = hash_step(a, hash_word(at + i));
+        b = hash_step(b, hash_word(at + i + 8));
+        c = hash_step(c, hash_word(at + i + 16));
+        d = hash_step(d, hash_word(at + i + 24));
+    }
+    uint64_t sums[4] = { a, b, c, d };
+    uint64_t h = hash_rotate(a, 1) + hash_rotate(b, 7) + hash_rotate(c, 12)
+               + hash_rotate(d, 18);
+    for (int i = 0; i < 4; i++)
+        h = (h ^ hash_step(0, sums[i])) * hash_prime[1] + hash_prime[4];
+    return h;
+}
+
+/* Hashes the last 0 to 31 bytes. */
+static uint64_t hash_rest(uint64_t h, const char *at, int64_t bytes)
+{
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        h ^= hash_step(0, hash_word(at));
+        h = hash_rotate(h, 27) * hash_prime[1] + hash_prime[4];
+    }
+    if (bytes >= 4) {
+        uint32_t half;
+        memcpy(&half, at, sizeof half);
+        h ^= half * hash_prime[1];
+        h = hash_rotate(h, 23) * hash_prime[2] + hash_prime[3];
+        bytes -= 4;
+        at += 4;
+    }
+    for (; bytes > 0; bytes--, at++) {
+        h ^= (unsigned char)*at * hash_prime[5];
+        h = hash_rotate(h, 11) * hash_prime[1];
+    }
+    return h;
+}
+
+ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
+{
+    const char *at = block;
+    const int64_t whole = bytes / 32 * 32;
+    uint64_t h = seed + hash_prime[5];
+    if (whole > 0)
+        h = hash_sums(at, whole, seed);
+    h = hash_rest(h + (uint64_t)bytes, at + whole, bytes - whole);
+    h = (h ^ h >> 33) * hash_prime[2];
+    h = (h ^ h >> 29) * hash_prime[3];
+    return h ^ h >> 32;
+}
+
+/* --------------------------------------- what is called once, or seldom --- */
+
+#if defined __clang__
+#pragma clang attribute push(__attribute__((cold)), apply_to = function)
+#elif defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
+#pragma GCC push_options
+#pragma GCC optimize ("O1")
+#endif
+
+/* check.c: checks a caller's arguments before they are used. Each check returns
+ * 0 or an error.                                                            */
+
+static const char *const check_texts[] = {
+    "no error",
+    "too little memory, or room for a result",
+    "a character or word that the vocabulary does not have",
+    "a text that is not UTF-8",
+    "a pointer is NULL that may not be",
+    "a count or a size is below 0, or too large",
+    "a length that the model does not take",
+    "a table that does not go up from 0, or leads outside of what there is",
+    "an id or a type that the model does not have",
+    "an option is out of its range",
+    "this kind of model does not do that",
+    "no stream, text or vocabulary that was opened, or no slot of its room",
+    "a state that is damaged, or of another model",
+    "memory that is not at the multiple of bytes that it has to be at",
+    "the model's results are not finite: check the weights",
+    "the vocabulary has no template for pairs of texts",
+    "a number of rows or sequences other than the one that the code is for",
+};
+enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
+
+ATTN_API const char *attn_error_text(int64_t error)
+{
+    if (error >= 0 || error <= -CHECK_TEXTS)
+        return check_texts[0];
+    return check_texts[-error];
+}
+
+/* ---- one argument ---- */
+
+ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most)
+{
+    if (n < least || n > most)
+        return ATTN_ERROR_COUNT;
+    return 0;
+}
+
+ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab)
+{
+    if (n < 0 || n > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (n > 0 && !ids)
+        return ATTN_ERROR_NULL;
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= vocab)
+            return ATTN_ERROR_ID;
+    return 0;
+}
+
+ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
+                               int64_t longest)
+{
+    if (n < 0 || n > ATTN_MOST || rows < 0 || rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (!start)
+        return ATTN_ERROR_NULL;
+    if (start[0] != 0)
+        return ATTN_ERROR_TABLE;
+    for (int64_t i = 0; i < n; i++) {
+        if (start[i + 1] < start[i])
+            return ATTN_ERROR_TABLE;
+        if (start[i + 1] - start[i] > longest)
+            return ATTN_ERROR_LENGTH;
+    }
+    if (start[n] != rows)
+        return ATTN_ERROR_TABLE;
+    return 0;
+}
+
+ATTN_API int attn_check_parallel(const struct attn_parallel *p)
+{
+    if (!p)
+        return 0;
+    if (p->parts > 1 && !p->run)
+        return ATTN_ERROR_NULL;
+    return attn_check_count(p->parts, 0, ATTN_MOST);
+}
+
+/* batch.c: validates a batch by a table of checks, each of which knows to which
+ * calls it applies, then calls the model's inner entry.                     */
+
+struct batch_call { /* one call of an entry */
+    const struct attn_model *m;
+    const struct attn_batch *b;
+    int decodes;
+    int first; /* 1: the call reads the source; 0: the target */
+};
+
+static int batch_rows(const struct batch_call *c)
+{
+    int64_t longest = c->m->max_source - c->m->class_token;
+    if (c->decodes)
+        longest = c->m->max_target;
+    return attn_check_starts(c->b->start, c->b->sequences, c->b->rows, longest);
+}
+
+static int batch_keys(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (c->m->kind != ATTN_ATTENTION)
+        return 0;
+    if (b->rows > 0 && !b->query)
+        return ATTN_ERROR_NULL;
+    if (b->key_rows > 0 && (!b->key || !b->value))
+        return ATTN_ERROR_NULL;
+    return attn_check_starts(b->key_start, b->sequences, b->key_rows,
+                             c->m->max_target);
+}
+
+/* Checks the token ids, or the pointer to rows of numbers. */
+static int batch_input(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int64_t vocab = c->m->target_vocab;
+    if (c->m->kind == ATTN_ATTENTION)
+        return 0;
+    if (c->first && c->m->input_width > 0) {
+        if (b->rows > 0 && !b->input)
+            return ATTN_ERROR_NULL;
+        return 0;
+    }
+    if (!c->decodes)
+        vocab = c->m->source_vocab;
+    return attn_check_ids(b->ids, b->rows, vocab);
+}
+
+static int batch_types(const struct batch_call *c)
+{
+    if (!c->first || c->m->types == 0 || !c->b->types)
+        return 0;
+    return attn_check_ids(c->b->types, c->b->rows, c->m->types);
+}
+
+static int batch_prefix(const struct batch_call *c)
+{
+    const int32_t *prefix = c->b->prefix;
+    for (int64_t s = 0; prefix && s < c->b->sequences; s++)
+        if (prefix[s] < 0)
+            return ATTN_ERROR_LENGTH;
+    return 0;
+}
+
+/* Checks one cache's row of the page table. It must have pages for `rows` new
+ * positions after `past`, and for the past positions that they read.        */
+static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
+                       int64_t past, int64_t rows)
+{
+    const struct attn_batch *b = c->b;
+    const struct attn_cache_layout *cache = &c->m->cache[which];
+    int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
+    if (n == 0 || cache->page_floats == 0)
+        return 0;
+    if (!b->pool[which] || !b->pages[which])
+        return ATTN_ERROR_NULL;
+    if ((uintptr_t)b->pool[which] % ATTN_ALIGN != 0)
+        return ATTN_ERROR_ALIGNED;
+    if (n > b->table[which] || b->table[which] > ATTN_MOST)
+        return ATTN_ERROR_TABLE;
+    if (cache->window > 0)
+        first = attn_max(past + 1 - cache->window, 0) / ATTN_PAGE;
+    int wrong = attn_check_ids(b->pages[which] + row * b->table[which] + first,
+                               n - first, b->pool_pages[which]);
+    if (wrong)
+        return ATTN_ERROR_TABLE;
+    return 0;
+}
+
+/* Checks all caches of one kind: ATTN_SELF or ATTN_CROSS. */
+static int batch_pages(const struct batch_call *c, int of, int64_t row,
+                       int64_t past, int64_t rows)
+{
+    int wrong = 0;
+    for (int64_t i = 0; i < c->m->caches && wrong == 0; i++)
+        if (c->m->cache[i].of == of)
+            wrong = batch_table(c, i, row, past, rows);
+    return wrong;
+}
+
+/* Checks the cross caches, which encode writes. */
+static int batch_written(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes)
+        return 0;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (rows > 0)
+            rows += c->m->class_token;
+        wrong = batch_pages(c, ATTN_CROSS, s, 0, rows);
+    }
+    return wrong;
+}
+
+/* Checks the self caches, to which decode appends. */
+static int batch_past(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (!c->decodes || b->sequences == 0)
+        return 0;
+    if (!b->past)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->start[s + 1] - b->start[s];
+        if (b->past[s] < 0 || b->past[s] > c->m->max_target - rows)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_SELF, s, b->past[s], rows);
+    }
+    return wrong;
+}
+
+/* Checks the cross caches, which decode reads. */
+static int batch_sources(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    if (!c->decodes || c->m->kind != ATTN_ENCODER_DECODER)
+        return 0;
+    int wrong = attn_check_ids(b->source, b->sequences, b->sources);
+    if (wrong)
+        return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+    if (b->sequences > 0 && !b->source_rows)
+        return ATTN_ERROR_NULL;
+    for (int64_t s = 0; s < b->sequences && wrong == 0; s++) {
+        int64_t rows = b->source_rows[b->source[s]];
+        if (rows < 0 || rows > c->m->max_source)
+            return ATTN_ERROR_LENGTH;
+        wrong = batch_pages(c, ATTN_CROSS, b->source[s], 0, rows);
+    }
+    return wrong;
+}
+
+static int batch_output(const struct batch_call *c)
+{
+    const struct attn_batch *b = c->b;
+    int wrong = 0;
+    if (c->decodes) {
+        if (b->selected > b->rows) /* the arena has room for one per row */
+            return ATTN_ERROR_COUNT;
+        wrong = attn_check_ids(b->select, b->selected, b->rows);
+        if (b->selected > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    } else if (c->m->kind != ATTN_ENCODER_DECODER) {
+        if (b->rows > 0 && !b->output)
+            return ATTN_ERROR_NULL;
+    }
+    return wrong == ATTN_ERROR_ID ? ATTN_ERROR_TABLE : wrong;
+}
+
+static int (*const batch_checks[])(const struct batch_call *) = {
+    batch_rows,    batch_keys, batch_input,   batch_types,  batch_prefix,
+    batch_written, batch_past, batch_sources, batch_output,
+};
+
+/* ---- entries ---- */
+
+/* The inner encode() expects each non-empty sequence to begin with rows of
+ * zeros for the learned ones, so the input is copied with those inserted.   */
+struct batch_room {
+    int32_t *start, *types;
+    float *input;
+    void *arena;
+};
+
+static int64_t batch_lay_out(struct batch_room *r, const struct attn_model *m,
+                             const struct attn_batch *b, struct attn_memory *at)
+{
+    int64_t rows = b->rows, sequences = b->sequences;
+    memset(r, 0, sizeof *r);
+    if (m->kind == ATTN_ATTENTION)
+        rows = attn_max(rows, b->key_rows);
+    if (m->class_token) {
+        rows += sequences * m->class_token;
+        r->start = attn_take(at, sequences + 1, sizeof *r->start);
+        r->types = attn_take(at, rows, sizeof *r->types);
+        r->input = attn_take(at, rows, m->input_width * 4);
+    }
+    r->arena = attn_take(
+        at, m->arena_bytes(rows, sequences, attn_parts(b->parallel)), 1);
+    return attn_memory_bytes(at);
+}
+
+ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
+                                  const struct attn_batch *b)
+{
+    struct attn_memory at = { NULL, 0 };
+    struct batch_room unused;
+    if (!b)
+        return ATTN_ERROR_NULL;
+    int wrong = attn_check_parallel(b->parallel);
+    if (wrong)
+        return wrong;
+    if (b->rows < 0 || b->rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (m->kind == ATTN_ATTENTION && b->key_rows > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    if (b->sequences < 0 || b->sequences > ATTN_MOST)
+        return ATTN_ERROR_COUNT;
+    return batch_lay_out(&unused, m, b, &at);
+}
+
+/* Copies one sequence's rows, after rows of zeros for the learned ones. */
+static void batch_sequence(const struct batch_room *r,
+                           const struct attn_model *m,
+                           const struct attn_batch *b, int64_t s)
+{
+    int64_t width = m->input_width, from = b->start[s], to = r->start[s];
+    int64_t n = b->start[s + 1] - from, first = to + m->class_token;
+    r->start[s + 1] = (int32_t)to;
+    if (n == 0)
+        return;
+    r->start[s + 1] = (int32_t)(first + n);
+    memset(r->types + to, 0, (size_t)(first - to) * sizeof *r->types);
+    memset(r->input + to * width, 0, (size_t)((first - to) * width) * 4);
+    memcpy(r->input + first * width, b->input + from * width,
+           (size_t)(n * width) * 4);
+    for (int64_t i = 0; i < n && b->types; i++)
+        r->types[first + i] = b->types[from + i];
+}
+
+static void batch_with_class(struct attn_batch *to, const struct batch_room *r,
+                             const struct attn_model *m,
+                             const struct attn_batch *b)
+{
+    *to = *b;
+    r->start[0] = 0;
+    for (int64_t s = 0; s < b->sequences; s++)
+        batch_sequence(r, m, b, s);
+    to->start = r->start;
+    to->input = r->input;
+    to->rows = r->start[b->sequences];
+    if (b->types)
+        to->types = r->types;
+}
+
+static int batch_run(const struct batch_call *c, const void *bound,
+                     void *memory, int64_t bytes)
+{
+    struct attn_memory at;
+    struct batch_room room;
+    struct attn_batch with;
+    int64_t need = attn_batch_bytes(c->m, c->b);
+    void (*entry)(const void *, const struct attn_batch *, void *);
+    entry = c->m->encode;
+    if (c->decodes)
+        entry = c->m->decode;
+    if (!entry)
+        return ATTN_ERROR_KIND;
+    if (need < 0)
+        return (int)need;
+    if (!memory || (!bound && c->m->weights_bytes > 0))
+        return ATTN_ERROR_NULL;
+    for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
+        int wrong = batch_checks[i](c);
+        if (wrong)
+            return wrong;
+    }
+    if (bytes < need)
+        return ATTN_ERROR_ROOM;
+    attn_memory_open(&at, memory);
+    batch_lay_out(&room, c->m, c->b, &at);
+    if (c->m->class_token && !c->decodes) {
+        batch_with_class(&with, &room, c->m, c->b);
+        entry(bound, &with, room.arena);
+        return 0;
+    }
+    entry(bound, c->b, room.arena);
+    return 0;
+}
+
+ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 0;
+    c.first = 1;
+    return batch_run(&c, bound, memory, bytes);
+}
+
+ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
+                               const struct attn_batch *b, void *memory,
+                               int64_t bytes)
+{
+    struct batch_call c;
+    c.m = m;
+    c.b = b;
+    c.decodes = 1;
+    c.first = m->kind == ATTN_DECODER;
+    return batch_run(&c, bound, memory, bytes);
+}
+
+/* packed.c: checks that a block of bytes is a complete weights file of this
+ * model. A file that passes is safe to read wherever its header points.
+ * Messages state the value found, the value expected, and how to fix it.    */
+
+struct packed { /* a file being bound */
+    const struct attn_model *m;
+    const char *file;
+    int64_t bytes;
+    struct attn_packed_header h; /* copy of its header, if it is large enough */
+    char *why;                   /* [ATTN_PACKED_TEXT], n bytes used */
+    int64_t n;
+};
+
+/* ---- words ---- */
+
+/* Appends up to `most` bytes of any text; unprintable ones become '?'. */
+static void packed_bytes(struct packed *p, const char *text, int64_t most)
+{
+    for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
+        if (p->n == ATTN_PACKED_TEXT - 1)
+            break;
+        p->why[p->n] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+        p->n++;
+    }
+    p->why[p->n] = '\0';
+}
+
+static void packed_write(struct packed *p, const char *text)
+{
+    packed_bytes(p, text, ATTN_PACKED_TEXT);
+}
+
+static void packed_number(struct packed *p, uint64_t x, unsigned base)
+{
+    char digits[21];
+    int at = 20;
+    digits[at] = '\0';
+    do {
+        at--;
+        digits[at] = "0123456789abcdef"[x % base];
+        x /= base;
+    } while (x > 0);
+    packed_write(p, digits + at);
+}
+
+/* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
+ * bytes".                                                                   */
+static void packed_counts(struct packed *p, const char *first, int64_t found,
+                          const char *middle, int64_t expected)
+{
+    packed_write(p, first);
+    packed_number(p, (uint64_t)found, 10);
+    packed_write(p, middle);
+    packed_number(p, (uint64_t)expected, 10);
+    packed_write(p, " bytes; copy it again");
+}
+
+static void packed_hashes(struct packed *p, uint64_t found, uint64_t expected)
+{
+    packed_write(p, " (");
+    packed_number(p, found, 16);
+    packed_write(p, ", not ");
+    packed_number(p, expected, 16);
+    packed_write(p, ")");
+}
+
+static const char *packed_again(struct packed *p, const char *text)
+{
+    packed_write(p, text);
+    packed_write(p, "; pack it again: ");
+    packed_write(p, p->m->command);
+    return p->why;
+}
+
+static const char *packed_damaged(struct packed *p, const char *text)
+{
+    packed_write(p, "damaged: ");
+    packed_write(p, text);
+    return packed_again(p, "; copy it again");
+}
+
+/* ---- checks ---- */
+
+static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
+                                                  version */
+
+static const char *packed_foreign(struct packed *p)
+{
+    packed_write(p, "not a weights file of attnc: ");
+    if (p->bytes < 8) {
+        packed_write(p, "too short");
+    } else if (memcmp(p->file, "ATTNST", 6) == 0) {
+        packed_write(p, "a saved state");
+    } else if (p->bytes > 8 && p->file[8] == '{') {
+        packed_write(p, "a .safetensors file, which attnc compile packs");
+    } else {
+        packed_write(p, "its first bytes are '");
+        packed_bytes(p, p->file, 8);
+        packed_write(p, "', not '");
+        packed_write(p, packed_magic);
+        packed_write(p, "'");
+    }
+    return packed_again(p, "");
+}
+
+/* Checks the format, the first page and the length. */
+static const char *packed_wrong_page(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    if (p->bytes < 8 || memcmp(p->file, packed_magic, 6) != 0)
+        return packed_foreign(p);
+    if (memcmp(p->file, packed_magic, 8) != 0) {
+        packed_write(p, "made by another version of attnc: its format is ");
+        packed_bytes(p, p->file, 8);
+        packed_write(p, ", this program's is ");
+        return packed_again(p, packed_magic);
+    }
+    if (p->bytes < ATTN_PACKED_PAGE) {
+        packed_counts(p, "cut short: it has ", p->bytes, " of more than ",
+                      ATTN_PACKED_PAGE);
+        return p->why;
+    }
+    memcpy(&p->h, p->file, sizeof p->h);
+    if (h->page != attn_packed_page(p->file))
+        return packed_damaged(p, "its first page is not what was written");
+    if (p->bytes == h->bytes)
+        return NULL;
+    packed_counts(p,
+                  p->bytes < h->bytes ? "cut short: it has "
+                                      : "damaged: it has ",
+                  p->bytes, " of ", h->bytes);
+    return p->why;
+}
+
+static int packed_same_dtype(const struct packed *p)
+{
+    return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
+}
+
+/* Checks that the file's weights have the model's layout. The model's name may
+ * differ.                                                                   */
+static const char *packed_wrong_layout(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    const struct attn_model *m = p->m;
+    if (h->hash == m->weights_hash && packed_same_dtype(p)
+        && h->weights_bytes == m->weights_bytes)
+        return NULL;
+    if (strncmp(h->name, m->name, sizeof h->name) != 0) {
+        packed_write(p, "made for the model '");
+        packed_bytes(p, h->name, (int64_t)sizeof h->name);
+        packed_write(p, "', this is '");
+        packed_write(p, m->name);
+        return packed_again(p, "'");
+    }
+    if (!packed_same_dtype(p)) {
+        packed_write(p, "its weights are ");
+        packed_bytes(p, h->dtype, (int64_t)sizeof h->dtype);
+        packed_write(p, ", this program's ");
+        return packed_again(p, m->dtype);
+    }
+    packed_write(p, "made for another form of '");
+    packed_write(p, m->name);
+    packed_write(p, "'");
+    packed_hashes(p, h->hash, m->weights_hash);
+    return packed_again(p, "");
+}
+
+/* True if the part lies after the header page, 64-byte aligned, inside the
+ * file.                                                                     */
+static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
+{
+    if (at < ATTN_PACKED_PAGE || at % ATTN_ALIGN != 0)
+        return 0;
+    if (part < 0 || at > bytes || part > bytes - at)
+        return 0;
+    return 1;
+}
+
+static const char *packed_wrong_contents(struct packed *p)
+{
+    const struct attn_packed_header *h = &p->h;
+    const uint64_t found = attn_hash(p->file + ATTN_PACKED_PAGE,
+                                     p->bytes - ATTN_PACKED_PAGE, 0);
+    if (found == h->contents)
+        return NULL;
+    packed_write(p, "damaged: its contents are not what was packed");
+    packed_hashes(p, found, h->contents);
+    return packed_again(p, "; copy it again");
+}
+
+ATTN_API uint64_t attn_packed_page(const void *file)
+{
+    const char *from = (const char *)file + 16; /* after magic and page */
+    return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
+}
+
+ATTN_API const char *attn_packed_check(const struct attn_model *m,
+                                       const void *file, int64_t bytes,
+                                       int64_t hashed, char *why)
+{
+    struct packed p;
+    const struct attn_packed_header *h = &p.h;
+    memset(&p, 0, sizeof p);
+    p.m = m;
+    p.file = file;
+    p.bytes = bytes;
+    p.why = why;
+    const char *wrong = packed_wrong_page(&p);
+    if (!wrong)
+        wrong = packed_wrong_layout(&p);
+    if (!wrong && !packed_part_fits(h->weights_at, h->weights_bytes, bytes))
+        wrong = packed_damaged(&p, "the weights lie outside the file");
+    if (!wrong && hashed && h->contents != 0)
+        wrong = packed_wrong_contents(&p);
+    return wrong;
+}
+
+/* ---- open ---- */
+
+static const char *packed_fill(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes, int64_t hashed)
+{
+    const void *packed = NULL;
+    if (!bound || (uintptr_t)bound % 8 != 0)
+        return "bound: memory at a multiple of 8 bytes is expected";
+    if (file || m->weights_bytes > 0) {
+        if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
+            return "file: memory at a multiple of 64 bytes is expected";
+        const char *wrong = attn_packed_check(m, file, bytes, hashed, bound);
+        if (wrong)
+            return wrong;
+        packed = attn_packed_weights(file);
+    }
+    m->bind(bound, packed);
+    return NULL;
+}
+
+ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
+                               const void *file, int64_t bytes)
+{
+    return packed_fill(m, bound, file, bytes, 1);
+}
+
+ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
+                                      const void *file, int64_t bytes)
+{
+    return packed_fill(m, bound, file, bytes, 0);
+}
+
+/* Returns a part of a bound file, or NULL if the file has no such part. */
+static const void *packed_part(const void *file, int64_t at, int64_t bytes)
+{
+    const struct attn_packed_header *h = file;
+    if (bytes < 1 || !packed_part_fits(at, bytes, h->bytes))
+        return NULL;
+    return (const char *)file + at;
+}
+
+static int packed_head(const void *file)
+{
+    if (!file || (uintptr_t)file % ATTN_ALIGN != 0)
+        return 0;
+    return memcmp(file, packed_magic, 8) == 0;
+}
+
+ATTN_API const void *attn_packed_weights(const void *file)
+{
+    const struct attn_packed_header *h = file;
+    if (!packed_head(file))
+        return NULL;
+    return packed_part(file, h->weights_at, h->weights_bytes);
+}
+
+/* ------------------------------------------------------------- exported --- */
+
+static const struct attn_model model = {
+    .name = "tiny",
+    .kind = 0,
+    .d_model = 32,
+    .source_vocab = 48,
+    .target_vocab = 48,
+    .max_source = 16,
+    .max_target = 16,
+    .input_width = 0,
+    .class_token = 0,
+    .types = 0,
+    .output_columns = 48,
+    .output_pooled = 0,
+    .weights_bytes = 181248,
+    .dtype = "f32",
+    .weights_hash = 0x445517bff4db0c16ull,
+    .spec_hash = 0x354fffe91986d0a7ull,
+    .command =
+        "attnc compile tiny.yaml --march\075x86-64-v3 --parts\075model",
+    .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
+    .caches = 2,
+    .cache = {
+        { .of = ATTN_SELF, .page_floats = 8192, .blocks = 4,
+          .d_k = 16, .v_panels = 1 },
+        { .of = ATTN_CROSS, .page_floats = 8192, .blocks = 4,
+          .d_k = 16, .v_panels = 1 },
+    },
+    .arena_bytes = arena_bytes,
+    .bind = bind_weights,
+    .encode = encode,
+    .decode = decode,
+    .log_sum_exp = 0
+};
+
+const struct attn_model *tiny_model(void)
+{
+    return &model;
+}
+
+const char *tiny_error_text(int64_t error)
+{
+    return attn_error_text(error);
+}
+
+const char *tiny_bind(void *bound, const void *file, int64_t bytes)
+{
+    return attn_bind(&model, bound, file, bytes);
+}
+
+const char *tiny_bind_lazily(void *bound, const void *file, int64_t bytes)
+{
+    return attn_bind_lazily(&model, bound, file, bytes);
+}
+
+int64_t tiny_batch_bytes(const struct attn_batch *b)
+{
+    return attn_batch_bytes(&model, b);
+}
+
+int tiny_encode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes)
+{
+    return attn_encode_batch(&model, bound, b, memory, bytes);
+}
+
+int tiny_decode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes)
+{
+    return attn_decode_batch(&model, bound, b, memory, bytes);
+}
+
+/* The model.weights file inside this file; NULL: it is outside. */
+const void *tiny_embedded(int64_t *bytes)
+{
+    if (bytes)
+        *bytes = 0;
+    return NULL;
+}
+
+
+#if defined __clang__
+#pragma clang attribute pop
+#elif defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__
+#pragma GCC pop_options
+#endif

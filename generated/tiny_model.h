@@ -1,0 +1,336 @@
+/* tiny, a Transformer in C, made by attnc 0.1.0
+ *
+ * A program for it:
+ *
+ *     // the logits after one token, in static memory
+ *     #include <stdalign.h>
+ *     #include "tiny_model.h"
+ *
+ *     // tiny_model.weights, at a multiple of 64 bytes
+ *     extern const char tiny_weights[], tiny_weights_end[];
+ *     static const int32_t ids[] = { 3, 4, 5 };
+ *     static const int32_t source_start[] = { 0, 3 };
+ *     static const int32_t source_rows[] = { 3 };
+ *     static const int32_t start[] = { 0, 1 };
+ *     static const int32_t past[] = { 0 };
+ *     static const int32_t last[] = { 0 };
+ *     static const int32_t numbers[] = { 0 };
+ *     alignas(64) static float cache_0[8192];
+ *     alignas(64) static float cache_1[8192];
+ *     alignas(64) static char bound[TINY_BOUND_BYTES];
+ *     alignas(64) static char arena[TINY_ARENA_BYTES];
+ *     static struct attn_batch batch;
+ *     static float logits[1 * TINY_TARGET_VOCAB];
+ *
+ *     int main(void)
+ *     {
+ *         const void *file = tiny_weights;
+ *         int64_t bytes = tiny_weights_end - tiny_weights;
+ *         if (tiny_bind(bound, file, bytes))
+ *             return 1;
+ *         batch.sequences = 1;
+ *         batch.pool[0] = cache_0;
+ *         batch.pages[0] = numbers;
+ *         batch.table[0] = 1;
+ *         batch.pool_pages[0] = 1;
+ *         batch.pool[1] = cache_1;
+ *         batch.pages[1] = numbers;
+ *         batch.table[1] = 1;
+ *         batch.pool_pages[1] = 1;
+ *         batch.rows = 3;
+ *         batch.start = source_start;
+ *         batch.ids = ids;
+ *         if (tiny_encode_batch(bound, &batch, arena, sizeof arena))
+ *             return 1;
+ *         batch.source = numbers;
+ *         batch.source_rows = source_rows;
+ *         batch.sources = 1;
+ *         batch.rows = 1;
+ *         batch.start = start;
+ *         batch.ids = ids;
+ *         batch.past = past;
+ *         batch.select = last;
+ *         batch.selected = 1;
+ *         batch.output = logits;
+ *         return tiny_decode_batch(bound, &batch,
+ *             arena, sizeof arena) != 0;
+ *     }
+ *
+ * Compiled as C or C++, beside tiny_model.c, which is C:
+ *
+ *     cc -O2 -march=x86-64-v3 -c tiny_model.c
+ *     cc example.c tiny_model.o -lm -o example
+ *
+ * Every function checks what it is given, and returns an error,
+ * ATTN_ERROR_.., or says in words what is wrong. It can't know
+ * how long a caller's arrays are, nor memory whose bytes it is
+ * not told.
+ *
+ * Nothing here reads files, prints, allocates or starts threads;
+ * of the C library it calls memcpy() and others of string.h, and
+ * functions of math.h.
+ *
+ * Weights are read
+ * where they lie: in a mapped file, or memory at a multiple of
+ * 64 bytes; for all else that of malloc() will do. Nothing is
+ * global: any number of threads may share the weights, each
+ * with memory of its own.
+ */
+#ifndef TINY_H
+#define TINY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* batch.h: the arguments of one call of a model: sequences of rows, the pages
+ * of their keys and values, and the caller's threads.                       */
+#ifndef ATTN_BATCH_1
+#define ATTN_BATCH_1
+
+enum {
+    ATTN_PAGE = 64,  /* positions in one page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_SELF = 0,   /* cache of the decoder's own keys */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
+                        layers with a shorter window or other sizes of keys */
+    ATTN_CACHES = 16 /* maximum number of caches of a model */
+};
+
+/* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
+ * parts - 1 and returns when all are done. The parts are independent: they may
+ * run at once, in any order, or one after the other on one thread. Results are
+ * bit-identical for any number of parts. A model uses fewer parts when there is
+ * little work.                                                              */
+struct attn_parallel {
+    int64_t parts; /* maximum; the arena has room for this many */
+    void *pool;    /* run()'s first argument */
+    void (*run)(void *pool, int64_t parts,
+                void (*part)(void *arg, int64_t part, int64_t parts),
+                void *arg);
+};
+
+/* The batch of one call: sequences of any lengths, concatenated without
+ * padding.                                                                  */
+struct attn_batch {
+    int64_t sequences;
+    int64_t rows;          /* total of all sequences */
+    const int32_t *start;  /* [sequences + 1] first row of each */
+    const int32_t *ids;    /* [rows] token ids */
+    const int32_t *past;   /* [sequences] decode: rows already in the cache */
+    const int32_t *select; /* [selected] decode: rows whose logits are needed */
+    int64_t selected;      /* at most `rows` */
+    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
+     * table[c] + q] * cache[c].page_floats.                                 */
+    float *pool[ATTN_CACHES]; /* 64-byte aligned */
+    const int32_t *pages[ATTN_CACHES];
+    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
+    const int32_t *source;      /* [sequences] decode: row in the page tables
+                                   of the cross caches */
+    const int32_t *source_rows; /* [sources] decode: keys of each such row */
+    /* used only by checks: pages in pool[], rows in the cross tables */
+    int64_t pool_pages[ATTN_CACHES], sources;
+    const int32_t *prefix; /* [sequences] masking prefix: keys that all
+                              rows of a sequence see; NULL: none */
+    const int32_t *types;  /* [rows] token types; NULL: all 0 */
+    const float *input;    /* rows of numbers instead of ids; without the
+                              class token's row, which the output has */
+    /* kind attention: rows of numbers; the keys have their own lengths */
+    const float *query, *key, *value;
+    int64_t key_rows;
+    const int32_t *key_start; /* [sequences + 1] */
+    float *output;            /* decode: [selected, output_columns]; else
+                                 [rows, output_columns], or if pooled,
+                                 [sequences, output_columns]. Unused by
+                                 encode of an encoder-decoder, which fills
+                                 the cross caches instead */
+    const struct attn_parallel *parallel; /* NULL: one thread */
+};
+
+#endif
+
+/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
+ * errors that all functions return.                                         */
+#ifndef ATTN_MODEL_1
+#define ATTN_MODEL_1
+
+/* Kinds of models. */
+enum {
+    ATTN_ENCODER_DECODER = 0,
+    ATTN_ENCODER = 1,
+    ATTN_DECODER = 2,
+    ATTN_ATTENTION = 3
+};
+
+/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+ * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
+ * returns them.                                                             */
+enum {
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
+    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
+    ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
+    ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
+    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
+                                 rows or sources out of range */
+    ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
+    ATTN_ERROR_OPTION = -9,   /* an option is out of range */
+    ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
+    ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
+                                 open, or a full slot table */
+    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 another model */
+    ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
+    ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
+                                 weights are not */
+    ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
+                                 from the fixed one */
+};
+enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+
+/* Layout of a cache's pages. Layers whose keys and values have the same sizes
+ * and the same window share a cache. A page holds, for each block (a pair of
+ * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
+ * 16 columns).                                                              */
+struct attn_cache_layout {
+    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t blocks, d_k, v_panels;
+    int64_t window; /* rows that a row attends to: itself and those just
+                       before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' state after a row. A
+                       page ends in two states, after its last even and its
+                       last odd row, and zeros to a multiple of 16 floats */
+};
+
+/* A compiled model: constants and inner entries. The entries are pure functions
+ * without global state, so threads may share a model. They check nothing: an id
+ * or a length out of range corrupts memory. Their wrappers, such as
+ * NAME_encode_batch(), check.                                               */
+struct attn_model {
+    const char *name;
+    int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
+    int64_t d_model, source_vocab, target_vocab;
+    int64_t max_source, max_target;
+    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
+    int64_t class_token; /* rows that inner encode() skips: those of the
+                            class and distillation tokens */
+    int64_t types;       /* number of token types; 0: it reads none */
+    /* Required sizes of each call; 0: any. In order: rows of a source sequence
+     * (with the class token) or of query; new rows of decode; keys that these
+     * attend to; sequences.                                                 */
+    int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
+    int64_t output_columns; /* numbers in a result row */
+    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t weights_bytes;  /* size of the packed weights */
+    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
+    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
+                               file */
+    uint64_t spec_hash;     /* hash of everything that affects the results */
+    const char *command;    /* the command that packs the weights */
+    int64_t bound_bytes;    /* the struct that bind() fills, and the space
+                               for the tables that it computes */
+    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
+                               others */
+    struct attn_cache_layout cache[ATTN_CACHES];
+    int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
+    void (*bind)(void *bound, const void *packed);
+    void (*encode)(const void *bound, const struct attn_batch *, void *arena);
+    void (*decode)(const void *bound, const struct attn_batch *, void *arena);
+    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
+    float (*log_sum_exp)(const float *x, int64_t n);
+};
+
+#endif
+
+/* The attnc that wrote this: major * 10000 + minor * 100 + patch. */
+#define TINY_ATTNC_VERSION "0.1.0"
+#define TINY_ATTNC_VERSION_NUMBER 100
+
+enum {
+    TINY_D_MODEL = 32,
+    TINY_HEADS = 2,
+    TINY_D_K = 16,
+    TINY_D_V = 16,
+    TINY_D_FF = 64,
+    TINY_ENCODER_LAYERS = 2,
+    TINY_DECODER_LAYERS = 2,
+    TINY_SOURCE_VOCAB = 48,
+    TINY_TARGET_VOCAB = 48,
+    TINY_MAX_SOURCE = 16,
+    TINY_MAX_TARGET = 16,
+};
+
+/* Memory for one call on one thread, of lengths up to these, where a
+ * pointer has 8 bytes; where it has fewer they are enough. */
+/* Rows of an input. */
+#define TINY_MAX_INPUT 16
+
+/* What tiny_bind() fills. */
+#define TINY_BOUND_BYTES (67 * sizeof(void *) + 512)
+/* For a batch of TINY_MAX_INPUT rows, one sequence: tiny_batch_bytes(). */
+#define TINY_ARENA_BYTES 98624
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The compiled model: its sizes, and inner entries that check
+ * nothing. */
+const struct attn_model *tiny_model(void);
+
+/* model.weights where it is inside the C file, else NULL. */
+const void *tiny_embedded(int64_t *bytes);
+
+/* Returns an error in words, a text that is constant; "no error" for a number
+ * that is none. */
+const char *tiny_error_text(int64_t error);
+
+/* Checks the model.weights of `bytes` bytes that lies at `file`, at a multiple
+ * of 64 bytes, and fills `bound`, which has the model's bound_bytes at a
+ * multiple of 8 bytes. `file` has to stay in place as long as `bound` is used.
+ * Returns NULL, or what is wrong with the file, a text in `bound`. Reads the
+ * complete file, to compare its contents with their hash; weights inside a C
+ * file have no hash. */
+const char *tiny_bind(void *bound, const void *file, int64_t bytes);
+
+/* As tiny_bind(), without comparing the hash: mapped weights come from the disk
+ * as they are used, and damage there is not noticed. */
+const char *tiny_bind_lazily(void *bound, const void *file, int64_t bytes);
+
+/* Returns the bytes of memory that a call on this batch needs, by its sizes and
+ * threads. Errors: ATTN_ERROR_NULL, ATTN_ERROR_COUNT. */
+int64_t tiny_batch_bytes(const struct attn_batch *b);
+
+/* Encodes all rows of a batch in `memory`, which has `bytes` bytes, at least
+ * tiny_batch_bytes(). The result goes to b->output, or for an encoder-decoder
+ * to the cross caches. First checks all ids, lengths and tables. Returns 0.
+ * Errors, before anything is computed: ATTN_ERROR_ROOM, ATTN_ERROR_NULL,
+ * ATTN_ERROR_COUNT, ATTN_ERROR_LENGTH, ATTN_ERROR_TABLE, ATTN_ERROR_ID,
+ * ATTN_ERROR_KIND, ATTN_ERROR_ALIGNED, ATTN_ERROR_FIXED. */
+int tiny_encode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes);
+
+/* Decodes the new rows of a batch in `memory`, which has `bytes` bytes, at
+ * least tiny_batch_bytes(). Their keys and values go to the pages of the
+ * caches, and the logits of the selected rows to b->output. First checks all
+ * ids, lengths and tables, but not whether two sequences write one page.
+ * Returns 0. Errors, before anything is computed: those of encoding a batch. */
+int tiny_decode_batch(const void *bound, const struct attn_batch *b,
+                      void *memory, int64_t bytes);
+
+/* Parts that this file is without. attnc compile --parts=NAMES adds them:
+ *     search   answers of a greedy search, a beam or sampling
+ *     streams  answers that grow token by token
+ *     states   streams, which can be saved and restored
+ *     handle   an open model, which maps its weights and has its own memory
+ *     threads  one call on several threads
+ *     main     the program under -DATTNC_MAIN
+ */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

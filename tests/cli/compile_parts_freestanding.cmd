@@ -1,0 +1,1 @@
+2 compile tests/cli/small.yaml --freestanding --parts=handle -o TMP/x.c

@@ -1,0 +1,1 @@
+2 compile tests/cli/small.yaml --parts=text,main -o TMP/x.c

@@ -1,0 +1,211 @@
+/* parts_test.c: attnc compile --parts: every file compiles without a warning,
+ * by gcc and clang; the program that the header of --parts=model opens with has
+ * the results of the file with all parts, bit by bit; a program that is left
+ * alone with its part answers as the one with all; an object exports what its
+ * header declares.                                                          */
+/* limit: 900 s */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "backend/backend.h"
+
+#include <cmocka.h>
+
+#include "support/aot.h"
+
+#define FLAGS "-std=c11 -mavx2 -mfma -Wall -Wextra -Werror"
+static const char warnings[] = "-O1 " FLAGS, quickly[] = "-O0 " FLAGS;
+
+static const char *output_of(const char *command)
+{
+    Spawned s;
+    const char *line = arena_printf(a, "cd %s && %s", dir, command);
+    if (RUN(&s, "", "/bin/sh", "-c", line) != 0)
+        fail_msg("%s: %s%s", command, s.out, s.tail);
+    return arena_strdup(a, s.out);
+}
+
+/* Writes NAME.c and NAME.h with the weights inside; false: the model has not
+ * all of these parts. */
+static bool compiled(const char *spec, const char *name, const char *options)
+{
+    Spawned s;
+    const int code = RUN(&s, "", "/bin/sh", "-c",
+                         arena_printf(a,
+                                      "%s compile %s --set=name=m --embed "
+                                      "--march=x86-64-v3 --no-records --quiet "
+                                      "%s -o %s.c",
+                                      attnc(), spec, options, in_dir(name)));
+    if (code != 0 && !strstr(s.tail, "has no such part"))
+        fail_msg("%s %s: %s", spec, options, s.tail);
+    return code == 0;
+}
+
+/* A program that runs the header's and prints the bits of its result. */
+static void write_printing(const char *header, const char *result)
+{
+    size_t n;
+    Fault why;
+    const char *at = strstr(text_of(in_dir(header), &n), " *     // ");
+    const char *code = "#define main example\n";
+    assert_non_null(at);
+    for (; strncmp(at, " * Compiled as", 14); at = strchr(at, '\n') + 1) {
+        const int size = (int)strcspn(at, "\n"), skipped = size < 7 ? size : 7;
+        code = arena_printf(a, "%s%.*s\n", code, size - skipped, at + skipped);
+    }
+    code = arena_printf(a,
+                        "%s#undef main\n"
+                        "#include <stdio.h>\n"
+                        "int main(void)\n"
+                        "{\n"
+                        "    if (example())\n"
+                        "        return 1;\n"
+                        "    for (size_t i = 0; i < sizeof %s / 4; i++)\n"
+                        "        printf(\"%%a\\n\", (double)%s[i]);\n"
+                        "    return 0;\n"
+                        "}\n",
+                        code, result, result);
+    assert_true(write_file(in_dir("x.c"), code, strlen(code), &why));
+}
+
+/* ---- the model alone ---- */
+
+static void check_model(const char *spec, const char *options,
+                        const char *result)
+{
+    const char *const compilers[] = { "gcc", some_clang() };
+    assert_true(compiled(spec, "all", options));
+    assert_true(
+        compiled(spec, "m", arena_printf(a, "%s --parts=model", options)));
+    write_printing("m.h", result);
+    output_of(arena_printf(a, "gcc %s x.c all.c -lm -o x && ./x > all.txt",
+                           warnings));
+    output_of("grep -q 0x1 all.txt");
+    for (int i = 0; i < 2; i++) {
+        output_of(arena_printf(a, "%s %s x.c m.c -lm -o x && ./x > m.txt",
+                               compilers[i], warnings));
+        same_file(in_dir("all.txt"), in_dir("m.txt"));
+    }
+}
+
+static void test_model(void **state)
+{
+    (void)state;
+    check_model("models/tiny.yaml", "--seed=1", "logits");
+    check_model("models/tiny.yaml", "--seed=1 --set=dtype=int8", "logits");
+    check_model("models/tiny.yaml", "--seed=1 --fix source=5,batch=2,target=2",
+                "logits");
+    check_model("tests/torch/softcap.yaml", "", "logits");
+    check_model("tests/torch/pool_mean.yaml", "", "out");
+    check_model("models/attention.yaml", "--seed=1 --set=d_model=64", "out");
+}
+
+/* ---- some parts ---- */
+
+/* Looks for what an object exports, and what its header declares. */
+static void look_at_names(void)
+{
+    assert_string_equal(
+        output_of("nm -g --defined-only c.o | sed 's/.* //' | sort"),
+        output_of("sed -n 's/^[a-z].*[ *]\\(m_[a-z_]*\\)(.*/\\1/p' c.h | sort "
+                  "-u"));
+}
+
+static void check_parts(const char *spec, const char *options)
+{
+    static const char *const lists[] = {
+        "model",       "text",        "search",       "streams",
+        "states",      "handle",      "threads",      "main",
+        "text,search", "handle,text", "main,threads", "handle,threads,main",
+        "main,text"
+    };
+    int files = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        if (!compiled(spec, "c",
+                      arena_printf(a, "%s --parts=%s", options, lists[i])))
+            continue;
+        files++;
+        output_of(arena_printf(a, "gcc %s -c c.c", quickly));
+        look_at_names();
+        output_of(arena_printf(a,
+                               "%s %s -DATTNC_MAIN -DATTNC_THREADS "
+                               "-fsyntax-only c.c",
+                               some_clang(), quickly));
+    }
+    assert_true(files >= 5);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    check_parts("models/tiny.yaml", "--seed=1");
+    check_parts("tests/torch/pool_mean.yaml", "");
+    check_parts(g2p, "");
+    check_parts("models/tiny.yaml", "--seed=1 --freestanding");
+}
+
+/* The part main alone is the same program, but for --threads. */
+static void test_main(void **state)
+{
+    static const char *const parts[] = { "", "--parts=main",
+                                         "--parts=main,text",
+                                         "--parts=main,threads,text" };
+    const char *ids = NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const bool text = i != 1, threads = i == 0 || i == 3;
+        const char *ask = text ? "echo hello | ./p"
+                               : "echo 10 7 14 14 17 | ./p";
+        assert_true(compiled(g2p, "p", parts[i]));
+        output_of(arena_printf(a, "gcc %s -DATTNC_MAIN p.c -lm -o p", quickly));
+        if (i == 0)
+            ids = output_of("echo 10 7 14 14 17 | ./p --ids");
+        assert_string_equal(output_of(ask), text ? "HH EH L OW\n" : ids);
+        Spawned s;
+        assert_int_equal(RUN(&s, "", in_dir("p"), "--threads=2"),
+                         threads ? 0 : 2);
+        if (!threads)
+            assert_non_null(strstr(s.tail, "--threads"));
+    }
+}
+
+/* A handle without threads says so. */
+static void test_handle(void **state)
+{
+    static const char code[] =
+        "#include <stdio.h>\n"
+        "#include \"h.h\"\n"
+        "int main(void)\n"
+        "{\n"
+        "    struct attn_open_options o = { .threads = 2 };\n"
+        "    struct attn_handle *h = m_open(NULL, &o);\n"
+        "    puts(m_error(h));\n"
+        "    m_close(h);\n"
+        "    h = m_open(NULL, NULL);\n"
+        "    puts(m_error(h));\n"
+        "    m_close(h);\n"
+        "    return 0;\n"
+        "}\n";
+    Fault why;
+    (void)state;
+    assert_true(write_file(in_dir("h_main.c"), code, strlen(code), &why));
+    assert_true(compiled("models/tiny.yaml", "h", "--seed=1 --parts=handle"));
+    output_of(arena_printf(a, "gcc %s -DATTNC_THREADS h.c h_main.c -lm -o h",
+                           quickly));
+    assert_string_equal(output_of("./h"),
+                        "2 threads: the C file of m was made without the part "
+                        "threads of attnc compile --parts\n\n");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_model),
+        TEST(test_parts),
+        TEST(test_main),
+        TEST(test_handle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
