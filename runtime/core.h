@@ -1,20 +1,20 @@
-/* core.h: what a compiled model is, and the decoder that drives it.
+/* core.h: the interface of a compiled model, and the decoder that drives it.
  *
  * Plain C11 without malloc or stdio. The headers below and their sources are
- * linked into attnc and pasted whole into emitted files, so both run one
- * decoder. All memory is the caller's.                                      */
+ * linked into attnc and copied into emitted files, so both run the same
+ * decoder. The caller provides all memory.                                  */
 #ifndef ATTN_CORE_3
 #define ATTN_CORE_3
 
-/* What is for models with a vocabulary stands between #if ATTN_HAS_TEXT, #else
- * and #endif: an emitted file has the part that is for its model. */
+/* Code for one kind of model is between #if ATTN_HAS_.. and #else or #endif; an
+ * emitted file contains only the branch for its model. Kinds: models with a
+ * vocabulary; with lengths compiled in as constants; with turns of a
+ * conversation.                                                             */
 #define ATTN_HAS_TEXT 1
-/* So does what is for models with lengths that are constants of their code, for
- * those whose spec says how turns of a conversation are told apart, .. */
 #define ATTN_HAS_FIXED 1
 #define ATTN_HAS_THREADS 1
 #define ATTN_HAS_CHAT 1
-/* .. and for attnc itself: no emitted file has that. */
+/* Code for attnc itself, which no emitted file contains. */
 #define ATTN_IN_ATTNC 1
 
 #include <stddef.h>
@@ -36,7 +36,8 @@
 #include "runtime/text/encoding.h"
 #include "runtime/text/decode.h"
 
-/* What emitted files export, without the model: the rows say what each does. */
+/* Prototypes of the functions that emitted files export, but with a model as a
+ * parameter; exports.h describes them.                                      */
 #define MODEL const struct attn_model *m
 #define P(type, name) type name
 #define REQUEST(type, ...) const struct type *r

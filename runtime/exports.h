@@ -1,9 +1,10 @@
-/* exports.h: the functions that an emitted file exports, a row each:
+/* exports.h: the functions that an emitted file exports, one row each:
  *
  *     EXPORT(when, result, name, (parameters), "comment")
  *
- * All of them check what they are given. In attnc and inside the file, x is
- * attn_x. For users of a model called tiny it is tiny_x, which has no MODEL.
+ * All check their arguments. In attnc and inside the file, function x is named
+ * attn_x; a model called tiny exports it as tiny_x, without the parameter
+ * MODEL.
  *
  * - EXPORT: a function of the lower level, the core's.
  * - OPENED: a function of an open model, a handle (handle.h). Only emitted
@@ -23,11 +24,11 @@
  *   - Texts: those with a vocabulary.
  *   - Writes: those with a vocabulary that generate.
  * - result, name: of the function.
- * - parameters: MODEL or P(type, name). REQUEST(struct, ..) encloses some of
+ * - parameters: MODEL or P(type, name). REQUEST(struct, ...) encloses some of
  *   them: attn_x takes a pointer to this struct instead, whose members are the
  *   model and the enclosed names.
- * - comment: what the header says of the function. $x becomes the name that x
- *   has there.
+ * - comment: the function's comment in the header; $x becomes the exported name
+ *   of x.
  *
  * core.h makes prototypes of the rows, emit/file/exports.c the header and the
  * functions of an emitted file. Both define EXPORT, MODEL, P and REQUEST before

@@ -1,9 +1,9 @@
-/* emit.h: a plan as C text: a model's file, its header, or one task alone.
- * The plan has decided everything; what stands in a text hangs on nothing else.
+/* emit.h: turns a plan into C text: a model's file, its header, or a single
+ * task. The text depends only on the plan and the options below.
  *
  * In:  a Plan, and how its text is used.
  * Out: C text in the arena, to be compiled (backend) or written to a file.
- * Other public headers: embedded.h, parts.h. */
+ * Other public headers: embedded.h, parts.h.                                */
 #ifndef ATTNC_EMIT_H
 #define ATTNC_EMIT_H
 
@@ -11,21 +11,21 @@
 
 /* ---- model.c ---- */
 typedef enum {
-    EmitAot,   /* a file of its own: the model, its search, text, a program */
-    EmitModel, /* of that what NAME_model() calls: for this process, by a C
-                  compiler */
-    EmitJit    /* the same by libtcc, over kernels that are compiled already */
+    EmitAot,   /* a complete file: the model, its search, text, a program */
+    EmitModel, /* only the code that NAME_model() calls; a C compiler compiles
+                  it for this process */
+    EmitJit    /* like EmitModel, for libtcc: it calls prebuilt kernels */
 } EmitMode;
-typedef struct Timers {         /* a clock in the model's steps: for attnc
-                                   bench, whose text is for this process */
+typedef struct Timers {         /* timing of the model's steps, for attnc bench;
+                                   not for EmitAot */
     void (*tick)(int64_t slot); /* called when a step's function begins, and
                                    with the next slot when it ends */
-    int *slot;                  /* filled in, by place in the plan's order:
-                                   the slot of its function's end */
-    const char **name;          /* by region: what it is called */
-    int slots;                  /* and how many there are */
+    int *slot;                  /* result, by position in the plan's order: the
+                                   slot of the function's end */
+    const char **name;          /* by region: its name */
+    int slots;                  /* number of slots */
 } Timers;
-/* The parts of a file beside the model's own calls: rows of parts.h. */
+/* The optional parts of a file: rows of parts.h. */
 typedef enum {
 #define PART(id, ...) File##id,
 #include "emit/parts.h"
@@ -33,65 +33,63 @@ typedef enum {
 } FilePart;
 typedef struct {
     EmitMode mode;
-    Timers *timers;      /* NULL: none */
+    Timers *timers;      /* or NULL */
     const char *command; /* canonical command line for the header */
-    const char *file;    /* "model": what model.c and others are called */
-    bool freestanding;   /* no files, printing, allocation, threads: neither a
-                            model that is open nor the program */
-    unsigned left_out;   /* bits, 1 << FileText and so on: parts that the text
-                            is without */
-    /* the vocabularies of source and target, whose kinds and steps the text has
-     * code for; NULL: there is none. Both: not at hand, so it has all code  */
+    const char *file;    /* base name of the files: "model" for model.c */
+    bool freestanding;   /* no files, printing, allocation or threads, so
+                            neither handles nor the program */
+    unsigned left_out;   /* bits, such as 1 << FileText: parts to omit */
+    /* vocabularies of source and target: only code for their kinds and steps is
+     * emitted. One NULL: absent; both NULL: unknown, all code is emitted.   */
     const void *vocab[2];
-    int64_t max_input, /* the lengths whose memory its header has as macros; */
+    int64_t max_input, /* lengths for the header's macros of memory sizes; */
         max_output;    /* 0: the model's */
-    /* --embed: the whole model.weights file as a literal, or the name of such a
-     * file, which is taken in when the text is compiled; both NULL: outside */
+    /* --embed: the contents of model.weights, emitted as a literal, or the name
+     * of the file, which the text includes; both NULL: not embedded         */
     const unsigned char *embed;
     const char *embed_file;
     size_t embed_bytes;
 } EmitOptions;
-bool weights_embedded(const EmitOptions *o); /* is one of the two given? */
+bool weights_embedded(const EmitOptions *o); /* true if either is set */
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n); /* model.c */
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
                         size_t *n); /* model.h */
-/* True if a file of this model may have the part, with these options. */
+/* Returns true if a file of this model may have the part with these options. */
 bool file_has_part(const Plan *p, const EmitOptions *o, FilePart part);
-/* The functions that it has, one after the other; NULL behind the last. */
+/* Returns the name of exported function i; NULL past the last. */
 const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i);
-/* The most rows or tokens of an input, and tokens of an answer (0: none). */
+/* Return the maximum rows or tokens of an input; tokens of an answer, or 0. */
 int64_t longest_input(const Plan *p);
 int64_t longest_output(const Plan *p);
 
 /* ---- plain_file.c ---- */
-/* The same model as plain C, for reading; of a graph whose products were not
- * merged (passes that are left out: plain_skip). Of EmitOptions it takes
- * command, freestanding, embed, embed_bytes.                                */
+/* Emits the model as plain C, for reading. The passes in plain_skip, which
+ * merge products, must not have run. Uses only these options: command,
+ * freestanding, embed, embed_bytes.                                         */
 extern const char *const plain_skip[2];
 const char *emit_plain(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n);
-/* Its file of weights: a line, then the struct's bytes. The bytes of the struct
- * are written to `to`, if it is not NULL; returns how many they are.        */
+/* The weights file of plain C is this line, then the bytes of a struct, which
+ * plain_image() writes to `to` unless it is NULL. It returns their number.  */
 const char *plain_magic(Arena *a, const Plan *p);
 int64_t plain_image(unsigned char *to, Arena *a, const Plan *p,
                     const void *packed);
 
 /* ---- task.c ---- */
 
-/* One task of a plan alone, as its model has it, for `attnc tune` to time: a
- * copy of the plan's with any valid tiling; a product of a small M goes the way
- * that the plan, or the copy, has for it. The text exports
+/* Emits a single task of a plan with the model's code, for `attnc tune` to
+ * time. `t`: a copy of the plan's task with any valid tiling. The text exports
  *     void attnc_task(void *const *at, const int64_t *n)
  * TaskMatmul, TaskSmallM: y [rows, columns from .. to - 1] of a product,
  *     at = { x, w, bias, y, residual }     NULL: absent
- *     n = { rows, from, to, ldx, ldy, ldr }     from, to: as a thread gets
- *     them: multiples of 16 * tiling.panels, or the last column's panel's end
+ *     n = { rows, from, to, ldx, ldy, ldr }     from, to: a thread's share,
+ *     multiples of 16 * tiling.panels, or the end of the last panel
  * TaskAttention: one head's queries over keys in pages,
- *     at = { q, k, v, page, bias, y, scratch }    as struct keys has them
+ *     at = { q, k, v, page, bias, y, scratch }    as in struct keys
  *     n = { ldq, rows, k_page, v_page, count, past, prefix, ldy }
- *     scratch: task_shape() of the copy says how many floats
- * Other kinds have no text of their own: NULL.                              */
+ *     scratch: floats by task_shape() of the copy
+ * Returns NULL for other kinds.                                             */
 const char *emit_task(Arena *a, const Plan *p, const Task *t, EmitMode mode,
                       size_t *n);
 

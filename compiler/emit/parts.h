@@ -1,14 +1,13 @@
-/* parts.h: the parts of an emitted file beside the model's own calls, a row
- * each:
+/* parts.h: the optional parts of an emitted file, one row each:
  *
  *     PART(id, "name", "roots", "what it brings")
  *
- * - roots: names of the functions that the part exports (runtime/exports.h).
- *   The file holds what these call of runtime/: the tree shaker finds it. A
- *   function that several rows have is there if one of these parts is. main and
- *   threads are no functions: the program, and the code that divides a call.
+ * - roots: the functions that the part exports (runtime/exports.h). The tree
+ *   shaker keeps the code of runtime/ that they call. A function of several
+ *   rows is present if one of these parts is. `main` and `threads` are not
+ *   functions: they mean the program, and the code that divides a call.
  *
- * `attnc compile --parts` takes the names. emit.h and emit/file/parts.c define
+ * `attnc compile --parts` accepts the names. emit.h and emit/file/parts.c define
  * PART before they include this file, which undefines it. */
 
 /* clang-format off */

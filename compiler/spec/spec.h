@@ -2,9 +2,8 @@
  * filled in.
  *
  * In:  a YAML file, the files that it extends, --set.
- * Out: a Spec that is whole and right, or every error of it, each with its
- *      place.
- * Public beside it: activations.h, yaml.h.                                  */
+ * Out: a complete, checked Spec, or all its errors, each with its position.
+ * Other public headers: activations.h, yaml.h.                              */
 #ifndef ATTNC_SPEC_H
 #define ATTNC_SPEC_H
 
@@ -26,7 +25,7 @@ typedef enum {
     PosAlibi,
     PosRelative
 } PosType;
-/* What is added to the score of query row i and key row j. */
+/* term added to the score of query row i and key row j */
 typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { TrimNone, TrimTurns, TrimAll } ChatTrim; /* as ATTN_TRIM_ */
@@ -47,37 +46,38 @@ typedef enum { StartZeros, StartSource } StartType; /* of a decoder */
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
 typedef enum { ResidualAdd, ResidualNone } ResidualType;
-/* weights that a sublayer's rows are multiplied by: one, one of each column */
+/* learned factor of a sublayer's rows: one, or one per column */
 typedef enum { LearnNone, LearnScalar, LearnColumns } ResidualLearned;
-/* of a query and a key: q k; v tanh(q + k) */
+/* score of a query and a key: q k; v tanh(q + k) */
 typedef enum { ScoreDot, ScoreAdditive } ScoreType;
-/* of the scores of a query: e^x / sum e^x; 1 / (1 + e^-x) of each by itself */
+/* weights from a query's scores: e^x / sum e^x; 1 / (1 + e^-x) */
 typedef enum { NormalizerSoftmax, NormalizerSigmoid } Normalizer;
-/* of queries and keys: each head's columns, or all */
+/* norm of queries and keys: over each head's columns, or over all */
 typedef enum { QkNone, QkHeads, QkWidth } NormQk;
 typedef enum {
 #define ACT(name, ...) Act##name,
 #include "spec/fields/activations.h"
     ActCount
 } Activation;
-typedef struct { /* a spec's words; plain: in dumps and names of kernels too */
-    const char *plain;
-    const char *gated; /* NULL: there is no such form */
-    Activation other;  /* of the gated form's other factor */
+typedef struct {       /* words of an activation in specs */
+    const char *plain; /* also used in dumps and names of kernels */
+    const char *gated; /* NULL: there is no gated form */
+    Activation other;  /* activation of the gated form's other factor */
 } ActText;
 extern const ActText act_text[ActCount];
 typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
-/* what of the embeddings a product takes to d_model */
+/* embeddings that a product projects to d_model: none, their sum, or those of
+ * tokens only                                                               */
 typedef enum { ProjectNone, ProjectSum, ProjectTokens } EmbedProject;
 typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;
 typedef enum { FfnDense, FfnNone, FfnExperts } FfnType;
-/* what experts are chosen by, and weighed by: softmax over all, or over those
- * that were chosen; sigmoids */
+/* how gate weights are computed: by softmax over all experts, before the top_k
+ * are chosen; over the chosen ones; by sigmoids                             */
 typedef enum { RouteBefore, RouteAfter, RouteSigmoid } RouteSoftmax;
 typedef enum { GroupMax, GroupPair } GroupScore;
 typedef enum { InputTokens, InputReal } InputType;
-/* what is made of the last layer's rows */
+/* output computed from the last layer's rows */
 typedef enum {
     HeadDefault, /* rows of an encoder, logits of a decoder */
     HeadRows,
@@ -86,11 +86,11 @@ typedef enum {
     HeadClassify,
     HeadTokenClassify
 } HeadType;
-/* by the numbers of ATTN_RULE_EXACT .., ATTN_PENALTY_NONE .. */
+/* have the same numbers as the ATTN_RULE_ and ATTN_PENALTY_ constants */
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
-/* what products of integers compute in */
+/* arithmetic of products with integer weights */
 typedef enum {
     ArithmeticF32,
     ArithmeticInt8,
@@ -100,11 +100,11 @@ typedef enum {
 
 enum { TieSource = 1, TieTarget = 2, TieLogits = 4 }; /* embedding.tie bits */
 
-/* What reads a matrix of weights, as bits; 0: it is none, and f32. */
+/* Bits for the readers of a matrix of weights; 0: not a matrix, always f32. */
 enum { ReadByProduct = 1, ReadByLookUp = 2, ReadByLogits = 4 };
 
 typedef struct {
-    int64_t size;     /* from vocab.*.size or lines of the file */
+    int64_t size;     /* from vocab.*.size, or the lines of the file */
     const char *file; /* relative to the spec's folder; NULL: none */
     Pos file_pos;
 } SpecVocab;
@@ -119,8 +119,8 @@ typedef struct { /* texts, each up to MostNameBytes */
     int64_t n;
 } SpecTexts;
 
-/* One key of dtype, but `default`: "logits", "embedding", or the beginning of
- * canonical names; {i} is any layer.                                        */
+/* A key of `dtype` other than `default`: "logits", "embedding", or the start of
+ * canonical names, where {i} matches any layer.                             */
 typedef struct {
     const char *key;
     Pos pos;
@@ -128,7 +128,7 @@ typedef struct {
 } SpecDtype;
 
 typedef struct {
-    Dtype default_dtype; /* of what no key is for */
+    Dtype default_dtype; /* for matrices that match no key */
     const SpecDtype *at; /* by key, in order */
     int n;
 } SpecDtypes;
@@ -138,8 +138,8 @@ typedef struct { /* ids of tokens */
     int64_t n;
 } SpecIds;
 
-/* How the frequencies of rotary positions are stretched for texts that are
- * longer than those of the training; see spec_rotary().                     */
+/* Stretches the frequencies of rotary positions for texts longer than those of
+ * the training; see spec_rotary().                                          */
 typedef struct {
     double step; /* positions are multiplied by this */
     PosScaling type;
@@ -155,32 +155,32 @@ typedef struct {
 /* One row of names: canonical prefix -> file's prefix. */
 typedef struct SpecName SpecName;
 struct SpecName {
-    const char *ours, *theirs; /* dot-separated; {i} is the layer, in theirs
-                                  too unless all layers have one tensor;
-                                  theirs NULL: none is named */
-    Pos key, pos;              /* of what is ours, and theirs */
-    int transpose;             /* 1, 0; -1: not said */
-    bool scales, adds;         /* what follows is said: */
+    const char *ours, *theirs; /* dot-separated; {i} is the layer, in
+                                  `theirs` too unless all layers share a
+                                  tensor; theirs NULL: not given */
+    Pos key, pos;              /* positions of `ours` and `theirs` */
+    int transpose;             /* 1, 0; -1: not given */
+    bool scales, adds;         /* true if scale, add are given: */
     double scale, add;         /* an element w becomes scale w + add */
-    /* A tensor of the file that holds several of ours: their names, one of
-     * them this row's; NULL: it holds one.                                  */
+    /* names of our weights in one tensor of the file, if it holds several; one
+     * of them is `ours`; else NULL                                          */
     const char *const *parts;
     int nparts;
-    bool by_columns;  /* side by side, not one above the other */
-    int64_t groups;   /* each with a share of every part; 0: one
-                         for each key/value head of the side */
-    bool is_constant; /* the file has none: all elements are .. */
+    bool by_columns;  /* parts are side by side, else stacked */
+    int64_t groups;   /* each has a share of every part; 0: one
+                         group for each key/value head of the side */
+    bool is_constant; /* not in the file: all elements are `constant` */
     double constant;
 };
 
-/* Which keys a row may see: those that all parts of the mask allow. Row i sees
- * one interval of keys, but with `file`.                                    */
+/* The keys that a row may see: those that all parts of the mask allow. Without
+ * `file`, row i sees one interval of keys.                                  */
 typedef struct {
-    bool causal;               /* none after it, j <= i */
-    bool prefix;               /* but rows of the prefix are seen by all */
-    int64_t window;            /* |i - j| < window; 0: any */
-    int64_t block;             /* i / block == j / block; 0: any */
-    const unsigned char *file; /* [file_rows][file_columns], 0 or 1 */
+    bool causal;                     /* only j <= i */
+    bool prefix;                     /* rows of the prefix are always visible */
+    int64_t window;                  /* only |i - j| < window; 0: any */
+    int64_t block;                   /* only i / block == j / block; 0: any */
+    const unsigned char *file;       /* [file_rows][file_columns], 0 or 1 */
     int64_t file_rows, file_columns; /* max_len of the side; kind
                                attention: of the query, of the key */
 } MaskSpec;
@@ -190,43 +190,43 @@ typedef struct {
 char *mask_words(Arena *a, const MaskSpec *m, const char *before,
                  const char *between);
 
-/* Whether row i may see row j, where all see the first `prefix` if it says so;
- * NULL: no mask.                                                            */
+/* Returns true if row i may see row j; `prefix`: length of the prefix, if the
+ * mask has one. m NULL: no mask.                                            */
 bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix);
-/* Pairs that it allows, without a prefix, of rows first .. first + rows - 1 and
- * the keys before `keys`.                                                    */
+/* Counts the pairs of rows first .. first + rows - 1 and keys 0 .. keys - 1
+ * that the mask allows, without a prefix. */
 int64_t mask_pairs(const MaskSpec *m, int64_t first, int64_t rows,
                    int64_t keys);
 
 typedef enum { SideEncoder, SideDecoder } Side;
 
-/* Marks a field that each layer has its own value of. A model's Spec has the
- * value of layers that say nothing else, so a file that reads it must have it
- * of spec_layer(), or ask all layers: spec_any_layer(), spec_of_layers(). Only
- * a file that defines READS_LAYERS reads it without a warning.              */
+/* Marks a field that may differ between layers. A model's Spec holds only its
+ * default, so read it from spec_layer(), or query all layers with
+ * spec_any_layer() or spec_of_layers(). Reading it causes a warning unless the
+ * file defines READS_LAYERS.                                                */
 #ifdef READS_LAYERS
 #define LAYER
 #else
 #define LAYER __attribute__((deprecated("layers differ: spec_layer()")))
 #endif
 
-typedef struct {           /* what may differ between the two stacks; */
-    int64_t N;             /* kind attention: that of SideEncoder. Layers;
-                              0: this side is absent */
+typedef struct {           /* fields of one stack; kind attention uses */
+    int64_t N;             /* SideEncoder's. N: layers; 0: this side is
+                              absent */
     LAYER int64_t h, h_kv; /* heads of queries; of keys and values */
     LAYER int64_t d_k, d_v, d_ff;
     int64_t max_len;     /* positions; 0: side absent; kind attention:
                             query rows, and key rows of SideDecoder */
-    LAYER MaskSpec mask; /* of its self-attention */
+    LAYER MaskSpec mask; /* of self-attention */
 } SpecSide;
 
 typedef struct { /* lengths that are constants of the emitted C; -1: any */
-    int64_t source, target, /* rows of each sequence, those of the target new */
-        query, key;         /* the same of kind attention */
+    int64_t source, target, /* rows per sequence; new ones of the target */
+        query, key;         /* rows per sequence of kind attention */
     int64_t past;           /* rows of the target before the new ones */
     int64_t batch;          /* sequences of a call */
-    int64_t threads;        /* 1: of a call, whatever the caller has */
-    bool unroll;            /* layers are written out, one behind the other */
+    int64_t threads;        /* 1: a call uses only the caller's thread */
+    bool unroll;            /* emit every layer's code, without loops */
 } SpecFix;
 
 typedef struct Spec Spec;
@@ -239,47 +239,47 @@ struct Spec {
     int64_t d_model;
     SpecSide side[2]; /* by Side */
     SpecFix fix;
-    unsigned layers_of;       /* bits by Side: stacks that have layers as this
-                                 says; the others' are rows of a pattern */
-    SpecVocab source, target; /* the same values when shared */
+    unsigned layers_of;       /* bits by Side: stacks that have layers described
+                                 by this Spec; others follow a pattern */
+    SpecVocab source, target; /* equal if vocab_shared */
     bool vocab_shared;
     int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */
-    SpecIds token_ends;           /* all of them, the first is token_end */
-    int64_t token_unknown_target; /* token_unknown: of the source */
+    SpecIds token_ends;           /* all end tokens; the first is token_end */
+    int64_t token_unknown_target; /* token_unknown is the source's */
     VocabSplit split_source, split_target;
     bool append_end; /* source text gets the end token appended */
     LAYER PosType positions;
-    LAYER BiasKind pos_scores; /* beside a type that adds nothing to them */
+    LAYER BiasKind pos_scores; /* bias of scores if `positions` adds none */
     double pos_base;
-    int64_t pos_first; /* position of the first row: paper 0;
+    int64_t pos_first; /* position of the first row, 0 in the paper;
                           learned: its row of the table */
     PosLayout pos_layout;
-    LAYER int64_t pos_dims;    /* rotary: columns of a head that turn; 0: d_k of
-                                  the side; where it is odd, one more */
+    LAYER int64_t pos_dims;    /* rotary: rotated columns of a head, rounded up
+                                  to even; 0: d_k of the side */
     LAYER SpecScaling scaling; /* rotary */
     LAYER int64_t pos_buckets, pos_max_distance; /* relative */
     PosExponent pos_exponent;
     LAYER MixType mix;
     LAYER CellType mix_cell;
     LAYER RecurAct mix_act;  /* CellSimple */
-    LAYER int64_t mix_width; /* numbers of a state, of each direction */
+    LAYER int64_t mix_width; /* size of a state in each direction */
     LAYER Direction mix_direction;
-    LAYER int64_t mix_kernel, mix_dilation; /* rows that one reads; apart */
-    LAYER bool mix_depthwise; /* each column by itself, and then, */
-    LAYER bool mix_pointwise; /* a product */
-    LAYER bool mix_gated;     /* a * sigmoid(b) of a product's halves */
-    LAYER int64_t mix_inner;  /* width between two; 0: there is one */
+    LAYER int64_t mix_kernel, mix_dilation; /* rows per output; their step */
+    LAYER bool mix_depthwise; /* convolves each column separately; */
+    LAYER bool mix_pointwise; /* a product follows */
+    LAYER bool mix_gated;     /* a * sigmoid(b) for a product's halves a, b */
+    LAYER int64_t mix_inner;  /* width between two convolutions; 0: one */
     LAYER StartType mix_start;
-    LAYER bool attention_cross; /* a decoder's see the encoder's rows */
+    LAYER bool attention_cross; /* the decoder attends to the encoder's rows */
     LAYER NormType norm_type;
     LAYER NormPlace norm_place;
     LAYER double norm_eps;
-    bool norm_final;           /* one more norm after each stack */
+    bool norm_final;           /* a norm after each stack */
     LAYER bool norm_bias;      /* beta; rms has none */
-    bool norm_embedding;       /* one more after the embeddings */
-    LAYER bool norm_attention; /* a sublayer has a norm */
+    bool norm_embedding;       /* a norm after the embeddings */
+    LAYER bool norm_attention; /* the attention sublayer has a norm */
     LAYER bool norm_ffn;
-    LAYER NormQk norm_qk; /* of queries and keys */
+    LAYER NormQk norm_qk;
     LAYER ResidualType residual;
     LAYER double residual_scale; /* x + s f(x); 1: none */
     LAYER ResidualLearned residual_learned;
@@ -288,44 +288,45 @@ struct Spec {
     LAYER Normalizer attention_normalizer;
     LAYER double attention_scale;   /* 0: 1 / sqrt(d_k), additive scores: 1 */
     LAYER double attention_softcap; /* 0: none */
-    LAYER bool attention_sinks;     /* a learned score a head, of no key */
-    LAYER double attention_clip;    /* of q, k, v; 0: none */
-    LAYER int64_t latent_kv;   /* columns that self-attention's keys and values
-                                  are made of; 0: the layer's rows are */
-    LAYER int64_t latent_q;    /* the same of queries; 0: the layer's rows */
-    LAYER int64_t latent_rope; /* columns of a key that all heads have alike,
-                                  which alone turn: spec_shared_columns() */
-    LAYER double latent_eps;   /* of the norms of those columns; 0: norm_eps */
+    LAYER bool attention_sinks;     /* each head has a learned score without a
+                                       key */
+    LAYER double attention_clip;    /* limit of |q|, |k|, |v|; 0: none */
+    LAYER int64_t latent_kv;   /* width of the latent rows from which keys and
+                                  values are projected; 0: the layer's rows */
+    LAYER int64_t latent_q;    /* the same for queries; 0: the layer's rows */
+    LAYER int64_t latent_rope; /* key columns shared by all heads, the only
+                                  rotated ones: spec_shared_columns() */
+    LAYER double latent_eps;   /* eps of the latent norms; 0: norm_eps */
     LAYER Activation activation;
     LAYER bool gated; /* w2 (act(w1 x) * (w3 x)) */
     LAYER FfnType ffn;
-    LAYER int64_t ffn_experts, ffn_chosen; /* FfnExperts; so the rest */
+    LAYER int64_t ffn_experts, ffn_chosen; /* from here on: FfnExperts */
     LAYER RouteSoftmax ffn_softmax;
     LAYER bool ffn_normalize;   /* the chosen weights sum to 1 */
     LAYER bool ffn_router_bias; /* the router's product adds a bias */
-    LAYER bool ffn_correction;  /* one more is added for the choice alone */
+    LAYER bool ffn_correction;  /* another bias is added only for top_k */
     LAYER int64_t ffn_groups, ffn_groups_chosen;
     LAYER GroupScore ffn_group_score;
-    LAYER double ffn_factor;    /* of the weights */
+    LAYER double ffn_factor;    /* factor of the gate weights */
     LAYER int64_t ffn_shared;   /* columns of the shared experts; 0: none */
-    LAYER bool ffn_shared_gate; /* a sigmoid of their own */
+    LAYER bool ffn_shared_gate; /* the shared experts have a sigmoid gate */
     LAYER bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn;
     bool bias_logits;
-    bool has_q, has_k, has_v, has_o; /* kind attention: projection there */
+    bool has_q, has_k, has_v, has_o; /* kind attention: has the projection */
     EmbedScale embed_scale;
     double embed_factor; /* EmbedScaleNumber */
-    int embed_tie;       /* Tie bits: these use one tensor */
+    int embed_tie;       /* Tie bits: tables that share a tensor */
     int64_t embed_types; /* token types of the first stack; 0: none */
     int64_t embed_width; /* columns of the tables of tokens */
     EmbedProject embed_project;
-    bool embed_bias;                        /* of that product */
+    bool embed_bias;                        /* bias of embed_project */
     InputType input;                        /* of the first stack */
     int64_t input_width;                    /* InputReal */
     SpecReals input_kernels, input_strides; /* of convolutions in front */
     Activation input_act;
-    SpecReals input_image, input_patch; /* channels, lines, columns; lines, ..
-                                         */
-    bool input_class_token;        /* InputReal: row 0 is learned instead */
+    /* channels, lines, columns; lines, columns */
+    SpecReals input_image, input_patch;
+    bool input_class_token;        /* InputReal: row 0 is learned */
     bool input_distillation_token; /* and row 1 */
     double logits_scale;           /* 0: none */
     double logits_softcap;         /* 0: none */
@@ -333,7 +334,7 @@ struct Spec {
     PoolType head_pool;   /* HeadPool, HeadClassify */
     bool head_normalize;  /* HeadPool: to length 1 */
     int64_t head_classes; /* HeadClassify, HeadTokenClassify */
-    int64_t head_width;   /* of the dense layer in front; 0: none */
+    int64_t head_width;   /* width of the dense layer in front; 0: none */
     Activation head_act;
     bool head_bias, head_norm; /* act(W x + b), and its norm */
     SearchRule search_rule;
@@ -342,32 +343,33 @@ struct Spec {
     double search_alpha;
     SpecIds search_prefix;   /* first tokens of every answer */
     SpecIds suppress;        /* sequences, each: length, then its tokens */
-    SpecIds suppress_first;  /* tokens that are not an answer's first */
+    SpecIds suppress_first;  /* tokens that cannot begin an answer */
     int64_t max_output_plus; /* output limit: input + this; -1: not set */
     int64_t max_output;      /* absolute output limit; -1: not set */
-    struct attn_chat chat;   /* texts that are not written: NULL */
+    struct attn_chat chat;   /* NULL for texts that are not given */
     bool chat_system_inside;
     ChatTrim chat_trim;
-    /* by side, by layer: this spec as a row of the pattern has it, or this one
-     * itself; NULL: there is no pattern                                     */
+    /* by side and layer: the Spec of the layer's row of the pattern, or this
+     * Spec; NULL: there is no pattern                                       */
     const Spec *const *layer[2];
     const char *layers; /* the patterns as text; NULL: there are none */
     SpecDtypes dtype;
     Arithmetic arithmetic;
     const char *weights; /* path as written; NULL: seeded random */
     Pos weights_pos;
-    SpecTexts unused; /* patterns of tensors of the file */
+    SpecTexts unused; /* name patterns of the file's tensors that are ignored */
     VEC(SpecName) names;
-    Index name_rows; /* of them: by `ours` */
-    /* where each field was written, by its row in the field table (fields.c);
-     * spec_pos(spec, "d_model") looks it up, default: the top of the file */
+    Index name_rows; /* rows of `names` by `ours` */
+    /* by row of the field table (fields.c): position of the field's value;
+     * spec_pos() returns it, or `top`, the top of the file, if it has none  */
     Pos *field_pos;
     Pos top;
 };
 
-/* Reads, extends, overrides (`sets`: "key.path=value" each), checks. NULL
- * after all errors of the file have been reported. `text` is what the spec has
- * in it, where it is in no file: NULL, the file is read.                    */
+/* Reads a spec, the specs that it extends, and overrides (`sets`, each
+ * "key.path=value"), and checks it. Returns NULL after reporting all errors of
+ * the file. `text`: contents of a spec that is not in a file; NULL reads the
+ * file.                                                                     */
 Spec *spec_read(Arena *a, const char *path, const Source *text,
                 const char *const *sets, int nsets);
 static inline Spec *spec_load(Arena *a, const char *path,
@@ -376,8 +378,8 @@ static inline Spec *spec_load(Arena *a, const char *path,
     return spec_read(a, path, NULL, sets, nsets);
 }
 Pos spec_pos(const Spec *s, const char *field);
-/* Rows of each sequence that `fix` makes a constant, of kind attention of the
- * query, of the key; -1: any.                                               */
+/* Returns the rows per sequence if `fix` makes them constant, else -1. For kind
+ * attention, the sides are query and key.                                   */
 static inline int64_t spec_fixed_rows(const Spec *s, Side side)
 {
     const SpecFix *f = &s->fix;
@@ -386,7 +388,7 @@ static inline int64_t spec_fixed_rows(const Spec *s, Side side)
         return side == SideEncoder ? f->query : f->key;
     return side == SideEncoder ? f->source : f->target;
 }
-/* Rows of real input, frames, that one row of the encoder is made of. */
+/* Returns the rows of real input (frames) for one row of the encoder. */
 static inline int64_t spec_input_frames(const Spec *s)
 {
     double frames = 1;
@@ -395,114 +397,124 @@ static inline int64_t spec_input_frames(const Spec *s)
         frames *= s->input_strides.at[i];
     return (int64_t)frames;
 }
-/* Rows that are learned, before those of real input. */
+/* Returns the number of learned rows in front of the real input. */
 static inline int spec_input_learned(const Spec *s)
 {
     return s->input_class_token + s->input_distillation_token;
 }
-/* Does a decoder's layer start with the state of its source? */
+/* Returns true if a decoder layer starts with the encoder's final state. */
 bool spec_sourced(const Spec *s);
-/* layers.c: what layer `layer` of a side is, from 0 on. */
+/* Returns the Spec of a layer, counted from 0. */
 static inline const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
 {
     return s->layer[side] ? s->layer[side][layer] : s;
 }
-/* Do its attention and its network read the same rows? */
+/* Returns true if the attention and the feed-forward network of a layer read
+ * the same rows.                                                            */
 bool spec_is_parallel(const Spec *layer);
-/* Is it so of any layer of a side; of kind attention, of the block? */
+/* Returns true if any layer of a side passes the test; for kind attention, the
+ * block.                                                                    */
 typedef bool LayerTest(const Spec *layer, Side side);
 bool spec_any_layer(const Spec *s, Side side, LayerTest *fits);
-/* Do rows of a prefix see each other in a layer of that side? */
+/* Returns true if a layer of the side has a mask with a prefix. */
 bool spec_has_prefix(const Spec *s, Side side);
-/* The number that all layers of a side have for a key of both: "h", "d_ff"; 0:
- * they differ.                                                              */
+/* Returns the value of an integer key of the side ("h", "d_ff") if it is equal
+ * in all layers, else 0.                                                    */
 int64_t spec_of_layers(const Spec *s, Side side, const char *key);
-/* What layers have in common whose keys and values lie in the same pages. */
+/* Shape of cached keys and values; layers of equal shape share pages. */
 typedef struct {
-    int64_t window; /* rows that a row reads, itself too; 0: all */
+    int64_t window; /* rows that a row reads, itself included; 0: all */
     int64_t h_kv, d_k, d_v;
 } CacheForm;
-/* Of a decoder's layer, for its own rows (`self`) or the encoder's. */
+/* Returns the shape for a decoder layer's own rows (`self`), or the encoder's.
+ */
 CacheForm spec_cache(const Spec *s, bool self);
 bool same_cache(CacheForm a, CacheForm b);
-/* The field was written: in the file, in one that it extends, by --set. */
+/* Returns true if the field was set: in the file, in one that it extends, or by
+ * --set.                                                                    */
 bool spec_has(const Spec *s, const char *field);
-/* What positions add to the scores of self-attention. */
+/* Returns the bias that positions add to the scores of self-attention. */
 BiasKind spec_score_bias(const Spec *s);
-/* Does the model write answers, token by token? */
+/* Returns true if the model generates answers token by token. */
 bool spec_generates(const Spec *s);
-/* Does it say how turns of a conversation are told apart? Then spec_chat() is
- * what it says, with "" for texts that are not written.                     */
+/* Returns true if the spec describes the turns of a conversation. spec_chat()
+ * returns that description, with "" for texts that are not given.           */
 bool spec_chats(const Spec *s);
 struct attn_chat spec_chat(const Spec *s);
-/* Ids that an answer never has, unless they end it: start, pad. How many. */
+/* Sets the ids that an answer contains only as its end: start and pad. Returns
+ * their number.                                                             */
 int spec_unwritten(const Spec *s, int32_t ids[2]);
-/* Returns the search that the spec asks for. Its lists are the spec's, and
- * `ids`, which becomes the ids that an answer never has.                    */
+/* Returns the search that the spec asks for. It refers to lists of the spec and
+ * to `ids`, which spec_unwritten() fills.                                   */
 struct attn_search_options spec_search(const Spec *s, int32_t ids[2]);
-/* The path to open: relative ones start at the folder of the file in which
- * they were written, those of --set at the current one.                     */
+/* Returns the path to open. Relative paths begin at the folder of the file that
+ * contains them; those of --set at the current folder.                      */
 char *spec_path(Arena *a, Pos written, const char *path);
-/* names.c: the name in the weights file of a canonical name, by the
- * spec's `names`; docs/spec.md lists the canonical ones.                    */
+/* weight_names.c: returns the name in the weights file for a canonical name, by
+ * the spec's `names`. docs/spec.md lists the canonical names.               */
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
-/* weight_slices.c: where in the file the elements of a tensor are. `ours` is
- * the canonical name with its .weight or .bias. spec_load has seen that all
- * fit: false never comes of a loaded spec.                                  */
+/* weight_slices.c: finds the elements of a tensor in the file. `ours` is the
+ * canonical name with .weight or .bias. Never returns false for a loaded spec,
+ * because spec_load() checks that all names fit.                            */
 bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out);
-/* The name under which it is packed: the canonical one, or, where the layers of
- * a stack have one tensor between them and store it alike, with {i} for the
- * layer's number.                                                           */
+/* Returns the name under which a tensor is packed: the canonical name, with {i}
+ * for the layer's number if the layers of a stack share the tensor and its
+ * format.                                                                   */
 const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical);
-/* Is the tensor of the file one that `unused` lists? */
+/* Returns true if `unused` lists the tensor of the file. */
 bool spec_leaves_out(const Spec *s, const char *tensor);
-/* dtypes.c: how the matrix of that canonical name is stored. `readers`: the
- * bits of what reads it, of a tied table several.                           */
+/* dtypes.c: returns the format of a matrix. `readers`: its Read bits; a tied
+ * table has several.                                                        */
 Dtype spec_dtype(const Spec *s, const char *canonical, int readers);
-/* names_check.c: the spec's `names` and the keys of `dtype` against the weights
- * that its model has. False after all errors have been reported.            */
+/* names_check.c: checks the spec's `names` and the keys of `dtype` against the
+ * weights of its model. Returns false after reporting all errors.           */
 typedef struct {
     const char *name; /* canonical, with .weight or .bias */
-    int layer;        /* in its stack; -1: outside the layers */
-    int readers;      /* of a matrix, by bits */
+    int layer;        /* number in its stack; -1: outside the layers */
+    int readers;      /* Read bits of a matrix */
     int rank;
     int64_t dim[3];
 } WeightName;
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
-/* names_propose.c: rows of names on stderr, for a file whose names are not as
- * the model's list says; nothing where no tensor looks like one of ours.    */
+/* names_propose.c: proposes rows of `names` on stderr for a file whose names
+ * are not those of the list; prints nothing if no tensor resembles one of ours.
+ */
 void spec_propose_names(Arena *a, const PackList *list,
                         const Safetensors *file);
-/* Columns of a key of self-attention that all heads have alike; with latent
- * attention alone there are some.                                           */
+/* Returns the columns of a self-attention key that all heads share; 0 without
+ * latent attention.                                                         */
 int64_t spec_shared_columns(const Spec *s);
-/* rotary.c: columns that turn, an even number. */
+/* rotary.c: returns the number of rotated columns of a head, which is even. */
 int64_t spec_rotary_columns(const Spec *s, Side side);
-/* The angle by which each pair of so many columns turns from one position to
- * the next, in rate[columns / 2], where no position is max_len or beyond.
- * Returns the factor of the turned columns of queries and keys.             */
+/* Sets rate[columns / 2] to the angles by which each pair of columns turns from
+ * one position to the next, for positions below max_len. Returns the factor of
+ * the rotated columns of queries and keys.                                  */
 double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
                    double *rate);
-/* attnc fields: all, or those of a key: a field's, or of a group of them. */
+/* attnc fields: prints all fields (key NULL), a field or a group of fields. */
 void spec_print_fields(FILE *out, bool markdown, const char *key);
-const char *spec_field_key(int i); /* from 0: "d_model"; NULL: no more */
-/* Does a field have that path, or begin with it? One field alone. */
+const char *
+spec_field_key(int i); /* "d_model"; i from 0; NULL: past the last */
+/* Returns true if the path names a field or a group of fields. */
 bool spec_has_field(const char *path);
+/* Returns true if it names a single field. */
 bool spec_field_one(const char *path);
-/* Its value in the spec, as text; "": it has none. */
+/* Returns a field's value in the spec as text; "" if it has none. */
 const char *spec_field_text(Arena *a, const Spec *s, const char *path);
-/* The field that is meant by a path that none has, by another tool's word or a
- * misspelled one; NULL: none is near.                                        */
+/* Returns the field meant by an unknown path: another tool's word, or a
+ * misspelled field; NULL if none is near.                                   */
 const char *spec_field_near(Arena *a, const char *path);
-char *spec_schema(Arena *a); /* of a spec, a JSON Schema */
-/* field_shown.c: the value of field i, from 0, as it would be written; NULL: it
- * has no meaning for this kind of model, or no value.                       */
+char *spec_schema(Arena *a); /* returns the JSON Schema of specs */
+/* field_shown.c: returns the value of field i, from 0, as a spec would have it;
+ * NULL if it has none, or no meaning for this kind of model.                */
 const char *spec_field_value(Arena *a, const Spec *s, int i);
-/* The keys that one value of field i is given to, NULL last; NULL: it has a
- * value of its own. */
+/* Returns the keys, then NULL, that all receive the value of field i; NULL if
+ * the field is not a shorthand for others.                                  */
 const char *const *spec_field_parts(int i);
-const char *spec_name_value(Arena *a, const SpecName *n); /* what is theirs */
-char *spec_fields_json(Arena *a, const char *key);        /* the same */
+/* Returns the file's side of a row of `names`, as a spec would have it. */
+const char *spec_name_value(Arena *a, const SpecName *n);
+/* attnc fields --format=json: returns what spec_print_fields() would print. */
+char *spec_fields_json(Arena *a, const char *key);
 
 #endif
