@@ -6,10 +6,9 @@
 #ifndef ATTN_CORE_3
 #define ATTN_CORE_3
 
-/* Code for one kind of model is between #if ATTN_HAS_.. and #else or #endif; an
- * emitted file contains only the branch for its model. Kinds: models with a
- * vocabulary; with lengths compiled in as constants; with turns of a
- * conversation.                                                             */
+/* Code for some models only is between #if ATTN_HAS_... and #else or #endif; an
+ * emitted file contains one of the branches. These models have a vocabulary,
+ * lengths that are constants, threads, or turns of a conversation.          */
 #define ATTN_HAS_TEXT 1
 #define ATTN_HAS_FIXED 1
 #define ATTN_HAS_THREADS 1
