@@ -30,14 +30,14 @@ void need_keys(Gen *g)
         "struct keys {               /* keys and values of one head */\n"
         "    const float *k, *v;     /* in the first page */\n"
         "    int64_t k_page, v_page; /* floats from page to page */\n"
-        "    const int32_t *page;    /* of a cache: its pages, in order */\n"
+        "    const int32_t *page;    /* page numbers in a cache, in order */\n"
         "    int64_t count;          /* keys */\n"
         "    int64_t past;           /* keys before the first query's */\n"
         "    int64_t prefix;         /* keys that all queries see */\n"
-        "    const float *bias;      /* of scores, by distance; at 0 */\n");
+        "    const float *bias;      /* of scores; at distance 0 */\n");
     if (sinks)
         put(g->shapes,
-            "float sink;             /* a score that no value has */\n");
+            "float sink;             /* a score without a value */\n");
     if (additive)
         put(g->shapes, "const float *score;     /* v of v tanh(q + k) */\n");
     put(g->shapes, "};\n\n");
@@ -110,7 +110,7 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
              "");
     put(e,
         "{\n"
-        "    int64_t first = 0, last = 64;   /* what all rows see */\n"
+        "    int64_t first = 0, last = 64;   /* keys that all rows see */\n"
         "\n"
         "    for (int64_t i = 0; i < rows; i++) {\n"
         "        first = max(first, from[i]);\n"
@@ -211,8 +211,9 @@ static void edge_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     const MaskSpec *mask = a->n->mask;
-    put(e, "/* The page at `at` for r queries from position p, which do not\n"
-           " * all see all of its n keys. */\n");
+    put(e,
+        "/* The page at `at` for r queries from position p, some of which do\n"
+        " * not see all of its n keys. */\n");
     put_call(e, arena_printf(g->a, "static void %s_edge", a->name),
              arena_printf(g->a,
                           "const float *q, int64_t ldq, int64_t r, int64_t p, "
@@ -220,9 +221,10 @@ static void edge_function(Gen *g, const Attention *a)
                           "float *s, %sfloat *o",
                           weights_of(a->n)->parameters),
              "");
-    put(e, "{\n"
-           "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
-           "    int64_t first = n, end = 0;     /* that any of them sees */\n");
+    put(e,
+        "{\n"
+        "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
+        "    int64_t first = n, end = 0;     /* keys that any row sees */\n");
     put_page(e, a, "k");
     put_page(e, a, "v");
     put(e, "\n"
@@ -338,7 +340,7 @@ static void put_pages(Gen *g, const Attention *a)
 }
 
 /* Emits the call for `r` rows of a block from row j, at the mask's edge or not.
- * Their scores lie behind those of the pending rows. */
+ * Their scores follow those of the pending rows. */
 static void put_part(Gen *g, const Attention *a, bool edge, const char *r)
 {
     const bool position = a->n->bias || edge;
@@ -409,9 +411,10 @@ static void put_blocks(Gen *g, const Attention *a)
            "        float *const s = scores + (at - key) * $block;\n");
     if (a->n->mask) {
         let(e, "edge", "%s", mask_edge(g, a->n->mask, "p", "(p + r - 1)"));
-        put(e, "\n"
-               "if ($edge)\n"
-               "    continue;                /* below, with its values */\n");
+        put(e,
+            "\n"
+            "if ($edge)\n"
+            "    continue;                /* computed below, with its values */\n");
     }
     put_page(e, a, "k");
     put_next_page(e, a, "k", "k", "end");

@@ -28,9 +28,9 @@ static void heads_at_once_function(Gen *g)
     const int mark = emit_mark(e);
     let(e, "heads", "%d", HeadsAtOnce);
     put(e,
-        "/* Heads that a task of attention has: $heads where each sequence has one\n"
-        " * row, and, of `source`, one that the one before it does not have; and\n"
-        " * where parts have as much to do, nearly. */\n"
+        "/* Returns the heads of a task of attention: $heads if every sequence has one\n"
+        " * row, neighbours have different sources, and the tasks divide evenly, or\n"
+        " * nearly, among the parts; else 1. */\n"
         "static int64_t heads_at_once(const struct attn_batch *b,\n"
         "                             const int32_t *source, int64_t tasks,\n"
         "                             int64_t parts)\n"
@@ -77,8 +77,7 @@ static void heads_function(Gen *g, const Attention *a, const char *name)
     let_attention(e, a);
     let_heads(g, a, "k_of", "k");
     let_heads(g, a, "v_of", "v");
-    put(e,
-        "/* One row of $heads heads, which lie side by side, and all keys. */\n");
+    put(e, "/* One row of $heads adjacent heads, and all keys. */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              "const float *q, const struct keys *m, float *y, float *scratch",
              "");

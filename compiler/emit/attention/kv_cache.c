@@ -117,8 +117,8 @@ static const char *need_states(Gen *g, int cache)
     let(e, "at", "%lld", (long long)states_offset(p, cache));
     let(e, "states", "%lld", (long long)p->cache[cache].states);
     put(e,
-        "/* What recurrent layers leave of a sequence after a row, which is the\n"
-        " * last even or odd one of its page. */\n"
+        "/* Returns the states of recurrent layers after a row of a sequence. A page\n"
+        " * keeps those of its last even and its last odd row. */\n"
         "static float *$name(const struct attn_batch *b, int64_t s, int64_t row)\n"
         "{\n"
         "    const int64_t page = b->pages[$c][s * b->table[$c] + row / 64];\n"
@@ -277,20 +277,20 @@ static void keys_fields(Gen *g, Emit *e, int node)
     keys_bias(g, e, node);
 }
 
-/* Consecutive sequences that attend to one source, as the hypotheses of a beam
- * do, form one block of queries, so that its keys are read once. */
+/* Makes consecutive sequences that attend to one source, such as the hypotheses
+ * of a beam, one block of queries, so that its keys are read once. */
 static void share_source(Emit *e)
 {
     put(e, "int64_t end = s + 1;\n"
            "\n"
            "if (s > 0 && b->source[s] == b->source[s - 1])\n"
-           "    continue;                /* with those before it */\n"
+           "    continue;                /* part of the block before */\n"
            "while (end < b->sequences && b->source[end] == b->source[s])\n"
            "    end += 1;\n");
 }
 
-/* Prefetches the next head's first page, which lies behind this one's in the
- * cache, while this head is computed. */
+/* Prefetches the next head's first page, which follows this one's in the cache,
+ * while this head is computed. */
 static void ask_next_head(Gen *g, Emit *e, const Node *n)
 {
     const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
@@ -338,7 +338,7 @@ static void put_heads(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Emits attention whose keys all lie in the first page. */
+/* Emits attention whose keys are all in the first page. */
 static void put_short_attention(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
@@ -459,7 +459,7 @@ static void let_pages(Gen *g, Emit *e, const Region *r)
     }
 }
 
-/* True if a sequence's new rows lie in one page: the first, or any page for a
+/* True if a sequence's new rows are in one page: the first, or any page for a
  * single row. */
 static bool one_page(const Gen *g, const Node *n, Sym rows)
 {

@@ -115,7 +115,7 @@ static void put_bits(Emit *e, const MaskSpec *m, const char *name)
     let(e, "bytes", "%lld", (long long)bytes);
     if (m->prefix)
         die("a mask from a file has no prefix");
-    put(e, "/* Row p may see key j where bit j of row p is set. */\n"
+    put(e, "/* Row p may see key j if bit j of row p is set. */\n"
            "static const unsigned char $bits[$size] = {\n");
     for (int64_t i = 0; i < m->file_rows; i++) {
         for (int64_t b = 0; b < bytes; b++) {
@@ -178,7 +178,7 @@ void need_mask(Gen *g, const MaskSpec *m)
     need_mask_of_file(g, g->shapes, m, "int64_t");
 }
 
-/* Keys between from[j] and to[j] that a row may not see get no weight ... */
+/* Emits weights 0 for keys between from[j] and to[j] that a row may not see. */
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));
@@ -188,8 +188,8 @@ void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
            "            mask_row(s + j * 64 + x, s + j * 64 + x, 1, 0);\n");
 }
 
-/* ... and are not multiplied, because 0 times what may lie there is not always
- * 0. */
+/* Emits the product without the values of such keys, because they may be
+ * infinite or NaN, and 0 times those is not 0. */
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));

@@ -13,8 +13,8 @@ static bool is_cached(const Node *scores)
 }
 
 /* Returns the first key of the first page that rows from `i` on read. Earlier
- * pages may have been freed: their weights are 0, but 0 times what lies there
- * is not always 0. */
+ * pages may have been freed; their weights are 0, but 0 times their contents is
+ * not always 0. */
 static const char *first_page_read(Gen *g, const Node *k)
 {
     const int64_t window = k->op == OpAppend ? g->p->cache[k->cache].window : 0;

@@ -132,8 +132,8 @@ static void scores_function(Gen *g, const Attention *a, const char *name)
     Emit *e = g->shapes;
     const int64_t d_k = a->k->type.dim[2].c;
     put(e,
-        "/* Scores of $mr queries and a page of keys, at s; meanwhile those of\n"
-        " * rows that wait become weights. */\n");
+        "/* Scores of $mr queries and a page of keys, at s. Meanwhile the pending\n"
+        " * scores become weights. */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              "const float *q, int64_t ldq, const float *k, float *scores, "
              "const struct waiting *w",
@@ -157,7 +157,8 @@ static void values_function(Gen *g, const Attention *a, const char *name)
 {
     Emit *e = g->shapes;
     const int64_t d_v = round16(a->v->type.dim[2].c);
-    put(e, "/* Weights of rows that wait, times values; then none wait. */\n");
+    put(e,
+        "/* Adds the pending rows' weights times values; then none is pending. */\n");
     put_call(e, arena_printf(g->a, "static void %s", name), "struct waiting *w",
              "");
     put(e, "{\n"
@@ -195,7 +196,7 @@ void need_waiting(Gen *g, const Attention *a)
 /* No pointer is NULL while no rows are pending, because C has no NULL + 0. */
 void put_waiting_begin(Gen *g)
 {
-    put(g->shapes, "struct waiting wait[2] = {    /* in turn */\n"
+    put(g->shapes, "struct waiting wait[2] = {    /* used alternately */\n"
                    "    {.s = s, .next = s},\n"
                    "    {.s = s, .next = s},\n"
                    "};\n"

@@ -163,16 +163,16 @@ void emit_comment(Gen *g, Emit *e)
            " * from the spec of hash $hash by\n"
            " *     $command\n"
            " *\n"
-           " * To compile this file (model.c, say)$or:\n"
+           " * To compile this file (here model.c)$or:\n"
            " *     cc -O2 -std=c11$flags$break -c model.c\n");
     if (has_main(g))
         put(e,
             " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -pthread -o model\n"
             " *     ./model$weights < lines\n");
-    put(e, " * model.h declares what others call, with an example.\n");
+    put(e, " * model.h declares the exported functions and has an example.\n");
     if (g->p->g->spec->layers) {
         put(e, " *\n"
-               " * Layers, where they are not all as the spec begins:\n");
+               " * Layers, if they are not all alike:\n");
         put_labelled(g, e, "", 0, harmless(g->a, g->p->g->spec->layers));
     }
     put_fixed(g, e);

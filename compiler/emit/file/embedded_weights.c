@@ -15,15 +15,14 @@ static void put_literal(Gen *g, Emit *e)
     const size_t n = g->o->embed_bytes, piece = 64;
     char line[5 * 64 + 8];
     let(e, "bytes", "%zu", n);
-    put(e,
-        "#if defined __GNUC__ /* longer than C11 says that they all take */\n"
-        "#pragma GCC diagnostic push\n"
-        "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
-        "#endif\n"
-        "_Alignas(64) static const union {\n"
-        "    char bytes[$bytes];\n"
-        "    float f[1];\n"
-        "} embedded = {\n");
+    put(e, "#if defined __GNUC__ /* C11 guarantees only shorter literals */\n"
+           "#pragma GCC diagnostic push\n"
+           "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
+           "#endif\n"
+           "_Alignas(64) static const union {\n"
+           "    char bytes[$bytes];\n"
+           "    float f[1];\n"
+           "} embedded = {\n");
     for (size_t at = 0; at < n; at += piece) {
         size_t k = 0;
         line[k++] = '"';
@@ -49,8 +48,8 @@ static void put_file(Gen *g, Emit *e)
     let(e, "file", "%s", g->o->embed_file);
     let(e, "bytes", "%zu", g->o->embed_bytes);
     let(e, "at", "%s_weights_begin", g->p->prefix);
-    put(e, "/* $file, $bytes bytes, comes in when this file is compiled:\n"
-           " * it is looked for in the working folder and in those of -I. */\n"
+    put(e, "/* The compiler includes $file, $bytes bytes, from the\n"
+           " * working folder or a folder of -I. */\n"
            "#if defined __GNUC__ && !defined __TINYC__\n"
            "#ifdef __APPLE__\n"
            "#define EMBEDDED_SECTION \"__TEXT,__const\"\n"
@@ -89,12 +88,11 @@ void emit_embedded(Gen *g, Emit *e)
                         : "NULL");
     let(e, "size", "%zu", o->embed_bytes);
     let(e, "weights", "%s_embedded", g->p->prefix);
-    put(e,
-        "/* The model.weights file inside this file; NULL: it is outside. */\n"
-        "const void *$weights(int64_t *bytes)\n"
-        "{\n"
-        "    if (bytes)\n"
-        "        *bytes = $size;\n"
-        "    return $at;\n"
-        "}\n\n");
+    put(e, "/* Returns the embedded model.weights file, or NULL. */\n"
+           "const void *$weights(int64_t *bytes)\n"
+           "{\n"
+           "    if (bytes)\n"
+           "        *bytes = $size;\n"
+           "    return $at;\n"
+           "}\n\n");
 }

@@ -12,16 +12,17 @@ static void put_opening(Gen *g, Emit *e)
     let(e, "break", "%s", *t->features ? " \\\n *         " : "");
     let(e, "opened", "%s",
         has_handle(g)
-            ? " A model is open for one thread at a time: others\n"
-              " * open it once more, which shares the weights' file.\n"
+            ? " A handle belongs to one thread at a time. To use\n"
+              " * several threads, open the model once per thread; they share\n"
+              " * the mapped weights.\n"
               " *\n"
-              " * Behind these functions is the lower level: calls for batches,\n"
-              " * caches and streams, in the caller's memory."
+              " * After these functions comes the lower level: calls for\n"
+              " * batches, caches and streams, in the caller's memory."
             : "\n"
               " *\n"
-              " * Nothing here reads files, prints, allocates or starts threads;\n"
-              " * of the C library it calls memcpy() and others of string.h, and\n"
-              " * functions of math.h.\n"
+              " * Nothing here reads files, prints, allocates or starts threads.\n"
+              " * From the C library it calls memcpy() and other functions of\n"
+              " * string.h, and functions of math.h.\n"
               " *\n"
               " *");
     let(e, "version", "%s", ATTNC_VERSION);
@@ -31,19 +32,19 @@ static void put_opening(Gen *g, Emit *e)
            " * $programs it:\n");
     emit_examples(g, e);
     put(e, " *\n"
-           " * Compiled as C or C++, beside $file.c, which is C:\n"
+           " * Compile it as C or C++, together with $file.c, which is C:\n"
            " *\n"
            " *     cc -O2$flags$break -c $file.c\n"
            " *     cc example.c $file.o -lm -o example\n"
            " *\n"
-           " * Every function checks what it is given, and returns an error,\n"
-           " * ATTN_ERROR_.., or says in words what is wrong. It can't know\n"
-           " * how long a caller's arrays are, nor memory whose bytes it is\n"
-           " * not told.$opened Weights are read\n"
-           " * where they lie: in a mapped file, or memory at a multiple of\n"
-           " * 64 bytes; for all else that of malloc() will do. Nothing is\n"
-           " * global: any number of threads may share the weights, each\n"
-           " * with memory of its own.\n"
+           " * Every function checks its arguments, and returns an error,\n"
+           " * ATTN_ERROR_..., or a message. It cannot check the length of\n"
+           " * the caller's arrays, nor of memory whose size is not an\n"
+           " * argument.$opened Weights are used\n"
+           " * in place. They must be 64-byte aligned, as a mapped file is;\n"
+           " * no other pointer has an alignment requirement beyond that of\n"
+           " * malloc(). There is no global state: any number of threads may\n"
+           " * share the weights if each has its own memory.\n"
            " */\n");
 }
 
@@ -56,7 +57,7 @@ static void put_functions(Gen *g, Emit *e)
     let(e, "embedded", "%s_embedded", p);
     let(e, "options", "%s_options", p);
     if (generates(g))
-        put(e, "/* The search that the spec asks for. */\n"
+        put(e, "/* Sets *o to the search that the spec asks for. */\n"
                "void $options(struct attn_search_options *o);\n"
                "\n");
     if (has_handle(g)) {
@@ -65,13 +66,14 @@ static void put_functions(Gen *g, Emit *e)
                "                         */\n"
                "\n");
     }
-    put(e, "/* The compiled model: its sizes, and inner entries that check\n"
-           " * nothing. */\n"
-           "const struct attn_model *$model(void);\n"
-           "\n"
-           "/* model.weights where it is inside the C file, else NULL. */\n"
-           "const void *$embedded(int64_t *bytes);\n"
-           "\n");
+    put(e,
+        "/* Returns the compiled model: its sizes, and inner entries that\n"
+        " * check nothing. */\n"
+        "const struct attn_model *$model(void);\n"
+        "\n"
+        "/* Returns model.weights if it is inside the C file, else NULL. */\n"
+        "const void *$embedded(int64_t *bytes);\n"
+        "\n");
     emit_export_prototypes(g, e, false);
     emit_left_out(g, e);
 }

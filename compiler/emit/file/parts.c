@@ -48,8 +48,8 @@ void emit_left_out(Gen *g, Emit *e)
             || !file_has_part(g->p, g->o, (FilePart)i))
             continue;
         if (!any)
-            put(e, "/* Parts that this file is without. attnc compile "
-                   "--parts=NAMES adds them:\n");
+            put(e, "/* Omitted parts, which attnc compile --parts=NAMES "
+                   "adds:\n");
         any = true;
         const PartText text = part_text((FilePart)i);
         let(e, "part", "%-8s", text.name);

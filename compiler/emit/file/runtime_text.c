@@ -134,7 +134,7 @@ static void put_rows(const EmitOptions *o, Buffer *b, int table)
         }
     if (rows == 0)
         buffer_printf(b,
-                      "    { 0 } /* no vocabulary of the model has one */\n");
+                      "    { 0 } /* not used by the model's vocabularies */\n");
 }
 
 /* ---- parts ---- */

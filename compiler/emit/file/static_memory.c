@@ -119,9 +119,8 @@ void emit_static_sizes(Gen *g, Emit *e)
         return;
     let_call_names(g, e);
     put(e,
-        "/* Memory for one call on one thread, of lengths up to these, where "
-        "a\n"
-        " * pointer has 8 bytes; where it has fewer they are enough. */\n");
+        "/* Memory for one call on one thread, with lengths up to these, for\n"
+        " * pointers of 8 bytes; sufficient for smaller pointers. */\n");
     put_size(g, e, "MAX_INPUT", input,
              g->p->g->spec->kind == KindDecoder ? "Tokens of a prompt."
                                                 : "Rows of an input.");

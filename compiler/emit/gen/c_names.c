@@ -197,7 +197,7 @@ static void version(Emit *e, const char *prefix)
     let(e, "macro", "%sATTNC_VERSION", prefix);
     let(e, "version", "%s", ATTNC_VERSION);
     let(e, "number", "%sATTNC_VERSION_NUMBER %d", prefix, ATTNC_VERSION_NUMBER);
-    put(e, "/* The attnc that wrote this: major * 10000 + minor * 100 + "
+    put(e, "/* Version of attnc: major * 10000 + minor * 100 + "
            "patch. */\n"
            "#define $macro \"$version\"\n"
            "#define $number\n"

@@ -93,7 +93,7 @@ void need_part_begin(Gen *g)
     need_min(g);
     if (first_time(g, HelperPartBegin, "part_begin"))
         put(g->helpers,
-            "/* Where a part of n begins, at a multiple of `step`. */\n"
+            "/* Returns the begin of a part of n, a multiple of `step`. */\n"
             "static int64_t part_begin(int64_t n, int64_t step, int64_t part,\n"
             "                          int64_t parts)\n"
             "{\n"

@@ -175,9 +175,9 @@ void emit_layer_structs(Gen *g, Emit *e)
 
 void emit_weight_structs(Gen *g, Emit *e)
 {
-    put(e, "/* Weights, where model.weights has them. A matrix [n, k] in\n"
-           " * panels of 16 is n / 16 panels, one after the other: in each,\n"
-           " * for every k in turn, the elements of 16 rows. */\n");
+    put(e, "/* Addresses in model.weights. A matrix [n, k] is stored as\n"
+           " * n / 16 consecutive panels of 16 rows; a panel has, for every k\n"
+           " * in turn, the elements of its rows. */\n");
     for (int d = 0; d < Dtypes; d++)
         if (format_text[d] && stores(g, (Dtype)d))
             put(e, format_text[d]);

@@ -36,9 +36,9 @@ static void put_comment_of_file(Plain *p, Emit *e)
         "/* $name, a Transformer in plain C, made by attnc $version by\n"
         " *     $command\n"
         " *\n"
-        " * It computes what attnc's fast C does, to the last bit, one sequence at\n"
-        " * a time. Sections are those of Attention Is All You Need [Vaswani et\n"
-        " * al. 2017]. $n parameters. Any C99 compiler takes it:\n"
+        " * Its results equal those of attnc's fast C bit for bit. It computes one\n"
+        " * sequence at a time. Section numbers refer to Attention Is All You Need\n"
+        " * [Vaswani et al. 2017]. $n parameters. Needs a C99 compiler:\n"
         " *\n"
         " *     cc -O2 -std=c99 -c model.c\n");
     if (!o->freestanding)
@@ -68,7 +68,7 @@ static void put_sizes(Plain *p, Emit *e)
     if (p->decode_rows == 1)
         return;
     let(e, "rows", "%lld", (long long)p->decode_rows);
-    put(e, "enum { ROWS = $rows }; /* tokens that decode takes at once */\n\n");
+    put(e, "enum { ROWS = $rows }; /* most tokens of a call of decode */\n\n");
 }
 
 const char *emit_plain(Arena *a, const Plan *plan, const EmitOptions *o,

@@ -22,9 +22,9 @@ static void emit_weights_file(Plain *p, Emit *e)
     let(e, "read", "%s_read", p->g.p->prefix);
     let(e, "magic", "%s", c_string(p->g.a, magic, strlen(magic)));
     put(e,
-        "/* Weights from a file: a line that says of what model, then the struct as\n"
-        " * it is in memory, numbers with their lowest bytes first. Returns 0 where\n"
-        " * it is another one. */\n"
+        "/* Reads weights from a file: a line that names the model, then the struct\n"
+        " * as in memory, little-endian. Returns 0 if the file is for another\n"
+        " * model. */\n"
         "int $read(struct weights *w, FILE *file)\n"
         "{\n"
         "    static const char line[] = $magic \"\\n\";\n"
@@ -141,7 +141,7 @@ static void emit_search(Plain *p, Emit *e)
 static void put_read_ids(Emit *e)
 {
     put(e,
-        "/* The ids of a line; their number, or -1. */\n"
+        "/* Reads the ids of a line. Returns their number, or -1. */\n"
         "static int read_ids(const char *at, int *ids, int most, int line)\n"
         "{\n"
         "    int n = 0, used;\n"
@@ -204,7 +204,7 @@ static void put_encode_lines(Plain *p, Emit *e)
 static void put_read_rows(Emit *e)
 {
     put(e,
-        "/* Lines of numbers up to an empty one; how many, or -1. */\n"
+        "/* Reads lines of numbers up to an empty one. Returns how many, or -1. */\n"
         "static int read_rows(float *x, int most)\n"
         "{\n"
         "    static char line[32 * $width + 32];\n"
@@ -304,7 +304,7 @@ static void put_choice(Plain *p, Emit *e)
         "    return 0;\n"
         "}\n"
         "\n"
-        "/* The likeliest token that may be the next one$number. */\n"
+        "/* Returns the likeliest allowed token$number. */\n"
         "static int likeliest(const float *logits$n)\n"
         "{\n"
         "    int best = -1;\n"
@@ -341,7 +341,7 @@ static void put_plain_generate(Plain *p, Emit *e)
     let(e, "most_out", "%lld", (long long)s->max_output);
     put_choice(p, e);
     let_choice(p, e);
-    put(e, "/* Tokens of an answer to n ids, printed: greedy search. */\n"
+    put(e, "/* Answers n ids by greedy search and prints the tokens. */\n"
            "static void generate(const struct weights *w, struct state *s,\n"
            "                     const $source *ids, int n)\n"
            "{\n"

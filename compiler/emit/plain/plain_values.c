@@ -79,12 +79,11 @@ static const char *const elem_type[] = {
 
 void emit_plain_state(Plain *p, Emit *e)
 {
-    put(e, p->cache.n
-               ? "/* What is computed; keys and values stay from call to "
-                 "call. */\n"
-                 "struct state {\n"
-               : "/* What is computed. */\n"
-                 "struct state {\n");
+    put(e, p->cache.n ? "/* Computed values; keys and values last from call to "
+                        "call. */\n"
+                        "struct state {\n"
+                      : "/* Computed values. */\n"
+                        "struct state {\n");
     for (int i = 0; i < p->state.n; i++) {
         const StateMember *m = &p->state.at[i];
         const char *start = arena_printf(p->g.a, "%s %s%s;", m->type, m->name,

@@ -177,7 +177,7 @@ void emit_plain_weights(Plain *p, Emit *e)
     p->g.member = members_of;
     if (p->g.p->block.n)
         put(e,
-            "/* Weights: a matrix [n, k] makes n numbers of k; biases beside it. */\n");
+            "/* Weights: a matrix [n, k] computes n numbers from k; biases follow. */\n");
     emit_layer_structs(&p->g, e);
 }
 

@@ -343,8 +343,8 @@ static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
     let(e, "nr", "%d", nr);
     let(e, "rows", "%s", rows ? length_c(g, length_of(rows)) : "All");
     put(e,
-        "/* $rows rows of a times $nr columns, in tiles whose heights differ by one\n"
-        " * at most. */\n");
+        "/* $rows rows of a times $nr columns, in tiles whose heights differ by at\n"
+        " * most one. */\n");
     rows_prototype(g, name, rows, ep);
     put(e, "{\n");
     const TileKey highest = tile_key(g, t->mr, nr, of_rows(t->mr, ep));
@@ -455,9 +455,9 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
     let(e, "op", "%s", accumulate ? "+=" : "=");
     put(e,
         t->prefetch > 1
-            ? "/* c $op a b: b is `panels` panels of 16 columns, ldb apart; those at\n"
-              " * `next` are prefetched. */\n"
-            : "/* c $op a b: b is `panels` panels of 16 columns, ldb apart. */\n");
+            ? "/* c $op a b: b has `panels` panels of 16 columns, ldb apart.\n"
+              " * Prefetches those at `next`. */\n"
+            : "/* c $op a b: b has `panels` panels of 16 columns, ldb apart. */\n");
     put_call(
         e, arena_printf(g->a, "static void %s", name),
         arena_printf(

@@ -161,8 +161,8 @@ void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
     let(e, "floats", "%d", (t->small_m - 1) * ATTN_PANEL * t->streams);
     put(e,
         t->streams == 2
-            ? "/* The product below for few rows. W is read in two panels at a time, half\n"
-              " * of the columns apart: memory gives two streams faster than one. */\n"
+            ? "/* The product below for few rows. Reads two panels of W at a time, half of\n"
+              " * the columns apart, because memory delivers two streams faster. */\n"
             : "/* The product below for few rows. */\n");
     matmul_prototype(g, small_m_name(g, shape), 0, ep);
     if (t->streams == 2)

@@ -46,9 +46,9 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
     put(e,
-        "/* One call of $entry(): its arguments, what is computed now, and where in\n"
-        " * the arena each value lies. Values may lie where others were that are\n"
-        " * no longer needed. */\n"
+        "/* One call of $entry(): its arguments, its current layer and rows, and the\n"
+        " * address of each value in the arena. Values whose lifetimes do not\n"
+        " * overlap may share memory. */\n"
         "struct $entry {\n"
         "    const struct weights *w;\n"
         "    const struct attn_batch *b;\n"
@@ -57,15 +57,15 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
         put(e, "int64_t layer;\n");
     if (has_cache(g->p, entry, CacheSelf))
         put(e,
-            "float *self;                     /* its layer's, in page 0 of its cache */\n");
+            "float *self;                     /* this layer in page 0 of its cache */\n");
     if (has_cache(g->p, entry, CacheCross))
         put(e,
-            "float *cross;                    /* its layer's, in page 0 of a cross cache */\n");
+            "float *cross;                    /* the same of a cross cache */\n");
     if (g->p->divided[entry])
         put(e,
-            "const struct steps *steps;       /* that are computed, of the rows .. */\n"
-            "int64_t row, rows;               /* .. from `row` on, `rows` of them */\n"
-            "int64_t block_rows;              /* as steps has it; never 0 */\n");
+            "const struct steps *steps;       /* current steps, */\n"
+            "int64_t row, rows;               /* for `rows` rows from `row` on */\n"
+            "int64_t block_rows;              /* as in struct steps; never 0 */\n");
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "line", "float *%s;%*s /* %s */", v->name,
@@ -74,17 +74,17 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
         put(e, "$line\n");
     }
     if (g->p->scratch) {
-        let(e, "line", "float *scratch;%17s /* %lld floats a part */", "",
+        let(e, "line", "float *scratch;%17s /* %lld floats per part */", "",
             (long long)g->p->scratch);
         put(e, "$line\n");
     }
     if (has_scan(g->p, entry)) {
-        let(e, "line", "float *scan;%20s /* %lld floats a sequence */", "",
+        let(e, "line", "float *scan;%20s /* %lld floats per sequence */", "",
             (long long)g->p->scan[entry]);
         put(e,
             "$line\n"
-            "int32_t *order;                  /* of sequences, by length */\n"
-            "int64_t by_columns;              /* a scan's parts are of these */\n");
+            "int32_t *order;                  /* sequences, sorted by length */\n"
+            "int64_t by_columns;              /* threads divide a scan's columns */\n");
     }
     put(e, "};\n\n");
 }
@@ -103,16 +103,16 @@ void emit_call_structs(Gen *g, Emit *e)
             "\n"
             "struct step {\n"
             "    step_function *run;\n"
-            "    int64_t flops;           /* of a row; of attention: of a query and\n"
-            "                                a key */\n"
+            "    int64_t flops;           /* per row; for attention, per query and\n"
+            "                                key */\n"
             "};\n"
             "\n"
-            "/* Steps that go row by row, one after the other. Their parts are parts of\n"
-            " * the columns of a product, else of the rows that are next. */\n"
+            "/* Consecutive steps that work row by row. Threads divide the columns of a\n"
+            " * product, and the rows of any other step. */\n"
             "struct steps {\n"
             "    int64_t count;\n"
-            "    int64_t min_part_rows;   /* with fewer, parts are not of the rows */\n"
-            "    int64_t block_rows;      /* that take all steps together; 0: all */\n"
+            "    int64_t min_part_rows;   /* fewest rows for a part of all steps */\n"
+            "    int64_t block_rows;      /* rows that pass all steps in turn; 0: all */\n"
             "    struct step step[$steps];\n"
             "};\n\n");
     for (int k = EntryEncode; k <= EntryDecode; k++)
@@ -426,9 +426,9 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
     let(e, "entry", "%s", entry_name(entry));
     put(e,
         entry == EntryDecode
-            ? "/* New rows of all sequences, behind those in the cache: a prompt\n"
-              " * at once, or a step of one row. */\n"
-            : "/* All rows of all sequences. */\n");
+            ? "/* Decodes the new rows of all sequences, which follow those in the\n"
+              " * cache: a complete prompt, or one row. */\n"
+            : "/* Encodes all rows of all sequences. */\n");
     put_call(e, arena_printf(g->a, "static void %s", entry_name(entry)),
              "const void *bound, const struct attn_batch *b, void *arena", "");
     put(e, "{\n"
@@ -457,7 +457,8 @@ static void arena_function(Gen *g, Emit *e)
     const Length decode = linear(g, EntryDecode, p->arena[EntryDecode]);
     let(e, "encode", "%s", length_c(g, encode));
     let(e, "decode", "%s", length_c(g, decode));
-    put(e, "/* Bytes of the arena for a batch; 64-byte aligned. */\n");
+    put(e,
+        "/* Returns the bytes of the arena, with space to align it to 64. */\n");
     put_call(e, "static int64_t arena_bytes",
              "int64_t rows, int64_t sequences, int64_t parts", "");
     if (encode.text || decode.text) {

@@ -35,8 +35,8 @@ static const char *need_tap(Gen *g, bool decoder)
         return name;
     put(e,
         decoder
-            ? "/* Row i of a sequence's new rows, or of those before, which end at\n"
-              " * `past`; NULL: there are none, but zeros. */\n"
+            ? "/* Returns row i of a sequence's new rows. Rows before them end at\n"
+              " * `past`; past NULL: they are zeros. */\n"
               "static const float *tap_before(const float *x, int64_t ldx, int64_t i,\n"
               "                               const float *past, int64_t d,\n"
               "                               const float *zeros)\n"
@@ -45,7 +45,7 @@ static const char *need_tap(Gen *g, bool decoder)
               "        return x + i * ldx;\n"
               "    return past ? past + i * d : zeros;\n"
               "}\n\n"
-            : "/* Row i of the n rows of a sequence; zeros, outside of it. */\n"
+            : "/* Returns row i of the n rows of a sequence; zeros outside of it. */\n"
               "static const float *tap_at(const float *x, int64_t ldx, int64_t i,\n"
               "                           int64_t n, const float *zeros)\n"
               "{\n"

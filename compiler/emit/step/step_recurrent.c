@@ -189,7 +189,7 @@ static void need_order(Gen *g)
         "    return b->start[s + 1] - b->start[s];\n"
         "}\n"
         "\n"
-        "/* Sequences first .. last - 1, the longest first, for a scan. */\n"
+        "/* Sorts sequences first .. last - 1 for a scan, the longest first. */\n"
         "static void order_sequences(const struct attn_batch *b, int32_t *order,\n"
         "                            int64_t first, int64_t last)\n"
         "{\n"
@@ -268,8 +268,8 @@ void emit_scan(Gen *g, Emit *e, Entry entry)
         return;
     let(e, "few", "%d", FewSequences);
     put(e,
-        "/* A scan: in parts of the sequences where each has enough; else in parts\n"
-        " * of the columns, step by step. */\n");
+        "/* Runs a scan. Divides the sequences if each part has enough of them; else\n"
+        " * divides the columns of each step. */\n");
     emit_scan_head(e, entry, "");
     put(e,
         "{\n"

@@ -44,7 +44,7 @@ static const char *pairs_text(Gen *g, const Node *n, const Node *k)
         put(g->count_prototypes,
             "static int64_t $name(const struct attn_batch *b);\n");
         put(e,
-            "/* Queries times keys of all sequences. */\n"
+            "/* Returns queries times keys, summed over all sequences. */\n"
             "static int64_t $name(const struct attn_batch *b)\n"
             "{\n"
             "    int64_t n = 0;\n"
@@ -86,8 +86,8 @@ static void put_limits(Gen *g, Emit *e)
     let(e, "rows", "%lld", (long long)least_work_rows(g->p));
     let(e, "queries", "%d", LeastWorkQueries);
     put(e,
-        "/* FLOPs that are worth a thread. Fewer rows than MIN_ROWS cost as much as\n"
-        " * these: the time is that of reading the weights; so do fewer queries. */\n"
+        "/* PART_FLOPS: fewest FLOPs that justify a thread. Fewer rows or queries than\n"
+        " * these minima cost as much, because reading the weights or keys dominates. */\n"
         "enum { PART_FLOPS = $flops, MIN_ROWS = $rows, MIN_QUERIES = $queries };\n"
         "\n");
 }
@@ -97,7 +97,7 @@ static void run_functions(Gen *g, Emit *e)
     need_min(g);
     need_max(g);
     put(e,
-        "/* Parts that a caller can run at once, of work of so many FLOPs. */\n"
+        "/* Returns the number of parts for work of `flops` FLOPs. */\n"
         "static int64_t parts_of(const struct attn_batch *b, int64_t flops)\n"
         "{\n"
         "    if (b->parallel)\n"
@@ -114,7 +114,7 @@ static void run_functions(Gen *g, Emit *e)
         "        run(call, 0, 1);\n"
         "}\n"
         "\n"
-        "/* A step for `count` rows, or pairs of a query and a key. */\n");
+        "/* Runs a step for `count` rows, or pairs of a query and a key. */\n");
     emit_run_step_head(e, "");
     put(e,
         "{\n"
@@ -123,8 +123,8 @@ static void run_functions(Gen *g, Emit *e)
         "\n");
     if (g->p->rows_divided[EntryEncode] || g->p->rows_divided[EntryDecode])
         put(e,
-            "/* Rows of the next block of n rows, where blocks have `most` at most and\n"
-            " * are as high as each other: each of them reads all weights. */\n"
+            "/* Returns the rows of the next block of n rows. Blocks have at most `most`\n"
+            " * rows, and equal heights because each of them reads all weights. */\n"
             "static int64_t next_block(int64_t n, int64_t most)\n"
             "{\n"
             "    if (n <= most)\n"
@@ -154,7 +154,7 @@ static void rows_part(Gen *g, Emit *e, Entry entry)
 {
     need_part_begin(g);
     let(e, "mr", "%d", g->p->target.mr);
-    put(e, "/* A part of the rows, block by block through all steps. */\n");
+    put(e, "/* Runs all steps for a part of the rows, block by block. */\n");
     put_call(e,
              arena_printf(g->a, "static void %s_rows_part", entry_name(entry)),
              "void *call, int64_t part, int64_t parts", "");
@@ -192,8 +192,8 @@ static void split_rows(Gen *g, Emit *e, Entry entry)
     let(e, "rows_part", "%s_rows_part", entry_name(entry));
     rows_part(g, e, entry);
     put(e,
-        "/* Steps for all rows: in parts of the rows where each has enough; else\n"
-        " * in parts of the columns, step by step, block by block. */\n");
+        "/* Runs the steps for all rows. Divides the rows if each part has enough of\n"
+        " * them; else divides each step, block by block. */\n");
     emit_rows_head(g, e, entry, "");
     put(e,
         "{\n"
