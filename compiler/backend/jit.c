@@ -167,7 +167,7 @@ static bool relocate(TCCState *s, JitCode *j)
     return false;
 }
 
-/* Returns the function; NULL if *said has a message or there is no memory. */
+/* Returns the function; NULL if *said has a message or memory is exhausted. */
 static void *compile(JitCode *j, const char *text, const char *symbol,
                      const Target *target, TccMessage *message)
 {

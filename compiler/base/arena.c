@@ -92,8 +92,8 @@ static void link_chunk(Chunk *c)
         c->before->next = c;
 }
 
-/* Adds a chunk. An allocation larger than ChunkBytes gets a chunk of its own,
- * linked behind the one being filled. */
+/* Adds a chunk. An allocation larger than ChunkBytes gets its own chunk, linked
+ * after the current one. */
 static Chunk *add_chunk(Arena *a, size_t bytes)
 {
     const bool own = bytes > ChunkBytes;

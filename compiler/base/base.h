@@ -73,7 +73,7 @@ int index_find(const Index *x, const char *name); /* -1: absent */
 /* Adds a name with `number` unless it is already there, and returns the name's
  * number. The name must outlive the index. */
 int index_add(Arena *a, Index *x, const char *name, int number);
-/* The same for a key of `bytes` bytes, such as a struct without padding. */
+/* Do the same for a key of `bytes` bytes, such as a struct without padding. */
 int index_find_key(const Index *x, const void *key, size_t bytes);
 int index_add_key(Arena *a, Index *x, const void *key, size_t bytes,
                   int number);

@@ -1,5 +1,5 @@
-/* put_json.h: JSON as it is printed: keys and values, commas where they belong.
- * Line breaks are the caller's: `,\n ` may be added before a key. */
+/* put_json.h: prints JSON: keys and values, and commas between them. The caller
+ * adds line breaks: `,\n ` may precede a key. */
 #ifndef ATTNC_PUT_JSON_H
 #define ATTNC_PUT_JSON_H
 
@@ -8,8 +8,8 @@
 /* Adds text in quotes; bytes that are not UTF-8 become U+FFFD. n -1: up to its
  * end.                                                                       */
 void json_quote(Buffer *b, const char *s, int64_t n);
-/* Adds a number in the shortest of up to so many digits; null if it is not
- * finite.                                                                    */
+/* Adds a number with as few digits as needed, at most `digits`; null if it is
+ * not finite. */
 void json_number(Buffer *b, double x, int digits);
 /* Adds a comma, unless the value is the first of its list or object. */
 void json_next(Buffer *b);
@@ -17,7 +17,7 @@ void json_put_key(Buffer *b, const char *key);
 void json_put_text(Buffer *b, const char *key, const char *text); /* or null */
 void json_put_count(Buffer *b, const char *key, int64_t n);
 void json_put_number(Buffer *b, const char *key, double x, int digits);
-/* With so many places; null if it is not finite. */
+/* Prints `places` decimal places; null if x is not finite. */
 void json_put_fixed(Buffer *b, const char *key, double x, int places);
 void json_put_flag(Buffer *b, const char *key, bool flag);
 void json_put_counts(Buffer *b, const char *key, const int64_t *at, int n);

@@ -8,7 +8,7 @@
 /* Returns a token of n bytes as printable text: control characters, and bytes
  * that are not UTF-8, become \xHH. */
 const char *attention_label(Arena *a, const char *token, int64_t n);
-/* The same for a string. */
+/* Returns a string as printable text, like attention_label(). */
 const char *plain_text(Arena *a, const char *text);
 /* Returns how many terminal columns a text takes. */
 int text_columns(const char *s);

@@ -61,7 +61,7 @@ typedef enum {
 } CachePutResult;
 /* Any number of processes may put and get at the same time. */
 CachePutResult cache_put(Arena *a, const CachePut *p, Fault *why);
-/* True if a file of so many bytes is within the limit. */
+/* True if a file of this size is within the limit. */
 bool cache_takes(size_t bytes);
 void cache_remove(Arena *a, CacheKind kind, CacheKey key);
 

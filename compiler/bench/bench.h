@@ -210,7 +210,7 @@ typedef struct { /* operations, and bytes to read */
  * was not needed, so a nearer one bounds it. INFINITY: not measured. */
 Limit limit_of(const Machine *m, const Rates *r, const Demand *d,
                double seconds);
-/* The same, if nothing comes from beyond the level `farthest`. */
+/* Like limit_of(), if no bytes come from beyond the level `farthest`. */
 Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
                    Level farthest);
 /* Returns the sum of the limits of a workload's calls; bound is the one with

@@ -105,8 +105,8 @@ struct Spot { /* statistics of a slot */
     double *seconds;   /* [runs] */
 };
 
-/* Makes the slots of a run whose nodes cost cost[node]. An op has the slot of
- * its end, a region that of its first op's begin. Ops that share a slot are
+/* Makes the slots of a run whose nodes cost cost[node]. An op uses the slot of
+ * its end, a region the slot of its first op's begin. Ops that share a slot are
  * listed as the first. */
 static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
                         const Cost *cost, int64_t runs)

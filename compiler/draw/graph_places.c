@@ -325,8 +325,8 @@ static bool stays_in_segment(const Picture *p, const Net *n)
 }
 
 /* Returns the side of a lane; -1: left. A residual from another sublayer goes
- * towards the page's edge. Other lanes go to the side on which the box stands,
- * or towards the first input of their reader. */
+ * towards the page's edge. Other lanes are on the side of their box, or towards
+ * the first input of their reader. */
 static int side_of(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source];

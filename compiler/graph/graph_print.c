@@ -280,8 +280,8 @@ char *print_node(Arena *a, const Graph *g, int node)
     return b.at;
 }
 
-/* Returns the entry under which a node is listed: a constant's is that of the
- * next node that is not one. */
+/* Returns the entry under which a node is listed. Constants are listed with the
+ * next node that is not a constant. */
 static Entry stands_in(const Graph *g, int node)
 {
     while (node < g->nodes.n - 1 && g->nodes.at[node].entry == EntryNone)

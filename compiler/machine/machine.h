@@ -56,7 +56,7 @@ double machine_seconds(void);
  * compilers may vectorise, it uses all that the machine has. */
 double machine_fma_rate(const Target *t, int threads, double seconds);
 
-/* The same for integer dot products; 0: no instruction. */
+/* Like machine_fma_rate(), for integer dot products; 0: no such instruction. */
 double machine_dot_rate(const Target *t, int threads, double seconds);
 
 /* Measures a core's cycles per second, within `seconds`; 0: unknown. */

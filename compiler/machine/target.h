@@ -67,7 +67,7 @@ bool target_widens(const Target *t);
 const char *target_flags(Arena *a, const Target *t);
 /* True if it is of another architecture than this processor. */
 bool target_foreign(const Target *t);
-/* Returns the rows of a block that goes through steps whose weights have so
+/* Returns the rows of a block that goes through steps whose weights have this
  * many bytes and elements in total. */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers);
 /* Returns how many of a sum's k elements a tile adds before it moves on. */

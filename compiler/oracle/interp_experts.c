@@ -1,6 +1,6 @@
 /* interp_experts.c: the oracle's ops for mixtures of experts, in double.
- * Dispatched rows stand in the order of their source rows; in compiled code
- * they are grouped by expert. */
+ * Dispatched rows keep the order of their source rows; compiled code groups
+ * them by expert. */
 #include <math.h>
 #include <string.h>
 

@@ -80,8 +80,8 @@ static const int32_t *starts(Arena *a, const Spec *s, int64_t sequences,
     return start;
 }
 
-/* Limits the queries, because those far behind the last key see nothing and
- * give only zeros. */
+/* Limits the queries, because those far after the last key see nothing and give
+ * only zeros. */
 static const int64_t *near_keys(Arena *a, const Spec *s, int64_t sequences,
                                 const int64_t *queries, const int64_t *keys)
 {

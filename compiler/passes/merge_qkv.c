@@ -56,7 +56,7 @@ static Group find_group(const Graph *g, int first)
     Group p = { 0 };
     if (!mergeable(g, first))
         return p;
-    const Node *at = g->nodes.at; /* nodes of a layer stand together */
+    const Node *at = g->nodes.at; /* nodes of a layer are adjacent */
     for (int i = first - 1; i >= 0 && same_layer(&at[i], &at[first]); i--)
         if (same_rows(g, first, i))
             return p;

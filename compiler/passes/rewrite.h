@@ -26,10 +26,10 @@ typedef struct Remarks {
     Remark *at;
     int n, cap;
 } Remarks;
-/* Records a place where the pass should have rewritten but could not ... */
+/* Records a place where the pass should have rewritten but could not. */
 void pass_missed(const Graph *g, int node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* ... and one where it chose not to. */
+/* Records a place where the pass chose not to rewrite. */
 void pass_note(const Graph *g, int node, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

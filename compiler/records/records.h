@@ -99,7 +99,7 @@ const char *records_path(Arena *a, const char *option);
  * counted and reported in one warning that shows the first. False: the file
  * cannot be read, or others could have written it. */
 bool records_read(Records *r, Arena *a, const char *path, Fault *why);
-/* The same for a file that the user named: it must exist. */
+/* Like records_read(), for a file that the user named: it must exist. */
 bool records_named(Records *r, Arena *a, const char *path, Fault *why);
 /* Adds records to the file and replaces those with the same host and key. Under
  * the lock the file is read again, written under a temporary name, synced and

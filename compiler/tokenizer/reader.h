@@ -36,7 +36,7 @@ Text text_of(const char *s);
 bool text_is(Text t, const char *s);
 /* Reads a file, which becomes the current one; NULL: r->why says why. */
 const File *reader_file(Reader *r, const char *path);
-/* The same for a JSON object. reader_config() reads all numbers as reals. */
+/* Read a JSON object; reader_config() reads all numbers as reals. */
 const json_t *reader_json(Reader *r, const char *path);
 const json_t *reader_config(Reader *r, const char *path);
 

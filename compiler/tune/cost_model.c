@@ -140,8 +140,8 @@ static bool has_parameter(const CostModel *m, int parameter)
     return (tiling_parameters[parameter].tasks & On(m->task->key.kind)) != 0;
 }
 
-/* True if a tile has enough accumulators to keep the FMA units busy, or as many
- * rows as there are. */
+/* True if a tile has enough accumulators to keep the FMA units busy, or all
+ * available rows. */
 static bool fills_ports(const CostModel *m, const Tiling *t)
 {
     const int vectors = (t->nr + m->plan->target.width - 1)

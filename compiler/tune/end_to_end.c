@@ -157,7 +157,7 @@ static const char *slower_text(const Tuner *t, const EndToEnd *e)
                         e->pairs);
 }
 
-/* Keeps the choices of the tasks that stand. */
+/* Keeps the choices of tasks that were not reverted. */
 static void choose_again(Tuner *t)
 {
     int kept = 0;
@@ -256,7 +256,7 @@ static bool answer(Tuner *t, const Outcome *o)
     return n > 0;
 }
 
-/* True if this run found anything that stands. */
+/* True if this run found a tiling that was not reverted. */
 static bool found_any(const Tuner *t)
 {
     for (int i = 0; i < t->report.task.n; i++)

@@ -26,7 +26,7 @@ typedef struct {
     atomic_bool over;
 } Board;
 
-typedef struct { /* a board and the arrays behind it */
+typedef struct { /* a board and the arrays that follow it */
     Board *board;
     Verdict *verdict; /* [n] */
     double *sample;   /* [repetitions][n][parts] */

@@ -46,7 +46,7 @@ typedef struct { /* the search for one task */
     TaskSearch *search;       /* NULL: not begun */
     int lead;                 /* the fastest so far; 0: the default */
     int incumbent;            /* the decision; 0: the default */
-    const char *taken_back;   /* why it was reverted; NULL: it stands */
+    const char *taken_back;   /* why it was reverted; NULL: it was not */
     Interval gain;            /* default / incumbent, from fresh pairs */
     double p_value;           /* probability that it is not faster */
     int pairs;                /* pairs in that test */
@@ -89,11 +89,12 @@ struct TuneReport {          /* tuning of one backend's code */
 const char *backend_word(const TuneReport *r);     /* "libtcc", "clang" */
 const char *task_text(Arena *a, const TaskKey *k); /* "matmul 9x9 f32 bias" */
 char *gain_text(Arena *a, double ratio);           /* 1.031: "+3.1 %" */
-/* Return the default, the tiling found, and the one that stands; NULL: none. */
+/* Return the default, the fastest tiling found, and the one in use after all
+ * tests; NULL: none. */
 const Candidate *task_default(const TuneTask *t);
 const Candidate *task_best(const TuneTask *t);
 const Candidate *task_stands(const TuneTask *t);
-/* True if the tiling that stands is not the default. */
+/* True if the tiling in use is not the default. */
 bool task_differs(const TuneTask *t);
 /* Returns default / best, from fresh pairs or from the times so far; or NAN. */
 double task_gain(const TuneTask *t);

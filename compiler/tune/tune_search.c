@@ -157,8 +157,8 @@ static double compile_time(const TaskSearch *s)
     return fmax(0, time_left(s, deciding)) * compiling;
 }
 
-/* Makes jobs of those of who[] that have no code yet. One whose code equals
- * another's is marked as tried. */
+/* Makes jobs for candidates in who[] without code. A candidate whose code
+ * equals another's is marked as tried. */
 static int without_code(TaskSearch *s, int *who, int n, BuildJob *b, int *of)
 {
     int count = 0;
@@ -197,7 +197,8 @@ static void take_build(TaskSearch *s, int i, const BuildJob *b)
     memcpy(c->why, b->why, sizeof c->why);
 }
 
-/* Compiles the untried of who[]. Keeps, and counts, those that can run. */
+/* Compiles the untried candidates in who[]. Keeps those that can run and
+ * returns their number. */
 static int build(TaskSearch *s, int *who, int n)
 {
     BuildJob *b = arena_alloc(s->a, (size_t)(n + 1) * sizeof *b);
@@ -342,8 +343,8 @@ static void take_times(TaskSearch *s, int i)
     c->gain = median_of(s->ratio.at[i].at, s->ratio.at[i].n);
 }
 
-/* Times who[0], the default, and the others until `until`. Returns the complete
- * repetitions. */
+/* Times who[0], the default, and the other candidates until `until`. Returns
+ * the number of complete repetitions. */
 static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                    double until)
 {
@@ -382,8 +383,8 @@ static double ratio_of(const TaskSearch *s, int i)
     return i == 0 ? 1 : candidate_at(s, i)->gain;
 }
 
-/* Sorts those of who[1 ..] that still run, the fastest first. Returns their
- * number, including who[0]. */
+/* Sorts the candidates who[1 ..] that still run, the fastest first. Returns
+ * their number, including who[0]. */
 static int sort_alive(const TaskSearch *s, int *who, int n)
 {
     int kept = 1;

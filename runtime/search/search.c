@@ -217,7 +217,7 @@ static int search_fill(struct attn_search_state *s)
     const int ahead = search_most_unread(s) > most;
     int64_t row = 0, slot = 0, last = 0;
 #if ATTN_HAS_FIXED
-    last = s->model->fixed_target; /* read these rows once more */
+    last = s->model->fixed_target; /* read these rows again */
 #endif
     for (int64_t i = 0; i < s->sentences; i++) {
         for (int64_t h = 0; h < s->beam[i].open; h++) {

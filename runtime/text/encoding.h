@@ -24,7 +24,7 @@ enum {
 };
 struct attn_kind {                                    /* a model of ids */
     const char *(*check)(const struct attn_vocab *v); /* message, or NULL */
-    /* memory for a piece of so many bytes; -1: too long */
+    /* memory for a piece of this many bytes; -1: too long */
     int64_t (*memory)(const struct attn_vocab *v, int64_t bytes);
     /* adds the ids of one piece; 0 or an error */
     int64_t (*encode)(struct attn_encoding *e, const char *text, int64_t n);

@@ -25,24 +25,24 @@ FORMAT(F32, "f32", 1, 4, 0, 0, STEPS(0), GATE(1e-4, 1e-10, 1e-9),
     "floats of 32 bits", NULL)
 FORMAT(Bf16, "bf16", 1, 2, 0, 0, STEPS(0), GATE(0.5, 1e-2, 1e-2),
     "rounded to 16 bits, to the nearest even",
-    "/* bf16: a number is the upper half of a float's bits. */\n")
+    "/* bf16: each number is the upper half of a float's bits. */\n")
 FORMAT(Int8, "int8", 64, 64, 8, 0, STEPS(127, 126, 128, 130, 133),
     GATE(2, 0.02, 0.5),
     "integers from -127 to 127, with a scale for each row of the matrix",
     "/* int8: for every four k in turn, four bytes of each of 16 rows, up to a\n"
-    " * multiple of 64 k; behind a panel the rows' scales, 16 floats, and -128\n"
+    " * multiple of 64 k. After a panel: the rows' scales, 16 floats, and -128\n"
     " * times the sums of their integers, 16 of 32 bits. */\n")
 FORMAT(Int4, "int4", 64, 36, 8, 32, STEPS(127), GATE(8, 1, 4),
     "integers of 4 bits, with a step and an offset for 32 of them, and a scale",
-    "/* int4: as int8, of 64 k after the other: 8 lines of 64 bytes, of which\n"
-    " * each has the four k of one line in its lower halves and those of the\n"
-    " * next in its upper ones; a step and an offset of each row for the first\n"
-    " * 32 k, then for the others. An integer is (half - 8) step + offset. */\n")
+    "/* int4: like int8, in groups of 64 k. A group has 8 lines of 64 bytes, each\n"
+    " * with two lines of int8: one in the lower halves of its bytes, the next in\n"
+    " * the upper halves; then a step and an offset of each row for the first 32\n"
+    " * k, then for the others. An integer is (half - 8) step + offset. */\n")
 FORMAT(Int4g64, "int4g64", 128, 68, 8, 64, STEPS(127), GATE(8, 1, 4),
     "as int4, with a step and an offset for 64 of them",
-    "/* int4g64: of 128 k after the other: 16 lines of 64 bytes, of which each\n"
-    " * has the first four of eight k in its lower halves and the others in its\n"
-    " * upper ones; a step and an offset of each row for the first 64 k, then for\n"
-    " * the others. An integer is (half - 8) step + offset. */\n")
+    "/* int4g64: in groups of 128 k. A group has 16 lines of 64 bytes, each with\n"
+    " * the first four of eight k in the lower halves of its bytes, the others in\n"
+    " * the upper halves; then a step and an offset of each row for the first 64\n"
+    " * k, then for the others. An integer is (half - 8) step + offset. */\n")
 /* clang-format on */
 #undef FORMAT

@@ -131,8 +131,8 @@ static const char *const color_words[] = {
 #define SWEEPS(to) \
     CmdSweep | CmdCompare, PartCommand, offsetof(SweepCommand, to)
 
-/* The same for the rows of runtime/options/option_rows.h, by their column
- * `place`. */
+/* The same macros for the rows of runtime/options/option_rows.h, by their
+ * column `place`. */
 #define PLACE_Lines(to) \
     CmdRun | CmdScore | CmdQuantize, PartLines, offsetof(LineOptions, to)
 #define PLACE_Settings(to) SEARCH(CmdRun, set.to)

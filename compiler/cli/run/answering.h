@@ -39,7 +39,7 @@ void answering_with(struct answering *w, const Engine *e);
 /* Closes the engine. Returns `code` or, if that is 0, the program's status. */
 int answering_close(struct answering *w, int code);
 
-/* The program of models that generate; rows_answers() is that of all others. */
+/* The program of models that generate; rows_answers() serves all others. */
 int generate_use(struct program *p); /* program_use() */
 void generate_answers(struct program *p);
 /* Converts a line to ids at p->items; an empty line has none. Returns their

@@ -106,7 +106,8 @@ const char *page_table(Gen *g, const Node *n);
 /* Emitted C: the address in the self cache of the state that a node leaves
  * after row `row` of sequence s. */
 const char *state_text(Gen *g, int node, const char *row);
-/* The same after the last row of `source`, for a node of encode(). */
+/* Emitted C: like state_text(), after the last row of `source`, for a node of
+ * encode(). */
 const char *source_state(Gen *g, int node);
 void let_page_id(Gen *g, Emit *e, const Node *n);
 void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);

@@ -18,7 +18,7 @@ void plain_piece(Plain *p, Emit *e, int node, const char *piece)
     put_call(e, name, args, ";");
 }
 
-/* The same, but the result goes to `result`. */
+/* Emits such a call whose result goes to `result`. */
 static void piece_to(Plain *p, Emit *e, int node, const char *piece,
                      const char *result)
 {

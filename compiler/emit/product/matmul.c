@@ -3,7 +3,7 @@
 #include "emit/gen/length.h"
 #include "emit/product/products.h"
 
-/* sums of so many rows and columns stay in the cache, with x */
+/* sums of this block of rows and columns stay in the cache, with x */
 enum {
     SumRows = 288,
     SumColumns = 384 /* a multiple of every tile's width */
@@ -195,7 +195,7 @@ static void put_all_columns(Gen *g, const Product *p)
     }
 }
 
-/* The same for few rows whose number is known. */
+/* Emits the blocks for a small, known number of rows. */
 static void put_fixed_blocks(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;

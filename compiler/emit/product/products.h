@@ -25,10 +25,10 @@ typedef struct { /* a product and its loop nest */
 /* Returns the numbers of a column of k in a panel, in number_type(), with those
  * stored after the panel. */
 int64_t panel_column(Dtype d, int64_t k);
-/* For a small M: least rows for which tiles prefetch the next panels; with
- * fewer rows, bytes to prefetch ahead in their own, 0: none. int4 needs this
- * because its unpacking is so slow that the hardware's prefetch falls
- * behind. */
+/* For a small M: fewest rows for which tiles prefetch the next panels. With
+ * fewer rows they prefetch small_m_ahead() bytes ahead in their own panels,
+ * unless it is 0. int4 needs this because its unpacking is too slow for the
+ * hardware's prefetcher. */
 int small_m_prefetches(Dtype dtype);
 int small_m_ahead(Dtype dtype);
 const char *epilogue_formula(Arena *a, Epilogue ep); /* e.g. "relu(x W^T +
@@ -70,7 +70,7 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
  * Tiles share the prefetch of the next panels. With at least `least` rows it
  * omits the lowest tiles. */
 const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep);
-/* The same for a known number of rows. */
+/* Like need_rows(), for a known number of rows. */
 const char *need_fixed_rows(Gen *g, const Tiling *t, int64_t rows, int nr,
                             Epilogue ep);
 int tile_steps(const Tiling *t, int step[4]); /* nr, then 32 and 16 */

@@ -28,7 +28,7 @@ static const char *prefetched(Gen *g, Dtype d, int rows)
                             group - 1, group, line - ending, ending);
 }
 
-/* The same for panels at `b`, which follow each other. */
+/* Like prefetched(), for consecutive panels at `b`. */
 static const char *fixed_next(Gen *g, const char *next, const char *b,
                               const Product *p)
 {

@@ -316,7 +316,7 @@ static const Node *kept_by(const Plan *p, const Node *n, int of)
     return NULL;
 }
 
-/* The same for the regions of a layer. */
+/* Returns the cache write or read of a layer's keys and values, or NULL. */
 static const Node *kept_in(const Plan *p, int from, int to, int of)
 {
     const Node *x = NULL;

@@ -51,7 +51,7 @@ static double llama3(const Stretch *x, int64_t pair)
     return (1 - kept) * rate / x->is->factor + kept * rate;
 }
 
-/* Returns the (fractional) pair that turns so many times in the longest
+/* Returns the (fractional) pair that makes this many turns in the longest
  * training text. */
 static double pair_of(const Stretch *x, double turns)
 {

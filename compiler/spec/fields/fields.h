@@ -98,7 +98,7 @@ typedef struct {
     bool *spread;       /* by row: set by a row above it */
     const Yaml **under; /* by row: the value of another file or option that
                            it replaced; or NULL */
-    Pos *unset;         /* by row: place where it was unset */
+    Pos *unset;         /* by row: position of the --set that unset it */
     VEC(NamePair) names;
     Pos top;
 } Written;
