@@ -20,7 +20,8 @@ static double time_once(const Work *w, Setup *s)
     return machine_seconds() - begin;
 }
 
-/* Runs each workload once to warm up, and keeps its checksum. */
+/* Runs each workload once as a warm-up and records the checksum of its
+ * result. */
 static void first_runs(Works *works, Setup *s)
 {
     for (int i = 0; i < works->n; i++) {
@@ -53,8 +54,8 @@ static bool all_known(const Times *times, int works)
     return true;
 }
 
-/* Runs as often as the options say; otherwise until each median is accurate
- * enough, or the time is over. */
+/* Runs the workloads as often as the options say, or until each median is
+ * accurate enough or the time is up. */
 static void run_all(Setup *s, const Works *works, Times *times)
 {
     const BenchOptions *o = &s->options;
@@ -97,10 +98,10 @@ static void make_rows(BenchReport *r, const Works *works,
 
 static double most_seconds(double seconds)
 {
-    return fmin(1.0, seconds); /* for the whole machine */
+    return fmin(1.0, seconds); /* the part that measures the machine */
 }
 
-/* Reports which part of the bench begins. Its seconds are upper bounds. */
+/* Shows which part of the bench begins, with an upper bound of its seconds. */
 static void show_part(const BenchOptions *o, int works, int part)
 {
     static const char *const names[] = { "the machine", "workloads",

@@ -1,5 +1,5 @@
 /* bench_csv.c: a bench report as comma-separated values: a table of workloads,
- * and after an empty line one of kernels. */
+ * an empty line, and a table of kernels. */
 #include "bench/bench_report.h"
 
 #include <math.h>

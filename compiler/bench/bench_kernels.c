@@ -1,6 +1,6 @@
-/* bench_kernels.c: times each step of a model. A second model of the same plan
- * calls a clock when a step's function begins and ends; its results are checked
- * to be the same. */
+/* bench_kernels.c: times each step of a model. It compiles a second model from
+ * the same plan, whose code calls a clock when a step's function begins and
+ * ends, and checks that its results are the same. */
 #include <pthread.h>
 #include <string.h>
 
@@ -11,21 +11,22 @@
 
 /* ---- the clock ---- */
 typedef struct Clock Clock;
-struct Clock { /* clock of one thread */
+struct Clock { /* the clock of one thread */
     Clock *next;
-    double last;   /* time of the last tick */
-    double *spent; /* [slots]: seconds before a slot's ticks */
-    double *ticks; /* [slots] */
+    double last;   /* time of the last call of tick() */
+    double *spent; /* [slots]: seconds that passed before each slot's ticks */
+    double *ticks; /* [slots]: number of ticks */
 };
 
-/* The only global state here, because emitted code calls tick(slot) without
- * other arguments. bench times one model at a time; each thread makes its own
- * clock. */
+/* This file's only global state. It is global because emitted code calls
+ * tick(slot) without other arguments. bench times one model at a time; each
+ * thread makes its own clock. */
 static struct {
     pthread_mutex_t lock;
     Arena *arena;
     int slots;
-    int64_t round; /* clocks of earlier rounds are freed */
+    int64_t round; /* number of this round; clocks of earlier rounds are
+                    * freed */
     Clock *first;
 } clocks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static _Thread_local struct {
@@ -56,7 +57,8 @@ static void tick(int64_t slot)
     c->last = now;
 }
 
-/* Returns the cost of a tick when called often: the best of 100 rounds. */
+/* Returns the seconds of one call of tick() in a loop: the best of 100
+ * rounds. */
 static double clock_cost(void)
 {
     double best = 1.0;
@@ -98,16 +100,18 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
 }
 
 typedef struct Spot Spot;
-struct Spot { /* statistics of a slot */
+struct Spot { /* statistics of one slot of the clock */
     KernelRow kernel;
-    Spot *region_spot; /* an op's region; NULL: it is a region */
+    Spot *region_spot; /* slot of the op's region; NULL: this is a region's
+                        * slot */
     int ops;           /* a region's number of ops */
-    double *seconds;   /* [runs] */
+    double *seconds;   /* [runs]: seconds of each run */
 };
 
-/* Makes the slots of a run whose nodes cost cost[node]. An op uses the slot of
- * its end, a region the slot of its first op's begin. Ops that share a slot are
- * listed as the first. */
+/* Makes the slots of a workload in which node i costs cost[i]. The time of an
+ * op is counted in the slot of its end; the time of its region, in the slot of
+ * the begin of the region's first op. Ops that share a slot are listed under
+ * the name of the first. */
 static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
                         const Cost *cost, int64_t runs)
 {
@@ -132,8 +136,8 @@ static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
     return slots;
 }
 
-/* Reads the clocks after a run: the sum of ticks, and the seconds of the
- * slowest thread. A region takes the sum of its ops. */
+/* Reads the clocks after a run: counts the ticks of all threads, and takes the
+ * seconds of the slowest. A region's time is the sum of its ops' times. */
 static void read_clocks(Spot *slots, int count, int64_t run)
 {
     for (int i = 0; i < count; i++) {
@@ -156,7 +160,7 @@ static double median(const double *at, int64_t n)
     return times_summary(&t).p50;
 }
 
-/* Lists the kernels. A region of one op is one row. */
+/* Lists the kernels. A region with only one op is one row. */
 static void list_kernels(Arena *a, const Spot *slots, int count, int64_t runs,
                          KernelList *list)
 {

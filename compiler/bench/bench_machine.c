@@ -128,13 +128,15 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
 /* ---- target ---- */
 typedef struct {
     const char *name;
-    double row, here; /* in target.c, and measured; NAN: unknown */
-    int places;       /* decimal places of `here` */
+    double row, here; /* the figure in target.c, and as measured; NAN:
+                       * unknown */
+    int places;       /* decimal places of `here` when printed */
 } Figure;
 
 enum { Figures = 6 };
 
-/* Fills in the figures from one thread's rates, in cycles of its clock. */
+/* Pairs each figure of target.c with the value measured here: cache sizes in
+ * KiB, rates of one thread per clock cycle. */
 static void figures_of(const Machine *m, const Target *t, Figure f[Figures])
 {
     const Rates *r = machine_rates(m, 1);

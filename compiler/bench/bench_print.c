@@ -1,5 +1,5 @@
-/* bench_print.c: a bench report as a table or Markdown. CSV and JSON show the
- * same numbers and some more. */
+/* bench_print.c: a bench report as a text or Markdown table. CSV and JSON have
+ * the same numbers and a few more. */
 #include "base/table.h"
 #include "base/strings.h"
 #include "bench/bench_report.h"
@@ -14,19 +14,20 @@ static int width_of(const BenchColumn *c)
     return n > 8 ? n : 8;
 }
 
-typedef struct { /* a table whose rows are a name, numbers, and their bound */
+typedef struct { /* a table whose rows have a name, numbers, and the bound */
     const TableStyle *style;
     const BenchColumn *column;
-    int n;     /* number of columns */
-    int width; /* the name's width */
+    int n;     /* number of number columns */
+    int width; /* width of the name */
     FILE *out;
     Arena *arena;
-    bool cuts;                     /* longer names are cut */
-    TableFit fit[WorkColumns + 1]; /* the last is the bound */
+    bool cuts;                     /* longer names are truncated */
+    TableFit fit[WorkColumns + 1]; /* width of each column; the last is the
+                                    * bound's */
 } Table;
 
-/* Makes a table. On a narrow terminal it drops columns, then cuts names down to
- * `least` characters. */
+/* Makes a table. On a narrow terminal it drops columns, then shortens names to
+ * no less than `least` characters. */
 static Table new_table(Arena *a, const TableStyle *style, FILE *out,
                        const BenchColumn *c, int n, int width, int least)
 {
@@ -108,7 +109,7 @@ static void put_row(const Table *t, const char *name, const double *value,
 
 /* ---- the model ---- */
 
-/* Prints one length if all are equal, otherwise at most 32. */
+/* Prints one length if all are equal, otherwise a list of at most 32. */
 static void put_lengths(const Setup *s, FILE *out)
 {
     const int64_t n = s->options.batch;
@@ -161,7 +162,8 @@ static void put_kernel(const Table *t, const BenchReport *r, int work,
     put_row(t, name, value, bound_word(kernel_limit(r, work, k).bound));
 }
 
-/* Returns the seconds outside kernels: calls, the search, idle threads. */
+/* Returns the seconds of a run that no kernel accounts for: calls, the search,
+ * idle threads. */
 static double between(const BenchReport *r, int work)
 {
     double seconds = r->kernels.p50[work];

@@ -6,23 +6,25 @@
 #include "bench/bench.h"
 
 /* ---- bench_kernels.c ---- */
-typedef struct {           /* one op of a step of the model */
-    const char *function;  /* emitted function it belongs to */
-    const char *name;      /* "ffn.w1"; NULL: the whole function */
-    const char *op;        /* "linear 512x2048" */
-    double calls, seconds; /* in one run, on the slowest thread */
+typedef struct {           /* one op in a step of the model */
+    const char *function;  /* emitted function that the op is part of */
+    const char *name;      /* name of the op, e.g. "ffn.w1"; NULL: the complete
+                            * function */
+    const char *op;        /* the op with its shape, e.g. "linear 512x2048" */
+    double calls, seconds; /* calls and seconds in one run, on the slowest
+                            * thread */
     Cost cost;
 } KernelRow;
 typedef VEC(KernelRow) KernelList;
 
-/* Times each op of each workload in a second model that calls a clock. Its
- * results must be the same. Kernels are in the model's order, a function before
- * its ops. */
+/* The times of all ops. bench_kernels.c measures them in a second model, whose
+ * code calls a clock and whose results must be the same. Kernels are listed in
+ * the model's order, each function before its ops. */
 typedef struct {
     double clock;   /* seconds of one call of the clock */
-    double *p50;    /* [works]: of runs with the clock */
+    double *p50;    /* [works]: median seconds of a run with the clock */
     double *ticks;  /* [works]: calls of the clock in a run */
-    KernelList *of; /* [works] */
+    KernelList *of; /* [works]: the kernels of each workload */
 } KernelTimes;
 void bench_kernels(KernelTimes *k, Setup *s, const Works *works,
                    const Summary *summary);
@@ -36,30 +38,31 @@ typedef struct {
 
 typedef struct {
     const Engine *engine;
-    const Target *target; /* defines the peak of multiply-adds */
+    const Target *target; /* has the units that define the FMA peak */
     Machine machine;
-    Rates rates;    /* best rates seen with these threads, in kernels too */
-    double between; /* FMA rate between the runs: median of slices */
-    int again;      /* how often the rates were measured again because
-                       something was faster */
+    Rates rates;    /* best rates seen with these threads, in kernels as well */
+    double between; /* median FMA rate of the slices measured between runs */
+    int again;      /* how often the rates were measured again because a run was
+                     * faster than they allow */
     int threads;
     const Setup *setup;
     VEC(BenchRow) rows;
-    KernelTimes kernels; /* its `of` is NULL: not timed */
+    KernelTimes kernels; /* `of` is NULL if the kernels were not timed */
 } BenchReport;
 
 /* ---- bench_columns.c ---- */
 typedef struct {      /* a column of any format */
-    const char *head; /* in tables; NULL: left out there */
-    const char *json; /* in JSON and CSV */
+    const char *head; /* head in tables; NULL: not in tables */
+    const char *json; /* key in JSON and head in CSV */
     int places;       /* decimal places */
-    int rank;         /* columns of the highest rank are dropped first on a
-                         narrow terminal; 0: never */
+    int rank;         /* a narrow terminal drops the columns of the highest rank
+                       * first; 0: never drops the column */
 } BenchColumn;
 enum { WorkColumns = 16, KernelColumns = 9 };
 extern const BenchColumn work_columns[WorkColumns];
 extern const BenchColumn kernel_columns[KernelColumns];
-/* Return the numbers of a row in the order of the columns; NAN: none. */
+/* Write the numbers of a row in the order of the columns; NAN: the row has no
+ * such number. */
 void work_values(const BenchReport *r, const BenchRow *row,
                  double value[WorkColumns]);
 void kernel_values(const BenchReport *r, int work, const KernelRow *k,
@@ -69,14 +72,14 @@ Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k);
 const char *backend_name(const BenchReport *r);
 
 /* ---- bench_machine.c ---- */
-typedef struct { /* style of a table for people */
+typedef struct { /* how a table for people looks */
     const char *before, *between, *after;
     bool aligned;
 } TableStyle;
 extern const TableStyle plain_table, markdown_table;
 void put_cell(const TableStyle *style, const char *text, int width, FILE *out);
 void put_machine(const TableStyle *style, const Machine *m, FILE *out);
-/* Prints only the machine, in any format. */
+/* Prints the machine alone, in any format. */
 void machine_print(const Machine *m, BenchFormat format, FILE *out);
 
 /* ---- bench_csv.c, bench_json.c, draw_roofline.c ---- */
@@ -87,11 +90,12 @@ const char *draw_roofline(const BenchReport *r);
 /* ---- rates.c ---- */
 
 /* Compares the results with the limits. If anything was faster than its limit,
- * all rates are measured again within `seconds`, because the first measurement
- * was disturbed. Anything still faster raises the rates. Then sets each row's
- * limit. */
+ * the first measurement of the rates was disturbed, so all rates are measured
+ * again, within `seconds`. Anything that is still faster raises the rates. Then
+ * sets the limit of each row. */
 void bench_limits(BenchReport *r, double seconds);
-/* Returns evidence that other programs ran on this machine; NULL: none. */
+/* Returns evidence that other programs ran on this machine, or NULL if there is
+ * none. */
 const char *bench_busy(Arena *a, const BenchReport *r);
 
 /* ---- bench_print.c ---- */

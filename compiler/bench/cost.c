@@ -39,7 +39,8 @@ static bool has_keys(const Graph *g, const Node *n)
     return n->nin > 1 && n->in[1] >= 0 && !is_const(g, n->in[1]);
 }
 
-/* Returns the keys of an attention op; for other ops, their rows. */
+/* Returns the number of keys of an attention op, or the number of rows of any
+ * other op. */
 static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
 {
     return type_rows(has_keys(g, n) ? g->nodes.at[n->in[1]].type : n->type,
@@ -67,8 +68,8 @@ static bool looks_up(const Node *n)
     return n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate;
 }
 
-/* Returns the largest share of the experts' weights that the call's rows can
- * have chosen; 1 if the node reads all its weights. */
+/* Returns the largest fraction of the experts' weights that the call's rows can
+ * select; 1 if the node reads all its weights. */
 static double share_of(const Graph *g, const Node *n, const EntryCall *c)
 {
     if (n->op != OpLinear || n->nin <= InRoutes)
@@ -78,8 +79,8 @@ static double share_of(const Graph *g, const Node *n, const EntryCall *c)
     return fmin(1, rows * (double)row_times(n->type) / experts);
 }
 
-/* Returns the bytes of weights that a node reads: whole matrices, but from
- * tables only one row for each of its own. */
+/* Returns the bytes of weights that a node reads: complete matrices, but of a
+ * table only one row for each row of the result. */
 static double weight_bytes(const Graph *g, const Node *n, const Lengths length)
 {
     double bytes = 0.0;
@@ -95,7 +96,7 @@ static double weight_bytes(const Graph *g, const Node *n, const Lengths length)
     return bytes;
 }
 
-/* True if the op selects rows and does not read the others. */
+/* True if the op selects rows of its input and does not read the others. */
 static bool chooses(const Node *n)
 {
     return n->op == OpSelect
@@ -109,9 +110,10 @@ static bool from_cache(const Graph *g, const Node *n, int i)
     return op == OpRecall || op == OpAppend;
 }
 
-/* Returns the bytes of values that a node reads and writes: with `cached` those
- * in a cache, otherwise all others. Keys masked from all rows are not read. An
- * append moves its input's rows. */
+/* Returns the bytes of values that a node reads and writes: only those in a
+ * cache if `cached`, otherwise only those outside. Keys that are masked for
+ * every row are not read. Writing to a cache counts the rows of the input
+ * twice: read and written. */
 static double value_bytes(const Graph *g, const Node *n, const Lengths length,
                           int64_t seen, bool cached)
 {
@@ -131,7 +133,8 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
     return bytes;
 }
 
-/* Returns the written part of these bytes: the result, or half of an append. */
+/* Returns how many of value_bytes() are written: the result, or half of the
+ * bytes of a cache write. */
 static double written_bytes(const Graph *g, const Node *n, const Lengths length,
                             int64_t seen)
 {
@@ -139,14 +142,15 @@ static double written_bytes(const Graph *g, const Node *n, const Lengths length,
                              : 4.0 * elements(n->type, length);
 }
 
-/* A source's keys are read once for all sequences that share it. */
+/* True if a node reads cross-attention keys from the cache. The sequences that
+ * share a source share these keys, which are counted once. */
 static bool reads_cross(const Graph *g, const Node *n)
 {
     return n->nin > 1 && n->in[1] >= 0 && g->nodes.at[n->in[1]].op == OpRecall;
 }
 
-/* Returns the rows that a node works on: its result's, or a pool's input
- * rows. */
+/* Returns the number of rows that a node processes: those of its result or, for
+ * a pool, of its input. */
 static int64_t rows_of_node(const Graph *g, const Node *n, const Lengths length)
 {
     return type_rows(n->op == OpPool ? g->nodes.at[n->in[0]].type : n->type,
@@ -168,8 +172,8 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     to->dots += planes * sums;
 }
 
-/* Adds the re-reads of scans. A scan has a step for each row of the longest
- * sequence, and each step reads the weights of the states. */
+/* Adds the weights that scans read again. A scan has one step per row of the
+ * longest sequence, and each step reads the recurrent weights. */
 static void add_scans(const Plan *p, const EntryCall *c, int64_t steps,
                       Cost *cost)
 {
@@ -245,8 +249,9 @@ double cost_operations(Cost c)
     return c.flops + c.dots;
 }
 
-/* Integer and float operations use the same units of a core. Without integer
- * instructions they are assumed to be as fast as floats. */
+/* Integer and float operations use the same units of a core, so their times add
+ * up. Without integer instructions, integer operations are assumed to be as
+ * fast as float ones. */
 double operations_seconds(const Rates *r, Cost c)
 {
     return c.flops / r->fma + c.dots / (r->dot > 0 ? r->dot : r->fma);

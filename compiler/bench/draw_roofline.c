@@ -8,15 +8,16 @@
 #include "bench/bench_report.h"
 #include "draw/plot.h"
 
-/* pixels */
+/* position and size in pixels */
 static const Area plot_area = { 72, 70, 640, 470 };
 static const double below = 56, apart = 28, line = 17, large = 1.4, small = 0.8;
 
 typedef struct { /* a mark in the plot */
     const char *name, *op;
-    int work, number;        /* 0: the workload itself */
-    double intensity, rate;  /* FLOP/byte, FLOP/s */
-    double seconds, percent; /* time of one run; percent of its limit */
+    int work, number;        /* the mark's number; 0: the workload itself */
+    double intensity, rate;  /* FLOPs per byte, FLOP/s */
+    double seconds, percent; /* time of one run; the limit as a percentage of
+                              * it */
     const char *bound;
 } Kernel;
 
@@ -29,7 +30,7 @@ typedef struct {
     double width, height;
 } Roofline;
 
-/* Shapes repeat the meaning of colours. */
+/* shapes for readers who cannot tell the colours apart */
 static const Mark shapes[] = { MarkSquare, MarkDiamond, MarkTriangle };
 enum { Marks = sizeof shapes / sizeof *shapes };
 static const char sheet[] =
@@ -62,8 +63,8 @@ static void add_workload(Roofline *d, int work)
                                      / row->time.p50 });
 }
 
-/* Adds kernels, except those of a search, which the workloads before it have
- * too. */
+/* Adds the kernels of a workload. Skips a search, because the workloads before
+ * it have the same kernels. */
 static void add_kernels(Roofline *d, int work, int *number)
 {
     const KernelTimes *t = &d->r->kernels;
@@ -186,8 +187,8 @@ static Point place_of(const Roofline *d, const Kernel *k)
     return plot_point(&d->plot, k->intensity, k->rate);
 }
 
-/* A number with no room at its mark or at the end of a lead is only in the
- * tip. */
+/* Draws the numbered marks of kernels. A number that fits neither at its mark
+ * nor at the end of a lead line is only in the tooltip. */
 static void put_kernel_marks(Roofline *d)
 {
     for (int i = 0; i < d->kernels.n; i++)

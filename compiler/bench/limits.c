@@ -1,8 +1,7 @@
-/* limits.c: the least time the machine needs for the cost of a call.
- *
- * A limit is a lower bound. A level of memory is charged only for the bytes
- * that cannot fit in nearer caches. Levels, reads, writes and sums all
- * overlap. */
+/* limits.c: computes the least time that the machine needs for the cost of a
+ * call. A limit is a lower bound: a level of memory is charged only for the
+ * bytes that cannot fit in nearer caches, and levels, reads, writes and sums
+ * all overlap. */
 #include "bench/bench.h"
 
 #include <math.h>
@@ -14,15 +13,15 @@ const char *bound_word(int bound)
                              : level_name[bound];
 }
 
-/* Returns the share of `set` bytes that misses a cache of `room` bytes, if each
- * byte is read equally often. */
+/* Returns the fraction of `set` bytes that misses a cache of `room` bytes, if
+ * every byte is read equally often. */
 static double part_beyond(double set, double room)
 {
     return set > room ? 1 - room / set : 0;
 }
 
-/* L1 and L2 exist once per thread. A cache may hold bytes that nearer ones
- * lack. */
+/* Each thread has its own L1 and L2. Caches are taken as exclusive: a cache may
+ * hold bytes that nearer ones lack. */
 Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
                    Level farthest)
 {
@@ -58,8 +57,8 @@ Limit limit_of(const Machine *m, const Rates *r, const Demand *d,
     return limit;
 }
 
-/* Returns the sum of the calls' limits; bound is the one with the largest
- * share. */
+/* Returns the sum of the calls' limits; `bound` is that of the calls with the
+ * largest share. */
 static Limit calls_limit(const Machine *m, const Rates *r, const Work *w,
                          Level farthest)
 {
@@ -68,7 +67,7 @@ static Limit calls_limit(const Machine *m, const Rates *r, const Work *w,
     for (int i = 0; i < w->calls.n; i++) {
         Demand d = { .cost = w->calls.at[i], .calls = 1 };
         d.set = d.cost.weights + d.cost.cached;
-        d.cost.values = d.cost.written = 0; /* may stay in registers */
+        d.cost.values = d.cost.written = 0; /* values may stay in registers */
         const Limit limit = limit_within(m, r, &d, farthest);
         double *own = &by[limit.bound];
         *own += limit.seconds;

@@ -1,11 +1,13 @@
-/* rates.c: checks the machine's rates against the runs. A rate measured while
- * other programs ran is no limit, which a faster run reveals. */
+/* rates.c: checks the machine's rates against the runs. If a run is faster than
+ * its limit, the rates were measured while other programs ran and are too
+ * low. */
 #include "bench/bench_report.h"
 
 #include <math.h>
 
 enum { MostAgain = 3 };
-/* Relative tolerance; share and FMA rate that suggest a busy machine. */
+/* tolerance of a limit; error of a median, and fraction of the FMA rate, that
+ * suggest a busy machine */
 static const double same = 0.02, wide = 0.05, slow = 0.85;
 
 /* True if the run was faster than its limit. */
@@ -40,13 +42,13 @@ static bool grew(const Rates *r, const Rates *before)
     return more;
 }
 
-/* Raises the rates to those that the runs reached. */
+/* Raises the rates to the highest that any run reached. */
 static void reach_all(BenchReport *r)
 {
     for (int i = 0; i < r->rows.n; i++) {
         const BenchRow *row = &r->rows.at[i];
         Cost c = row->work.sum;
-        c.values = c.written = 0; /* may stay in registers */
+        c.values = c.written = 0; /* values may stay in registers */
         rates_reach(&r->rates, &c, row->time.best);
         for (int k = 0; r->kernels.of && k < r->kernels.of[i].n; k++)
             rates_reach(&r->rates, &r->kernels.of[i].at[k].cost,

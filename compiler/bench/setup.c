@@ -69,8 +69,8 @@ int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
 
 /* ---- ids ---- */
 
-/* Allocates memory, or only counts it and returns NULL. `bytes`: a size from
- * the core, -1 if it overflowed. */
+/* Allocates memory, or only counts it and returns NULL. `bytes` is a size
+ * computed by the runtime, -1 if that overflowed. */
 static void *memory_for(Setup *s, int64_t bytes)
 {
     if (bytes < 0)
@@ -79,8 +79,7 @@ static void *memory_for(Setup *s, int64_t bytes)
     return setup_runs(s) ? aligned_memory(s->arena, bytes) : NULL;
 }
 
-/* Returns a random id that is not a special token, if the vocabulary has
- * one. */
+/* Returns a random id, avoiding special tokens if there is a vocabulary. */
 static int32_t random_id(const Spec *spec, int64_t size, uint64_t *state)
 {
     for (int tries = 0; tries < 64; tries++) {
@@ -101,8 +100,8 @@ static int32_t *random_ids(const Setup *s, int64_t n, int64_t size,
     return ids;
 }
 
-/* Returns the start of each of `n` sequences; sequence i has rows[i /
- * group]. */
+/* Returns the index of the first row of each of `n` sequences; sequence i has
+ * rows[i / group] rows. */
 static int32_t *starts(Arena *a, const int32_t *rows, int64_t n, int64_t group)
 {
     int32_t *start = arena_alloc(a, (size_t)(n + 1) * sizeof *start);
@@ -123,14 +122,15 @@ int64_t setup_exact_past(const Setup *s)
     return s->spec->fix.past > 0 ? s->spec->fix.past : 0;
 }
 
-/* A search needs sources of ids, and code for calls of any length. */
+/* True if a search can run: it needs sources of ids, and code for calls of any
+ * length. */
 bool setup_searches(const Setup *s)
 {
     return s->options.steps > 0 && s->model->input_width == 0
         && !setup_exact(s);
 }
 
-/* Returns the rows of the target side that the workloads need. */
+/* Returns the number of rows on the target side that the workloads need. */
 static int64_t target_rows(const Setup *s, int64_t prompt)
 {
     if (setup_exact(s))
@@ -202,7 +202,7 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
                           * sizeof(float);
 }
 
-/* Makes room for `rows` more positions of a slot. */
+/* Reserves `rows` more positions in a slot of the cache. */
 static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
 {
     struct attn_cache *c = &s->cache[which];
@@ -210,8 +210,8 @@ static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
         die("bench: no page left");
 }
 
-/* Makes both caches: encode's has a slot per sentence, the decoder's one per
- * hypothesis. */
+/* Makes both caches: encode's with one slot per sentence, the decoder's with
+ * one slot per hypothesis. */
 static void make_caches(Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -315,7 +315,8 @@ static void make_search(Setup *s)
 
 /* ---- the whole ---- */
 
-/* Allocates the model's arena for the largest call, and the largest result. */
+/* Allocates the arena for the largest call, and memory for the largest
+ * result. */
 static void make_output(Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -339,7 +340,8 @@ static void run_nothing(void *pool, int64_t parts,
     die("bench: a model is run that is only planned");
 }
 
-/* Sets the model to call, or the one that sizes are counted with. */
+/* Sets the model to call or, without code, the one that sizes are counted
+ * for. */
 static void find_model(Setup *s, const Engine *e)
 {
     s->model = e->backend.model;

@@ -5,7 +5,11 @@
 
 #include "bench/bench.h"
 
-static const double few_rows = 2, many_rows = 16, panel = 16; /* columns */
+static const double few_rows = 2, many_rows = 16,
+                    panel = 16; /* numbers of rows from
+                                 * which a product has
+                                 * few or many; columns
+                                 * of a panel */
 
 static bool is_norm(Op op)
 {
@@ -13,7 +17,7 @@ static bool is_norm(Op op)
         || op == OpL2Norm;
 }
 
-/* True if rows go through exp or a similar function. */
+/* True if the activation computes exp or a similar function. */
 static bool is_curved(Activation act)
 {
     return act != ActNone && act != ActRelu;
@@ -38,7 +42,7 @@ static int product_kind(const Graph *g, const Node *n, double rows)
                                                         : 0);
 }
 
-/* Returns the factor for padding columns to full panels. */
+/* Returns the factor by which padding to full panels enlarges `columns`. */
 static double panels_part(double columns)
 {
     return ceil(columns / panel) * panel / columns;

@@ -11,14 +11,15 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The number of n times below the true median is binomial(n, 1/2). The ranks
- * are the innermost with at most 2.5 % on either side [Conover, Practical
- * Nonparametric Statistics, section 3.2]. */
+/* The number of times below the true median, of n in all, is distributed as
+ * binomial(n, 1/2). The ranks are the innermost with a probability of at most
+ * 2.5 % on either side [Conover, Practical Nonparametric Statistics, section
+ * 3.2]. */
 bool median_ranks(int64_t n, int64_t *low, int64_t *high)
 {
     double sum = 0.0;
     int64_t k = -1;
-    /* exp(lgamma), because 2^-n would underflow for large n */
+    /* computed by lgamma(), because 2^-n underflows if n is large */
     while (k + 1 < n) {
         sum += exp(lgamma((double)n + 1) - lgamma((double)k + 2)
                    - lgamma((double)(n - k)) - (double)n * log(2.0));
@@ -31,8 +32,8 @@ bool median_ranks(int64_t n, int64_t *low, int64_t *high)
     return k >= 0;
 }
 
-/* Returns the quantile by nearest rank: a fraction `part` of the times do not
- * exceed it. */
+/* Returns a quantile by nearest rank: the least time that a fraction `part` of
+ * the times does not exceed. */
 static double quantile(const double *sorted, int64_t n, double part)
 {
     const int64_t i = (int64_t)ceil(part * (double)n) - 1;

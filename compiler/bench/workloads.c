@@ -94,8 +94,8 @@ static void add_call(Setup *s, Work *w, EntryCall c)
     vec_push(s->arena, &w->loads, load_of(p, &c, cost));
 }
 
-/* The first step reads each sentence's given tokens once; later ones read a row
- * of each hypothesis. */
+/* Adds the calls of a complete search. The first step reads each sentence's
+ * prompt once; every later step reads one row per hypothesis. */
 static void add_search_calls(Setup *s, Work *w)
 {
     const BenchOptions *o = &s->options;
@@ -174,7 +174,8 @@ static void add_search(Setup *s, Works *works)
     vec_push(s->arena, works, w);
 }
 
-/* Returns the rows in each sentence's cache when half of the answer is done. */
+/* Returns the number of rows in each sentence's cache when half of the answer
+ * is done. */
 static int32_t *half_way(const Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -210,7 +211,7 @@ static void need_taken(const Setup *s, const char *name,
              name, (long long)b->rows, (long long)b->sequences);
 }
 
-/* Fills the cache for the step, with the most rows at once that the code
+/* Fills the cache up to the step, with as many rows per call as the code
  * accepts. */
 static void fill_cache(Setup *s, const int32_t *past)
 {
@@ -229,8 +230,8 @@ static void fill_cache(Setup *s, const int32_t *past)
     }
 }
 
-/* Fills all pages with numbers, because code for a fixed past cannot fill the
- * cache itself. */
+/* Fills all pages with numbers directly, because code for a fixed `past` cannot
+ * fill the cache itself. */
 static void make_past(Setup *s)
 {
     const struct attn_cache *c = &s->cache[ATTN_SELF];
@@ -242,7 +243,7 @@ static void make_past(Setup *s)
     }
 }
 
-/* Adds the only call that fixed decode code accepts. */
+/* Adds the one call that decode accepts if `fix` sets its lengths. */
 static void add_exact(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;
@@ -257,8 +258,8 @@ static void add_exact(Setup *s, Works *works)
                rows == 1 ? run_step : run_prefill);
 }
 
-/* Makes the list. The step stands for all steps: half of the answer is in the
- * cache, and all hypotheses are open. */
+/* Makes the list of workloads. The step represents all steps of an answer: half
+ * of the answer is in the cache, and no hypothesis has ended. */
 void setup_works(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;

@@ -15,10 +15,10 @@
 
 /* ---- diff_facts.c ---- */
 typedef enum {
-    FactField,    /* a spec's key and its value as text */
-    FactCost,     /* a number */
-    FactTime,     /* seconds with their interval */
-    FactPass,     /* rewrites of a pass */
+    FactField,    /* a key of the spec, with its value as text */
+    FactCost,     /* a number, e.g. of weights or bytes */
+    FactTime,     /* seconds with their confidence interval */
+    FactPass,     /* number of rewrites by one pass */
     FactMissed,   /* a missed fusion: pass, place and reason */
     FactNode,     /* an operation: name, formula, type */
     FactFunction, /* an emitted function: name, number of calls */
@@ -28,18 +28,20 @@ typedef enum {
 
 typedef enum { UnitCount, UnitBytes, UnitFlops, UnitSeconds } FactUnit;
 
-/* Facts of two variants that mean the same have the same key. In facts of a
- * layer, {i} stands for its number, and names from the same layer begin with a
- * dot. */
+/* Facts that describe the same thing in two variants have the same key. In
+ * facts about one layer, {i} stands for the layer's number, and names from the
+ * same layer begin with a dot. */
 typedef struct {
     FactKind kind;
-    int layer;    /* -1: belongs to no layer */
-    bool derived; /* FactField: not in the file, follows from others */
+    int layer;    /* number of the layer; -1: the fact is not about one layer */
+    bool derived; /* for FactField: true if the spec's file lacks the key and
+                   * its value follows from other keys */
     FactUnit unit;
-    double number, low, high; /* UnitSeconds: median and its interval */
+    double number, low, high; /* for UnitSeconds: the median and its confidence
+                               * interval */
     const char *key;
-    const char *text; /* "": only the number counts */
-    const char *type; /* a FactNode's; else "" */
+    const char *text; /* value as text; "": the value is `number` */
+    const char *type; /* type of a FactNode; "" for other kinds */
 } Fact;
 
 typedef struct {
@@ -54,25 +56,29 @@ void facts_time(Facts *to, const char *key, double median, double low,
 
 /* ---- saved.c ---- */
 
-/* Writes facts as bytes to an open file, for another process. */
+/* Writes facts in binary form to an open file, which another process reads. */
 bool facts_write(const Facts *f, FILE *to);
-/* Returns false if the file is cut short. */
+/* Reads the facts that facts_write() wrote. Returns false if the file is cut
+ * short. */
 bool facts_read(Facts *f, FILE *from);
 
 /* ---- difference.c ---- */
 typedef struct {
-    const Fact *a, *b; /* NULL: absent */
-    VEC(int) layers;   /* all layers with this change; none: not of a layer */
-    bool whole;        /* the other variant lacks the layer */
+    const Fact *a, *b; /* the fact in either variant; NULL: the variant lacks
+                        * it */
+    VEC(int)
+    layers;     /* all layers with this change; empty: the fact is not
+                 * about one layer */
+    bool whole; /* true if the other variant lacks the entire layer */
 } Change;
 
 typedef struct {
     Arena *arena;
-    /* In the order of the variants: all facts of FactCost and FactTime, and
-     * those of other kinds that differ. */
+    /* Changes by kind, in the order of the variants. FactCost and FactTime list
+     * every fact; the other kinds list only facts that differ. */
     VEC(Change) of[FactKinds];
-    int nodes[2]; /* nodes of the graphs, with constants */
-    bool same;    /* apart from times */
+    int nodes[2]; /* number of nodes of each graph, constants included */
+    bool same;    /* true if nothing but times differs */
 } Difference;
 
 void facts_differ(Difference *to, const Facts *a, const Facts *b);
@@ -82,17 +88,18 @@ bool same_number(const Fact *a, const Fact *b);
 
 /* ---- diff_print.c ---- */
 typedef struct {
-    const char *a, *b; /* column heads, e.g. "before", "now"; a NULL: there
-                          is only b, whose costs are printed */
+    const char *a, *b; /* column heads, e.g. "before" and "now"; if either is
+                        * NULL, only the costs of b are printed */
     bool changed;      /* print only costs that differ */
-    int lines;         /* most lines of a list; -1: all */
+    int lines;         /* longest list printed, in lines; -1: unlimited */
     bool all; /* also print consequences: nodes that differ only in shape,
                  nodes of missing layers, tilings of tasks that one variant
                  lacks */
-    int room; /* columns of a line; 0: unlimited */
+    int room; /* width of a line in columns; 0: unlimited */
 } DifferenceStyle;
 
-/* Prints all costs, and of the other parts only those that differ. */
+/* Prints all costs, and from the other kinds of facts only those that
+ * differ. */
 void difference_print(const Difference *d, const DifferenceStyle *style,
                       FILE *out);
 

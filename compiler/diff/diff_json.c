@@ -4,7 +4,8 @@
 #include "base/put_json.h"
 #include "diff/diff.h"
 
-/* Adds the text or the number of one side. */
+/* Adds one variant's value under `key`: its number if `number`, otherwise its
+ * text. */
 static void add_value(Buffer *b, const char *key, const Fact *f, bool number)
 {
     if (f && number && !*f->text)

@@ -1,5 +1,5 @@
-/* diff_print.c: prints a difference as text: columns if both have a value,
- * lines with - or + if one variant lacks it. */
+/* diff_print.c: prints a difference as text. A value that both variants have is
+ * printed in columns; a value that one lacks is a line with - or +. */
 #include <string.h>
 
 #include "base/table.h"
@@ -10,14 +10,14 @@ typedef struct {
     const Difference *d;
     const DifferenceStyle *style;
     FILE *out;
-    int parts; /* printed so far */
+    int parts; /* number of parts printed so far */
 } Printer;
 
 enum { MostColumn = 28, Indent = 2 };
 
 /* ---- texts ---- */
 
-/* Returns layer numbers as in "2", "0 to 5" or "0, 2, 4 to 7". */
+/* Returns layer numbers as text, e.g. "2", "0 to 5" or "0, 2, 4 to 7". */
 static const char *layers_text(Arena *a, const int *at, int n)
 {
     Buffer b = { .arena = a };
@@ -58,8 +58,9 @@ static bool overlap(const Fact *a, const Fact *b)
     return a->low <= b->high && b->low <= a->high;
 }
 
-/* Returns "=" or a ratio such as "1.50"; for times "1.02 ~" if the intervals
- * overlap, so that it may be noise. */
+/* Returns the ratio of two values as text: "=" or e.g. "1.50". If the intervals
+ * of two times overlap, the text ends in "~", as in "1.02 ~", because the
+ * difference may be noise. */
 static const char *ratio_text(Arena *a, const Fact *x, const Fact *y)
 {
     if (!x || !y || x->kind == FactPass || x->kind == FactFunction)
@@ -95,8 +96,8 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* Returns the bytes to print so that `s` fills `columns`, as UTF-8 has more
- * bytes than columns. */
+/* Returns the printf() width that makes `s` fill `columns`: UTF-8 text can have
+ * more bytes than columns. */
 static int padded(const char *s, int columns)
 {
     return (int)strlen(s) + most(0, columns - text_columns(s));
@@ -118,7 +119,7 @@ static void put_head(Printer *p, const char *title, const int *width)
             paint(p->out, PaintEnd));
 }
 
-/* Prints two values too long for columns on separate lines. */
+/* Prints two values on separate lines because they are too long for columns. */
 static void put_long(Printer *p, const Row *r)
 {
     fprintf(p->out, "%s%s%s\n", r->key, *r->more ? "  " : "", r->more);
@@ -246,8 +247,8 @@ static void put_passes(Printer *p)
     put_missed(p);
 }
 
-/* Prints tilings; tasks that only one variant has are printed only with
- * `all`. */
+/* Prints changed tilings. Tasks that only one variant has are left out unless
+ * `all` is set. */
 static void put_tilings(Printer *p)
 {
     Arena *a = p->d->arena;
@@ -294,7 +295,8 @@ static void put_node(Printer *p, const Change *c)
                  arena_printf(a, "%s = %s : %s", key, c->b->text, c->b->type));
 }
 
-/* Returns the length of the prefix before a name's layer: "encoder.". */
+/* Returns the length of a name's prefix before its layer number, e.g. of
+ * "encoder.". */
 static int stack_bytes(const Change *c)
 {
     const char *key = (c->a ? c->a : c->b)->key;
@@ -309,8 +311,8 @@ static bool same_stack(const Change *x, const Change *y)
                     (size_t)stack_bytes(x));
 }
 
-/* At the first node of a stack's layers that one variant lacks, prints all of
- * those layers in one line. */
+/* If the node at `at` is the first of several layers that one variant lacks,
+ * prints all those layers in one line. */
 static void put_layers(Printer *p, int at)
 {
     const Difference *d = p->d;

@@ -7,9 +7,10 @@
 typedef struct {
     Difference *to;
     const Facts *side[2];
-    Index names[2];  /* identity of a fact -> its index, by side */
-    Index layers[2]; /* all layers, as "encoder.{i}. 5" */
-    bool *done;      /* [b's facts] */
+    Index names[2];  /* index of each variant's facts by identity */
+    Index layers[2]; /* index of each variant's layers by name, e.g.
+                      * "encoder.{i}. 5" */
+    bool *done;      /* [facts of b]: already listed */
 } Walk;
 
 static const char *identity(Arena *a, const Fact *f)
@@ -43,7 +44,8 @@ static bool same_side(const Fact *a, const Fact *b)
     return !a || !b ? a == b : strcmp(a->key, b->key) == 0 && same_fact(a, b);
 }
 
-/* Merges a change with the same change in another layer. */
+/* Adds the layer of `of` to `c` if both are the same change in two layers.
+ * Returns false if they differ. */
 static bool joins(Arena *a, Change *c, const Change *of)
 {
     const Fact *f = of->a ? of->a : of->b;
@@ -54,7 +56,7 @@ static bool joins(Arena *a, Change *c, const Change *of)
     return true;
 }
 
-/* Returns e.g. "encoder.{i}. 5". */
+/* Returns the name of the fact's layer, e.g. "encoder.{i}. 5". */
 static const char *layer_of(Arena *a, const Fact *f)
 {
     const char *hole = strstr(f->key, "{i}");
@@ -82,7 +84,8 @@ static void add_change(Walk *w, const Fact *a, const Fact *b)
     vec_push(to->arena, &to->of[f->kind], c);
 }
 
-/* Returns the same fact of the other side; NULL: absent. */
+/* Returns the fact of variant `side` with the same identity as `f`; NULL if
+ * that variant lacks it. */
 static const Fact *other(const Walk *w, int side, const Fact *f)
 {
     const int at = index_find(&w->names[side], identity(w->to->arena, f));
@@ -95,7 +98,7 @@ static void walk(Walk *w)
     int j = 0;
     for (int i = 0; i < a->at.n; i++) {
         const Fact *f = &a->at.at[i], *to = other(w, 1, f);
-        /* facts that only b has come before the next shared one */
+        /* list the facts that only b has before the next fact that both have */
         for (; to && j < b->at.n && b->at.at[j].kind <= f->kind; j++) {
             const Fact *own = &b->at.at[j];
             if (!w->done[j] && other(w, 0, own))
@@ -139,8 +142,8 @@ static bool alike(const Fact *a, const Fact *b)
     return !a || !b ? a == b : strcmp(a->text, b->text) == 0;
 }
 
-/* Merges equal changes of all parts of a key, e.g. h.encoder and h.decoder into
- * h. */
+/* Merges the changes of all parts of a key into one if they are equal, e.g.
+ * those of h.encoder and h.decoder into h. */
 static void join_parts(Difference *d, const char *key, const char *const *part)
 {
     Change *first = field_change(d, part[0]);

@@ -12,41 +12,42 @@
 
 /* ---- matrices.c ---- */
 typedef struct {
-    const char *key;      /* its key in the spec's dtype */
+    const char *key;      /* the matrix's key in the spec's `dtype` */
     int readers;          /* as in Node.readers */
-    const PackItem *item; /* rows, k, dtype */
-    double squares;       /* sum of the squares of its numbers */
-    double lost;          /* sum of the squares of its errors */
+    const PackItem *item; /* the packed matrix: rows, columns and dtype */
+    double squares;       /* sum of the squares of its weights */
+    double lost;          /* sum of the squares of its rounding errors */
 } Matrix;
 
 typedef struct {
     Arena *arena;
-    VEC(Matrix) at; /* in the order of the graph */
+    VEC(Matrix) at; /* matrices in the order of the graph */
 } Matrices;
 
-/* Lists the matrices of an engine with a plan, f32 ones too. Matrices shared by
- * layers come once. */
+/* Lists the matrices of an engine with a plan, including matrices in f32. A
+ * matrix shared by several layers is listed once. */
 void matrices_of(Matrices *to, const Engine *e);
-/* Measures the errors with the packer's own functions. */
+/* Measures each matrix's rounding errors, using the packer's own functions. */
 void matrices_measure(Matrices *m, const Engine *e);
-/* Returns the bytes of a matrix, without the padding of panels. */
+/* Returns the bytes of a matrix stored as `stored`, without padding. */
 int64_t matrix_bytes(const Matrix *m, Dtype stored);
-/* Returns the root mean square of the errors over that of the numbers; 0 if all
- * are zero. */
+/* Returns the root mean square of the errors divided by that of the weights; 0
+ * if all weights are zero. */
 double relative_error(double lost, double squares);
 double error_decibels(double relative);
-/* Returns as YAML the spec's dtype that stores each matrix as dtype[] says:
- * `default_dtype`, and exceptions. Names with a common beginning and format are
- * one line. */
+/* Returns the YAML value of the spec's `dtype` that stores matrix i as
+ * dtype[i]: `default_dtype` and its exceptions. Matrices whose names share a
+ * prefix and that have the same format share a line. */
 const char *matrices_dtype(const Matrices *m, const Dtype *dtype,
                            Dtype default_dtype);
 
 /* ---- text_loss.c ---- */
 typedef struct { /* one sequence of a text */
     Sample sample;
-    int64_t line;          /* its line in the text */
-    int64_t first;         /* the result's row before target[0] */
-    const int32_t *target; /* [n] tokens; NULL: the model generates none */
+    int64_t line;          /* number of its line in the text */
+    int64_t first;         /* index of the result row that predicts target[0] */
+    const int32_t *target; /* [n] tokens to predict; NULL: the model does not
+                            * generate */
     int64_t n;
 } Passage;
 
@@ -65,41 +66,47 @@ typedef struct { /* means over all rows */
     LossKind kind;
     int64_t rows;
     double divergence;    /* KL(f32 || stored) in nats; 0 for LossRows */
-    double perplexity[2]; /* with f32, then as stored; 1 unless LossTokens */
-    double flips;         /* share of rows whose largest number moved */
+    double perplexity[2]; /* [0] with f32 weights, [1] with stored weights; 1
+                           * unless LossTokens */
+    double flips;         /* share of rows whose largest element is at another
+                           * index */
     double cosine, least_cosine;
-    double error; /* relative, as for a matrix */
+    double error; /* root mean square of the errors divided by that of the f32
+                   * results */
 } Loss;
 
-/* Compares `e` with `f32`: both are open and have the same spec. Returns false
- * if a result of f32 is not finite. If one of e is not, the loss is not finite
- * either. */
+/* Compares the results of `e` with those of `f32`; both engines are open and
+ * have the same spec. Returns false if a result of `f32` is not finite. If a
+ * result of `e` is not finite, the loss is not finite either. */
 bool text_loss(Loss *to, const Engine *f32, const Engine *e,
                const Passages *text, Fault *why);
-/* Returns the loss that a limit applies to, as a share of 1: the increase of
- * perplexity, or the error; INFINITY if not finite. */
+/* Returns the loss that a limit applies to, as a fraction: the increase of
+ * perplexity, or the error for LossRows; INFINITY if it is not finite. */
 double loss_share(const Loss *l);
 
 /* ---- mixed_bits.c ---- */
-typedef struct { /* a model with some matrices in more bits */
+typedef struct { /* a model in which some matrices have more bits */
     Loss loss;
     const char *dtype; /* dtype for its spec */
-    int raised;        /* matrices with more bits than the spec says */
-    int tried;         /* models tried to find it */
-    int64_t bytes;     /* size of its packed weights */
+    int raised;        /* number of matrices with more bits than the spec gives
+                        * them */
+    int tried;         /* number of models tried to find this one */
+    int64_t bytes;     /* bytes of the packed weights */
 } Kept;
 
-/* Called with each model tried: its dtype and its loss. */
+/* Called after each model tried, with its dtype and its loss. */
 typedef void (*KeepProgress)(const char *dtype, const Loss *l);
 
-/* Finds formats for model `e` whose loss_share() against `f32` is at most
- * `limit`; to->loss is e's own loss. It measures each matrix's loss with all
- * others in f32, then raises those that lose most per byte, as few as possible.
- * Texts live in text->arena. Returns an exit code; ExitNegative if only all of
- * f32 would be enough. */
+/* Finds formats for the matrices of `e` that keep loss_share() against `f32` at
+ * or below `limit`. to->loss must hold the loss of `e`. Measures the loss of
+ * each matrix alone, with all others in f32, then gives more bits to as few
+ * matrices as possible, those with the most loss per byte first. The strings in
+ * *to live in text->arena. Returns an exit code: ExitNegative if nothing short
+ * of f32 for every matrix meets the limit. */
 int keep_loss(Kept *to, const Engine *f32, const Engine *e, const Matrices *m,
               const Passages *text, double limit, KeepProgress on_step);
-/* Opens a variant of an open model, without repeating its warnings. */
+/* Opens a variant of a model that is already open, without repeating the
+ * warnings. */
 int open_variant(Engine *e, const EngineOptions *o);
 
 #endif

@@ -7,28 +7,28 @@
 #include "base/progress.h"
 #include "diff/loss.h"
 
-/* Returns a format that loses less: of integers, the one before in
- * format_rows.h. */
+/* Returns the format with the next smaller loss; for an integer format, the row
+ * before it in format_rows.h. */
 static Dtype more_bits(Dtype d)
 {
     return dtype_is_integer(d) && dtype_is_integer(d - 1) ? d - 1 : DtypeF32;
 }
 
-typedef struct { /* raising one matrix to more bits */
+typedef struct { /* gives one matrix more bits */
     int matrix;
     Dtype to;
-    double gain; /* loss avoided per byte */
+    double gain; /* loss avoided per added byte */
 } Step;
 
 typedef struct {
     const Engine *f32, *e;
     const Matrices *m;
     const Passages *text;
-    Arena *arena; /* the text's arena */
+    Arena *arena; /* arena of `text` */
     Dtype *dtype; /* [matrices]: formats of the model being tried */
     KeepProgress on_step;
     VEC(Step) step;
-    Kept at; /* the last model tried */
+    Kept at; /* the model tried last */
     int code;
 } Search;
 
@@ -38,7 +38,7 @@ int open_variant(Engine *e, const EngineOptions *o)
     messages_mute(true);
     int code = engine_open(e, o);
     messages_mute(false);
-    if (code) { /* again, for its message */
+    if (code) { /* open again, to print the error message */
         engine_close(e);
         code = engine_open(e, o);
     }
@@ -50,7 +50,7 @@ static int run_model(Search *s, const EngineOptions *o)
     Engine e;
     Fault why;
     int code = open_variant(&e, o);
-    e.to_keep = false; /* these weights are used only once */
+    e.to_keep = false; /* do not cache weights that are used once */
     if (!code && !text_loss(&s->at.loss, s->f32, &e, s->text, &why))
         code = report_fault(&why);
     if (!code) {
@@ -62,7 +62,8 @@ static int run_model(Search *s, const EngineOptions *o)
     return code;
 }
 
-/* Tries the model with the formats s->dtype. Returns false after a message. */
+/* Tries the model with the formats s->dtype. Returns false after an error,
+ * which has been printed. */
 static bool try_model(Search *s, Dtype default_dtype)
 {
     EngineOptions o = s->e->options;
@@ -84,15 +85,16 @@ static bool try_model(Search *s, Dtype default_dtype)
 
 /* ---- steps ---- */
 
-/* Returns a measure in which small losses of matrices add up. */
+/* Returns a loss that is additive: the sum of the matrices' small losses
+ * estimates the model's. */
 static double measure_of(const Loss *l)
 {
     const double x = l->kind == LossRows ? l->error * l->error : l->divergence;
     return isfinite(x) ? x : (double)INFINITY;
 }
 
-/* Sets *lost to the loss with only matrix i in format d. Returns false after a
- * message. */
+/* Sets *lost to the loss if only matrix i is stored, in format d. Returns false
+ * after an error, which has been printed. */
 static bool lost_alone(Search *s, int i, Dtype d, double *lost)
 {
     *lost = 0;
@@ -151,7 +153,8 @@ static bool find_steps(Search *s)
 
 /* ---- search ---- */
 
-/* Sets the formats after the first n steps; returns true if any is not f32. */
+/* Sets the formats that the first n steps lead to. Returns true if any is not
+ * f32. */
 static bool take_steps(Search *s, int n)
 {
     bool any = false;
@@ -169,8 +172,8 @@ static bool take_steps(Search *s, int n)
     return any;
 }
 
-/* True if the model after n steps is within the limit; false after a message
- * too. */
+/* True if the model after n steps is within the limit; false after an error,
+ * which has been printed. */
 static bool fits(Search *s, int n, double limit)
 {
     take_steps(s, n);
@@ -178,8 +181,8 @@ static bool fits(Search *s, int n, double limit)
         && loss_share(&s->at.loss) <= limit;
 }
 
-/* Finds the fewest steps by bisection: `least` are too few, `most` are
- * enough. */
+/* Finds the fewest steps that suffice, by bisection: `least` steps are too few,
+ * `most` are enough. */
 static void bisect(Search *s, Kept *to, int least, int most, double limit)
 {
     while (most - least > 1 && !s->code) {

@@ -1,6 +1,6 @@
-/* saved.c: facts in a file that one process writes for another: records of
- * fixed size, each followed by its texts with their final 0. The number of
- * facts at the end shows that the file is complete. */
+/* saved.c: writes facts to a file and reads them in another process. A record
+ * has a fixed size and is followed by its strings with their final 0. The file
+ * ends with the number of facts, which shows that it is complete. */
 #include <string.h>
 
 #include "diff/diff.h"
@@ -8,7 +8,7 @@
 typedef struct {
     int32_t kind, layer, derived, unit;
     double number, low, high;
-    uint32_t key, text, type; /* their lengths with the final 0 */
+    uint32_t key, text, type; /* lengths of the strings, with the final 0 */
 } Fixed;
 
 enum { EndOfFacts = -1, MostText = 1 << 20 };

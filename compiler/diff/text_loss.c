@@ -19,7 +19,8 @@ static LossKind kind_of(const Spec *s)
 typedef struct {
     Loss *loss;
     int64_t columns;
-    double surprise[2]; /* sums of -log p of the target tokens */
+    double surprise[2]; /* sums of -log p of the target tokens, for f32 and
+                         * stored weights */
     double lost, squares;
 } Sums;
 
@@ -87,7 +88,7 @@ static bool all_finite(const float *x, int64_t n)
     return true;
 }
 
-/* Returns the number of result rows to compare, from p->first on. */
+/* Returns how many result rows are compared, counted from p->first. */
 static int64_t compared(const Engine *e, const Passage *p)
 {
     return p->target ? p->n : result_rows(e->spec, &p->sample);
