@@ -1,11 +1,11 @@
 /* arena_layout.c: places the values of one call of an entry in its arena.
  *
  * A slot is arena memory shared by values whose lifetimes do not overlap. Slots
- * are measured in rows of the batch, in pages of keys, or in parts (threads):
- * blocks of rows that never leave their part. A value overwrites the slot of an
- * operand that dies with it if the op allows that; otherwise it takes the free
- * slot that must grow least. A layer's output therefore lands where its input
- * was, and all layers can share one function. */
+ * are measured in rows of the batch, in pages of keys, in sequences, or in
+ * parts (threads): blocks of rows that never leave their part. If the op allows
+ * it, a value overwrites an operand that is not read again; otherwise it takes
+ * the free slot that must grow least. A layer's output therefore lands where
+ * its input was, and all layers can share one function. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void find_reads(Plan *p)
             r->elsewhere |= !same_layer(reader, node_at(p, owner));
         }
     }
-    for (int i = 0; i < n; i++) { /* read back after the call */
+    for (int i = 0; i < n; i++) { /* values that are read back after the call */
         if (!p->keep_all && !node_at(p, i)->keep)
             continue;
         const int routes = graph_routes(p->g, i);
@@ -69,15 +69,16 @@ static SlotKind slot_kind(const Plan *p, int node, int until)
              : SlotRows;
 }
 
-/* True if sums are added block by block, so the result is read again. */
+/* True if a tile adds only a block of each sum at a time, and so reads the
+ * result again. */
 static bool sums_wait(const Plan *p, int node)
 {
     const Task *t = plan_task(p, TaskMatmul, node);
     return t && t->tiling.k < task_shape(p, t).k;
 }
 
-/* True if the node's value may overwrite `operand`, which dies here: each
- * element must be read before it is written, and never again. */
+/* True if the node's value may overwrite `operand`, which is not read after
+ * this node. Each element must be read before it is written. */
 static bool in_place(const Plan *p, int node, int operand)
 {
     const Node *n = node_at(p, node);
@@ -110,14 +111,15 @@ static int reuse_operand(const Plan *p, int node, int place, SlotKind kind)
     return -1;
 }
 
-/* Rows sorted by expert are read in any order, hence the negative stride. */
+/* Returns the stride of a value; negative if its rows are sorted by expert,
+ * because these are read in any order. */
 static int64_t slot_stride(const Plan *p, int node)
 {
     const int64_t stride = p->value[node].stride;
     return graph_routes(p->g, node) >= 0 ? -stride : stride;
 }
 
-/* True if the value last read in `s` is read by the same region with another
+/* True if the region of `place` reads the last value of `s`, with another
  * stride. A region reads later rows of a slot after writing earlier ones, which
  * is safe only if the strides are equal. */
 static bool read_in_region(const Plan *p, const Slot *s, int place)
@@ -151,7 +153,7 @@ static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
     return best;
 }
 
-/* Returns the floats of one unit in which a slot of this kind is measured. */
+/* Returns the floats that the value needs per unit of a slot of this kind. */
 static int64_t value_unit(const Plan *p, int node, SlotKind kind)
 {
     if (kind == SlotPages)
@@ -172,11 +174,12 @@ static void assign(Plan *p, int place)
     const Node *n = node_at(p, node);
     int until = p->reads[node].last;
     if (until < place)
-        until = place; /* unread */
+        until = place; /* nothing reads the value */
     const SlotKind kind = slot_kind(p, node, until);
     const int64_t unit = value_unit(p, node, kind);
     const bool keep = until == p->order.n;
-    int s = p->value[node].slot; /* a kept value has its own slot */
+    int s = p->value[node].slot; /* a value read after the call has its own
+                                    slot */
     if (!keep)
         s = reuse_operand(p, node, place, kind);
     if (s < 0 && !keep)
@@ -197,8 +200,8 @@ static void assign(Plan *p, int place)
     p->value[node].slot = s;
 }
 
-/* Assigns slots twice. The second round starts with the final sizes of the
- * first, so that all layers choose the same slots. */
+/* Assigns slots twice. The second round starts with the sizes that the first
+ * one ended with, so that all layers choose the same slots. */
 static void assign_all(Plan *p)
 {
     for (int round = 0; round < 2; round++) {
@@ -211,8 +214,8 @@ static void assign_all(Plan *p)
 
 /* ---- names ---- */
 
-/* Marks the slots of values that pass from layer to layer. All of these are
- * named x, so that all layers read alike. */
+/* Marks the slots of values that pass from layer to layer. Each of these values
+ * is named x, so that the code of all layers is alike. */
 static void mark_streams(Plan *p)
 {
     for (int o = 0; o < p->order.n && !p->keep_all; o++) {
@@ -224,14 +227,14 @@ static void mark_streams(Plan *p)
 }
 
 typedef struct {   /* names of one entry */
-    Index slot;    /* name -> the only slot that uses it */
+    Index slot;    /* name -> the only slot whose values have it */
     Index value;   /* "label slot" -> a value with that name */
     Index number;  /* label -> index in `next` */
     VEC(int) next; /* next number to try after the label */
 } Names;
 
-/* Returns `label`, numbered from 2 on if values of another slot have the
- * name. */
+/* Returns `label`, with a number from 2 on if a value of another slot has that
+ * name already. */
 static const char *free_name(Plan *p, Names *names, const char *label, int node)
 {
     const int at = index_add(p->arena_, &names->number, label, names->next.n);
@@ -267,9 +270,10 @@ static void name_values(Plan *p)
     }
 }
 
-/* Returns the size of a slot. Pages of sequence s begin at start[s] / ATTN_PAGE
- * + s. Because ceil(len / ATTN_PAGE) <= len / ATTN_PAGE + 1, one page per
- * ATTN_PAGE rows and one per sequence are enough for every batch. */
+/* Returns the size of a slot. The pages of sequence s begin at start[s] /
+ * ATTN_PAGE + s. Because ceil(len / ATTN_PAGE) <= len / ATTN_PAGE + 1, one page
+ * for every ATTN_PAGE rows and one for each sequence are enough for any
+ * batch. */
 static AffineSize unit_floats(SlotKind kind, int64_t unit)
 {
     switch (kind) {
@@ -314,7 +318,8 @@ static void place_slots(Plan *p)
     }
 }
 
-/* Scans run one after another, so an entry needs the largest one's memory. */
+/* Finds the largest scan of each entry. Scans run one after another, so they
+ * share its memory. */
 static void find_scans(Plan *p)
 {
     for (int o = 0; o < p->order.n; o++) {

@@ -1,15 +1,15 @@
-/* counted.c: a struct attn_model of a plan that is not compiled, for counting
- * sizes. */
+/* counted.c: builds a struct attn_model from a plan, without compiling it, to
+ * compute sizes. */
 #include <string.h>
 
 #include "plan/plan_parts.h"
 #include "runtime/core.h"
 
-/* The plan whose arena is counted. It is global because struct attn_model's
+/* The plan that counted_arena() reads. It is global because struct attn_model's
  * arena_bytes() takes no pointer. */
 static _Thread_local const Plan *counted;
 
-/* Computes the same number as the emitted arena_bytes(). */
+/* Returns the same number of bytes as the emitted arena_bytes(). */
 static int64_t counted_arena(int64_t rows, int64_t sequences, int64_t parts)
 {
     int64_t floats = 0;

@@ -1,7 +1,8 @@
 /* epilogue.c: names of epilogues. */
 #include "plan/epilogue.h"
 
-/* In the order of the bits. The word of the activation follows EpAct's. */
+/* Suffix of each part, in the order of the bits. EpAct's is followed by the
+ * name of the activation. */
 static const struct {
     int part;
     const char *suffix;
@@ -12,7 +13,7 @@ static const struct {
     { EpPowers, "_powers" },     { EpRescale, "_rescale" },
 };
 
-/* Integer products of one plane of x, or of two. */
+/* ArithmeticInt8 multiplies one plane of bytes of x, ArithmeticInt15 two. */
 static const char *const arithmetic_suffix[] = {
     [ArithmeticF32] = "",
     [ArithmeticInt8] = "_dot",

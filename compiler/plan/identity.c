@@ -1,4 +1,4 @@
-/* identity.c: identities of tasks, and the names printed from them. */
+/* identity.c: builds the identities of tasks and prints their names. */
 #include "plan/plan_parts.h"
 
 #include "base/strings.h"
@@ -22,7 +22,7 @@ TaskIdentity product_identity(const Plan *p, TaskKind kind, int node)
                                         matrix_rows(w)),
                        .sizes = 2,
                        .ep = epilogue_of(p, node) };
-    t.ep.dtype = DtypeF32; /* the identity holds it separately */
+    t.ep.dtype = DtypeF32; /* TaskIdentity.dtype has it */
     return t;
 }
 
@@ -65,8 +65,8 @@ TaskIdentity attention_identity(const Plan *p, int node)
     };
 }
 
-/* Its sizes are those of each product of the region; without products, the
- * width of its rows. */
+/* Returns the identity of a region's block of rows. Its sizes are k and n of
+ * each product of the region; without products, the width of the rows. */
 TaskIdentity rows_identity(const Plan *p, const Region *r)
 {
     const size_t most = 2 * (size_t)r->count;
@@ -86,8 +86,8 @@ TaskIdentity rows_identity(const Plan *p, const Region *r)
     return t;
 }
 
-/* Returns the identity of the model's task of splitting work among threads. Its
- * sizes are d_model, d_ff and the number of layers in both stacks. */
+/* Returns the identity of the model's only task of dividing work among threads.
+ * Its sizes are d_model, d_ff and the number of layers in both stacks. */
 TaskIdentity split_identity(const Plan *p)
 {
     const Spec *s = p->g->spec;
@@ -137,7 +137,8 @@ bool identity_same(const TaskIdentity *a, const TaskIdentity *b)
 
 /* ---- names ---- */
 
-/* "512x2048"; row blocks: "512x2048_2048x512", or one width. */
+/* Returns the sizes as text: "512x2048"; for row blocks "512x2048_2048x512", or
+ * one width. */
 static const char *shape_text(Arena *a, const TaskIdentity *t)
 {
     const char *text = "";
@@ -160,8 +161,8 @@ static const char *mask_text(Arena *a, const AttentionForm *f, bool exact)
     return mask_words(a, &f->mask, "_", "");
 }
 
-/* Returns "_cap30000" for 30 in thousandths; if exact, "_cap0.0012" for
- * 0.0012. */
+/* Returns e.g. "_cap30000" for 30 (1000 parts). If x is no whole number of
+ * parts and `exact` is set, returns all digits: "_cap0.0012". */
 static const char *number_word(Arena *a, const char *word, double x,
                                double parts, bool exact)
 {
@@ -171,7 +172,7 @@ static const char *number_word(Arena *a, const char *word, double x,
              : arena_printf(a, "_%s%lld", word, cut);
 }
 
-/* Returns e.g. "causal_paged_biased". */
+/* Returns the epilogue of attention, e.g. "causal_paged_biased". */
 static const char *form_text(Arena *a, const AttentionForm *f, bool exact)
 {
     const char *s = arena_printf(
@@ -184,7 +185,7 @@ static const char *form_text(Arena *a, const AttentionForm *f, bool exact)
     return *s ? s + 1 : s;
 }
 
-/* Returns e.g. "bias_relu_residual". */
+/* Returns the epilogue of a product, e.g. "bias_relu_residual". */
 static const char *product_text(Arena *a, Epilogue ep)
 {
     const char *s = epilogue_suffix(a, ep);

@@ -1,18 +1,18 @@
 /* pack.c: decides which weights are packed, in which layout, and at which
  * offset.
  *
- * A block is what one kernel reads as one matrix or vector. It is the root of a
- * Const expression (a Weight, its Scale, a Stack of several) in the layout of
- * its reader. A table that a product reads too is packed once, in panels, and
- * look-ups use those. */
+ * A block holds weights that a kernel reads as one matrix or vector: the root
+ * of a Const expression (a Weight, a Scale of one, a Stack of several), in the
+ * layout that its reader needs. An embedding table that a product reads too is
+ * packed once, in panels, and look-ups read the panels. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
 
 #include <xxhash.h>
 
-/* Finds the blocks of a layer. Layer -1 holds the model's own weights, of any
- * stack. */
+/* Finds the blocks of a layer. Layer -1 holds the weights outside layers, for
+ * any stack. */
 static LayerBlocks *find_layer(const Plan *p, Stack stack, int layer)
 {
     const int key[] = { layer < 0 ? StackNone : (int)stack, layer };
@@ -27,8 +27,8 @@ const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer)
 
 /* ---- biases of scores, by distance ---- */
 
-/* Returns the root of a node's bias. ALiBi's table has no node, so its root is
- * a negative number, one for each entry. */
+/* Returns the root of a node's biases. ALiBi's table has no node, so its root
+ * is a negative number, one for each entry. */
 static int bias_root(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -42,8 +42,8 @@ static PackLayout bias_layout(const Node *n)
     return n->bias == BiasAlibi ? PackRows : PackDistance;
 }
 
-/* True if both add the same numbers of one table; layers may index it
- * differently. */
+/* True if two nodes that read one table add the same biases; layers may derive
+ * different ones from it. */
 static bool same_biases(const Node *a, const Node *b)
 {
     return a->slope == b->slope && a->heads == b->heads
@@ -73,7 +73,8 @@ int64_t bias_width(const Block *b)
     return 2 * b->distances - 1;
 }
 
-/* Returns the block's name in the emitted struct, e.g. "self_attn_qkv". */
+/* Returns the name of a root's block in the emitted struct, e.g.
+ * "self_attn_qkv". */
 static const char *field_name(Plan *p, int root)
 {
     if (root < 0)
@@ -91,7 +92,7 @@ static bool has_field(const Plan *p, const LayerBlocks *l, const char *name)
     return false;
 }
 
-/* Returns a name that no other block of the struct has. */
+/* Returns b->field, numbered if another block of the struct has that name. */
 static const char *unique_field(Plan *p, const Block *b)
 {
     const LayerBlocks *l = find_layer(p, b->stack, b->layer);
@@ -134,7 +135,7 @@ static void list_block(Plan *p, Block *b, int i)
 }
 
 /* Adds to `key` the names and scales of the weights in a Const expression.
- * Returns true if other layers share one of them. */
+ * Returns true if another layer shares one of these weights. */
 static bool add_weights(Plan *p, int node, double scale, Buffer *key)
 {
     const Node *n = node_at(p, node);
@@ -153,8 +154,8 @@ static bool add_weights(Plan *p, int node, double scale, Buffer *key)
     return shared;
 }
 
-/* Returns the first block with the same weights as `b`, or the index of `b`
- * itself, the next one. */
+/* Returns the index of the first block with the same weights as `b`, or the
+ * index that `b` will have. */
 static int first_of_same(Plan *p, const Block *b)
 {
     Buffer key = { .arena = p->arena_ };
@@ -181,7 +182,7 @@ static void push_block(Plan *p, Block b)
     vec_push(p->arena_, &p->block, b);
 }
 
-/* Returns the columns of one expert's part, padded to full panels. */
+/* Returns the columns of one expert's weights, padded to full panels. */
 static int64_t part_columns(const Node *n)
 {
     return round16(n->type.dim[1].c);
@@ -195,7 +196,8 @@ static void add_block(Plan *p, int root, int reader, PackLayout layout)
     const bool made = n->op == OpScale || n->op == OpStack;
     const int64_t parts = n->parts > 0 ? n->parts : 1;
     const bool vector = layout == PackVector;
-    const Node *home = made ? r : n; /* its struct holds the block */
+    const Node *home = made ? r : n; /* node whose layer's struct holds the
+                                        block */
     push_block(p, (Block){ .root = root,
                            .layout = layout,
                            .dtype = dtype_of(n->type),
@@ -230,8 +232,8 @@ static void add_bias_block(Plan *p, int node)
     push_block(p, b);
 }
 
-/* Returns the layout in which a node reads input k. Integers are always in
- * panels, even if they are only looked up. */
+/* Returns the layout in which a node reads input k. Integer weights are always
+ * in panels, even if they are only looked up. */
 static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
     const Type type = node_at(p, n->in[k])->type;
@@ -267,8 +269,8 @@ static bool packed_in_panels(const Plan *p, int root)
     return false;
 }
 
-/* Adds blocks for the constants of a node; with `shared` only those of no
- * layer. */
+/* Adds blocks for the constants of a node; if `shared`, only for those outside
+ * layers. */
 static void collect_node(Plan *p, int node, bool shared)
 {
     const Node *n = node_at(p, node);
@@ -286,8 +288,8 @@ static void collect_node(Plan *p, int node, bool shared)
     }
 }
 
-/* Collects tables shared by layers first, so that similar layers have the same
- * layout. */
+/* Collects the tables that layers share first, so that similar layers have the
+ * same layout. */
 static void collect_blocks(Plan *p)
 {
     for (int i = 0; i < p->g->nodes.n; i++)
@@ -302,8 +304,8 @@ static void collect_blocks(Plan *p)
 
 typedef VEC(PackItem) ItemList;
 
-/* Sets the tensor of an item. A vector is packed as a row, so its groups run
- * along columns. */
+/* Sets the tensor that an item is packed from. A vector is packed as a row, so
+ * its groups run along columns. */
 static void read_from(Plan *p, PackItem *it, const Node *n, const char *name)
 {
     it->name = spec_packed_name(p->arena_, p->g->spec, name);
@@ -378,7 +380,8 @@ static int64_t flatten(Plan *p, const Block *b, int node, double scale,
     return first;
 }
 
-/* Adds an item for a table that has no tensor, or is computed from one. */
+/* Adds an item for a table of biases: ALiBi's has no tensor, the others are
+ * computed from one. */
 static void bias_item(Plan *p, const Block *b, ItemList *list)
 {
     const Node *r = node_at(p, b->reader);
@@ -411,9 +414,9 @@ static void mark_aliases(Plan *p, const ItemList *list)
                              != i;
 }
 
-/* Hashes names, shapes, formats, layouts, offsets and folded scales, but no
- * tilings, so that one file of packed weights serves every tile, vector width
- * and compiler. */
+/* Hashes the names, shapes, formats, layouts, offsets and folded scales of all
+ * items, but no tilings, so that one file of packed weights serves every tile,
+ * vector width and compiler. */
 static uint64_t hash_items(const ItemList *list, int64_t bytes)
 {
     XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);
@@ -437,7 +440,8 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
     return h;
 }
 
-/* Counts the elements of all weights; those that layers share count once. */
+/* Returns the number of elements of all weights. Weights that layers share
+ * count once. */
 static int64_t count_parameters(const Plan *p)
 {
     const Graph *g = p->g;

@@ -15,19 +15,19 @@
 
 /* ---- tiling.c ---- */
 
-/* Tasks are the units of tuning. They differ by kind, shape, dtype and
- * epilogue. */
+/* Tasks are the units of tuning. They differ in kind, shape, dtype and
+ * epilogue; each kind below has an example of a shape and of an epilogue. */
 typedef enum {
     TaskMatmul,    /* a product: "512x2048" (k, n), "bias_relu" */
-    TaskSmallM,    /* the same with few rows of x (M) */
+    TaskSmallM,    /* a product whose x has few rows (M) */
     TaskAttention, /* "64x64" (d_k, d_v), "causal_paged" */
-    TaskRows,      /* row blocks: "512x2048_2048x512", "" */
-    TaskSplit,     /* work among threads: "encode_decode"; "512x2048x12":
-                      d_model, d_ff, layers */
+    TaskRows,      /* a block of rows: "512x2048_2048x512" (k, n of each
+                      product), "" */
+    TaskSplit,     /* division of work among threads: "512x2048x12" (d_model,
+                      d_ff, layers), "encode_decode" */
     TaskKinds
 } TaskKind;
-extern const char *const task_word[TaskKinds]; /* "matmul", "small_m" and so
-                                                  on */
+extern const char *const task_word[TaskKinds]; /* "matmul", "small_m", ... */
 
 #define On(kind) (1 << (kind))
 #define OnProducts (On(TaskMatmul) | On(TaskAttention))
@@ -40,7 +40,7 @@ typedef struct { /* value of each parameter; 0: the default */
 
 typedef struct { /* one parameter, as text and as numbers */
     const char *name;
-    int tasks; /* On() of the kinds that have it */
+    int tasks; /* On() of each kind of task that has it */
     int32_t least, most, step;
     const char *text;
     size_t at; /* offset in a Tiling */
@@ -54,30 +54,33 @@ enum {
 extern const TilingParameter tiling_parameters[TilingParameters];
 int32_t tiling_get(const Tiling *t, int parameter);
 void tiling_set(Tiling *t, int parameter, int32_t value);
-/* True if each value is 0 or allowed for a task of that kind. */
+/* True if each value is 0 or allowed for a task of kind `kind`. */
 bool tiling_valid(const Tiling *t, TaskKind kind);
 bool tiling_same(const Tiling *a, const Tiling *b);
-/* Returns the values that are not 0, e.g. "mr=6 nr=64". */
+/* Returns the parameters that are not 0, e.g. "mr=6 nr=64". */
 char *tiling_text(Arena *a, const Tiling *t);
 
 typedef struct { /* name of a task in reports and the tuning database */
     TaskKind kind;
-    const char *shape;    /* "512x2048" */
-    const char *epilogue; /* "bias_relu"; of attention e.g. "causal_paged" */
+    const char *shape;    /* e.g. "512x2048" */
+    const char *epilogue; /* e.g. "bias_relu"; for attention e.g.
+                             "causal_paged" */
     Dtype dtype;
-    Arithmetic arithmetic; /* a product's; its epilogue names it too */
+    Arithmetic arithmetic; /* arithmetic of a product, which `epilogue` names
+                              too */
 } TaskKey;
-/* Compares keys of the tuning database. These are exact, so equal texts mean
+/* Compares two keys of the tuning database. They are exact: equal texts mean
  * equal tasks. */
 bool task_same(const TaskKey *a, const TaskKey *b);
 
 /* ---- identity.c ---- */
 typedef struct {   /* how a function of attention turns scores into weights */
-    MaskSpec mask; /* without a file */
-    int file;      /* plan_mask() of a mask file; 0: none */
-    uint64_t file_hash; /* hash of the file's contents */
+    MaskSpec mask; /* the mask, unless it comes from a file */
+    int file;      /* number of the mask file (plan_mask()); 0: no file */
+    uint64_t file_hash; /* hash of the mask file's contents */
     bool paged, additive, sigmoid, biased, sinks;
-    double cap, scale; /* cap 0: none */
+    double cap, scale; /* cap of the scores, 0 if there is none, and factor
+                          of the scores */
 } AttentionForm;
 
 bool form_same(const AttentionForm *a, const AttentionForm *b);
@@ -86,30 +89,30 @@ bool form_same(const AttentionForm *a, const AttentionForm *b);
 typedef struct {
     TaskKind kind;
     Dtype dtype;
-    const int64_t *size; /* the numbers of its shape */
+    const int64_t *size; /* numbers of the shape, e.g. k and n */
     int sizes;
-    Epilogue ep;           /* a product's; its dtype is above */
-    AttentionForm form;    /* attention's */
-    bool encodes, decodes; /* TaskSplit: entries that the model has */
+    Epilogue ep;           /* epilogue of a product, without the dtype */
+    AttentionForm form;    /* form of attention */
+    bool encodes, decodes; /* TaskSplit: true if the model has this entry */
 } TaskIdentity;
 bool identity_same(const TaskIdentity *a, const TaskIdentity *b);
-/* Returns the printed name of an identity. Caps are cut to whole thousandths
- * and scales to whole millionths. `exact` prints all digits, and a mask file's
- * hash, so that different identities have different names. */
+/* Returns the printed name of an identity. A cap is rounded down to thousandths
+ * and a scale to millionths. `exact` prints all their digits and the hash of a
+ * mask file, so that different identities have different names. */
 TaskKey task_key(Arena *a, const TaskIdentity *t, bool exact);
 
 typedef struct { /* one task of a plan */
     TaskIdentity is;
-    TaskKey key;     /* key in the tuning database: exact */
-    TaskKey name;    /* name for people: exact only if another's would be the
-                        same */
-    int node;        /* the first that needs it; TaskSplit: -1 */
-    Tiling tiling;   /* all its parameters, none 0 */
-    Tiling defaults; /* the same without tuning */
+    TaskKey key;     /* exact name, the key in the tuning database */
+    TaskKey name;    /* shorter name for people; equal to `key` if two tasks
+                        would otherwise share it */
+    int node;        /* first node that needs the task; TaskSplit: -1 */
+    Tiling tiling;   /* tiling in use; no parameter of its kind is 0 */
+    Tiling defaults; /* tiling that it would have without tuning */
     TilingFrom from;
 } Task;
 
-/* Tilings found by the tuner. Tasks without one use defaults. */
+/* A tiling that the tuner found for a task. */
 typedef struct {
     TaskKey key;
     Tiling tiling;
@@ -117,12 +120,12 @@ typedef struct {
 typedef struct {
     const Choice *at;
     int n;
-    const char *host; /* machine, threads and compiler they were measured
-                         with */
+    const char *host; /* machine, threads and compiler with which the tilings
+                         were measured */
 } Choices;
 
 /* ---- plan.c ---- */
-typedef struct { /* c0 + a*rows + b*sequences + c*parts */
+typedef struct { /* a size: c0 + a*rows + b*sequences + c*parts */
     int64_t c0, rows, sequences, parts;
 } AffineSize;
 
@@ -138,69 +141,75 @@ typedef enum {
 
 typedef struct { /* where a node's value lives */
     Place place;
-    int base;            /* PlaceView: the node that owns the memory */
-    int64_t column;      /* PlaceView: first column in its rows */
-    int64_t stride;      /* floats from row to row */
-    int64_t times;       /* such rows for each row of the batch */
+    int base;       /* PlaceView: the node that owns the memory */
+    int64_t column; /* PlaceView: first column within a row of `base` */
+    int64_t stride; /* floats from row to row */
+    int64_t times; /* rows of the value for each row of the batch, normally 1 */
     int64_t head_stride; /* rank 3: floats between heads of a row */
     int slot;            /* PlaceArena: index into Plan.slot */
     const char *name;    /* PlaceArena: its name in emitted C */
 } Value;
 
-typedef struct { /* packed weights that are read as one */
-    int root;    /* a Const node; negative: ALiBi's table, which has no node */
-    int reader;  /* biases: a node that adds it */
-    int64_t distances; /* biases: longest sequence; else 0 */
+typedef struct { /* packed weights that a kernel reads as one matrix or
+                    vector */
+    int root; /* a Const node; negative for ALiBi's table, which has no node */
+    int reader; /* table of biases by distance: one of the nodes that add it
+                   to scores */
+    int64_t distances; /* table of biases by distance: longest sequence;
+                          other blocks: 0 */
     PackLayout layout;
     Dtype dtype;
-    int64_t columns, k; /* panels: [k, columns], rows: [rows, k], vector: [k] */
+    int64_t columns, k; /* shape: [k, columns] in panels, [rows, k] in rows,
+                           [k] as a vector */
     int64_t at, bytes;  /* offset and size in the packed weights */
     Stack stack;
     int layer;
-    int same;              /* first block with the same weights, the only one
-                              packed (layers may share them) */
+    int same;              /* first block with the same weights. Only that
+                              one is packed, because layers may share
+                              weights. */
     const char *field;     /* name in the emitted struct of weights */
-    int of_root, of_layer; /* next block of the same root or layer; -1: none */
+    int of_root, of_layer; /* index of the next block with the same root, and
+                              in the same layer; -1: none */
 } Block;
 
 typedef struct { /* blocks of one layer */
     Stack stack;
     int layer;
-    int first, last; /* a list linked by Block.of_layer */
+    int first, last; /* indices of a list linked by Block.of_layer */
 } LayerBlocks;
 
 typedef struct {     /* readers of a value, as positions in Plan.order */
-    int first, last; /* first -1: no readers; last the order's end: read
-                        after the call */
-    bool elsewhere;  /* a layer other than its own reads it */
+    int first, last; /* first reader, or -1; last reader, or order.n if the
+                        value is also read after the call */
+    bool elsewhere;  /* true if another layer reads it */
 } Reads;
 
-/* The unit of a slot of the arena. */
+/* The unit in which a slot of the arena is measured. */
 typedef enum {
     SlotRows,
     SlotPages,
     SlotParts,
     SlotSequences,
-    SlotRoutes /* rows, and a few numbers per expert */
+    SlotRoutes /* rows, and the end of each expert's rows */
 } SlotKind;
 
-typedef struct { /* arena memory used by several values in turn */
+typedef struct { /* arena memory that several values use in turn */
     SlotKind kind;
     Entry entry;
-    int64_t unit;   /* floats of a row, page or part */
-    int64_t fixed;  /* floats in addition */
-    int64_t stride; /* of the last value placed there; negative if its rows
-                       are sorted by expert */
-    bool stream;    /* its values pass from layer to layer */
-    int until;      /* last position in the order that reads it */
-    AffineSize at;  /* floats from the arena's start */
+    int64_t unit;   /* floats of one unit: a row, page, part or sequence */
+    int64_t fixed;  /* floats that do not depend on the batch */
+    int64_t stride; /* row stride of the last value placed here; negative if
+                       its rows are sorted by expert */
+    bool stream;    /* true if its values pass from layer to layer */
+    int until; /* last position in Plan.order that reads its current value */
+    AffineSize at; /* offset in the arena, in floats */
 } Slot;
 
-typedef struct {      /* one function of the emitted file */
+typedef struct {      /* nodes that one function of the emitted file computes */
     int first, count; /* its nodes, as a range of Plan.order */
-    bool by_rows;     /* each node works row by row */
-    bool row_block;   /* a block of rows passes through all nodes */
-    bool undivided;   /* not divided among threads or into blocks */
+    bool by_rows;     /* every node works row by row */
+    bool row_block;   /* each block of rows passes through all nodes */
+    bool undivided;   /* never divided among threads or into blocks */
     Entry entry;
     const char *name; /* e.g. encoder_w1_w2_norm2, without a layer number */
     Stack stack;
@@ -215,80 +224,88 @@ typedef struct { /* a mask read from a file */
 typedef struct Plan Plan;
 struct Plan {
     const Graph *g;
-    Arena *arena_; /* owns all of this */
+    Arena *arena_; /* owns all memory of the plan */
     Target target;
     Choices choices;    /* tilings from the tuner */
-    Value *value;       /* by node */
-    const char **label; /* by node that emits code: value_label() */
-    Reads *reads;       /* by node that owns memory */
-    int *region_of;     /* by node; -1: emits no code */
-    VEC(int) order;     /* nodes that emit code, by region */
+    Value *value;       /* where each node's value lives */
+    const char **label; /* value_label() of each node that emits code */
+    Reads *reads;       /* readers of each node that owns memory */
+    int *region_of;     /* index of each node's region; -1: emits no code */
+    VEC(int) order;     /* nodes that emit code, in order of execution */
     VEC(Region) region;
     VEC(Slot) slot;
     /* Slots that may be reused: no value in them is read after a call. */
     VEC(int) shared;
-    /* The first value of each name in each slot, in order of execution. */
+    /* The first value of each name, in order of execution. */
     VEC(int) named;
     VEC(Block) block;
     Index block_weights; /* weights shared by layers -> their first block */
-    int *root_blocks;    /* by root + PlanRoots: its first block; -1: none */
+    int *root_blocks;    /* first block of each root, at index root +
+                            PlanRoots; -1: none */
     VEC(LayerBlocks) layer;
-    Index layers;            /* (stack, number) -> layer */
-    AffineSize arena[3];     /* floats, by Entry */
-    int64_t scratch;         /* floats of a part for tiles of attention */
-    bool divided[3];         /* by Entry: true if any region is divided */
-    bool rows_divided[3];    /* the same for regions that work row by row */
-    int64_t scan[3];         /* by Entry: floats of one sequence's scan */
-    VEC(Task) task;          /* the units of tuning (tasks.c) */
-    int *task_of[TaskKinds]; /* by node: index of its task; -1: none */
-    VEC(FileMask) mask;      /* in the order of their first use */
+    Index layers;        /* (stack, layer number) -> index in `layer` */
+    AffineSize arena[3]; /* size in floats, by Entry */
+    int64_t scratch;     /* floats that one part needs for tiles of attention */
+    bool divided[3];     /* by Entry: true if any region is divided */
+    bool rows_divided[3]; /* by Entry: true if any region that works by
+                             rows is divided */
+    int64_t scan[3]; /* by Entry: floats of a sequence in its largest scan */
+    VEC(Task) task;  /* the units of tuning (tasks.c) */
+    int *task_of[TaskKinds]; /* index of each node's task, by kind; -1: none */
+    VEC(FileMask) mask;      /* mask files, in order of first use */
     PackList pack;
-    struct attn_cache_layout cache[ATTN_CACHES]; /* by Graph.cache */
-    int64_t *state_at; /* by node: offset of its state within its layer's */
-    int64_t layer_state[2]; /* by CacheSelf and CacheCross: floats of one
+    struct attn_cache_layout cache[ATTN_CACHES]; /* layout of each cache of
+                                                    Graph.cache */
+    int64_t *state_at;      /* by node: offset of its state among the states of
+                               its layer */
+    int64_t layer_state[2]; /* by CacheSelf and CacheCross: floats of a
                                layer's states */
-    int64_t parameters;     /* elements of the distinct weights */
-    bool keep_all;          /* no value is overwritten (verify) */
-    bool small_m;           /* weights come from memory, so products of few
-                               rows have their own loops */
+    int64_t parameters;     /* number of elements of all distinct weights */
+    bool keep_all;          /* no value is overwritten, so that `attnc
+                               verify` can read each */
+    bool small_m;           /* weights are too large for the cache, so
+                               products of few rows have their own loops */
     const char *prefix;     /* prefix of emitted symbols */
 };
-enum { PlanRoots = 3 }; /* roots are at least -PlanRoots */
-/* Plans a model. keep_all: no memory is reused and no region works in row
+enum { PlanRoots = 3 }; /* the least root is -PlanRoots */
+/* Plans a model. With keep_all no memory is reused and no region works in row
  * blocks, so that every value can be read back after a call. */
 Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
                  bool keep_all);
 
 /* ---- values.c ---- */
 const Node *node_at(const Plan *p, int i);
-bool is_product(const Node *n); /* rows times a weight */
-/* True for a product or a scan, which multiplies its states; its weight is
- * input 1. */
+bool is_product(const Node *n); /* true for rows times a weight */
+/* True for a product, and for a scan, which multiplies its states by a weight
+ * (input 1). */
 bool has_product(const Node *n);
 Epilogue epilogue_of(const Plan *p, int product);
-int64_t round16(int64_t n);          /* rounded up to full panels */
-int64_t row_stride(int64_t columns); /* floats between rows */
-Dtype dtype_of(Type t);              /* format of weights */
-Sym row_sym(Type t);                 /* the rows that a value has */
-int64_t row_times(Type t); /* and how often it has each, normally once */
+int64_t round16(int64_t n);          /* rounds up to full panels */
+int64_t row_stride(int64_t columns); /* Returns the floats from one row to
+                                        the next. */
+Dtype dtype_of(Type t);              /* Returns the format of weights. */
+Sym row_sym(Type t);       /* Returns the symbol of a value's number of rows. */
+int64_t row_times(Type t); /* Returns how many rows a value has for each row
+                              of that symbol; normally 1. */
 typedef struct {           /* sizes in floats of a sequence's scan */
-    int64_t state;         /* the last state and the next one */
+    int64_t state;         /* one state; a scan keeps the last and the next */
     int64_t cell, sums;
-    int64_t all; /* all of the above, and the sequence's place in the order
-                    of lengths */
+    int64_t all; /* all of these, and the sequence's place in the order of
+                    lengths */
 } ScanFloats;
 ScanFloats scan_floats(const Plan *p, int node);
 int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts);
 /* Returns the node whose memory holds the value of `node`. */
 int owner_of(const Plan *p, int node);
-/* Returns the block of a root in this layout; -1: none. */
+/* Returns the block of a root in the given layout; -1: none. */
 int plan_block(const Plan *p, int root, PackLayout layout);
-/* Returns the floats of a page for one head of one layer: keys, then values. */
+/* Returns the floats that one head of one layer has in a page: keys, then
+ * values. */
 int64_t block_floats(const Plan *p, int cache);
-/* Returns the offset of the two states in a page of a cache. */
+/* Returns the offset of the two states within a page of a cache. */
 int64_t states_offset(const Plan *p, int cache);
-/* Returns the floats of a page for one layer, all heads; the unit of
- * Node.place. */
+/* Returns the floats that all heads of one layer have in a page. Node.place
+ * counts in these units. */
 int64_t place_floats(const Plan *p, int cache);
 
 /* ---- value_names.c ---- */
@@ -300,128 +317,137 @@ const char *plan_prefix(Arena *a, const char *name);
 
 /* ---- pack.c ---- */
 
-/* Returns the blocks of a layer, or of the model if it is -1; NULL: none. */
+/* Returns the blocks of a layer, or of the model if `layer` is -1; NULL:
+ * none. */
 const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer);
-/* Returns the block of biases by distance that a node adds to scores. */
+/* Returns the block of the biases by distance that a node adds to its
+ * scores. */
 int plan_bias_block(const Plan *p, int node);
-int64_t bias_width(const Block *b); /* the distances: 2 * longest - 1 */
+int64_t bias_width(const Block *b); /* number of distances: 2 * longest - 1 */
 
 /* ---- tasks.c ---- */
 
-/* Returns the task that a node belongs to; NULL: none. TaskSplit ignores the
- * node. */
+/* Returns the task of this kind that a node belongs to; NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
-/* Returns the tile sizes of all products, e.g. "6x64 12x32". Sets *from to
- * FromTuned if any parameter of any task was tuned. */
+/* Returns the tile sizes of all products, each size once, e.g. "6x64 12x32".
+ * Sets *from to FromTuned if any task was tuned. */
 const char *plan_tiles(const Plan *p, TilingFrom *from);
-/* Returns mr, nr and prefetch for products that are no task: those of unfused
- * attention. */
+/* Returns mr, nr and prefetch for products that belong to no task, those of
+ * unfused attention. */
 Tiling plan_tile(const Plan *p);
 
-typedef struct {     /* sizes of a task; 0 if not of its kind */
-    int64_t k, n;    /* x [rows, k], W [n, k] */
-    int64_t weights; /* how many, packed, in the key's dtype */
+typedef struct {     /* sizes of a task; those that its kind lacks are 0 */
+    int64_t k, n;    /* sizes of a product: x [rows, k], W [n, k] */
+    int64_t weights; /* number of packed weights; TaskKey.dtype is their
+                        format */
     int64_t d_k, d_v;
-    bool bias; /* a product's bias, or attention's bias by distance */
+    bool bias; /* a product adds a bias, or attention adds biases by distance */
     bool residual;
     bool paged;      /* keys are read through a table of pages */
-    bool holes;      /* the mask is from a file */
-    int64_t scratch; /* floats needed with the task's tiling */
+    bool holes;      /* the mask comes from a file */
+    int64_t scratch; /* floats of a part's scratch with the task's tiling */
 } TaskShape;
 TaskShape task_shape(const Plan *p, const Task *t);
-/* Offsets in a part's scratch for attention, in floats per query of its block.
- * Each array covers all queries of the block. */
+/* Offsets in a part's scratch for attention, in floats per query: multiplied by
+ * the queries of the block, they are the offsets of arrays that cover all of
+ * these. */
 typedef struct {
-    int64_t outputs; /* after the scores of a block of keys */
-    int64_t sums;    /* sums of softmax, for each lane */
+    int64_t outputs; /* offset after the scores of a block of keys */
+    int64_t sums;    /* sums of softmax, one for each lane */
     int64_t maxima;
     int64_t end;
 } AttentionScratch;
 AttentionScratch attention_scratch(int64_t keys, int64_t d_v);
 int64_t scratch_floats(int64_t queries, int64_t keys, int64_t d_v);
-/* Replaces each 0 by the default that suits the other values. small_m is left
- * alone, because it depends on the size of all weights. k: length of a
+/* Replaces each 0 in `by` by the default that suits the other values, except
+ * for small_m, which depends on the size of all weights. k: length of a
  * product's sums. */
 Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
                             Tiling by);
 enum { DefaultPrefetch = 17 }; /* default of Tiling.prefetch */
-int64_t region_rows(const Plan *p, const Region *r); /* rows of its blocks */
+int64_t region_rows(const Plan *p, const Region *r); /* rows of a block of r */
 
-/* Returns the number of a mask file, from 1; identity.c. */
+/* Returns the number of a mask file, from 1. */
 int plan_mask(const Plan *p, const MaskSpec *m);
 
 /* ---- step_work.c ---- */
-/* Returns the work of a row, in FLOPs or their equivalent in time. */
+/* Returns the work of a step for one row, in FLOPs or their equivalent in
+ * time. */
 int64_t step_work(const Plan *p, int node);
 /* Returns the number of rows below which a product takes no less time, because
- * it waits for its weights. LeastWorkQueries is the same for attention, which
- * waits for the keys. */
+ * it waits for its weights. LeastWorkQueries is that number for attention,
+ * which waits for its keys. */
 int64_t least_work_rows(const Plan *p);
 enum { LeastWorkQueries = 8 };
-/* Returns the least rows worth giving to a part. */
+/* Returns the least number of rows worth giving to a part. */
 int64_t least_part_rows(const Plan *p, const Region *r);
 
-bool has_entry(const Plan *p, Entry entry); /* any region belongs to it */
+bool has_entry(const Plan *p, Entry entry); /* true if any region belongs to
+                                               the entry */
 
 /* ---- fixed.c ---- */
 
-/* Returns the compiled-in length of a sequence; 0: not fixed. */
+/* Returns the length that is compiled in for a symbol; 0: not fixed. */
 int64_t plan_length(const Plan *p, Sym s);
-int64_t plan_rows(const Plan *p, Sym s); /* the same for all sequences */
-bool plan_fixed(const Plan *p);          /* true if any length is */
+int64_t plan_rows(const Plan *p, Sym s); /* that length times the sequences
+                                            of a batch */
+bool plan_fixed(const Plan *p);          /* true if any length is fixed */
 /* Returns e.g. "source 16, batch 1"; "" if no length is fixed. */
 const char *plan_fixed_text(const Plan *p);
-/* Returns the rows that pass through a region at once. */
+/* Returns the number of rows that pass through a region at once. */
 int64_t region_block(const Plan *p, const Region *r);
-bool plan_divided(const Plan *p); /* true if any region is */
-/* Returns the compiled-in sizes of an entry's batch; 0 for each that is not
- * fixed. */
+bool plan_divided(const Plan *p); /* true if any region is divided */
+/* Returns the compiled-in rows, sequences and parts of an entry's batch; 0 for
+ * each that is not fixed. */
 AffineSize plan_units(const Plan *p, Entry entry);
 /* Returns the floats of an entry's arena for a batch. */
 int64_t plan_floats(const Plan *p, Entry entry, AffineSize batch);
-/* Returns the tiling of a product with fixed rows: its task's if tuned,
- * otherwise tiles that divide the rows. */
+/* Returns the tiling of a product with a fixed number of rows: the tuned one of
+ * its task, otherwise one whose tiles have nearly equal heights. */
 Tiling plan_fixed_tiling(const Plan *p, int product);
 Tiling plan_tile_of(const Plan *p, int64_t rows, int64_t k, int64_t n);
 
 /* ---- unroll.c ---- */
 typedef struct {
-    int layers;                /* layers of the entry */
-    int64_t bytes, more, room; /* code of the steps; added by unrolling;
-                                  held by L1 */
-    bool fits, written;        /* all of it fits; layers are unrolled */
+    int layers;                /* number of layers in the entry */
+    int64_t bytes, more, room; /* bytes of the steps' code, bytes that
+                                  unrolling adds, and bytes that L1 holds */
+    bool fits, written;        /* true if L1 holds the unrolled code; true if
+                                  layers are unrolled */
 } PlanCode;
 PlanCode plan_code(const Plan *p, Entry entry); /* an estimate */
 void plan_code_text(Buffer *b, const Plan *p, Entry entry);
 
 /* ---- arena_layout.c ---- */
-/* Returns the memory that a value needs in its slot. */
+/* Returns the floats that a value needs in its slot. */
 AffineSize value_floats(const Plan *p, int node);
 
 /* ---- counted.c ---- */
 
-/* Returns the model with sizes but no entries. Its arena_bytes() uses the plan
- * last passed here by this thread. */
+/* Returns an attn_model with the sizes of the plan but without code. Its
+ * arena_bytes() uses the plan last passed here by this thread. */
 struct attn_model plan_counted(const Plan *p);
 
 /* ---- plan_report.c ---- */
-/* Returns the rows for which an entry's costs are reported: at most 128. */
+/* Returns the number of rows, at most 128, for which an entry's costs are
+ * reported. */
 int64_t report_rows(const Plan *p, Entry entry);
 typedef struct { /* costs of one call of an entry */
     bool there;
-    int64_t rows, keys; /* encode: report_rows(); decode: one row */
+    int64_t rows, keys; /* rows: report_rows() to encode, one to decode */
     int64_t flops;
 } EntryCosts;
 typedef struct {
-    int64_t parameters, weights; /* count of weights; their packed bytes */
-    /* for one sentence of full length: hypotheses in the beam, bytes of both
-     * caches and of the arena */
+    int64_t parameters, weights; /* number of weights; bytes of the packed
+                                    weights */
+    /* for one sentence of full length: hypotheses in the beam, bytes of each
+     * cache and of the arena */
     int64_t beam, cache[2], arena;
     EntryCosts entry[EntryDecode + 1];
 } PlanCosts;
 PlanCosts plan_costs(const Plan *p);
-char *plan_text(Arena *a, const Plan *p); /* for `attnc plan` */
+char *plan_text(Arena *a, const Plan *p); /* the report of `attnc plan` */
 char *plan_json(Arena *a, const Plan *p);
-int64_t plan_token_flops(const Plan *p); /* for one row and 128 keys */
+int64_t plan_token_flops(const Plan *p); /* FLOPs of one row with 128 keys */
 
 #endif

@@ -20,7 +20,11 @@
 
 #include "plan/plan.h"
 
-enum { NearBytes = 1 << 20 }; /* weights that stay in a core's cache */
+enum {
+    NearBytes = 1 << 20
+};
+    /* weights up to this stay in a core's cache */ /* weights of this size stay
+in a core's own cache */
 
 /* ---- values.c ---- */
 bool emits_code(const Node *n);
@@ -46,7 +50,8 @@ void plan_arena(Plan *p);
 
 /* ---- fixed.c ---- */
 
-/* Decides which regions are never divided, after everything else is known. */
+/* Decides which regions are never divided. Runs last, because it needs the
+ * tasks and the regions. */
 void plan_divisions(Plan *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* plan_report.c: costs of a plan (FLOPs of each op, bytes of weights, arena and
- * caches) as the text and JSON of `attnc plan`. */
+/* plan_report.c: reports the costs of a plan (FLOPs of each op, bytes of
+ * weights, arena and caches) as text and as JSON, for `attnc plan`. */
 #include "plan/plan_parts.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-enum { ReportRows = 128 }; /* rows that the report assumes */
+enum { ReportRows = 128 }; /* most rows that the report assumes */
 
 int64_t report_rows(const Plan *p, Entry entry)
 {
@@ -58,13 +58,13 @@ static json_t *ops_json(const Plan *p, Entry entry, int64_t rows, int64_t keys)
     return list;
 }
 
-/* Returns the rows of the reported call of an entry. */
+/* Returns the rows of the call that is reported for an entry. */
 static int64_t call_rows(const Plan *p, Entry entry)
 {
     return entry == EntryDecode ? 1 : report_rows(p, entry);
 }
 
-/* Returns the bytes of 64 positions of all layers. */
+/* Returns the bytes of a page of a cache, for all layers. */
 static int64_t page_bytes(const Plan *p, int of)
 {
     int64_t floats = 0;
@@ -74,8 +74,7 @@ static int64_t page_bytes(const Plan *p, int of)
     return floats * (int64_t)sizeof(float);
 }
 
-/* Returns the bytes of one cache for `slots` sequences of `length`
- * positions. */
+/* Returns the bytes of a cache for `slots` sequences of `length` positions. */
 static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
 {
     const struct attn_model m = plan_counted(p);
@@ -84,7 +83,8 @@ static int64_t cache_bytes(const Plan *p, int c, int64_t slots, int64_t length)
     return page_bytes(p, c) ? attn_cache_bytes(&m, &size) : 0;
 }
 
-/* Adds the memory for one sentence of full length with the spec's beam. */
+/* Adds the caches and the arena for one sentence of full length with the spec's
+ * beam. */
 static void add_sentence(const Plan *p, PlanCosts *c)
 {
     const Spec *s = p->g->spec;
@@ -207,7 +207,7 @@ char *plan_json(Arena *a, const Plan *p)
     return copy;
 }
 
-/* Adds a task's line, with its tiling as in "mr=6 nr=16". */
+/* Adds the line of a task, with its tiling, e.g. "mr=6 nr=16". */
 static void add_task(Buffer *b, const json_t *t)
 {
     const char *key;
@@ -247,7 +247,7 @@ static void add_entry(Buffer *b, const Plan *p, Entry entry, const json_t *e)
     add_ops(b, p, entry);
 }
 
-/* Adds the tiles of a product with fixed rows. */
+/* Adds the tile size of a product with a fixed number of rows. */
 static void add_fixed_tile(Buffer *b, const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -264,7 +264,7 @@ static void add_fixed_tile(Buffer *b, const Plan *p, int node)
                   step_name(p, node));
 }
 
-/* Adds the fixed lengths, and the loops that remain. */
+/* Adds the fixed lengths, and what is still divided or a loop. */
 static void add_fixed(Buffer *b, const Plan *p)
 {
     buffer_printf(b, "fixed: %s\n", plan_fixed_text(p));

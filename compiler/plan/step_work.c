@@ -4,12 +4,16 @@
 #include "plan/plan_parts.h"
 
 enum {
-    ElementWork = 16, /* a number read and written */
-    GatherWork = 64,  /* a number that needs its own cache line */
+    ElementWork = 16, /* FLOPs that take as long as reading and writing a
+                         number */
+    GatherWork = 64,  /* FLOPs that take as long as a number in a cache line
+                         of its own */
     MemoryRows = 8,   /* rows of a product that take as long as loading its
                          weights from memory */
-    CacheRows = 2,    /* the same from a cache */
-    NearRows = 8,     /* rows of a part whose weights are in its cache */
+    CacheRows = 2,    /* rows of a product that take as long as loading its
+                         weights from a cache */
+    NearRows = 8,     /* least rows of a part if the weights stay in each
+                         core's cache */
     TanhWork = 45
 };
 
@@ -21,8 +25,8 @@ static int64_t row_elements(Type t)
     return n;
 }
 
-/* Counts a row's sums of products, and attention's per query and key; without
- * sums, the elements of the row. */
+/* Returns the FLOPs of a row's sums, those of attention per key; without sums,
+ * the equivalent of the row's elements. */
 int64_t step_work(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -40,16 +44,17 @@ int64_t least_work_rows(const Plan *p)
     return p->small_m ? MemoryRows : CacheRows;
 }
 
-/* If a region's weights stay in each core's cache, a part may have few rows.
- * Otherwise weights are divided among parts, not read by each, while rows are
- * few. */
+/* A part may have few rows if the region's weights stay in each core's cache.
+ * Otherwise it has a block of rows, up to RowBlock; fewer rows than that divide
+ * the weights among parts, so that each is read only once. */
 int64_t least_part_rows(const Plan *p, const Region *r)
 {
     int64_t bytes = 0;
     for (int i = 0; i < r->count; i++) {
         const int node = p->order.at[r->first + i];
         if (is_product(node_at(p, node)))
-            bytes += 2 * step_work(p, node); /* 4 n k bytes in f32 */
+            bytes += 2 * step_work(p, node); /* 4 n k bytes in f32: two for
+                                                each FLOP of 2 n k */
     }
     const int64_t rows = region_rows(p, r);
     return bytes <= NearBytes ? NearRows : rows < RowBlock ? rows : RowBlock;

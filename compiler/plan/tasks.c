@@ -23,17 +23,17 @@ static void apply_default(int32_t *parameter, int64_t defaults)
         *parameter = (int32_t)defaults;
 }
 
-/* Returns complete tiles, few enough that their scores and outputs stay in the
- * cache next to a page of keys. */
+/* Returns a number of queries that fills complete tiles, few enough that their
+ * scores and outputs stay in the cache next to a page of keys. */
 static int64_t default_queries(int64_t mr)
 {
     const int64_t tiles = RowBlock / mr;
     return mr * (tiles > 0 ? tiles : 1);
 }
 
-/* Weights from memory are read once for all rows of a small M. Measurement
- * shows that weights in a shared cache come faster in two streams too, which
- * one or two rows leave time for. */
+/* Returns the default of small_m, 1 + the most rows of a small M. Weights from
+ * memory are read once for all these rows. By measurement, one or two rows are
+ * also faster with two streams if the weights come from a shared cache. */
 static int64_t default_small_m(const Plan *p)
 {
     if (p->small_m)
@@ -41,9 +41,9 @@ static int64_t default_small_m(const Plan *p)
     return p->pack.bytes > NearBytes ? p->target.near_small_m + 1 : 1;
 }
 
-/* Tiles of integer products by vector width, as measured: they use all
- * registers that the products themselves leave. Wide: machines that widen
- * panels (target_widens()). */
+/* Measured tile sizes of integer products, by vector width: they use all
+ * registers that the products leave free. wide: the machine widens panels
+ * (target_widens()). */
 static const struct {
     int width;
     bool wide;
@@ -65,7 +65,7 @@ static const struct {
     { 8, true, DtypeInt4, ArithmeticInt15, 3, 16 },
 };
 
-/* Sets both sizes of a tile, or neither if one of them is given. */
+/* Sets both sizes of a tile, unless one of them is given. */
 static void default_integers(const Target *m, const TaskKey *key, Tiling *by)
 {
     const Dtype like = dtype_shared(key->dtype) ? DtypeInt4 : key->dtype;
@@ -119,7 +119,8 @@ Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
     return by;
 }
 
-/* Weighs a block's rows by the cost of re-reading the weights of all steps. */
+/* Returns the default rows of a block, from the cost of re-reading the weights
+ * of all its steps. */
 static int64_t default_rows_of(const Plan *p, const Task *t)
 {
     const Region *r = &p->region.at[p->region_of[t->node]];
@@ -144,7 +145,7 @@ static Tiling with_defaults(const Plan *p, const Task *t, Tiling by)
     by = tiling_with_defaults(&p->target, &t->key, s.k, by);
     if (t->key.kind == TaskSmallM)
         apply_default(&by.small_m, default_small_m(p));
-    if (s.holes) /* key by key, not in blocks */
+    if (s.holes) /* such a mask is read key by key, not in blocks */
         by.keys = ATTN_PAGE;
     return by;
 }
@@ -181,7 +182,8 @@ Tiling plan_tile(const Plan *p)
 
 /* ---- the list ---- */
 
-/* Returns the index of the task in the list, adding it if new. */
+/* Returns the index in the list of the task with this identity, adding it if it
+ * is new. */
 static int place(Plan *p, int node, TaskIdentity is)
 {
     int i = 0;
@@ -197,7 +199,7 @@ static void add(Plan *p, int node, TaskIdentity is)
     p->task_of[is.kind][node] = place(p, node, is);
 }
 
-/* Gives all tasks their keys and names. */
+/* Sets the key and the name of every task. */
 static void name_tasks(Plan *p)
 {
     const int n = p->task.n;
@@ -352,8 +354,9 @@ TaskShape task_shape(const Plan *p, const Task *t)
     return s;
 }
 
-/* Returns the scratch of the largest block of queries; for unfused attention,
- * of a tile of rows, whose scores are elsewhere. */
+/* Returns the largest scratch that a part needs: for attention that of a block
+ * of queries, for unfused attention that of a tile of rows, whose scores are in
+ * the arena. */
 int64_t plan_scratch(const Plan *p)
 {
     int64_t floats = 0;

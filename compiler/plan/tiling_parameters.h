@@ -1,12 +1,12 @@
-/* tiling_parameters.h: parameters of emitted code that machines may choose
- * differently; they never change a bit of a result. Include it with PARAMETER
+/* tiling_parameters.h: the parameters of emitted code that depend on the
+ * machine; none changes a bit of a result. Include this file with PARAMETER
  * defined.
  *
  *     PARAMETER(name, tasks, least, most, step, text)
  *
- * tasks: kinds of task that have it. A value is 0 (the default) or one of
- * least, least + step, ... most. A new parameter is a row here and code in the
- * emitter. */
+ * tasks: kinds of task that have the parameter. Its value is 0 (the default) or
+ * one of least, least + step, ... most. To add a parameter, add a row here and
+ * code in the emitter. */
 PARAMETER(mr, OnProducts, 1, 16, 1, "rows of a register tile, at most")
 PARAMETER(nr, OnProducts, ATTN_PANEL, 4 * ATTN_PANEL, ATTN_PANEL,
           "columns of a register tile")

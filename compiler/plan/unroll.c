@@ -1,13 +1,14 @@
-/* unroll.c: estimates the code of the steps, and of unrolled layers, to decide
- * whether all of it fits the instruction cache. Only for fixed lengths. */
+/* unroll.c: estimates the size of the steps' code and of unrolled layers, to
+ * decide if all of it fits the instruction cache. Matters only for fixed
+ * lengths. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
 
-/* Bytes of code, as clang -O2 compiles it for vectors of 16 floats; so are the
+/* Bytes of code that clang -O2 generates for vectors of 16 floats, like the
  * sizes in graph/ops.h. */
 enum {
-    SumBytes = 38, /* per vector of sums in a tile: FMA, load, store */
+    SumBytes = 38, /* each vector of sums in a tile: FMA, load, store */
     CallBytes = 16 /* a call of a step, or a pointer that a layer sets */
 };
 
@@ -17,7 +18,8 @@ static int64_t tile_bytes(const Plan *p, int node)
     const int64_t rows = plan_rows(p, row_sym(n->type));
     const Tiling t = rows ? plan_fixed_tiling(p, node)
                           : plan_task(p, TaskMatmul, node)->tiling;
-    const int64_t rest = rows ? rows % t.mr : 0; /* in its own tile */
+    const int64_t rest = rows ? rows % t.mr : 0; /* the last rows have their
+                                                    own tile */
     return SumBytes * (t.mr + rest) * (t.nr / p->target.width);
 }
 
@@ -28,8 +30,8 @@ static int64_t step_bytes(const Plan *p, int node)
          + (is_product(n) ? tile_bytes(p, node) : 0);
 }
 
-/* Returns the first step that shares this one's function: one of the same name
- * in another layer, with the same tasks and width. */
+/* Returns the first step that shares this step's function: a step of the same
+ * name in any layer, with the same tasks and width. */
 static int first_step(const Plan *p, Index *steps, int step)
 {
     const int node = p->order.at[step];

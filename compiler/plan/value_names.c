@@ -22,8 +22,8 @@ const char *local_name(Arena *a, const Node *n)
     return id;
 }
 
-/* Returns the name of a value in emitted C: its weight, or its part of the
- * layer, e.g. self_attn_qkv, self_attn_keys, self_attn, norm1. */
+/* Returns the name of a value in emitted C, after its weight or its place in
+ * the layer, e.g. self_attn_qkv, self_attn_keys, self_attn, norm1. */
 static const char *label_of(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -109,8 +109,8 @@ const char *region_name(const Plan *p, const Region *r)
     return function_name(p, first, label);
 }
 
-/* True if NAME_open and the like could be a name of a C library, the compiler
- * or the runtime core. Other emitted names never could. */
+/* True if exported names such as NAME_open may clash with names of a C library,
+ * the compiler or the runtime core. */
 static bool taken(const char *name)
 {
     static const char *const libraries[] = {
@@ -123,8 +123,9 @@ static bool taken(const char *name)
     return *name == '_' || !strcmp(name, "attn") || !strncmp(name, "attn_", 5);
 }
 
-/* Turns the model's name into a C prefix. If it is taken, model_ goes in front;
- * so it does for the same names that already begin with model_. */
+/* Returns a model's name as a C prefix. Puts model_ in front if the name is
+ * taken, or is model_ and a taken name, so that two models never share a
+ * prefix. */
 const char *plan_prefix(Arena *a, const char *name)
 {
     const bool digit = isdigit((unsigned char)name[0]);

@@ -1,5 +1,5 @@
-/* values.c: where the value of a node lives, its rows and strides, and the
- * layout of caches. */
+/* values.c: decides where the value of each node lives, with its rows and
+ * strides, and the layout of caches. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -50,8 +50,8 @@ int64_t round16(int64_t n)
     return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* Avoids strides of a multiple of 4 KiB, because rows of a tile would then
- * compete for the same few sets of an L1 cache. */
+/* Returns a stride that is no multiple of 4 KiB, because rows of a tile would
+ * then compete for the same few sets of an L1 cache. */
 int64_t row_stride(int64_t columns)
 {
     const int64_t n = round16(columns);
@@ -59,7 +59,7 @@ int64_t row_stride(int64_t columns)
 }
 
 /* Returns the floats of a row of integers: a plane of bytes for every 8 bits,
- * in full groups, then the scale; see row_stride(). */
+ * in full groups, and the row's scale; padded by row_stride(). */
 static int64_t quantized_stride(Arithmetic a, int64_t k)
 {
     const int64_t planes = a == ArithmeticInt15 ? 2 : 1;
@@ -96,7 +96,6 @@ int plan_block(const Plan *p, int root, PackLayout layout)
     return i;
 }
 
-/* Returns the node whose memory holds the value of `node`. */
 int owner_of(const Plan *p, int node)
 {
     return p->value[node].place == PlaceView ? p->value[node].base : node;
@@ -104,7 +103,7 @@ int owner_of(const Plan *p, int node)
 
 bool emits_code(const Node *n)
 {
-    if (n->entry == EntryNone) /* the packer evaluates it */
+    if (n->entry == EntryNone) /* the packer evaluates the node */
         return false;
     switch (op_info[n->op].op_class) {
     case ClassRow:
@@ -143,10 +142,11 @@ static Value arena_value(const Node *n)
         v.stride = quantized_stride(elem_arithmetic(t->elem), t->dim[1].c);
     } else if (t->rank == 2) {
         v.stride = row_stride(t->dim[1].c);
-    } else if (t->rank == 3 && t->dim[2].sym != SymNone) { /* scores */
+    } else if (t->rank == 3 && t->dim[2].sym != SymNone) { /* attention
+                                                              scores */
         v.head_stride = (t->dim[2].c + ATTN_PAGE - 1) / ATTN_PAGE * ATTN_PAGE;
         v.stride = v.head_stride * t->dim[0].c;
-    } else if (t->rank == 3) { /* heads */
+    } else if (t->rank == 3) { /* rows divided into heads */
         v.head_stride = t->dim[2].c;
         v.stride = row_stride(t->dim[0].c * t->dim[2].c);
     }
@@ -188,7 +188,6 @@ void plan_values(Plan *p)
 
 /* ---- caches ---- */
 
-/* Returns the floats of a page for one head of one layer: keys, then values. */
 int64_t block_floats(const Plan *p, int cache)
 {
     const struct attn_cache_layout *c = &p->cache[cache];
@@ -205,8 +204,8 @@ int64_t states_offset(const Plan *p, int cache)
     return p->cache[cache].page_floats - round16(2 * p->cache[cache].states);
 }
 
-/* Places the states of a cache's layers. All layers get equal room so that they
- * share code. */
+/* Places the states of each layer in a page. All layers get equal room so that
+ * they share code. */
 static void place_states(Plan *p, int cache)
 {
     const size_t nodes = (size_t)p->g->nodes.n;
