@@ -1,6 +1,6 @@
-/* advice.c: the hint printed if a model's tuning records go unused because they
- * are for another host. It names the options that would match that host, or the
- * nearest host. */
+/* advice.c: prints a hint if the tuning database has entries for the model but
+ * only for other hosts. The hint names the options that make this run match
+ * such a host, or describes the most similar host. */
 #include <string.h>
 
 #include "engine/tiers.h"
@@ -13,17 +13,20 @@ static bool is_task(const Plan *p, const TaskKey *key)
     return false;
 }
 
-/* This run compared with a host that has records of its model. */
+/* A comparison of this host with another, whose entries in the tuning database
+ * are for this run's model. */
 typedef struct {
     const Engine *e;
     Host here;
     const Host *there;
-    const char *options; /* options that match that host: " ..." */
-    const char *own;     /* the current values of these options: ", ..." */
+    const char *options; /* options to add so that this run matches `there`,
+                          * each after a space */
+    const char *own;     /* values that these options have now, each after a
+                          * comma */
 } Beside;
 
-/* Adds an option to the hint. Returns false if the command does not accept
- * it. */
+/* Adds an option to the hint. Returns false if the command does not accept the
+ * option. */
 static bool offer(Beside *b, Offers option, const char *word, const char *own)
 {
     Arena *a = b->e->arena;
@@ -66,8 +69,8 @@ static bool offer_threads(Beside *b)
                  arena_printf(a, "%d", b->here.threads));
 }
 
-/* Returns the option's word for the compiler of that version; NULL if it is not
- * installed. */
+/* Returns the word for --cc that selects the compiler of that version, or NULL
+ * if that compiler is not installed. */
 static const char *compiler_word(const Beside *b, const char *version)
 {
     static const char *const known[] = { NULL, "gcc", "cc" };
@@ -111,12 +114,12 @@ static bool offer_compiler(Beside *b)
                      arena_printf(a, "-O%s", own_level)));
 }
 
-/* Properties of a host that options can change. */
+/* one function per property of a host that an option can change */
 static bool (*const offers[])(Beside *b) = { offer_isa, offer_compiler,
                                              offer_threads };
 
-/* Returns true if options can make this run match that host; sets
- * b->options. */
+/* Returns true if options can make this run match the host `there`. Then
+ * b->options holds them. */
 static bool can_be(Beside *b, const Host *there)
 {
     b->there = there;
@@ -127,15 +130,16 @@ static bool can_be(Beside *b, const Host *there)
     return can;
 }
 
-/* Returns how similar two hosts are. */
+/* Returns a score of how similar two hosts are. */
 static int likeness(const Host *a, const Host *b)
 {
     return 8 * host_same_machine(a, b) + 2 * host_same_compiler(a, b)
          + 2 * host_same_isa(a, b) + (a->threads == b->threads);
 }
 
-/* Returns the most similar host, of a likeness below `most`, that has records
- * of the plan's tasks. `faster`: counts only records that beat the default. */
+/* Returns the host most similar to `here` among those with a likeness() below
+ * `most` that have records of the plan's tasks. If `faster`, counts only
+ * records that beat the default tiling. */
 static const Host *nearest_host(const Engine *e, const Host *here, int most,
                                 bool faster)
 {
@@ -151,7 +155,8 @@ static const Host *nearest_host(const Engine *e, const Host *here, int most,
     return best;
 }
 
-/* Prints a note if options would let the run use records of its model. */
+/* Prints a note if options would let this run use the records of its model.
+ * Returns false if none would. */
 static bool say_option(const Engine *e, const Host *here)
 {
     Beside b = { .e = e, .here = *here };

@@ -1,6 +1,6 @@
-/* cached_weights.c: caches large packed weights between runs. The key covers
- * the identity of the file and everything that affects packing. The data is
- * followed by one hash per block, which all threads verify. */
+/* cached_weights.c: caches large packed weights between runs. The cache key
+ * identifies the weights file and covers everything that affects packing. The
+ * data is followed by one hash per block; all threads check the hashes. */
 #define _DEFAULT_SOURCE /* nice() */
 #include <fcntl.h>
 #include <string.h>
@@ -11,17 +11,20 @@
 
 enum {
     Format = 1,      /* version; increment if packing changes */
-    Worth = 1 << 25, /* minimum bytes; less is packed as fast as it is found */
+    Worth = 1 << 25, /* minimum bytes: packing less is as fast as loading from
+                      * the cache */
     BlockBytes = 1 << 22,
-    HeadBytes = 1 << 16 /* the start of a file, which has the names */
+    HeadBytes = 1 << 16 /* bytes at the start of the weights file that are
+                         * hashed: the tensors' names are there */
 };
 
 /* ---- blocks ---- */
 typedef struct { /* packed weights, followed by the hash of each block */
     const char *at;
     int64_t bytes, blocks;
-    uint64_t *hash;        /* to write; NULL: compare with `at`'s */
-    _Atomic int64_t wrong; /* blocks whose hash differs */
+    uint64_t *hash;        /* hashes to compute; NULL: compare with those after
+                            * the data */
+    _Atomic int64_t wrong; /* number of blocks whose hash differs */
 } Blocks;
 
 static int64_t blocks_of(int64_t bytes)
@@ -34,7 +37,8 @@ static int64_t kept_bytes(int64_t bytes)
     return bytes + blocks_of(bytes) * (int64_t)sizeof(uint64_t);
 }
 
-/* The block's index is part of its hash. */
+/* Computes or checks the hash of a block, which covers the block's index
+ * too. */
 static void hash_block(void *blocks, int64_t i, int64_t n)
 {
     Blocks *b = blocks;
@@ -74,7 +78,8 @@ static void add_number(Buffer *b, const char *name, long long x)
     buffer_printf(b, " %s=%lld", name, x);
 }
 
-/* Adds how an item is read from the file; the plan's hash covers the rest. */
+/* Adds to the key how an item is read from the file. The plan's hash covers
+ * everything else about the item. */
 static void add_item(Buffer *b, const PackItem *item)
 {
     const FileTensor *f = &item->from;
@@ -145,7 +150,8 @@ bool weights_cached(Engine *e)
         return false;
     if ((int64_t)e->kept.bytes == kept_bytes(bytes)
         && are_whole(e->kept.at, bytes)) {
-        e->packed = (void *)e->kept.at; /* never written to */
+        e->packed = (void *)e->kept.at; /* the mapping is read-only: packed
+                                         * weights are never written to */
         return true;
     }
     if (e->options.verbose)
@@ -156,8 +162,9 @@ bool weights_cached(Engine *e)
     return false;
 }
 
-/* Time stamps of file systems are coarse: a file changed again within that time
- * may look the same. Returns true if all files are at least a second old. */
+/* Returns true if all files are at least a second old. Time stamps of file
+ * systems are coarse, so a younger file could change again and keep its time
+ * stamp. */
 static bool is_old(const Safetensors *s)
 {
     const int64_t second = 1000000000;
@@ -179,21 +186,22 @@ void weights_allow_cache(Engine *e, bool good)
               && is_old(e->file);
 }
 
-/* Detaches the child process from the terminal and all pipes. */
+/* Detaches this child process from the terminal and from all pipes. */
 static void let_go(void)
 {
     const int none = open("/dev/null", O_RDWR);
     setsid();
     for (int fd = 0; fd < 3 && none >= 0; fd++)
         dup2(none, fd);
-    if (none < 0 || nice(19) < 0) /* continue at normal priority */
+    if (none < 0
+        || nice(19) < 0) /* failure is harmless: go on at normal priority */
         return;
 }
 
 static void write_kept(Engine *e)
 {
     const int64_t bytes = e->plan->pack.bytes;
-    Fault unused; /* the parent may have exited */
+    Fault unused; /* a message would be useless: the parent may have ended */
     Blocks b = { .at = e->packed,
                  .bytes = bytes,
                  .blocks = blocks_of(bytes),

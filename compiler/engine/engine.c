@@ -73,8 +73,8 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
 /* ---- choices ---- */
 
 /* Returns true if there is a record for this machine, target and number of
- * threads with any compiler. This check is cheap: asking a compiler for its
- * version takes milliseconds. */
+ * threads with any compiler. Used before asking a compiler for its version,
+ * because that takes milliseconds. */
 static bool any_of(const Records *r, Arena *a, const Engine *e)
 {
     if (r->at.n == 0)
@@ -88,7 +88,8 @@ static bool any_of(const Records *r, Arena *a, const Engine *e)
     return false;
 }
 
-/* Sets the tilings of the plan: from the records if the options say so. */
+/* Sets the tilings of the plan, taken from the records if the options request
+ * it. Returns an exit code. */
 static int find_choices(Engine *e)
 {
     Fault why;
@@ -185,7 +186,8 @@ static int open_model(Engine *e, const EngineOptions *o)
     int code = engine_plan(e, o);
     if (!code && o->fits)
         code = o->fits(e->spec, o->command);
-    if (!code) /* before threads start and weights are loaded */
+    if (!code) /* load code first: its compiler is forked before threads start
+                * and weights are loaded */
         code = engine_tiers(e);
     e->keeps = true;
     if (!code)

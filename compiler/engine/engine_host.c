@@ -1,7 +1,8 @@
-/* engine_host.c: the target, compiler and threads that the options select. */
+/* engine_host.c: finds the target, compiler and number of threads that the
+ * options select. */
 #include "engine/tiers.h"
 
-/* Returns "libtcc", or the C compiler's version and the level; NULL if the
+/* Returns "libtcc", or the C compiler's version and -O level; NULL if that
  * compiler is not installed. */
 static const char *compiler_name(Arena *a, const EngineOptions *o, Fault *why)
 {
@@ -42,7 +43,8 @@ bool engine_target(const EngineOptions *o, Target *t, Fault *why)
         return false;
     if (o->small_m)
         t->small_m_bytes = 0;
-    if (is_jit(o)) /* libtcc's loops cost more than they gain */
+    if (is_jit(o)) /* with libtcc, special loop nests cost more than they
+                    * gain */
         t->near_small_m = 0;
     if (o->part_work)
         t->part_work = o->part_work;

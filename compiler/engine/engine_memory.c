@@ -6,8 +6,8 @@
 
 enum { HugePage = 2 << 20 };
 
-/* Reading all weights once per step is a third faster with huge pages.
- * madvise() may fail: ordinary pages work too. */
+/* Requests huge pages: they make reading all weights once per step a third
+ * faster. madvise() may fail, because ordinary pages work too. */
 static void want_huge_pages(void *at, int64_t bytes)
 {
 #if defined MADV_HUGEPAGE

@@ -1,5 +1,5 @@
-/* engine_weights.c: loads a plan's weights: from a file, which is checked and
- * packed, from the cache, or at random. */
+/* engine_weights.c: loads a plan's weights from a file, which it checks and
+ * packs, or from the cache; or makes random weights. */
 #include <string.h>
 
 #include "base/progress.h"
@@ -64,8 +64,8 @@ static int64_t elements(const PackItem *item)
     return item->rows * item->k;
 }
 
-/* Packs with all cores if there are enough weights. Proceeds in shares of
- * items, to show progress. */
+/* Packs the weights, with all cores if there are enough. Works through groups
+ * of items, so that progress can be shown. */
 static void pack_weights(Engine *e, bool *bad)
 {
     enum { Few = 1 << 20, Share = 1 << 25 };
@@ -77,7 +77,7 @@ static void pack_weights(Engine *e, bool *bad)
         sum += elements(&all->item[i]);
     if (sum > Few && attn_cores() > 1)
         pool = attn_pool_open(attn_cores());
-    if (pool) /* otherwise this thread packs */
+    if (pool) /* without a pool this thread packs all items */
         from.parallel = attn_pool_parallel(pool);
     progress_begin(e->file ? "packing the weights" : "making weights");
     for (PackList some = *all; done < sum; some.item += some.count) {
@@ -100,15 +100,15 @@ static bool any_weights(const bool *set, int n)
     return false;
 }
 
-/* Reports an error if the file changed while it was packed. */
+/* Returns an exit code: an error if the file changed while it was packed. */
 static int still_as_read(const Engine *e)
 {
     Fault why;
     return safetensors_unchanged(e->file, &why) ? ExitDone : report_fault(&why);
 }
 
-/* Packing also checks the values, so if all shapes fit, it packs first and then
- * reports. */
+/* Checks and packs the file. Packing checks the values too, so if all shapes
+ * fit, packing comes first and the report after it. */
 static int check_and_pack(Engine *e)
 {
     Report shapes = { .shapes = true }, report = { 0 };

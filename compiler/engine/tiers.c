@@ -1,5 +1,5 @@
-/* tiers.c: --backend=auto: libtcc's code, then the C compiler's code for the
- * same graph, tuned by its own records. */
+/* tiers.c: --backend=auto: runs libtcc's code first, then a C compiler's code
+ * for the same graph, with tilings from the records of that compiler. */
 #include <string.h>
 
 #include "backend/tier.h"
@@ -11,8 +11,8 @@ static bool is_auto(const EngineOptions *o)
     return backend_kind(o->backend, &unused) == BackendAuto;
 }
 
-/* Returns the named compiler, or the first one installed; NULL if there is
- * none. */
+/* Returns the path of the named compiler, or of the first one installed; NULL
+ * if there is none. */
 static const char *find_compiler(Arena *a, const EngineOptions *o, Fault *why)
 {
     static const char *const compilers[] = { NULL, "gcc", "cc" };
@@ -83,8 +83,8 @@ typedef struct {
     const char *compiler;
 } Second;
 
-/* Runs in the compiling process: plans the graph anew for that compiler and
- * emits its text. */
+/* Runs in the process that compiles: plans the graph again for the C compiler
+ * and emits the text. */
 static bool second_text(void *with, Arena *a, ObjectText *to,
                         const char **about, Fault *why)
 {
@@ -115,7 +115,7 @@ int engine_tiers(Engine *e)
     if (o->verbose)
         note_once("libtcc: %s", tuned_text(e->arena, e->plan, &e->choices));
     if (o->ntaps || o->keep_all || !s.compiler) {
-        /* kept values have the layout of libtcc's plan */
+        /* the caller reads values by the layout of libtcc's plan */
         if (o->verbose)
             note_once("%s: libtcc's code runs alone",
                       s.compiler ? "values of the graph are asked for"

@@ -1,5 +1,5 @@
 /* gates.c: compares values computed by a backend with the oracle's. Each op has
- * one row in the table of gates. Every test is written so that a NaN fails
+ * one row in a table of gates. Every comparison is written so that a NaN fails
  * it. */
 #include "oracle/gates.h"
 
@@ -52,13 +52,15 @@ bool compare_passed(const Comparison *c)
 typedef void Gate(const Interp *in, const Node *n, double *out);
 
 typedef struct {
-    double eps;         /* tolerance in roundings of f32 ... */
-    unsigned magnitude; /* ... of the op applied to the absolute values of these
-                           inputs (bits); 0: of the result */
-    bool sum;           /* a sum over in[0]'s columns: with fewer than `eps`
-                           terms, their number is the proven bound */
-    double least;       /* absolute tolerance that is always granted */
-    Gate *gate;         /* NULL: the fields above suffice */
+    double eps;         /* tolerance, in roundings of f32 ... */
+    unsigned magnitude; /* ... of the op's result for the absolute values of
+                         * these inputs (bits); 0: of the result itself */
+    bool sum;           /* true for a sum over the columns of in[0]: if it has
+                         * fewer than `eps` terms, their number, which is the
+                         * proven bound, replaces `eps` */
+    double least;       /* the tolerance is at least this, in absolute terms */
+    Gate *gate;         /* computes the tolerance; NULL: `eps` to `least`
+                         * determine it */
 } GateRow;
 
 static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
@@ -66,7 +68,7 @@ static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
-/* Subnormal f32 numbers have no relative precision. */
+/* smallest normal f32: below it, numbers have no relative precision */
 #define TINY 0x1p-126
 
 /* Macros for the column `gate` of graph/ops.h. EXACT: values are moved or
@@ -113,16 +115,16 @@ static Interp absolute(const Interp *in, const Node *n, unsigned set, Arena *a)
     return out;
 }
 
-typedef struct { /* columns normalised together */
+typedef struct { /* columns that are normalised together */
     const Node *n;
-    const double *x, *more;     /* d columns; a residual, or NULL */
-    const double *gamma, *beta; /* beta NULL: none */
+    const double *x, *more;     /* d columns; those of a residual, or NULL */
+    const double *gamma, *beta; /* scale and bias; beta may be NULL */
     int64_t d;
 } NormRow;
 
-/* Writes the size of the roundings of a normalised row. A normalised value may
- * be near zero although the subtracted numbers are not, so the size counts |x|,
- * the mean, and beta. */
+/* Writes the sizes of the numbers whose rounding affects a normalised row. A
+ * normalised value may be near zero although the numbers subtracted are not, so
+ * |x|, the mean and beta count. */
 static void norm_size(const NormRow *row, double *out)
 {
     const double *x = row->x, *more = row->more;
@@ -197,8 +199,8 @@ static void gate_bias(const Interp *in, const Node *n, double *out)
         out[i] = fabs(y[i]) + 2 * fabs(y[i] - x[i]);
 }
 
-/* Writes the larger element of each rotated pair, times the length of (cosine,
- * sine), which a scaled table changes. */
+/* Writes, for each element, the larger of its rotated pair times the length of
+ * (cosine, sine), which is not 1 if the table is scaled. */
 static void gate_rotate(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), table = interp_in(in, n, 1);
@@ -217,8 +219,8 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
 
 /* ---- integers ---- */
 
-/* A number within 4 ulp of the midpoint of two integers may round to either;
- * all others differ only by the rounding of the scale. */
+/* A number within 4 ulp of the midpoint between two integers may round to
+ * either. All others differ only by the rounding of the scale. */
 static void gate_quantize(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0);
@@ -235,8 +237,8 @@ static void gate_quantize(const Interp *in, const Node *n, double *out)
 
 /* ---- compositions ---- */
 
-/* Evaluates the node without its activation, with absolute values of the inputs
- * in `set`: for a sum, the sum of the sizes of its terms. */
+/* Evaluates the node without its activation on the absolute values of the
+ * inputs in `set`. For a sum, this gives the sum of the sizes of its terms. */
 static const double *magnitude(const Interp *in, const Node *n, unsigned set,
                                Arena *a)
 {
@@ -259,9 +261,10 @@ static bool sums_integers(const Interp *in, const Node *n)
                != ArithmeticF32;
 }
 
-/* Sums of integers are exact whatever the size of their terms. Only the scaled
- * sum, the bias and the residual are rounded. The oracle rounds every term, but
- * in double: hence the factor 0x1p-28. */
+/* Returns the sizes that are rounded in a product of integers. The sum itself
+ * is exact whatever the size of its terms; only the scaled sum, the bias and
+ * the residual are rounded. The oracle does round every term, but in double:
+ * hence the factor 0x1p-28. */
 static const double *integer_size(const Interp *in, const Node *n, Arena *a)
 {
     const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
@@ -281,8 +284,8 @@ static const double *integer_size(const Interp *in, const Node *n, Arena *a)
     return out;
 }
 
-/* The tolerance of the sum passes through the activation, whose slope is at
- * most 1.2; the activation adds its own tolerance. */
+/* The tolerance of the sum is scaled by the slope of the activation, which is
+ * at most 1.2; the activation adds its own tolerance. */
 static void gate_linear(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -297,10 +300,11 @@ static void gate_linear(const Interp *in, const Node *n, double *out)
     arena_free(a);
 }
 
-/* Returns the size of a score: its rounding error is at most 8 eps of it. For a
- * dot product that is the sum of |q k|. An additive score sums v tanh(q + k).
- * Per unit of |v|, a term adds one rounding for q + k, whose effect tanh does
- * not enlarge, and at most 2 FUNCTION for tanh itself. */
+/* Returns the size of a score. The rounding error of the score is at most 8 eps
+ * of its size. For a dot product the size is the sum of |q k|. An additive
+ * score is the sum of v tanh(q + k): per unit of |v|, a term adds one rounding
+ * of q + k, which tanh does not enlarge, and at most 2 FUNCTION for tanh
+ * itself. */
 static double score_size(const Interp *in, const Node *n, int64_t head,
                          int64_t row, int64_t key)
 {
@@ -316,9 +320,9 @@ static double score_size(const Interp *in, const Node *n, int64_t head,
     return sum;
 }
 
-/* gate_node() allows n eps for a sum of n < 8 terms. The error of tanh does not
- * shrink with the number of terms, so additive scores are scaled back to 8
- * eps. */
+/* gate_node() reduces the tolerance to n eps for a sum of n < 8 terms. The
+ * error of tanh does not shrink with the number of terms, so this undoes the
+ * reduction for additive scores. */
 static void gate_scores(const Interp *in, const Node *n, double *out)
 {
     const Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
@@ -328,8 +332,8 @@ static void gate_scores(const Interp *in, const Node *n, double *out)
             *out++ = by * score_size(in, n, i / q.rows, i % q.rows, j);
 }
 
-/* Returns the largest score size of a query: roundings of scores are relative
- * errors of its attention weights. */
+/* Returns the largest score size of a query: rounding errors of its scores are
+ * relative errors of its attention weights. */
 static double largest_score(const Interp *in, const Node *n, int64_t head,
                             int64_t row)
 {
@@ -340,8 +344,9 @@ static double largest_score(const Interp *in, const Node *n, int64_t head,
     return most * fabs(n->scale);
 }
 
-/* 64 eps of sum p |v|, plus what the gate of scores allows. With scores of 32,
- * which trained models reach, that alone came to 60 eps. */
+/* The tolerance is 64 eps of sum p |v|, plus the effect of the tolerance of the
+ * scores: for scores of 32, which trained models reach, that effect alone was
+ * 60 eps. */
 static void gate_attention(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -357,8 +362,8 @@ static void gate_attention(const Interp *in, const Node *n, double *out)
     arena_free(a);
 }
 
-/* Returns the number of terms summed in one element, including bias and
- * residual. */
+/* Returns the number of terms that are summed in one element, including bias
+ * and residual. */
 static double terms(const Interp *in, const Node *n)
 {
     return (double)interp_in(in, n, 0).cols + n->has_bias + n->has_residual;

@@ -1,22 +1,23 @@
-/* gates.h: when two numbers count as equal. The gates are fixed multiples of
- * the rounding of f32 and are never loosened to let something pass. NaN fails
- * every gate. */
+/* gates.h: decides when two numbers count as equal. The gates are fixed
+ * multiples of the rounding of f32 and are never loosened to let something
+ * pass. NaN fails every gate. */
 #ifndef ATTNC_GATES_H
 #define ATTNC_GATES_H
 
 #include "oracle/oracle.h"
 
-typedef struct { /* {0} before the first comparison */
+typedef struct { /* set to {0} before the first comparison */
     int64_t count, failed;
-    int64_t zeros; /* expected values that are 0 */
-    double ratio;  /* largest error / tolerance; INFINITY for NaN, or for any
-                      error if none is allowed */
-    int64_t worst; /* index of that error in its call */
+    int64_t zeros; /* number of expected values that are 0 */
+    double ratio;  /* largest quotient of error and tolerance; INFINITY for NaN,
+                    * or for any error if none is allowed */
+    int64_t worst; /* index of the largest quotient, in the call that found
+                    * it */
     double want, got;
 } Comparison;
 
-/* Adds n values to the comparison. Returns true if the largest ratio so far is
- * among them. `tolerance` holds one absolute tolerance per value. */
+/* Adds n values to the comparison, each with its own absolute tolerance.
+ * Returns true if one of these values has the largest ratio so far. */
 bool compare_values(Comparison *c, const double *want, const double *got,
                     const double *tolerance, int64_t n);
 /* Returns true if at least one value was compared and at most 90 % of the
@@ -30,7 +31,8 @@ bool compare_passed(const Comparison *c);
 void gate_node(const Interp *in, int node, const double *want, double *out);
 
 typedef struct {
-    double max_error, nmse, divergence; /* as in ModelComparison */
+    double max_error, nmse, divergence; /* limits of these members of
+                                         * ModelComparison */
 } ModelGate;
 /* Limits for a model compared with an oracle that uses the same weights. The
  * largest max_error, nmse and divergence of 108 random models were 1.4, 0.012
@@ -45,23 +47,28 @@ extern const ModelGate arithmetic_gates[Arithmetics];
  * 1.1 for 42 with int8 weights and int8 arithmetic. */
 extern const ModelGate rounding_gates[Dtypes];
 
-typedef struct {       /* end to end: logits, or output rows */
-    double max_error;  /* in standard deviations of `want`, or relative to its
-                          size if it is constant: 1e-4 */
-    double nmse;       /* squared error / squared value: 1e-10 */
-    double divergence; /* KL divergence of the rows' softmax, in nats: 1e-9 */
-    int64_t worst;     /* index of max_error */
+typedef struct {       /* comparison of a model's results: logits, or output
+                        * rows */
+    double max_error;  /* in standard deviations of `want` or, if that is
+                        * constant, relative to its size. f32's limit is
+                        * 1e-4. */
+    double nmse;       /* sum of squared errors / sum of squared values; 1e-10
+                        * for f32 */
+    double divergence; /* KL divergence of the rows' softmax, in nats; 1e-9 for
+                        * f32 */
+    int64_t worst;     /* index of the value with max_error */
     double want, got;
-    int64_t count, zeros; /* as in Comparison */
+    int64_t count, zeros; /* numbers of values, and of expected values that are
+                           * 0 */
     const ModelGate *gate;
-    bool failed; /* the gate was exceeded */
-    bool passed; /* not failed, and is_conclusive() */
+    bool failed; /* a limit of the gate was exceeded */
+    bool passed; /* not failed, and the comparison is_conclusive() */
 } ModelComparison;
 
-/* Compares with the gate of f32. */
+/* Compares a model's results with the oracle's, using the gate of f32. */
 ModelComparison compare_model(const double *want, const float *got,
                               int64_t rows, int64_t cols);
-/* Sets the gate and recomputes `failed` and `passed`. */
+/* Replaces the gate and recomputes `failed` and `passed`. */
 void hold_to(ModelComparison *c, const ModelGate *gate);
 
 #endif

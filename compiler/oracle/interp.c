@@ -30,7 +30,8 @@ void eval_input(const Interp *in, const Node *n, double *out)
     memcpy(out, in->rows[n->member - first], (size_t)size * sizeof *out);
 }
 
-/* Section 3.5 of the paper, and the two other layouts in use. */
+/* "Attention Is All You Need", section 3.5, and the two other layouts in
+ * use. */
 void eval_sinusoid(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;
@@ -51,7 +52,7 @@ void eval_sinusoid(const Interp *in, const Node *n, double *out)
 }
 
 /* [Su et al. 2021], section 3.2: row p has the cosines of its angles, then the
- * sines, multiplied by the factor of the spec's scaling. */
+ * sines, each multiplied by the factor of the spec's scaling. */
 void eval_rotary_table(const Interp *in, const Node *n, double *out)
 {
     int64_t rows = interp_extent(in, n->type.dim[0]);
@@ -65,7 +66,8 @@ void eval_rotary_table(const Interp *in, const Node *n, double *out)
         }
 }
 
-/* The oracle has complete sequences, so ops on state only copy their rows. */
+/* Ops that read or write a cache only copy their rows, because the oracle
+ * computes complete sequences. */
 void eval_copy(const Interp *in, const Node *n, double *out)
 {
     int64_t size = interp_elements(in, n->type);

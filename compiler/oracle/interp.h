@@ -7,7 +7,7 @@
 
 typedef struct { /* a value, row-major: [heads][rows][cols] */
     const double *at;
-    int64_t heads, rows, cols; /* 1 if the tensor has fewer dimensions */
+    int64_t heads, rows, cols; /* a dimension that the tensor lacks is 1 */
 } Matrix;
 
 static inline int64_t size_of(Matrix m)
@@ -23,17 +23,18 @@ static inline double dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* matrix.c */
+/* matrix.c: returns the size of a dimension */
 int64_t interp_extent(const Interp *in, Dim d);
 int64_t interp_elements(const Interp *in, Type t);
-Matrix interp_in(const Interp *in, const Node *n, int i); /* its input i */
+Matrix interp_in(const Interp *in, const Node *n, int i); /* returns input i of
+                                                           * the node */
 /* Returns the expert that multiplies a row of a product; 0 without experts. */
 int64_t interp_expert(const Interp *in, const Node *n, int64_t row);
 /* Returns an activation of one number, by the formula in
  * spec/fields/activations.h. */
 double activation(Activation act, double x);
 
-/* Returns the scale of a row's integers; 0 if they are all 0. */
+/* Returns the scale by which a row is quantised; 0 if all its numbers are 0. */
 double quantize_step(const double *x, int64_t n, Arithmetic a);
 
 /* Tolerance of a function of one number: |err| <= 4e-7 (1 + |ref|). */

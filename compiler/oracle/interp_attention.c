@@ -6,14 +6,15 @@
 
 #include "oracle/interp.h"
 
-/* Returns the rows of the key or value head used by query head `h` of `heads`;
- * neighbouring query heads share one. */
+/* Returns the rows of the key or value head that serves query head `h` of
+ * `heads`; neighbouring query heads share one. */
 static const double *served_by(Matrix kv, int64_t h, int64_t heads)
 {
     return kv.at + h / (heads / kv.heads) * kv.rows * kv.cols;
 }
 
-/* Returns the head's vector v of additive scores; NULL for dot products. */
+/* Returns the head's vector v for additive scores, or NULL if scores are dot
+ * products. */
 static const double *score_vector(const Interp *in, const Node *n, int64_t head)
 {
     if (!n->additive)
@@ -56,7 +57,7 @@ void eval_softcap(const Interp *in, const Node *n, double *out)
 }
 
 /* Returns the bias added to the score of row i and key j in head h of `heads`.
- * table is [buckets, heads]. */
+ * `table` has the shape [buckets, heads]. */
 static double bias_of(const Node *n, const double *table, int64_t heads,
                       int64_t h, int64_t i, int64_t j)
 {
@@ -88,8 +89,8 @@ void eval_score_bias(const Interp *in, const Node *n, double *out)
                           at / x.cols % x.rows, at % x.cols);
 }
 
-/* The oracle has complete sequences, so row i of the queries is at position i
- * of the keys. */
+/* The oracle computes complete sequences, so query row i is at the same
+ * position as key row i. */
 void eval_mask(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
@@ -142,8 +143,8 @@ void eval_sigmoid(const Interp *in, const Node *n, double *out)
         out[i] = sigmoid(x.at[i]);
 }
 
-/* out[0 .. d - 1] = the sum of p[j] v_j over m rows, `stride` apart. Keys of
- * weight 0 are skipped because 0 x inf would be NaN. */
+/* Writes the weighted sum of m rows of v, `stride` apart, with the weights p: d
+ * columns. Keys of weight 0 are skipped because 0 * inf would be NaN. */
 static void mix(const double *p, int64_t m, const double *v, int64_t stride,
                 double *out, int64_t d)
 {

@@ -1,6 +1,6 @@
 /* interp_experts.c: the oracle's ops for mixtures of experts, in double.
- * Dispatched rows keep the order of their source rows; compiled code groups
- * them by expert. */
+ * Dispatched rows have the order of their source rows; in compiled code they
+ * are grouped by expert. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@ void eval_row_softmax(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* Returns the first column with the largest value and sets it to -inf. */
+/* Returns the index of the largest value, the first if several are equal, and
+ * sets that value to -inf. */
 static int64_t take_best(double *x, int64_t n)
 {
     int64_t best = 0;
@@ -32,7 +33,7 @@ static int64_t take_best(double *x, int64_t n)
     return best;
 }
 
-/* Returns the score of a group of m columns: the largest value, or the sum of
+/* Returns the score of a group of m columns: the largest value or the sum of
  * the two largest, rounded to f32 as in compiled code. */
 static double group_score(const Node *n, const double *x, int64_t m,
                           double *work)
@@ -52,7 +53,7 @@ static void choose_row(const Node *n, double *x, int64_t cols, double *work,
     for (int64_t g = 0; g < n->groups_chosen; g++)
         take_best(score, n->groups);
     for (int64_t c = 0; c < cols && n->groups_chosen < n->groups; c++)
-        if (score[c / m] > -HUGE_VAL) /* not chosen */
+        if (score[c / m] > -HUGE_VAL) /* the group was not selected */
             x[c] = -HUGE_VAL;
     for (int64_t j = 0; j < n->type.dim[1].c; j++)
         out[j] = (double)take_best(x, cols);

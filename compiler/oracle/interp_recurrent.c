@@ -1,15 +1,16 @@
 /* interp_recurrent.c: the oracle's recurrent cells, in double, with the
  * formulas and gate order of torch.nn's RNN, GRU and LSTM. Each number carries
  * the square of its expected error in f32: the tolerance of its own op, plus
- * the errors of its operands times the slope. Roundings are independent, so
- * their squares add up. */
+ * the errors of its operands times the slope. Rounding errors are independent,
+ * so their squares add up. */
 #include <math.h>
 #include <string.h>
 
 #include "oracle/interp.h"
 
 typedef struct {
-    double at, off2; /* off2: squared error, in roundings of f32 */
+    double at, off2; /* value; square of its expected error, in roundings of
+                      * f32 */
 } Rounded;
 
 static double square(double x)
@@ -53,7 +54,8 @@ static Rounded tanh_of(Rounded x)
     return function(y, 1 - y * y, x);
 }
 
-/* The error is that of a product's gate. */
+/* Returns the dot product of w and h. Its error is what the gate of a product
+ * allows. */
 static Rounded product(const double *w, const Rounded *h, int64_t d)
 {
     Rounded sum = { 0, 0 };
@@ -67,13 +69,14 @@ static Rounded product(const double *w, const Rounded *h, int64_t d)
     return sum;
 }
 
-typedef struct {      /* one row: d columns, gate g of column j at g d + j */
-    const double *x;  /* W x + its bias */
-    const Rounded *u; /* U h + its bias */
+typedef struct {      /* one row of a cell with d columns; element g d + j
+                       * belongs to gate g of column j */
+    const double *x;  /* W x + bias */
+    const Rounded *u; /* U h + bias */
     int64_t d;
 } CellRow;
 
-/* Returns the argument of gate g of column j. */
+/* Returns the pre-activation of gate g in column j. */
 static Rounded gate_sum(const CellRow *r, int64_t g, int64_t j)
 {
     return plus(exact(r->x[g * r->d + j]), r->u[g * r->d + j]);
@@ -88,7 +91,7 @@ static void simple_cell(const Node *n, const CellRow *r, Rounded *h)
     }
 }
 
-/* gates r, z, n */
+/* the gates are r, z, n */
 static void gru_cell(const CellRow *r, Rounded *h)
 {
     const int64_t d = r->d;
@@ -102,7 +105,7 @@ static void gru_cell(const CellRow *r, Rounded *h)
     }
 }
 
-/* gates i, f, g, o */
+/* the gates are i, f, g, o */
 static void lstm_cell(const CellRow *r, Rounded *h, Rounded *c)
 {
     for (int64_t j = 0; j < r->d; j++) {
@@ -115,7 +118,7 @@ static void lstm_cell(const CellRow *r, Rounded *h, Rounded *c)
     }
 }
 
-/* U h + b */
+/* Computes U h + b. */
 static void of_state(Matrix w, const double *b, const Rounded *h, Rounded *u)
 {
     for (int64_t i = 0; i < w.rows; i++) {
@@ -148,8 +151,8 @@ static void scan(const Interp *in, const Node *n, Rounded *out, Rounded *h,
     arena_free(a);
 }
 
-/* The initial states are 0, or the final states of the source, which is scanned
- * again to get them. */
+/* Returns the initial states: 0, or the final states of the source, which is
+ * scanned again to compute them. */
 static const Rounded *states(const Interp *in, const Node *n, Arena *a)
 {
     const Matrix x = interp_in(in, n, 0);

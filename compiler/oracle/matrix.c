@@ -1,12 +1,12 @@
-/* matrix.c: sizes of node values, and a node's inputs as matrices, for all ops
- * of the oracle. */
+/* matrix.c: computes sizes of node values, and gives all ops of the oracle a
+ * node's inputs as matrices. */
 #include <math.h>
 
 #include "oracle/interp.h"
 
 int64_t interp_extent(const Interp *in, Dim d)
 {
-    if (d.sym == SymS) /* one sequence */
+    if (d.sym == SymS) /* the oracle evaluates one sequence */
         return 1;
     if (d.sym == SymNone)
         return d.c;
@@ -42,7 +42,8 @@ Matrix interp_in(const Interp *in, const Node *n, int i)
     return m;
 }
 
-/* The oracle's rows are in the order of the choices. */
+/* Dispatched rows have the order of the selected experts: row r is for the r-th
+ * selection. */
 int64_t interp_expert(const Interp *in, const Node *n, int64_t row)
 {
     const bool one = n->op != OpLinear || n->nin <= InRoutes;

@@ -11,8 +11,8 @@ const double *oracle_widen(Arena *a, const float *x, int64_t n)
     return d;
 }
 
-/* Returns the integers times their column's scale; the products are exact in
- * double. */
+/* Returns a matrix of integers, each times the scale of its column. The
+ * products are exact in double. */
 static const double *load_integers(Weights *w, const PackItem *item)
 {
     Arena *a = arena_new();
@@ -116,7 +116,8 @@ static const int32_t *counting(Arena *a, int64_t n)
     return x;
 }
 
-static const Entry entry_of[2] = { EntryEncode, EntryDecode }; /* by side */
+static const Entry entry_of[2] = { EntryEncode, EntryDecode }; /* indexed by
+                                                                * side */
 
 void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
                  int64_t sequence)

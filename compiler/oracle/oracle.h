@@ -15,31 +15,36 @@
 
 /* ---- interp.c ---- */
 
-/* The oracle: evaluates a graph of any stage on one sequence in double. */
+/* The state of the oracle, which evaluates a graph of any stage on one sequence
+ * in double. */
 typedef struct {
     const Graph *g;
-    int64_t length[6];       /* rows by Sym: n, t, p+t = t, r, m */
-    int64_t prefix;          /* keys that every row sees: MaskSpec.prefix */
-    const int32_t *ids[3];   /* by Entry: token ids of its input */
-    const int32_t *types[3]; /* by Entry: token types; NULL: all 0 */
-    const double *rows[3];   /* kind attention, or numeric input: query, key,
-                                value in the order of the Input nodes */
-    const int32_t *select;   /* rows of Select, length[SymR] of them */
-    /* returns the value of a Weight node, row-major; set by the caller */
+    int64_t length[6];       /* number of rows, indexed by Sym: n, t, p+t = t,
+                              * r, m */
+    int64_t prefix;          /* number of keys that every row sees, as in
+                              * MaskSpec.prefix */
+    const int32_t *ids[3];   /* indexed by Entry: token ids of the input */
+    const int32_t *types[3]; /* indexed by Entry: token types; NULL: all 0 */
+    const double *rows[3];   /* numeric input; for `kind: attention` query, key
+                              * and value, in the order of the Input nodes */
+    const int32_t *select;   /* length[SymR] rows that Select takes */
+    /* Returns the value of a Weight node, row-major. Set by the caller. */
     const double *(*weight)(void *user, int node);
     void *user;
-    const double **value; /* by node; NULL until evaluated */
-    const double **given; /* by node: a value to use instead of evaluating the
-                             node, or NULL; the array may be NULL */
+    const double **value; /* values indexed by node; NULL until evaluated */
+    const double **given; /* indexed by node: a value to use instead of
+                           * evaluating the node, or NULL. The array itself may
+                           * be NULL. */
     Arena *arena;         /* owns the values */
 } Interp;
-void interp_run(Interp *in, Entry entry); /* evaluates all nodes of the entry */
-/* Evaluates one node from the values of its inputs: the local oracle. */
+void interp_run(Interp *in, Entry entry); /* evaluates all nodes of an entry */
+/* Evaluates one node from the values of its inputs, so that one op can be
+ * checked by itself. */
 void interp_node(Interp *in, int node);
 /* Returns the number of elements of a node's value. */
 int64_t interp_size(const Interp *in, int node);
 
-/* Converts n floats to doubles, allocated in the arena. */
+/* Returns n floats as doubles, allocated in the arena. */
 const double *oracle_widen(Arena *a, const float *x, int64_t n);
 
 #endif

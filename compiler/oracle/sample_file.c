@@ -5,8 +5,9 @@
 typedef struct {
     const Engine *e;
     Safetensors *in;
-    int used;               /* tensors of `in` that the model takes */
-    const char *counted[2]; /* the input that set a side's rows */
+    int used;               /* number of tensors in `in` that the model uses */
+    const char *counted[2]; /* name of the input that set the number of rows,
+                             * per side */
     SampleFile *to;
 } SampleReader;
 
@@ -29,7 +30,7 @@ static bool is_whole(const Tensor *from)
     return from->rank == 1 && (from->type == StI32 || from->type == StI64);
 }
 
-/* Reads ids below `size`; NULL after a fault. */
+/* Reads token ids, which must be below `size`. Returns NULL with *why. */
 static const int32_t *read_ids(SampleReader *r, const Tensor *from,
                                int64_t size, Fault *why)
 {
@@ -56,14 +57,15 @@ static const int32_t *read_ids(SampleReader *r, const Tensor *from,
     return ids;
 }
 
-/* Learned rows come before the numeric rows of the sample. */
+/* Returns the number of learned rows that precede the numeric rows of the
+ * sample. */
 static int64_t rows_before_sample(const SampleReader *r, const Node *n)
 {
     return n->type.elem == ElemF32 ? spec_input_learned(r->e->spec) : 0;
 }
 
-/* Checks for the shape channels, lines, columns; the lines must fill complete
- * patches. */
+/* Checks that the shape is channels, lines, columns and that the lines fill
+ * complete patches. */
 static bool is_image(const Spec *s, const Tensor *from)
 {
     const double *image = s->input_image.at, *patch = s->input_patch.at;
@@ -91,7 +93,7 @@ static const float *read_rows(SampleReader *r, const Tensor *from,
     return x;
 }
 
-/* Checks the number of rows, which must be the same for all inputs of a
+/* Checks the number of rows, which must be the same for all inputs of one
  * side. */
 static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
                        Fault *why)
@@ -130,7 +132,8 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
     const Spec *s = r->e->spec;
     Sample *x = &r->to->sample;
     int side = n->entry == EntryDecode;
-    const bool flat = from->rank > 2; /* an image, in patch-sized rows */
+    const bool flat = from->rank > 2; /* a tensor of rank 3 is an image, which
+                                       * is read in rows of one patch each */
     const int64_t count = flat ? from->elements / n->type.dim[1].c
                                : from->dim[0];
     const float **rows = x->rows;
@@ -159,8 +162,8 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
     return read && count_rows(r, n, side, count, why);
 }
 
-/* Reads the number of keys that every row sees from the tensor `prefix`, if a
- * mask has one. */
+/* Reads the tensor `prefix`, the number of keys that every row sees, if a mask
+ * of the model has a prefix. */
 static bool read_prefix(SampleReader *r, Fault *why)
 {
     const Spec *s = r->e->spec;
@@ -199,7 +202,7 @@ static bool read_inputs(SampleReader *r, Fault *why)
         if (n->op != OpInput)
             continue;
         const Tensor *from = find(r, n->name);
-        if (!from && n->member != BatchTypes) /* types default to 0 */
+        if (!from && n->member != BatchTypes) /* token types default to 0 */
             return fault(why, ExitInput,
                          "%s: tensor '%s' is missing, the "
                          "graph's input: %s",

@@ -1,6 +1,6 @@
 /* trial.c: runs a compiled model on a batch and reads its values back. Each
- * piece of memory is an allocation of its own, filled with NaN, so that reading
- * anything unwritten shows up. */
+ * array has an allocation of its own, filled with NaN, so that a read of
+ * unwritten memory shows in the results. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,14 +38,14 @@ void trial_free(Trial *t)
     *t = (Trial){ 0 };
 }
 
-/* Returns the rows of each target that are computed before the call on
+/* Returns how many rows of each target are computed before the call on
  * trial. */
 static int64_t rows_before(const Engine *e)
 {
     return e->spec->fix.past > 0 ? e->spec->fix.past : 0;
 }
 
-/* Opens the same model for any lengths. */
+/* Opens the same model compiled for any lengths. */
 static void open_any(Trial *t, const Engine *e)
 {
     EngineOptions o = e->options;
@@ -74,8 +74,8 @@ static int64_t longest(const Sample *x, int side)
     return most;
 }
 
-/* Returns true if scores are stored. Scores of keys outside the window are then
- * compared too, so the cache must keep those keys. */
+/* Returns true if attention scores are stored. Scores of keys outside the
+ * window are then compared too, so the cache must keep those keys. */
 static bool stores_scores(const Trial *t)
 {
     const Graph *g = t->engine->plan->g;
@@ -90,10 +90,10 @@ static void open_cache(Trial *t, int which, int64_t length)
     struct attn_model m = *t->engine->backend.model;
     int64_t slots = t->sample->sequences;
     if (which == CacheCross ? m.cache[which].page_floats == 0 : !m.decode)
-        return; /* a decoder's cache counts rows even if it stores nothing */
+        return; /* a decoder's cache counts rows even if it stores none */
     const struct attn_cache_size size = { which, slots, length, 0, 0 };
     for (int64_t c = 0; stores_scores(t) && c < m.caches; c++)
-        m.cache[c].window = 0; /* no page is given back */
+        m.cache[c].window = 0; /* with window 0 no page is freed */
     t->cache_memory[which] = nan_memory(attn_cache_bytes(&m, &size));
     attn_cache_init(&t->cache[which], &m, &size, t->cache_memory[which]);
 }
@@ -104,7 +104,7 @@ static void grow(struct attn_cache *c, int64_t slot, int64_t rows)
         die("trial: no page is left");
 }
 
-/* Returns a fresh arena for one call of an entry. */
+/* Returns new memory for the arena of one call of an entry. */
 static void *work_for(Trial *t, Entry entry, int64_t rows, int64_t sequences)
 {
     const struct attn_model *m = t->engine->backend.model;
@@ -159,16 +159,17 @@ static void encode(Trial *t, float *out)
 
 /* ---- decode ---- */
 
-typedef struct { /* one call: part of each open sequence */
+typedef struct { /* one call, with a part of each open sequence */
     struct attn_batch b;
     int32_t *start, *ids, *past, *select, *source, *source_rows;
-    int32_t *pages[ATTN_CACHES]; /* by group of the self cache */
+    int32_t *pages[ATTN_CACHES]; /* page tables, by group of the self cache */
     int32_t *prefix, *types;
     float *input;
-    int64_t *at; /* row of the sample, by row of the call */
+    int64_t *at; /* [rows of the call]: index of the row in the sample */
 } Call;
 
-/* Returns true if decode reads the token types or numeric inputs. */
+/* Returns true if decode, not encode, reads the token types or numeric
+ * inputs. */
 static bool reads_here(const Trial *t)
 {
     return input_side(t->engine->spec) == 1;
@@ -217,7 +218,7 @@ static void add_row(Call *c, const Trial *t, int64_t at, int64_t to)
     c->at[to] = at;
 }
 
-/* Adds the next `rows` rows of sequence i, after its first `past`. */
+/* Adds the next `rows` rows of sequence i, which has `past` rows already. */
 static void add_sequence(Call *c, Trial *t, int64_t i, int64_t past,
                          int64_t rows)
 {
@@ -269,7 +270,8 @@ static void run_call(Call *c, Trial *t, float *out)
     free(b->output);
 }
 
-/* Decodes rows past .. past + chunk - 1 of all sequences that have them. */
+/* Decodes rows past .. past + chunk - 1 of all sequences that have these
+ * rows. */
 static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
 {
     const Sample *x = t->sample;
@@ -285,9 +287,9 @@ static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
     arena_free(a);
 }
 
-/* Computes the rows that the call on trial finds in the cache, with the model
- * for any lengths: the rows go to the cache of the trial, the values to
- * t->before. */
+/* Computes the rows that must be in the cache before the call on trial, using
+ * the model compiled for any lengths. The rows go to the trial's cache, the
+ * values to t->before. */
 static void decode_before(Trial *t, const Engine *e, float *out)
 {
     if (e->options.keep_all)
@@ -330,7 +332,8 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
 
 /* ---- reading back ---- */
 
-/* Returns the rows of one sequence and the index of the first in the batch. */
+/* Returns the number of rows of sequence i, and in *first the index of its
+ * first row in the batch. */
 static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,
                        int64_t *first)
 {
@@ -355,7 +358,7 @@ static int64_t extent(const Trial *t, Dim d, int64_t sequence)
              : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
 }
 
-/* Reads a row of n numbers at `from` and scales integers to real numbers. */
+/* Reads a row of n elements at `from` and scales integers to real numbers. */
 static void read_row(const float *from, Elem elem, int64_t n, double *out)
 {
     const Arithmetic a = elem_arithmetic(elem);
@@ -380,13 +383,14 @@ static void read_row(const float *from, Elem elem, int64_t n, double *out)
     }
 }
 
-/* Returns the rows of each sequence that the entry's last call skipped. */
+/* Returns how many rows of each sequence the entry's last call did not
+ * compute. */
 static int64_t rows_left_out(const Trial *t, Entry entry)
 {
     return entry == EntryDecode ? rows_before(t->engine) : 0;
 }
 
-/* Returns the address of a value that owns memory. */
+/* Returns the address of the memory that node `owner` owns. */
 static const float *memory_of(const Trial *t, int owner)
 {
     const Plan *p = t->engine->plan;
@@ -402,8 +406,8 @@ static const float *memory_of(const Trial *t, int owner)
                      attn_parts(t->engine->parallel));
 }
 
-/* Reads dispatched rows, stored by expert, in the order of their source
- * rows. */
+/* Reads dispatched rows, which are stored by expert, in the order of their
+ * source rows. */
 static void read_routed(const Trial *t, int node, int64_t first, int64_t rows,
                         double *out)
 {

@@ -1,33 +1,38 @@
-/* trial.h: runs a compiled model on whole batches in memory filled with NaN.
- * Every value it computed can be read back and compared with the oracle. */
+/* trial.h: runs a compiled model on complete batches in memory filled with NaN.
+ * Every value that the model computed can be read back and compared with the
+ * oracle. */
 #ifndef ATTNC_TRIAL_H
 #define ATTNC_TRIAL_H
 
 #include "engine/engine.h"
 #include "oracle/oracle.h"
 
-/* Sequences, with their rows concatenated. Side 0 holds source rows or queries,
+/* sequences, with their rows concatenated. Side 0 holds source rows or queries,
  * side 1 target rows or keys. */
 typedef struct {
     int64_t sequences;
-    const int32_t *start[2]; /* [sequences + 1] */
+    const int32_t *start[2]; /* [sequences + 1]: first row of each sequence, by
+                              * side */
     const int32_t *ids[2];
-    const int32_t *types; /* token types of the first side; NULL: all 0 */
-    const float *rows[3]; /* kind attention: query, key, value; a model with
-                             numeric input uses only the first */
-    int64_t prefix;       /* keys that all rows see, if a mask has it */
+    const int32_t *types; /* token types of one side, input_side(); NULL: all
+                           * 0 */
+    const float *rows[3]; /* for `kind: attention` query, key and value; a model
+                           * with numeric input uses only rows[0] */
+    int64_t prefix;       /* number of keys that all rows see, if a mask has a
+                           * prefix */
 } Sample;
 
 /* ---- sample.c ---- */
 
-/* Makes a sample for `s` with random ids or rows. Sequence i has source_rows[i]
- * and target_rows[i] rows, limited by the model. If a mask lets queries see
- * only keys nearby, there are at most twice as many queries as keys. */
+/* Returns a sample for `s` with random ids or rows. Sequence i has
+ * source_rows[i] and target_rows[i] rows, limited by the model. If a mask lets
+ * queries see only nearby keys, there are at most twice as many queries as
+ * keys. */
 Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
                       const int64_t *source_rows, const int64_t *target_rows);
-/* Returns sequence i of `x` as a sample of its own. */
+/* Returns sequence i of `x` as a sample with one sequence. */
 Sample *sample_one(Arena *a, const Spec *s, const Sample *x, int64_t i);
-/* Describe the result: the side whose rows it has (one row for each of them, or
+/* Describe the result: the side whose rows it has (one result row per row, or
  * one per sequence if pooled), the first row of a sequence, the number of rows,
  * and the floats per row. */
 int sample_side(const Spec *s);
@@ -36,17 +41,17 @@ int64_t result_rows(const Spec *s, const Sample *x);
 int64_t result_columns(const Spec *s);
 /* Returns the side that token types or numeric inputs belong to. */
 int input_side(const Spec *s);
-/* Limits `rows` to a length that a sequence may have; `fix` may make it
- * constant. */
+/* Returns `rows` limited to a length that the model accepts; the spec's `fix`
+ * may set the length. */
 int64_t sample_rows(const Spec *s, Side side, int64_t rows);
-/* Returns the number of keys of a sequence that all of its rows see. */
+/* Returns how many keys of the sequence all of its rows see. */
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence);
 
 /* ---- sample_file.c ---- */
-typedef struct { /* a sample of one sequence; must not be moved, because
-                    `sample` points into it */
+typedef struct { /* A sample of one sequence. It must not be moved, because
+                  * `sample` points into it. */
     Sample sample;
-    int32_t start[2][2]; /* row counts that `sample` points to */
+    int32_t start[2][2]; /* arrays that sample.start points to */
 } SampleFile;
 /* Reads token ids, token types, numeric rows and the prefix from a .safetensors
  * file. They are allocated in the engine's arena. */
@@ -55,52 +60,54 @@ bool sample_file_read(SampleFile *to, const Engine *e, const char *path,
 
 /* ---- trial.c ---- */
 typedef struct Trial Trial;
-struct Trial { /* {0} before the first run */
+struct Trial { /* set to {0} before the first run */
     const Engine *engine;
     const Sample *sample;
-    void *work[3]; /* by Entry: the arena of its last call */
+    void *work[3]; /* indexed by Entry: the arena of its last call */
     void *cache_memory[2];
     struct attn_cache cache[2];
-    /* used if `fix.past` sets the number of rows before a call: */
-    Engine *any;   /* computes these rows: takes any lengths */
-    Trial *before; /* run of `any`, with these rows' values */
+    /* Used if the spec's `fix.past` sets how many rows precede a call: */
+    Engine *any;   /* computes these rows; compiled for any lengths */
+    Trial *before; /* run of `any`, which holds the values of these rows */
 };
 
-/* Encodes and decodes. One call decodes `chunk` rows of each sequence, and the
- * first call at least the prefix; 0 decodes all rows at once. `out` has the
- * shape [result_rows][result_columns]. */
+/* Encodes, then decodes. Each call decodes `chunk` rows of each sequence, the
+ * first call at least the prefix; chunk 0 decodes all rows in one call. `out`
+ * has the shape [result_rows][result_columns]. */
 void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
                float *out);
 void trial_free(Trial *t);
-/* Reads one node's value for one sequence, row-major like the oracle's, after a
- * run with chunk 0 of an engine that has keep_all. Returns false if the value
- * is not stored: constants, inputs, and cache pages are not. Quantised
+/* Reads one node's value for one sequence, row-major like the oracle's.
+ * Requires a run with chunk 0 of an engine that has keep_all. Returns false if
+ * the value is not stored: constants, inputs and cache pages are not. Quantised
  * activations are returned as the numbers they represent, which are exact in
  * double. */
 bool trial_value(const Trial *t, int node, int64_t sequence, double *out);
-/* Like trial_value(), for n numbers rounded to float. */
+/* Like trial_value(), for n numbers, which are rounded to float. */
 bool trial_floats(const Trial *t, int node, int64_t sequence, int64_t n,
                   float *out);
 
 /* ---- oracle.c ---- */
-typedef struct { /* an engine's weights in double */
+typedef struct { /* the weights of an engine, in double */
     const Engine *engine;
     Arena *arena;
-    bool f32;                /* bf16 weights are used unrounded */
-    const double **tensor;   /* by item of the pack list; NULL until loaded */
-    const Graph *g;          /* the graph whose nodes use the weights */
-    const double **constant; /* by node: values known before any input */
-    Index items;             /* items of the pack list by name */
+    bool f32;              /* all weights in f32, not rounded to their dtype */
+    const double **tensor; /* indexed by item of the pack list; NULL until
+                            * loaded */
+    const Graph *g;        /* the graph whose nodes use the weights */
+    const double **constant; /* indexed by node: values that do not depend on
+                              * the input */
+    Index items;             /* index of the pack list's items by name */
 } Weights;
 void weights_open(Weights *w, const Engine *e, const Graph *g);
-/* Like weights_open(), with unrounded f32 weights. */
+/* Like weights_open(), but the weights are f32, not rounded to their dtype. */
 void weights_open_f32(Weights *w, const Engine *e, const Graph *g);
 void weights_close(Weights *w);
 
-/* Prepares `in` for one sequence; its values are allocated in `a`. */
+/* Prepares `in` to evaluate one sequence; values are allocated in `a`. */
 void oracle_open(Interp *in, Arena *a, Weights *w, const Sample *x,
                  int64_t sequence);
-/* Evaluates all entries; returns the result, row-major. */
+/* Evaluates all entries. Returns the result of the last, row-major. */
 const double *oracle_result(Interp *in);
 
 #endif

@@ -8,8 +8,8 @@
 
 /* ---- by op ---- */
 
-/* Evaluates the sequence without masks and activations, which produce zeros.
- * Returns a value for each node. */
+/* Evaluates the sequence without masks and activations, which can produce
+ * zeros. Returns the values, indexed by node. */
 static const double **bare_values(Arena *a, Weights *w, const Sample *x,
                                   int64_t sequence)
 {
@@ -28,8 +28,9 @@ static const double **bare_values(Arena *a, Weights *w, const Sample *x,
     return in.value;
 }
 
-/* Counts the zeros made by masks and activations. They are meaningful, because
- * without the mask or activation the number differs. */
+/* Counts the zeros that masks and activations made. Such a zero proves
+ * something, because without the mask or activation the number would not be
+ * 0. */
 static int64_t made_zeros(const double *want, const double *bare, int64_t n)
 {
     int64_t made = 0;
@@ -38,16 +39,18 @@ static int64_t made_zeros(const double *want, const double *bare, int64_t n)
     return made;
 }
 
-typedef struct { /* one sequence, op by op */
+typedef struct { /* comparison of one sequence, op by op */
     OpResults *r;
     Weights *w;
     const Sample *x;
     int64_t sequence;
     Interp in;
-    const double **bare; /* NULL until needed */
+    const double **bare; /* values without masks and activations; NULL until
+                          * needed */
 } Ops;
 
-/* Compares one node; later nodes then read the compiled value. */
+/* Compares one node's value. Nodes after it are then evaluated on the compiled
+ * value. */
 static void check_node(Ops *o, int node, const double *got)
 {
     Interp *in = &o->in;
@@ -104,7 +107,8 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
 
 /* ---- end to end ---- */
 
-/* Keeps the worse of two comparisons: the failed one, or the larger error. */
+/* Keeps the worse of two comparisons: one that failed, or else the one with the
+ * larger error. */
 static void keep_worse(ModelComparison *worst, ModelComparison c)
 {
     bool worse = worst->failed != c.failed
@@ -166,7 +170,8 @@ bool verify_chooses(const Graph *g)
     return false;
 }
 
-/* Returns the compiled code's choices of experts, by node. */
+/* Returns the experts that the compiled code selected, as values indexed by
+ * node. */
 static const double **chosen(const Interp *in, const Trial *kept,
                              int64_t sequence)
 {

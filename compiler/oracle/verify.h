@@ -1,4 +1,4 @@
-/* verify.h: the parts of `attnc verify`, also used by tests. A model is
+/* verify.h: the parts of `attnc verify`, which tests use too. A model is
  * compiled in every supported way and its values are compared with the
  * oracle's, op by op and end to end. */
 #ifndef ATTNC_VERIFY_H
@@ -14,8 +14,8 @@ typedef struct { /* one way to compile a model */
 EngineOptions variant_options(const EngineOptions *base, const Variant *v);
 
 typedef struct {
-    Comparison c;      /* all nodes of one op */
-    const char *worst; /* node of the largest error */
+    Comparison c;      /* comparison of all nodes of one op */
+    const char *worst; /* name of the node with the largest error */
 } OpResult;
 typedef struct {
     OpResult op[OpCount];
@@ -24,28 +24,32 @@ typedef struct {
  * engine's own graph; `out` is the result of the run. */
 void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                 const float *out);
-typedef struct {           /* end to end; {0} before the first */
-    ModelComparison worst; /* worst sequence; counts are totals */
-    VEC(double) want;      /* one-number results have no deviation, */
-    VEC(float) got;        /* so all of them are compared together */
-    int64_t made;          /* zeros made by masks and activations */
+typedef struct {           /* results compared end to end; set to {0} before the
+                            * first sequence */
+    ModelComparison worst; /* comparison of the worst sequence, with the counts
+                            * of all */
+    VEC(double)
+    want;           /* expected results of one number each: they have no
+                     * deviation, */
+    VEC(float) got; /* so they are collected and compared together */
+    int64_t made;   /* number of zeros that masks and activations made */
 } ModelResults;
-/* Returns the unfused graph that a result is compared with. With integer
- * arithmetic it includes the quantisation of activations, because that loss is
- * not an error of the emitted code. */
+/* Returns the unfused graph that computes the expected result. With integer
+ * arithmetic it quantises activations too, because that loss is not an error of
+ * the emitted code. */
 Graph *verify_graph(const Engine *e);
-/* Returns true if the model has experts selected by its rows. */
+/* Returns true if the model has experts that are selected for each row. */
 bool verify_chooses(const Graph *g);
-/* Compares the result of one sequence; `w` must be opened on verify_graph().
- * With unrounded f32 weights the limits are rounding_gates.
- *
- * A row with nearly equal scores for two experts may go to either, and no small
- * tolerance covers the difference. The oracle therefore takes the choices from
- * `kept`, a run of the compiled code on x with keep_all; if it is NULL, the
- * oracle chooses itself. verify_ops() checks the choices. */
+/* Compares the result of one sequence with the oracle's. `w` must be opened on
+ * verify_graph(). If the oracle uses unrounded f32 weights, the limits are
+ * rounding_gates. If two experts have nearly equal scores for a row, rounding
+ * can decide which one is selected, and no small tolerance covers the
+ * difference. The oracle therefore takes the selection from `kept`, a run of
+ * the compiled code on x with keep_all. If `kept` is NULL, the oracle selects
+ * by itself. verify_ops() checks the selection. */
 void verify_result(ModelResults *r, Weights *w, const Sample *x,
                    int64_t sequence, const float *out, const Trial *kept);
-/* Returns the result over all sequences; `w` as for verify_result(). */
+/* Returns the comparison over all sequences; `w` as for verify_result(). */
 ModelComparison verify_end(const ModelResults *r, const Weights *w);
 
 #endif
