@@ -289,7 +289,7 @@ static void test_cache_of_others(void **state)
     assert_int_equal(compilations(), 2);
 }
 
-/* A cache on a full disk: the file size limit stands in for it. */
+/* Tests a cache on a full disk, simulated by the limit of the file size. */
 static void test_cache_full(void **state)
 {
     (void)state;

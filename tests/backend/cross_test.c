@@ -51,7 +51,7 @@ static void test_which_compilers(void **state)
     } tries[] = {
         { THERE, CLANG, TRIPLE, NULL },
         { THERE, GCC(ARCH "-linux-musl"), NULL, NULL },
-        { THERE, "exit 1", NULL, NULL }, /* it does not say */
+        { THERE, "exit 1", NULL, NULL }, /* does not print its target */
         { THERE, GCC("own-linux-gnu"), NULL,
           "fake makes code for own-linux-gnu, not for " THERE
           "; take clang, or --cc=" TRIPLE "-gcc (apt-get install gcc-" },
@@ -173,7 +173,7 @@ static void test_report(void **state)
     }
 }
 
-/* Real ones, where this machine has the other one's library. */
+/* Tests real compilers, if the other architecture's C library is installed. */
 static void test_object(void **state)
 {
     (void)state;

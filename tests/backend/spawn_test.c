@@ -120,7 +120,7 @@ static void test_long_output_of_compiler(void **state)
     assert_non_null(strstr(why.text, "exit code 3"));
 }
 
-/* What a fake compiler wrote into the file "pid". */
+/* Returns the process id that a fake compiler wrote into the file "pid". */
 static pid_t said_pid(void)
 {
     File f;
@@ -131,8 +131,8 @@ static pid_t said_pid(void)
     return pid;
 }
 
-/* A compiler with this body, once it has said that it runs, is interrupted:
- * it ends, and neither it nor attnc leaves a file.                          */
+/* Interrupts a compiler with this body once it runs: it ends, and neither it
+ * nor attnc leaves a file. */
 static void interrupt(const char *body)
 {
     const char *fake =
@@ -189,8 +189,9 @@ static void test_interrupt(void **state)
     unsetenv("TMPDIR");
 }
 
-/* A process that is killed while it compiles leaves its folder; the next one
- * that makes one removes it, and neither those in use nor what is not ours.  */
+/* Tests that the folder of a process killed while compiling is removed by the
+ * next process that makes one. Folders in use, and files that are not attnc's,
+ * stay. */
 static void test_killed(void **state)
 {
     (void)state;

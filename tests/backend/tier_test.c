@@ -82,7 +82,7 @@ static void test_done(void **state)
     assert_int_equal(end_of(&at, &again, &why), BackgroundDone);
     assert_string_equal(key.hex, again.hex);
     assert_int_equal(background_poll(&at, a, &key, &(const char *){ "" }, &why),
-                     BackgroundWorks); /* it is told once */
+                     BackgroundWorks); /* it is reported once */
 }
 
 static void test_too_long(void **state)
@@ -110,7 +110,7 @@ static void test_killed(void **state)
     assert_non_null(strstr(why.text, "was killed by signal 9"));
 }
 
-/* The object is compiled, and there is no room for it. */
+/* Tests that the object is compiled, but the disk is full. */
 static void test_no_room(void **state)
 {
     (void)state;
@@ -125,7 +125,8 @@ static void test_no_room(void **state)
     assert_non_null(strstr(why.text, "the cache did not take the object"));
 }
 
-/* Where we go away it goes on, and the object is there in the end. */
+/* Tests that the compiler continues after this process ends, and that its
+ * object is stored. */
 static void test_left(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ static const char *file_of(int i)
     return arena_printf(a, "%s/%s.weights", folder(), key(i).hex);
 }
 
-/* As if it had been used so many seconds ago. */
+/* Sets the time of last use to this many seconds ago. */
 static void age(int i, long seconds)
 {
     const struct timespec at = { .tv_sec = time(NULL) - seconds };
@@ -100,13 +100,13 @@ static void test_put_and_get(void **state)
         assert_true(is_there(i, sizes[i], CacheVerified));
         assert_true(is_there(i, sizes[i], CacheSize));
     }
-    kept(1, 77); /* in the place of what was there */
+    kept(1, 77); /* replaces what was there */
     assert_true(is_there(1, 77, CacheVerified));
     assert_false(cache_get(&e, a, CacheObject, key(1), CacheVerified));
     assert_int_equal(files(folder()), 4);
 
     assert_true(cache_get(&e, a, CacheWeights, key(3), CacheVerified));
-    cache_remove(a, CacheWeights, key(3)); /* what is mapped stays */
+    cache_remove(a, CacheWeights, key(3)); /* mapped files stay */
     assert_memory_equal(e.at, content(3, sizes[3]), sizes[3]);
     cache_close(&e);
     assert_false(is_there(3, sizes[3], CacheSize));
@@ -122,7 +122,7 @@ static void flip(int i, off_t at)
     close(fd);
 }
 
-/* Every byte counts, those of the seal for both checks. */
+/* Tests that a change of any byte is detected; for the seal, by both checks. */
 static void test_touched(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_limit(void **state)
     kept(4, Bytes);
     assert_false(is_there(1, Bytes, CacheSize));
     assert_true(is_there(0, Bytes, CacheVerified));
-    kept(5, 30000); /* as long as three */
+    kept(5, 30000); /* as large as three of the others */
     assert_false(is_there(2, Bytes, CacheSize));
     assert_false(is_there(3, Bytes, CacheSize));
     assert_true(is_there(5, 30000, CacheVerified));
@@ -185,7 +185,8 @@ static void test_limit(void **state)
     assert_true(cache_takes(46080));
     setenv("ATTNC_CACHE_LIMIT", "0", 1);
     assert_int_equal(put(6, 0, &why), CacheNot);
-    setenv("ATTNC_CACHE_LIMIT", "many", 1); /* said, and the usual one */
+    setenv("ATTNC_CACHE_LIMIT", "many", 1); /* rejected with a message; the
+                                               default is used */
     assert_int_equal(cache_limit() >> 30, 2);
     static const char *const wrong[] = {
         "-1", "1X", "1MB", "M", "", "99999999999999999999", "99999999999T"
@@ -257,8 +258,8 @@ static void test_list(void **state)
     assert_int_equal(files(folder()), 2); /* foreign, records */
 }
 
-/* Eight processes put, get and remove at once: whatever is found is whole, and
- * in the end the limit holds.                                               */
+/* Tests eight processes that put, get and remove concurrently: files found are
+ * complete, and in the end the limit holds. */
 static void test_processes(void **state)
 {
     (void)state;
@@ -295,8 +296,8 @@ static void test_processes(void **state)
         assert_int_equal(l.at.at[i].state, CacheSound);
 }
 
-/* A full disk: the limit of a file's size stands in for it. And folders that
- * are not ours alone.                                                        */
+/* Tests a full disk, simulated by the limit of the file size, and folders that
+ * others can write. */
 static void test_refused(void **state)
 {
     (void)state;

@@ -46,7 +46,7 @@ static void watch(const char *name)
         fail_msg("%s", why.text);
 }
 
-/* Whether something was heard of, in a second at most where it should be. */
+/* Returns the change that is reported: within a second if one is wanted. */
 static Changed heard(bool wanted)
 {
     Changed all = { 0 };
@@ -95,7 +95,7 @@ static void test_in_place(void **state)
     changed("spec");
 }
 
-/* A new file is none before it is closed: its events are two, one change. */
+/* Tests that a new file causes no change before it is closed, and one then. */
 static void test_created(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void test_renamed(void **state)
     nothing();
     move("spec.new", "spec");
     changed("spec");
-    /* the old one goes aside, a new one is written */
+    /* the old file is renamed, a new one is written */
     move("spec", "spec~");
     assert_true(heard(true).gone);
     save("spec", "3");
@@ -148,7 +148,7 @@ static void test_links(void **state)
     changed("spec");
     save("real2/file", "2");
     nothing();
-    /* the link to the folder is another, as where releases are swapped */
+    /* the link to the folder is replaced, as when releases are swapped */
     assert_int_equal(symlink("real2", at("next")), 0);
     move("next", "current");
     changed("spec");
@@ -180,7 +180,7 @@ static void test_circle(void **state)
 static void test_folders(void **state)
 {
     (void)state;
-    watch("x/y/spec"); /* none of these is there */
+    watch("x/y/spec"); /* none of these exists */
     mkdir(at("x"), 0700);
     changed("x/y/spec");
     renew();
@@ -219,7 +219,7 @@ static void test_many(void **state)
     changed("file0");
 }
 
-/* What the system kept no event of may be any file that is watched. */
+/* Tests that after lost events any watched file counts as changed. */
 static void test_overflow(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static void resize(int columns)
     assert_int_equal(ioctl(test.other, TIOCSWINSZ, &size), 0);
 }
 
-/* What takes less than two seconds says nothing. */
+/* Tests that tasks of less than two seconds print nothing. */
 static void patient(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static void nested(void **state)
     assert_false(terminal_has_line());
 }
 
-/* Where only a work within is known, the time is of that one. */
+/* Tests that the remaining time is the inner task's if only that is known. */
 static void inner_alone(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void inner_alone(void **state)
     progress_end();
 }
 
-/* Never as wide as the terminal, whatever it says. */
+/* Tests that no line is as wide as the terminal. */
 static void fits(void **state)
 {
     (void)state;
@@ -172,7 +172,8 @@ static void fits(void **state)
     progress_end();
 }
 
-/* In a child: what it writes to the terminal after the line is there. */
+/* Runs act() in a child. Returns what it wrote to the terminal after the line.
+ */
 static const char *after(void act(void), int *status)
 {
     const pid_t pid = fork();

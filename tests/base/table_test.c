@@ -27,7 +27,7 @@ static void cuts(void **state)
     arena_free(a);
 }
 
-/* The highest rank goes first, and rank 0 never. */
+/* Tests that columns of the highest rank are dropped first, rank 0 never. */
 static void fits(void **state)
 {
     (void)state;

@@ -142,7 +142,7 @@ static void attention_by_hand(void **state)
     json_decref(report);
 }
 
-/* Of 10 x 10 scores, those that the mask lets through: so many keys a row. */
+/* Tests the pairs that a mask allows out of 10 x 10, counted by hand. */
 static void masks_by_hand(void **state)
 {
     static const struct {
@@ -167,7 +167,7 @@ static void masks_by_hand(void **state)
     }
 }
 
-/* Of 10 x 10 scores of an encoder 45 are not counted where it is causal. */
+/* Tests that a causal encoder's 45 masked pairs of 10 x 10 are not counted. */
 static void masked_encoder(void **state)
 {
     (void)state;
@@ -196,8 +196,8 @@ static void bytes_of_weights(void **state)
     json_decref(half);
 }
 
-/* Keys and values of a step: those of the sources, once for all hypotheses, and
- * each one's own.                                                            */
+/* Tests the bytes of keys and values in a step: the sources' once for all
+ * hypotheses, and each hypothesis' own. */
 static void bytes_of_caches(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void bytes_of_caches(void **state)
     beam = 1;
 }
 
-/* The limits are those of as many threads. */
+/* Tests that the limits are for the same number of threads. */
 static void threads_of_report(void **state)
 {
     (void)state;
@@ -376,7 +376,7 @@ static void other_formats(void **state)
     }
 }
 
-/* Rows of numbers go in; logits, classes, one row of all come out. */
+/* Tests encoders of numeric rows with logits, classes, or a single row. */
 static void encoders_of_all_forms(void **state)
 {
     (void)state;

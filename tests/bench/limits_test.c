@@ -28,7 +28,7 @@ static void assert_limit(Limit got, double seconds, int bound)
     assert_int_equal(got.bound, bound);
 }
 
-/* What does not fit the caches comes from farther away, and no more. */
+/* Tests that only the bytes that exceed a cache come from the next level. */
 static void levels(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void threads(void **state)
     assert_limit(limit_of(&small, &two, &d, INFINITY), 100, LevelL2);
 }
 
-/* Writing goes beside reading, and values of many calls are near. */
+/* Tests that writes overlap reads, and that values of many calls are cached. */
 static void values(void **state)
 {
     (void)state;
@@ -69,7 +69,7 @@ static void values(void **state)
     assert_limit(limit(large, 0, 22), 22, LevelL1);
 }
 
-/* What took less than a level needs was read from a nearer one. */
+/* Tests that a measured time below a level's limit implies a nearer level. */
 static void nearer(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void nearer(void **state)
     assert_limit(limit_of(&small, &one, &d, 500), 222, LevelL1);
 }
 
-/* What a scan reads in each of its steps comes from where all of it fits. */
+/* Tests that a scan's weights come from the level that holds all of them. */
 static void scans(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void assert_bounds(const BenchReport *r)
     }
 }
 
-/* Rates of a moment in which the machine did next to nothing. */
+/* Returns a report whose measured rates are much too low. */
 static BenchReport spoilt(Arena *a, const Cost *sum, const Cost *kernel)
 {
     BenchReport r = { .threads = 1, .between = 1 };
@@ -173,7 +173,7 @@ static void bad_moment(void **state)
     arena_free(a);
 }
 
-/* What no measurement reaches was reached all the same. */
+/* Tests that a call faster than any measurement raises the rates. */
 static void faster_than_any(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void faster_than_any(void **state)
     arena_free(a);
 }
 
-/* One sentence, where it can't be told well. */
+/* Tests the one sentence printed if times are too noisy. */
 static void busy(void **state)
 {
     (void)state;

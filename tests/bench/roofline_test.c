@@ -115,7 +115,7 @@ static void numbers_apart(void **state)
     free(text);
 }
 
-/* Kernels that all lie at one place, and some beside it. */
+/* Tests kernels that share one place, and others next to it. */
 static void clusters_apart(void **state)
 {
     (void)state;

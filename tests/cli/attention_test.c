@@ -239,7 +239,7 @@ static void test_choice(void **state)
     assert_memory_equal(row, all + 8 * 9, 9 * sizeof *row);
 }
 
-/* Numbers of a block of attention; what is none is said, and null. */
+/* Tests a block of attention: NaN weights are reported, and null in JSON. */
 static void test_block(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void test_block(void **state)
     assert_non_null(strstr(s.tail, "--layer 1 is out of range: 0 to 0"));
 }
 
-/* What was read and what is answered: start, prefix. */
+/* Tests the tokens read and those generated: start token, prefix. */
 static void test_answer(void **state)
 {
     (void)state;

@@ -47,7 +47,8 @@ static void set(const char *name, const char *value)
         unsetenv(name);
 }
 
-/* What attnc writes to `fd`, 1 or 2, without CRs; the other one is lost. */
+/* Returns what attnc writes to `fd`, 1 or 2, without CRs; discards the other.
+ */
 static const char *written(const Setting *s, Where where, int fd,
                            const char *line)
 {
@@ -174,7 +175,7 @@ static void parts(void **state)
     assert_false(colored(csv));
 }
 
-/* The table of verify has what its terminal has room for, and a head. */
+/* Tests that the table of verify has the columns that fit the terminal. */
 static void verify_table(void **state)
 {
     (void)state;

@@ -14,8 +14,8 @@
 #include "base/strings.h"
 #include "support/aot.h"
 
-/* Returns what attnc printed to stderr, called in the test's folder by a shell
- * after a line of its own.                                                  */
+/* Returns what attnc printed to stderr. A shell runs it in the test's folder
+ * after another line. */
 static const char *said_after(const char *line, const char *arguments)
 {
     Spawned s;
@@ -35,7 +35,7 @@ static const char *said_by(const char *arguments)
     return said_after(":", arguments);
 }
 
-/* The rest of the line that begins so; NULL: there is none. */
+/* Returns the rest of the line with this beginning, or NULL. */
 static const char *line_of(const char *said, const char *begin)
 {
     for (const char *at = said; *at; at += strcspn(at, "\n") + 1) {
@@ -48,7 +48,7 @@ static const char *line_of(const char *said, const char *begin)
     return NULL;
 }
 
-/* Runs a line that was printed, there; what it printed. */
+/* Runs a printed command in that folder and returns its output. */
 static const char *pasted(const char *said, const char *begin)
 {
     Spawned s;
@@ -102,7 +102,8 @@ static void test_commands_work(void **state)
     }
 }
 
-/* The command names a compiler that is in PATH, or says how to get one. */
+/* Tests that the printed command uses a compiler in PATH, or tells how to get
+ * one. */
 static void test_compiler_that_is_there(void **state)
 {
     (void)state;
@@ -176,7 +177,7 @@ static void test_for_other_programs(void **state)
     assert_string_equal(said, "");
 }
 
-/* Random weights are those of attnc run, and the program says what they are. */
+/* Tests that random weights equal those of attnc run, and are reported. */
 static void test_random_weights(void **state)
 {
     (void)state;
@@ -195,8 +196,9 @@ static void test_random_weights(void **state)
     assert_string_equal(s.tail, "");
 }
 
-/* Too much for a literal: the file comes in when the text is compiled, from the
- * text's folder or another, and one object has it where attnc compiles.     */
+/* Tests weights that are too large for a literal: the compiler includes their
+ * file, from the text's folder or another one; attnc itself writes an object
+ * with the weights. */
 static void test_large(void **state)
 {
     (void)state;

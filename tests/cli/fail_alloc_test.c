@@ -21,8 +21,8 @@
 
 enum { MostWords = 16, MostCalls = 20000 };
 
-/* Runs attnc with its allocation number `at` failing, and all after it where
- * `on`; its exit code. *reached: there were so many.                        */
+/* Runs attnc with allocation number `at` failing, and all later ones if `on`.
+ * Returns its exit code. *reached: there were that many allocations. */
 static int with_failure(int at, bool on, char *const *argv, bool *reached)
 {
     char *const env[] = {
@@ -32,7 +32,7 @@ static int with_failure(int at, bool on, char *const *argv, bool *reached)
         arena_printf(a, "TMPDIR=%s", in_dir("tmp")),
         arena_printf(a, "XDG_CACHE_HOME=%s", in_dir("cache")),
         "PATH=/usr/bin:/bin",
-        "ATTNC_BACKEND=jit", /* nothing that goes on behind the end */
+        "ATTNC_BACKEND=jit", /* no process continues after the end */
         on ? "FAIL_ON=1" : NULL,
         NULL,
     };

@@ -27,7 +27,8 @@ static json_t *parse(const char *text, size_t n)
     return v;
 }
 
-/* attnc's words, by the shell, in the test's folder; what it prints. */
+/* Runs attnc with these words by a shell in the test's folder; returns its
+ * output. */
 static const char *said(const char *words, int code)
 {
     Spawned s;
@@ -67,7 +68,7 @@ static void test_quote(void **state)
     json_t *v = json_loadb(b.at, (size_t)b.n, JSON_DECODE_ANY, NULL);
     assert_string_equal(json_string_value(v), hostile);
     json_decref(v);
-    for (int c = 0; c < 256; c++) { /* each byte, whole or cut */
+    for (int c = 0; c < 256; c++) { /* each byte, complete or truncated */
         const char text[] = { 'x', (char)c, 'y', (char)c };
         b.n = 0;
         json_quote(&b, text, 4);

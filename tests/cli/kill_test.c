@@ -137,7 +137,7 @@ static void whole_run(const Case *c)
                  text_of(in_dir("stderr"), &n));
 }
 
-/* What the dead one had started ends by itself, soon. */
+/* Waits until the processes that the killed one had started end. */
 static void all_end(const char *command)
 {
     for (int64_t ms = 0; waitpid(-1, NULL, WNOHANG) >= 0; ms++) {
@@ -167,7 +167,7 @@ static void remove_outputs(const Case *c)
         unlink(output(c->out[i]));
 }
 
-/* Files beside their places, which were not finished; removes them. */
+/* Removes unfinished temporary files; returns their number. */
 static int unfinished(void)
 {
     DIR *d = opendir(in_dir("out"));
@@ -214,7 +214,8 @@ static void new_cache(void)
     setenv("XDG_CACHE_HOME", in_dir(arena_printf(a, "cache%d", n++)), 1);
 }
 
-/* At one moment of `us`, the usual time. True: it had not ended by then. */
+/* Kills a run within `us`, its usual time. Returns true if it was still
+ * running. */
 static bool kill_once(const Case *c, int64_t us, const Bytes *whole)
 {
     const bool hard = draw(2);
@@ -239,8 +240,8 @@ static bool kill_once(const Case *c, int64_t us, const Bytes *whole)
     return killed;
 }
 
-/* Microseconds of a whole run. On a machine that is busy a tuning may find
- * nothing to write: then there are more of them.                            */
+/* Returns the microseconds of a complete run. On a busy machine a tuning may
+ * find nothing to write; then it is repeated. */
 static int64_t run_whole(const Case *c)
 {
     double from;
@@ -264,7 +265,7 @@ static int kill_case(const Case *c, int times)
         assert_non_null(whole[i].text);
     }
     for (int i = 0; i < times; i++) {
-        if (draw(2)) /* over what is there, or not */
+        if (draw(2)) /* with or without an existing file */
             remove_outputs(c);
         new_cache();
         killed += kill_once(c, us, whole);

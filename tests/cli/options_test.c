@@ -29,7 +29,8 @@ static bool taken(const Command *c, const Option *row)
     return (row->commands & c->bit) && row->part != PartCommon;
 }
 
-/* Rows of one command meet in a place only where one is the other's synonym. */
+/* Tests that options of one command share a variable only if they are synonyms.
+ */
 static void places(void **state)
 {
     static char base[4096];
@@ -99,7 +100,7 @@ static void try_option(Arena *a, const Command *c, const Option *row,
     if (c->least && !operand)
         words[n++] = arena_strdup(a, "spec");
     for (const Option *x = option_table; operand && x < row; x++)
-        if (taken(c, x) && x->name[0] != '-') /* stands before it */
+        if (taken(c, x) && x->name[0] != '-') /* precedes it */
             words[n++] = arena_strdup(a, value_of(a, x));
     if (!operand)
         words[n++] = arena_strdup(a, row->name);
@@ -159,8 +160,8 @@ static CommonOptions common_of(const char *command, const char *line)
     return options_common(command_find(command), n, words);
 }
 
-/* What all commands take is found wherever it stands, but not in a value nor
- * behind "--", and even where another word is wrong.                        */
+/* Tests that options of all commands are found anywhere, but not as a value or
+ * after "--", and even if another word is wrong. */
 static void common(void **state)
 {
     (void)state;

@@ -34,7 +34,7 @@ static TensorOut tensor(const char *name, int64_t n, int64_t columns)
     };
 }
 
-/* An image is as many numbers as rows are that stand for it. */
+/* Tests that an image equals the same numbers given as rows. */
 static void test_image(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void test_bad_ids(void **state)
         assert_refused(&bad[i]);
 }
 
-/* What the model does not take is said, and does no harm. */
+/* Tests that tensors that the model does not use are reported and ignored. */
 static void test_more_tensors(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void test_fixed(void **state)
     assert_non_null(strstr(s.tail, "it is one sequence, fix.batch makes"));
 }
 
-/* Logits of the targets, of which the first three are a prefix. */
+/* Computes logits of the targets, whose first three tokens are a prefix. */
 static void logits_of(const char *set, float out[3 * 11])
 {
     static const int32_t ids[4] = { 1, 0, 4, 3 };
@@ -282,7 +282,7 @@ static void logits_of(const char *set, float out[3 * 11])
     safetensors_close(file);
 }
 
-/* A row of `layers` that has the prefix is as a spec that has it. */
+/* Tests that a prefix set in a row of `layers` equals one set in the spec. */
 static void test_prefix_of_a_layer(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@
 
 static const char folder[] = "tests/torch";
 
-/* Names of the golden files, and those of the graph. */
+/* Names in the golden files, and in the graph. */
 static const struct {
     const char *golden, *input;
 } inputs[] = {

@@ -16,8 +16,8 @@
 
 typedef struct {
     const char *name, *spec, *set;
-    const char *with;  /* what attnc run is told besides */
-    const char *lines; /* a command that prints what is asked */
+    const char *with;  /* further arguments of attnc run */
+    const char *lines; /* a command that prints the questions */
     int code;
     int rows, empty; /* lines of the answer, at least; empty ones */
 } RowsCase;
@@ -25,7 +25,7 @@ typedef struct {
 #define IDS "models/tiny.yaml", "--set=kind=encoder", "--ids"
 #define REAL "tests/torch/real_input.yaml"
 #define CLASS "tests/torch/class_token.yaml"
-/* so many blocks of a row of 5 numbers, with what stands between them */
+/* n blocks of one row of 5 numbers, with `between` after each */
 #define BLOCKS(n, between)                                      \
     "for i in $(seq " n "); do echo $i 0.$i -$i 1e-3 0x1p3; " \
     "printf '" between "'; done"

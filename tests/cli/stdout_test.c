@@ -75,7 +75,7 @@ static bool is_output(const Option *row)
         || !strcmp(row->name, "--save-state");
 }
 
-/* Of each command that has such an option, one line or more with it. */
+/* Tests one or more command lines for each command with such an option. */
 static void test_bytes(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void test_bytes(void **state)
             if (!is_output(row) || !(row->commands & commands[c].bit)
                 || row->part == PartCommon) /* formats_test */
                 continue;
-            /* the name of the spec is that of its file: other bytes */
+            /* the spec contains its file's name, so the bytes differ */
             if (!strcmp(commands[c].name, "import"))
                 continue;
             const int before = checked;
@@ -184,7 +184,7 @@ static void test_svg_formats(void **state)
     assert_picture("$A run $G --attention drawn --format=svg > told", "drawn");
 }
 
-/* Where stdout is full or closed, or can't be the file. */
+/* Tests a stdout that is full or closed, or cannot be the output. */
 static void test_refused(void **state)
 {
     (void)state;

@@ -81,8 +81,8 @@ static const char *says(const char *line)
     return arena_strdup(a, s.out);
 }
 
-/* Lines of ids, behind a line's number where there is one; returns how many
- * of them are short.                                                        */
+/* Checks lines of ids, which may follow a line's number; returns how many of
+ * them are short. */
 static int assert_written(const Model *m, const char *line)
 {
     const char *text = says(line);
@@ -139,7 +139,7 @@ static void test_unwritten(void **state)
     }
 }
 
-/* Each score beside what attnc score gives that answer, which all ended. */
+/* Tests that each score equals that of attnc score; all answers ended. */
 static void test_scores(void **state)
 {
     (void)state;

@@ -42,7 +42,7 @@ typedef struct {
     int out; /* stdout and stderr */
     char text[1 << 17];
     size_t n;
-    const char *at; /* what is behind the text that was found last */
+    const char *at; /* after the text that was found last */
 } Watch;
 
 static Watch w;
@@ -103,13 +103,13 @@ static void start_with(Refusal r, const char *lines, const char *const *words)
     start_with((Refusal){ 0, 0 }, (lines),                                    \
                (const char *const[]){ __VA_ARGS__, NULL })
 
-/* The last of what came: a message has no more room. */
+/* Returns the end of the output, which fits into a message. */
 static const char *tail(void)
 {
     return w.text + (w.n > 700 ? w.n - 700 : 0);
 }
 
-/* Reads what there is; false: nothing more will come. */
+/* Reads available output; returns false at its end. */
 static bool read_more(int ms)
 {
     struct pollfd p = { .fd = w.out, .events = POLLIN };
@@ -124,7 +124,7 @@ static bool read_more(int ms)
     return true;
 }
 
-/* Waits for a text behind the last one. */
+/* Waits for a text after the last one. */
 static void comes(const char *text)
 {
     const char *found;
@@ -175,7 +175,7 @@ static const char *with(int h, int layers)
     return arena_printf(a, spec, h, layers);
 }
 
-/* As editors save: a new file takes the place of the old one. */
+/* Saves as editors do: a new file replaces the old one. */
 static void save_by_rename(const char *name, const char *text)
 {
     save("new-file", text);
@@ -209,13 +209,13 @@ static void test_shows_what_is_new(void **state)
     is_measured();
     save("m.yaml", with(4, 1));
     comes("m.yaml changed\nfield  before  now\nh           2    4\n");
-    comes("self cache, bytes   41,344 "); /* as wide as what is below */
+    comes("self cache, bytes   41,344 "); /* as wide as the lines below */
     comes(" 74,112  1.79\n");
     const char *from = w.at;
     comes("graph\n26 nodes differ; before has 112, now 112\n");
     comes(" more\n"); /* the first of them alone are shown */
     rests();
-    came_not(from, "parameters"); /* what is as it was */
+    came_not(from, "parameters"); /* unchanged facts */
     save("m.yaml", with(4, 1));
     comes("m.yaml changed\nthe same fields, graph, plan and cost\n");
     is_measured();
@@ -263,7 +263,7 @@ static void test_saved_by_rename(void **state)
     save("m.yaml", with(2, 1));
     comes("h           4    2\n");
     rests();
-    /* what is beside it is nothing to us */
+    /* changes of neighbouring files are ignored */
     const char *from = w.at;
     save("other.yaml", with(2, 1));
     save("m.yaml~", with(2, 1));
@@ -294,7 +294,7 @@ static void test_appears_and_goes(void **state)
     save("late/m.yaml", with(4, 1));
     comes("h           2    4\n");
     is_measured();
-    /* and the whole folder */
+    /* the complete folder, too */
     assert_int_equal(rename(in_dir("late"), in_dir("away")), 0);
     comes("m.yaml is gone\n");
     comes("exit code 4 (I/O); waits for a change\n");
@@ -339,7 +339,7 @@ static void test_files_that_it_reads(void **state)
     save("base.yaml", base(2));
     comes("h           4    2\n");
     is_measured();
-    /* a link to the spec, and what it leads to */
+    /* a link to the spec, and its target */
     stop();
     assert_int_equal(symlink("m.yaml", in_dir("link.yaml")), 0);
     START(in_dir("link.yaml"));
@@ -423,7 +423,7 @@ static void test_run(void **state)
     stop();
 }
 
-/* Where /proc says it, the process of the run. */
+/* Returns the process of the run, if /proc shows it. */
 static pid_t child_of(pid_t parent)
 {
     char path[64];
@@ -437,7 +437,7 @@ static pid_t child_of(pid_t parent)
     return read ? child : 0;
 }
 
-/* A run that takes for ever: 20,000 times, of which none is short. */
+/* Starts a run that never ends: 20,000 times a long one. */
 static void start_long(void)
 {
     save("m.yaml", with(2, 1));
@@ -457,7 +457,7 @@ static void test_starts_anew(void **state)
         save_by_rename("m.yaml", with(i % 2 ? 2 : 4, 1));
         comes("m.yaml changed\n");
         if (!before)
-            continue; /* this system does not say */
+            continue; /* not known on this system */
         assert_int_equal(kill(before, 0), -1);
         assert_int_equal(errno, ESRCH);
     }

@@ -81,7 +81,7 @@ static void test_layers_that_are_alike_come_once(void **state)
     assert_int_equal(d.of[FactNode].at[1].layers.at[0], 2);
 }
 
-/* A layer that is there in part is no whole one. */
+/* Tests that a layer with missing nodes does not count as a complete layer. */
 static void test_whole_layers(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void test_whole_layers(void **state)
     assert_false(d.of[FactNode].at[1].whole);
 }
 
-/* Times differ from run to run, and so say nothing of the model. */
+/* Tests that times, which vary, do not count as differences. */
 static void test_times_are_no_difference(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void test_the_same_twice(void **state)
     }
 }
 
-/* What B has and A lacks is what, the other way round, A has and B lacks. */
+/* Tests that the difference of A and B mirrors that of B and A. */
 static void test_both_ways(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static const Change *find(const Difference *d, FactKind kind, const char *key)
     return NULL;
 }
 
-/* One key of the spec for both of its sides, where both change alike. */
+/* Tests that a field that changes alike on both sides is listed once. */
 static void test_fields(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void test_saved(void **state)
                      0);
 }
 
-/* Who writes may be ended at any byte. */
+/* Tests writers that are ended at any byte. */
 static void test_cut_short(void **state)
 {
     (void)state;

@@ -70,7 +70,8 @@ static void test_dtype(void **state)
     engine_close(&engine);
 }
 
-/* Of tables int4 is not the default where it is that of the rest. */
+/* Tests that a default of int4 stores tables as int8, so that an int4 table has
+ * its own key. */
 static void test_dtype_of_tables(void **state)
 {
     (void)state;
@@ -119,7 +120,7 @@ static void test_errors(void **state)
     engine_close(&engine);
 }
 
-/* What --keep bounds. */
+/* Tests the loss that --keep bounds. */
 static void test_share(void **state)
 {
     (void)state;

@@ -39,7 +39,7 @@ static void check_values(const ArenaPicture *d)
     }
 }
 
-/* Of all layers, also of those that are not drawn. */
+/* Checks the sums over all layers, including those that are not drawn. */
 static void check_sums(const ArenaPicture *d)
 {
     const Plan *p = d->p;

@@ -41,7 +41,7 @@ static bool is_in(const Area *a, const Area *b)
         && a->y >= b->y - 0.01 && a->y + a->h <= b->y + b->h + 0.01;
 }
 
-/* Of a piece of a line, `by` thinner at both of its ends. */
+/* Returns the area of a piece of a line, `by` shorter at both ends. */
 static Area piece(const Point *a, const Point *b, double by)
 {
     const double x = fmin(a->x, b->x), y = fmin(a->y, b->y);
@@ -127,7 +127,7 @@ static void check_labels(const Seen *s)
     }
 }
 
-/* Of a line that ends at a box the ends are at its edges. */
+/* Checks that a line that ends at a box ends on the box's edge. */
 static void check_line(const Seen *s, int net, const Sink *sink)
 {
     const Picture *p = s->p;
@@ -226,7 +226,7 @@ static void check_picture(Arena *a, const Graph *g)
 
 /* ---- forms ---- */
 
-/* The graph of a spec after so many passes. */
+/* Returns the graph of a spec after this many passes. */
 static Graph *graph_of(Arena *a, const Spec *s, int passes_run)
 {
     Graph *g = build_graph(a, s);

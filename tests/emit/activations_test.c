@@ -162,7 +162,8 @@ static void test_floats(void **state)
     }
 }
 
-/* Where most values of a model are, and the places where formulas join. */
+/* Tests the range of most values of a model, and the points where formulas
+ * join. */
 static void test_usual(void **state)
 {
     (void)state;
@@ -209,7 +210,7 @@ static float one(const Lab *l, const char *kernel, float value)
     return value;
 }
 
-/* What (i, j) must be in every bit. */
+/* Returns the value that (i, j) must equal in every bit. */
 static float exact(const Lab *l, const char *kernel, int at)
 {
     if (!strcmp(kernel, "mul_rows"))

@@ -61,7 +61,7 @@ static void test_no_warning(void **state)
     if (!full_depth())
         return;
     assert_int_equal(glob("models/*.yaml", 0, NULL, &all), 0);
-    /* those of import/ are rules */
+    /* files of import/ are rules */
     const char *more = "models/[!i]*/*.yaml";
     assert_int_equal(glob(more, GLOB_APPEND, NULL, &all), 0);
     for (size_t i = 0; i < all.gl_pathc; i++)
@@ -69,7 +69,8 @@ static void test_no_warning(void **state)
     globfree(&all);
 }
 
-/* Compiled for less than it was emitted for, it says what to do. */
+/* Tests that a file compiled for a lesser machine than its target prints
+ * advice. */
 static void test_guard(void **state)
 {
     (void)state;
@@ -181,7 +182,7 @@ static void test_no_writable_globals(void **state)
                                "munmap open vsnprintf ");
 }
 
-/* The same bytes whatever the folder, the time, the locale and the umask. */
+/* Tests that the bytes do not depend on the folder, time, locale or umask. */
 static void test_same_bytes(void **state)
 {
     (void)state;
@@ -232,7 +233,7 @@ static void test_sample(void **state)
     same_file("generated/tiny_plain.c", in_dir("tiny_plain.c"));
 }
 
-/* What no target is named for is made for this machine, by all commands. */
+/* Tests that without a target all commands compile for this machine. */
 static void test_default_target(void **state)
 {
     (void)state;

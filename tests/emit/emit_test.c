@@ -93,7 +93,8 @@ static const char *text_of(Kernels *k)
     return arena_strndup(arena, text, n);
 }
 
-/* Only what was asked for and what it needs, once, whatever the order. */
+/* Tests that each kernel asked for, and each that it needs, is emitted once, in
+ * any order of requests. */
 static void test_kernels_are_a_set(void **state)
 {
     (void)state;
@@ -123,8 +124,8 @@ static void test_kernels_are_a_set(void **state)
                 < strstr(text, "TILE(tile_1x16_bias"));
 }
 
-/* The pieces' own lines are the list: what is a kernel by its line can be asked
- * for and is prebuilt, whatever its activation; no other piece is.          */
+/* Tests that exactly the pieces marked as kernels can be requested, with any
+ * activation, and are prebuilt. */
 static void test_lines_are_the_list(void **state)
 {
     (void)state;

@@ -27,8 +27,8 @@ static bool exported(Engine *e, const EmitOptions *o, const char *name)
     return false;
 }
 
-/* Words before "(" in the text whose name begins with "m_", each of which has
- * to be exported; how many there are outside of comments.                   */
+/* Checks that all names with the prefix "m_" before a "(" are exported. Returns
+ * how many of them are outside comments. */
 static int names_called(Engine *e, const EmitOptions *o, const char *text)
 {
     bool comment = false;
@@ -124,7 +124,8 @@ static void test_model_alone(void **state)
     check_model("models/gpt2-small.yaml");
 }
 
-/* A pattern of layers stands in the file's head; alike layers need none. */
+/* Checks that the head comment describes a pattern of layers, but not layers
+ * that are alike. */
 static void check_head(const char *spec, bool pattern)
 {
     const EngineOptions o = { .spec = spec, .march = "x86-64-v3" };

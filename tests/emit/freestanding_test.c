@@ -18,7 +18,7 @@ static const char warnings[] = "-Wall -Wextra -Wpedantic -Werror";
 
 typedef struct {
     const char *spec, *options, *seed;
-    const char *body; /* of main(), behind bind */
+    const char *body; /* body of main(), after bind */
 } Form;
 
 static const char *output_of(const char *command)

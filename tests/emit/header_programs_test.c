@@ -22,8 +22,8 @@ typedef struct {
     int n;
 } Examples;
 
-/* The programs in a header's first comment, each from its `// what it is` on.
- */
+/* Returns the programs in a header's first comment; each begins with `//
+ * description`. */
 static Examples examples_of(const char *header)
 {
     Examples x = { .n = 0 };
@@ -44,7 +44,7 @@ static Examples examples_of(const char *header)
     return x;
 }
 
-/* Lines between that of main() and its last return. */
+/* Checks the number of lines from main() to its last return. */
 static void assert_short(const char *code)
 {
     int lines = 0;
@@ -125,7 +125,7 @@ static const char *score_of(const Form *f)
     return arena_printf(a, "%.*s \n", (int)strcspn(out, "\t"), out);
 }
 
-/* What a decoder goes on with, without what it was asked. */
+/* Returns a decoder's answer without its prompt. */
 static const char *continued(const Form *f)
 {
     const char *prompt = arena_printf(a, "--prompt=%s", f->text);
@@ -271,7 +271,7 @@ static void test_attention(void **state)
                    .sets = { "--set=d_model=4", "--set=h=2", "--seed=1" } });
 }
 
-/* The first program of docs/generate.md is that of the header. */
+/* Tests that the first program of docs/generate.md is that of the header. */
 static void test_page(void **state)
 {
     (void)state;

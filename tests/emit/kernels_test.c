@@ -17,7 +17,7 @@
 
 enum { Rows = 3, Ld = 272, Size = 8192 };
 
-/* One call: what goes in, and what is allowed to come out. */
+/* Input and expected output of one call. */
 static _Alignas(64) float x[Size], r[Size], gamma_[Ld], beta_[Ld];
 static _Alignas(64) float y[Size], first[Size];
 static double want[Size], gate[Size];
@@ -59,7 +59,7 @@ static void run_add_norm(void)
                                                gamma_, beta_, Rows, d, 1e-6f);
 }
 
-/* reliability: 8 roundings of what is subtracted, and of the result. */
+/* the bound has 8 roundings of the mean, and of the result */
 static void expect_norm_of(const double *row, int64_t i, double largest)
 {
     double mean = 0, variance = 0;
@@ -164,7 +164,8 @@ static void expect_copy_heads(void)
                 expect(i * Heads + h, j, (double)x[i * Ld + j], 0);
 }
 
-/* Taps of rows 0, 1, 2; w in panels, as r has it. By one call, and by two. */
+/* Taps of rows 0, 1 and 2; w is in panels, like r. Computed by one call, and by
+ * two. */
 enum { Taps = 3 };
 
 typedef void DepthwiseRows(float *, int64_t, int64_t, const float *const *,
@@ -406,7 +407,8 @@ static void expect_log_sum_exp(void)
 
 /* ---- pages ---- */
 
-/* Panels of a page: element (p, k) is at base + p/16*16*depth + .. of y. */
+/* Panels of a page: element (p, k) is at base + p / 16 * 16 * depth + k * 16 +
+ * p % 16 of y. */
 static void run_pack_keys(void)
 {
     const int64_t d_k = d < 60 ? d : 60, at_[] = { 0, 1, 16, 61 };
@@ -450,7 +452,7 @@ static void expect_pack_values(void)
 static const struct Case {
     const char *name;
     void (*run)(void);
-    void (*expect)(void);        /* or, where nothing is tolerated: */
+    void (*expect)(void);        /* or, for exact results: */
     float (*exact)(int64_t i, int64_t j);
     bool in_place;               /* y may be x */
 } cases[] = {
@@ -490,7 +492,8 @@ static const char *const kernels[] = {
     "additive_scores",    "copy_heads",    NULL
 };
 
-/* Within the gate where something is expected, untouched elsewhere. */
+/* Checks that results are within the gate, and all other memory is unchanged.
+ */
 static void check(const struct Case *c, bool whole)
 {
     for (int64_t i = 0; i < Size; i++) {

@@ -88,8 +88,8 @@ struct Around { /* the loops that are open, the innermost first */
     const Around *outer;
 };
 
-/* Each round of each loop, as emitted code goes through them: `item` is behind
- * the last that was done. */
+/* Runs through each round of each loop as emitted code does. Returns the item
+ * after the last one. */
 static int go_through(const LoopItem *item, int at, const Loop *l,
                       const Around *outer)
 {
@@ -176,8 +176,7 @@ static int64_t lines_of(const char *kind, const char *layers, int n)
     return lines;
 }
 
-/* Of 12 and 48 layers, and of as many and one more, of which the last is cut.
- */
+/* Checks that 12 and 48 layers, or 13 and 49, need the same number of lines. */
 static void check_lines(const char *kind, const char *layers)
 {
     assert_int_equal(lines_of(kind, layers, 12), lines_of(kind, layers, 48));

@@ -60,7 +60,7 @@ typedef void LstmRow(float *, float *, float *, const float *, const float *,
 
 typedef void RunCell(Cells *c, const float *b, int64_t d, int64_t from,
                      int64_t to);
-/* What is next of column j; of an LSTM its cell too. */
+/* Computes the next state of column j; for an LSTM, also its cell. */
 typedef double Next(const float *b, int64_t d, int64_t j, double *cell,
                     double *gate);
 
@@ -163,7 +163,7 @@ static const struct {
     { run_lstm, next_lstm },
 };
 
-/* Columns from .. to - 1, and no others, are written. */
+/* Checks that exactly columns from .. to - 1 are written. */
 static void check_columns(int k, const Cells *c, const float *b, int64_t d,
                           int64_t from, int64_t to)
 {
@@ -209,7 +209,7 @@ static void test_cells(void **state)
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
                 check_cell(k, bias, sizes[i], 0, sizes[i]);
                 check_cell(k, NULL, sizes[i], 0, sizes[i]);
-                if (sizes[i] > 16) /* a part has whole panels */
+                if (sizes[i] > 16) /* a part consists of complete panels */
                     check_cell(k, bias, sizes[i], 16, sizes[i]);
             }
     }
@@ -245,8 +245,8 @@ static int64_t best_open(const double *value, const bool *open, int64_t n)
     return best;
 }
 
-/* The columns that row i may choose: those of its best `some` groups, which
- * have the value of their best, or of their best two.                       */
+/* Finds the columns that row i may choose: those of its best `some` groups,
+ * ranked by their best column or by the sum of their best two. */
 static void open_groups(int64_t i, bool lifted, int64_t groups, int64_t some,
                         bool pairs, bool *open)
 {
@@ -302,7 +302,7 @@ static void check_choice(bool lifted, int64_t groups, int64_t some, bool pairs)
     }
 }
 
-/* FillInteger has many that are equal. */
+/* FillInteger has many equal scores. */
 static void test_choice(void **state)
 {
     (void)state;
@@ -384,7 +384,8 @@ static void check_routes(void)
     }
 }
 
-/* In each block of places: those of all experts, one behind the other. */
+/* Checks that each block of the permutation has the rows of all experts in
+ * order. */
 static void check_expert_rows(void)
 {
     for (int64_t row = 0; row < Spread; row++)

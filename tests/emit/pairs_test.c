@@ -60,8 +60,8 @@ static const char *answers_of(const Case *c)
     return output_of(recorded(c->name), in_dir("m"));
 }
 
-/* The same pairs as lines of text, those that have a tab left out, and the rows
- * of the others.                                                            */
+/* Returns the pairs as lines of text, except those with a tab, and their rows.
+ */
 static const char *lines_of(const Case *c, const char *rows,
                             const char **of_lines)
 {
@@ -91,7 +91,7 @@ static const char *lines_of(const Case *c, const char *rows,
     return lines.at;
 }
 
-/* The program and attnc run say what the functions do. */
+/* Checks that the program and attnc run give the results of the functions. */
 static void compare_lines(const Case *c)
 {
     const char *want, *lines = lines_of(c, answers_of(c), &want);
@@ -121,8 +121,8 @@ static void test_roberta(void **state)
     compare_lines(&roberta);
 }
 
-/* Lines that are not as the vocabulary or the model has them: the same is said
- * by both. `edit`: of the tokenizer, in sed's words. */
+/* Checks that both report the same for lines that the vocabulary or the model
+ * rejects. `edit`: a sed script for the tokenizer. */
 static void assert_refused(const char *file, const char *edit, const char *set,
                            const char *option, const char *line,
                            const char *says)

@@ -170,7 +170,7 @@ static void test_main(void **state)
     }
 }
 
-/* A handle without threads says so. */
+/* Tests that a handle without threads reports it. */
 static void test_handle(void **state)
 {
     static const char code[] =

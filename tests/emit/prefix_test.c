@@ -99,7 +99,8 @@ static const char *file_of(const Engine *e)
     return arena_strndup(a, text, n);
 }
 
-/* What a header has of its own, behind the types: lines that are no comment. */
+/* Writes a header's own declarations: the lines after the types that are not
+ * comments. */
 static void put_header(FILE *f, const Engine *e, const char *prefix)
 {
     size_t n;
@@ -178,7 +179,7 @@ static Words library_words(void)
     return w;
 }
 
-/* What a name would have to be for `word` to be its function. */
+/* Adds the model names for which `word` would be an exported function. */
 static void add_owners(Words *to, const char *word, const Words *ends)
 {
     const size_t n = strlen(word);
@@ -232,7 +233,7 @@ static Words all_names(const Words *library)
     return w;
 }
 
-/* Their prefixes, without that of the file. */
+/* Returns the prefixes of the names, without that of the file. */
 static Words all_prefixes(const Words *names)
 {
     Words w = { 0 };
@@ -245,8 +246,8 @@ static Words all_prefixes(const Words *names)
     return w;
 }
 
-/* Models x and x-stream would both have x_stream_open: names that end in more
- * of such words are declared behind another copy of the file.               */
+/* Models x and x-stream would both have x_stream_open, so a name that ends in
+ * more of such words is declared after another copy of the file. */
 static int round_of(const char *prefix)
 {
     static const char *const words[] = { "_stream", "_text",  "_state",
@@ -266,7 +267,7 @@ static int round_of(const char *prefix)
 
 /* ---- tests ---- */
 
-/* Writes r.c: the file, and behind it the headers of names. */
+/* Writes r.c: the file, then the headers of the names. */
 static int write_round(Engine *e, const char *file, const Words *prefixes,
                        int round)
 {
@@ -283,7 +284,7 @@ static int write_round(Engine *e, const char *file, const Words *prefixes,
     return n;
 }
 
-/* clang must take it; else what it says first. */
+/* Checks that clang compiles it; else fails with its first message. */
 static void takes(const char *define)
 {
     Spawned s;
@@ -315,7 +316,7 @@ static void test_every_name(void **state)
     }
 }
 
-/* Linked beside a C library, no function of a model stands for one of it. */
+/* Tests that no function of a model hides one of the C library. */
 static void test_no_library_function(void **state)
 {
     (void)state;

@@ -28,7 +28,8 @@ static int sh(Spawned *s, const char *input, const char *line)
                             in_dir("m.weights"), line));
 }
 
-/* What it says begins with its own path where that is not stdin's fault. */
+/* Checks a message. It begins with the program's path unless stdin is at fault.
+ */
 static void assert_says(const Spawned *s, const char *expected)
 {
     const char *text = s->tail;
@@ -132,7 +133,7 @@ static void test_exit_codes(void **state)
     assert_int_equal(sh(&s, "hello\n", "ulimit -v 9000; $M $W"), 5);
     assert_says(&s, "memory");
     assert_int_equal(sh(&s, "", "(yes | tr y a; true) | $M $W | head -n 1"),
-                     0); /* its reader goes: it ends */
+                     0); /* its reader closes the pipe, so it ends */
 }
 
 /* ---- models of other kinds ---- */
@@ -201,7 +202,8 @@ static const char *encoded(const Engine *e, const int32_t *ids, int64_t n)
     return text;
 }
 
-/* As many threads as are asked for, and the same bits from each number. */
+/* Tests that the program uses the requested number of threads, with the same
+ * bits for each number. */
 static void test_threads(void **state)
 {
     (void)state;
@@ -253,8 +255,8 @@ static void test_encoder(void **state)
     engine_close(&e);
 }
 
-/* Blocks of rows are questions; what is bad in one is said as attnc run says
- * it, and the others are answered.                                          */
+/* Tests that blocks of rows are answered, and bad ones reported as by attnc
+ * run. */
 static void test_rows_in(void **state)
 {
     (void)state;
@@ -314,7 +316,7 @@ static void test_many_rows_in(void **state)
     }
 }
 
-/* A line of what goes in, or a block of lines. */
+/* Formats input as a line of ids, or as a block of lines. */
 static const char *lines_of(const Tensor *t)
 {
     const char *text = "";
@@ -329,8 +331,8 @@ static const char *lines_of(const Tensor *t)
     return arena_printf(a, "%s\n", text);
 }
 
-/* The program's answer to a golden model's input, twice, is what PyTorch said;
- * types are all 0 here.                                                     */
+/* Checks that the program's answer to a golden model's input, given twice,
+ * equals PyTorch's; all types are 0 here. */
 static void check_golden(const char *name, const char *in, const char *out)
 {
     Spawned s;

@@ -38,7 +38,7 @@ static const LabWay ways[] = {
 static float x[Rows * Ldx];
 static _Alignas(64) uint8_t y[Rows * Ldy], want[Rows * Ldy];
 
-/* Rows that are hard, and what is behind them: NaN. */
+/* Fills difficult rows, followed by NaN. */
 static void fill(int64_t k)
 {
     static const float ends[] = { 0x1p-149f, 0x1p-126f,   0x1p-101f, 0x1p-100f,
@@ -49,7 +49,7 @@ static void fill(int64_t k)
             float *at = &x[r * Ldx + j];
             switch (r) {
             case 0: *at = j % 2 ? -0.0f : 0.0f; break;
-            case 1: /* halves of a unit, the first of which is the largest */
+            case 1: /* halves of a unit; the first is the largest */
             case 2:
                 *at = (r == 1 ? 0.5f : 1.0f) * (float)(j % 255 - 127);
                 break;

@@ -34,7 +34,7 @@ static const int64_t sizes[] = { 1, 2, 6, 15, 16, 17, 34, 61, 64, 67 };
 
 static float x[Size], r[Size], y[Size], first[Size], gamma_[Ld], beta_[Ld];
 static double want[Size], gate[Size];
-static const float *in; /* x, or y where it is the same memory */
+static const float *in; /* x, or y if input and output share memory */
 static int64_t d;       /* the size under test */
 static const Lab *l;
 
@@ -350,7 +350,8 @@ static const struct Case {
 };
 enum { Cases = sizeof cases / sizeof *cases };
 
-/* Within the gate where something is expected, untouched elsewhere. */
+/* Checks that results are within the gate, and all other memory is unchanged.
+ */
 static void check(const struct Case *c, bool same_memory)
 {
     for (int64_t i = 0; i < Size; i++) {
@@ -402,7 +403,8 @@ static void test_kernels(void **state)
             }
 }
 
-/* A row of zeros has no direction; NaN reaches its whole row and no other. */
+/* Tests that a row of zeros stays zero, and that NaN spreads only within its
+ * row. */
 static void test_zeros_and_nan(void **state)
 {
     (void)state;

@@ -13,8 +13,8 @@
 
 enum { Lengths = 9 };
 
-/* Panels: 3 of QKV's 42 columns, 2 of W^O, 4 and 1; bias, activation, residual
- * and none of them.                                                         */
+/* Numbers of panels: 3 for QKV's 42 columns, 2 for W^O, 4 and 1; with bias,
+ * activation, residual, or none. */
 static const char *const specs[] = {
     "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\nd_ff: 50\n"
     "N: 2\nmax_len: 12\nvocab: {size: 40}\nnorm: {type: rms, place: pre}\n"
@@ -35,13 +35,13 @@ static const char *const specs[] = {
     "dtype: {default: int4g64, embedding: int4g64}\narithmetic: int8\nN: 2\n"
     "max_len: 12\nvocab: {size: 40}\nnorm: {type: rms, place: pre}\n"
     "activation: gelu\n",
-    /* more rows than are copied at once, where they are */
+    /* more rows than one unpacked block has */
     "attnc: 1\nname: small\nkind: encoder\nd_model: 20\nh: 2\nd_k: 7\n"
     "d_ff: 2900\ndtype: int8\narithmetic: int8\nN: 1\nmax_len: 12\n"
     "vocab: {size: 40}\nnorm: {type: layer, place: post}\nactivation: relu\n",
 };
 
-/* What the first way gave for a spec. */
+/* Results of the first way, for a spec. */
 enum { MostNumbers = 45 * 77 };
 static float first[MostNumbers];
 

@@ -69,7 +69,7 @@ static void add_values(float *o, const float *s, int64_t from, int64_t n,
                                       o[i * Ldo + j]);
 }
 
-/* Scores of a chunk; NaN where a row may not look. */
+/* Loads the scores of a chunk; NaN for keys that a row may not see. */
 static void load_chunk(float *s, const Attend *a, int64_t from)
 {
     for (int64_t i = 0; i < Rows; i++)
@@ -94,7 +94,7 @@ static void run_chunk(Chunk *chunk, const Attend *a, int64_t at, float *s,
                 assert_true(s[i * 64 + k] == 0);
 }
 
-/* Attends, by `page` where there is one and all rows see a chunk alike. */
+/* Runs attention; uses `page` if given and if all rows see a chunk alike. */
 static void attend_by(const Lab *l, const Attend *a, Page *page)
 {
     static _Alignas(64) float s[Rows * 64], sum[Rows * 16], o[Rows * Ldo];
@@ -156,7 +156,7 @@ static double attended(const Attend *a, int64_t i, int64_t j, double *size)
     return total / sum;
 }
 
-/* y against the twin, the canaries beside it in place. */
+/* Compares y with the reference, and checks the canaries around it. */
 static void check_values(const Attend *a)
 {
     for (int64_t i = 0; i < Rows; i++)
@@ -305,7 +305,7 @@ static void test_without_fma(void **state)
     check_values(&a);
 }
 
-/* A row's bits do not depend on the rows beside it. */
+/* Tests that a row's bits do not depend on its neighbours. */
 static void test_rows_are_alone(void **state)
 {
     (void)state;

@@ -20,7 +20,7 @@ enum {
     Wide = 64,
     High = 16,
     C = 112,
-    Apart = 28, /* panels of C, where that is asked at run time */
+    Apart = 28, /* distance of C's panels, if it is an argument */
     RowBytes = 2 * Stored + 64,
     PanelBytes = 16 * Stored + 128,
     WideRow = 4 * Stored + 64,
@@ -87,7 +87,7 @@ typedef enum { NumbersAny, NumbersMost, NumbersLeast, Numbers } Fullness;
 static _Alignas(64) uint8_t panels[Wide / 16 * PanelBytes];
 static _Alignas(64) uint8_t bytes[High * RowBytes];
 static _Alignas(64) float floats[High * Stored];
-static int weight[Wide][Stored]; /* what is in the panels */
+static int weight[Wide][Stored]; /* values in the panels */
 static float scale[Wide], unit[High], bias[C], residual[High * C];
 static float c[(High + 1) * C], want[(High + 1) * C];
 
@@ -134,7 +134,8 @@ static void fill_int8(int64_t k, Fullness full)
         }
 }
 
-/* Group g of column n, of `shared` numbers; what is behind k is anything. */
+/* Fills group g of column n, of `shared` numbers; those from k on are
+ * arbitrary. */
 static void fill_group(Dtype d, int64_t k, int64_t n, int64_t g, Fullness full)
 {
     const int64_t shared = d == DtypeInt4 ? 32 : 64, lines = 16 * shared;
@@ -172,7 +173,7 @@ static void fill_panels(Dtype d, int64_t k, Fullness full)
 
 /* ---- rows ---- */
 
-/* Floats with NaN behind k, and bytes with what stands for 0. */
+/* Fills floats with NaN from k on, and bytes with the code of 0. */
 static void fill_rows(Arithmetic a, int64_t k, Fullness full)
 {
     const int64_t stored = stored_of(k), planes = a == ArithmeticInt15 ? 2 : 1;
@@ -200,7 +201,7 @@ static int64_t wide_panel_bytes(int64_t k)
     return 2 * panel_bytes(DtypeInt8, k) - 128;
 }
 
-/* Number i of four: where it is among them. */
+/* Returns the position of number i in its group of four. */
 static int64_t wide_at(int64_t i)
 {
     return i / 4 * 4 + i % 2 * 2 + i % 4 / 2;

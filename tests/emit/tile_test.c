@@ -80,8 +80,8 @@ static float activated(const Lab *l, Activation act, float x)
     return x;
 }
 
-/* One output as it is defined. Only the epilogue's own bits are applied; for
- * EpAny `parts` says which.                                                 */
+/* Computes one output by definition. Applies only the epilogue's own bits; for
+ * EpAny, `parts` selects them. */
 static float expected(const Lab *l, int64_t depth, int64_t i, int64_t j,
                       float start, int parts, Activation act)
 {
@@ -152,8 +152,8 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
     check_block(l->name, tile_name(lab_arena, key), depth);
 }
 
-/* A key with everything it may be asked: EpAny has eight forms, and each with
- * an activation has it in turn.                                             */
+/* Runs a key in all its forms: EpAny has eight, each with and without
+ * activation. */
 static void run_key(const Lab *l, TileKey key)
 {
     static const int64_t depths[] = { 0, 1, 2, 7, 64, 67 };

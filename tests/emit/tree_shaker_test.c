@@ -64,7 +64,7 @@ static void add(void *with, const char *text, const char *end)
     buffer_add(with, text, (size_t)(end - text));
 }
 
-/* The file as far as a text needs it. */
+/* Returns the parts of the file that a text needs. */
 static const char *needed(const char *text)
 {
     Buffer b = { .arena = a };
@@ -92,7 +92,7 @@ static void test_nothing(void **state)
     assert_string_equal(needed("struct other x = { TENS, GUARD };"), "");
 }
 
-/* A function, what it names, and the comments above these. */
+/* Tests that a function brings what it names, with the comments above it. */
 static void test_functions(void **state)
 {
     (void)state;
@@ -136,8 +136,9 @@ static const char *emitted(const char *spec, const char *more)
     return text_of(in_dir("m.c"), &n);
 }
 
-/* Nothing is there that nothing calls: what is pasted may stay unused without
- * a warning, which it may not here. The program calls some of it alone.     */
+/* Checks that nothing is emitted that nothing calls. In files, unused functions
+ * do not cause warnings; here they do. The program itself calls a part of them.
+ */
 static void check_calls(const char *spec, const char *more, const char *program)
 {
     static const char word[] = " __attribute__((unused))\n";

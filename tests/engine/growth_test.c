@@ -87,7 +87,7 @@ static void emit_c(Deep *d)
     assert_non_null(emit_model(d->e.arena, d->e.plan, &o, &n));
 }
 
-/* The text alone: in keep_all each layer has its own. */
+/* Emits only the text, because in keep_all each layer has its own. */
 static void emit_jit(Deep *d)
 {
     const EmitOptions o = { .mode = EmitJit };

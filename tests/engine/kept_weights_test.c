@@ -17,7 +17,7 @@ static Arena *a;
 static const char *spec, *weights, *cache;
 static bool verbose;
 
-/* 43 MB of weights: what is smaller is not kept. */
+/* 43 MB of weights; smaller weights are not cached. */
 static const char text[] = "attnc: 1\nname: large\nkind: decoder\n"
                            "d_model: 512\nh: 8\nd_ff: 2048\nN: 2\nmax_len: 16\n"
                            "vocab: {size: 8500, tokens: {start: 1, end: 2}}\n"
@@ -25,7 +25,7 @@ static const char text[] = "attnc: 1\nname: large\nkind: decoder\n"
 
 typedef struct {
     float of[2]; /* an element, and what follows it */
-    bool nan;    /* one of them is none */
+    bool nan;    /* one weight is NaN */
 } Fill;
 
 static void fill(void *with, int64_t first, int64_t n, float *out)
@@ -37,7 +37,8 @@ static void fill(void *with, int64_t first, int64_t n, float *out)
         out[n / 2] = NAN;
 }
 
-/* A file for the spec, an hour old but for what the system says of it. */
+/* Writes a weights file for the spec, an hour old except for its change time.
+ */
 static void write_weights(Fill f)
 {
     Engine e = { 0 };
@@ -63,7 +64,7 @@ static void write_weights(Fill f)
     engine_close(&e);
 }
 
-/* Until the file is old enough to be told from a later one. */
+/* Waits until the file's time differs from that of a later one. */
 static void grow_old(void)
 {
     usleep(1100000);
@@ -108,7 +109,7 @@ static void assert_same(const Opened *x, const Opened *y)
     assert_memory_equal(x->packed, y->packed, (size_t)x->bytes);
 }
 
-/* The path of a file of weights that is kept; NULL: there is none. */
+/* Returns the path of a cached weights file, or NULL. */
 static const char *kept_file(void)
 {
     const char *folder = arena_printf(a, "%s/attnc", cache), *path = NULL;
@@ -188,7 +189,7 @@ static void damage_is_found(void **state)
         const Opened x = open_with(NULL);
         assert_false(x.kept);
         assert_same(&first, &x);
-        if (i < 2) /* it is said once */
+        if (i < 2) /* it is reported once */
             assert_int_equal(strstr(x.said, "kept weights that are damaged: "
                                             "they are packed again")
                                  != NULL,
@@ -225,7 +226,7 @@ static void changed_file(void **state)
     assert_memory_not_equal(first.packed, x.packed, (size_t)x.bytes);
     change_byte(weights, 20000000);
     forget_kept();
-    /* replaced: what is mapped is still whole */
+    /* replaced: the mapped file stays complete */
     s = safetensors_open(weights, &why);
     write_weights((Fill){ { 2, 0.5f }, false });
     assert_true(safetensors_unchanged(s, &why));
@@ -248,7 +249,7 @@ static void not_finite_is_told_each_time(void **state)
     grow_old();
 }
 
-/* A tuning keeps them for a run, and takes those of one. */
+/* Tests that a tuning caches weights for a run, and uses those of a run. */
 static void tunings_too(void **state)
 {
     const TuneOptions o = { .budget = 0.2,
@@ -277,7 +278,7 @@ static void tunings_too(void **state)
     forget_kept();
 }
 
-/* Without room, or a folder, all goes on. */
+/* Tests that a run continues without a cache folder or disk space. */
 static void nowhere_to_keep(void **state)
 {
     (void)state;

@@ -54,11 +54,11 @@ static void assert_same(const Ran *x, const Ran *y)
     assert_memory_equal(x->out, y->out, (size_t)x->size * sizeof *x->out);
 }
 
-/* Element of a tensor as the file has it, and as the model has it. */
+/* Converts an element of the file to one of the model. */
 typedef float Change(const char *name, float x);
 
-/* The model's weights, changed, in a file; those that layers share once, under
- * each layer's own name where `copies`.                                     */
+/* Writes the changed weights of the model to a file. Weights that layers share
+ * are written once or, with `copies`, under each layer's name. */
 static const char *write_weights(const Engine *e, Change *change, bool copies)
 {
     const PackList *p = &e->plan->pack;

@@ -51,7 +51,7 @@ int __wrap_cmd_tune(const TuneCommand *o)
     return o->model.spec ? ExitDone : ExitUsage;
 }
 
-/* To measure takes time, and more memory than all else. */
+/* Replaces a measurement, which would need time and memory. */
 void __wrap_machine_measure(Machine *m, const Target *t, int threads,
                             double seconds)
 {
@@ -179,7 +179,7 @@ typedef struct {
     char *at[MostWords + 2];
 } WordList;
 
-/* The words of a command, of which none leads out of the folder. */
+/* Splits a command into words; none leads out of the folder. */
 static void cut(WordList *to, FuzzPart part)
 {
     char *text = strndup((const char *)part.at, part.n), *at = text;

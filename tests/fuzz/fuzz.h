@@ -18,13 +18,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
     __attribute__((weak));
 
-/* Runs a job in this process as if it were one of its own: exit() ends the job
- * alone, whose code it returns, and what it left open or allocated is given
- * back. A job ends the whole run where it says "internal error", returns a code
- * that docs/errors.md has not, or takes more than a second.                 */
+/* Runs a job like a process of its own: exit() ends only the job, whose code is
+ * returned, and files and memory that it left are released. The complete run
+ * ends if the job prints "internal error", returns a code that is not in
+ * docs/errors.md, or takes more than a second. */
 int fuzz_run(int (*job)(void *with), void *with);
-/* What a job gets no more of; 0: no limit. It is out of memory behind so many
- * bytes, and a spec with more layers or rows is refused.                    */
+/* Limits of a job; 0: none. An allocation beyond `memory` bytes fails, and
+ * specs with more layers or rows are rejected. */
 extern struct FuzzLimits {
     int64_t memory, layers, rows;
 } fuzz_limits;
@@ -32,8 +32,9 @@ extern struct FuzzLimits {
 _Noreturn void fuzz_wrong(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* A file that the code under test finds at this path, in memory of exactly its
- * size, where a byte read too far is seen. The data are not copied.         */
+/* Adds a file that the code under test finds at this path. Its memory has
+ * exactly its size, so that a read beyond the end is detected. Does not copy
+ * the data. */
 void fuzz_file(const char *path, const void *data, size_t n);
 void fuzz_files_clear(void);
 
@@ -52,8 +53,8 @@ typedef struct {
 uint32_t fuzz_dice(FuzzDice *d, uint32_t n);
 /* A number that is likely to matter: around a power of 2, or one of these. */
 int64_t fuzz_number(FuzzDice *d);
-/* libFuzzer's changes of data[from .. from + n - 1], which may grow as far as
- * `most` allows; what stands behind moves. The new size of all.             */
+/* Lets libFuzzer change data[from .. from + n - 1], which may grow up to
+ * `most`; later bytes move. Returns the new total size. */
 size_t fuzz_change(uint8_t *data, size_t size, size_t most, size_t from,
                    size_t n);
 

@@ -105,7 +105,8 @@ static void give_back(const Held *h)
     }
 }
 
-/* Threads end before their memory goes, files before what describes them. */
+/* Ends threads before freeing their memory, and files before their
+ * descriptions. */
 static void drop_all(void)
 {
     for (HeldKind kind = HeldPool; kind < HeldKinds; kind++)

@@ -9,7 +9,8 @@
 
 #include "fuzz.h"
 
-/* The function that is called instead, and what it is called by now. */
+/* Declares the replacement of a function, and the original under its new name.
+ */
 #define WRAP(type, name, ...)                                                 \
     type __real_##name(__VA_ARGS__);                                          \
     type __wrap_##name(__VA_ARGS__)
@@ -25,7 +26,7 @@ typedef enum {
     HeldKinds
 } HeldKind;
 
-void held_begin(void);    /* from here on all is noted .. */
+void held_begin(void);    /* starts recording */
 void held_end(bool drop); /* .. to here, and given back or forgotten */
 bool held_on(void);
 void hold(HeldKind kind, void *at, size_t size);

@@ -21,7 +21,7 @@ typedef struct {
     size_t n;
 } Weights;
 
-/* Of families that an input has named; n 0: there is no such folder. */
+/* Weights of families that an input named; n 0: the folder does not exist. */
 static Weights kept[Kept];
 static int n_kept;
 
@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- mutator ---- */
 
-/* Keys of more than one family; "": the one that stands there. */
+/* Keys of several families; "": the existing key. */
 static const char *const keys[] = { "",
                                     "",
                                     "",
@@ -178,8 +178,8 @@ static const char *const values[] = {
     "9223372036854775807"
 };
 
-/* Another member in the place of the line data[from .. to - 1], or before it.
- */
+/* Replaces the line data[from .. to - 1] by another member, or inserts one
+ * before it. */
 static size_t put_member(uint8_t *data, size_t size, size_t most, size_t from,
                          size_t to, FuzzDice *d)
 {

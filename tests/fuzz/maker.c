@@ -144,7 +144,7 @@ void add_specials(Maker *m)
 
 /* ---- bends ---- */
 
-/* data[at .. at + old - 1] becomes another text. */
+/* Replaces data[at .. at + old - 1] by another text. */
 static void replace(Maker *m, size_t at, size_t old, const char *text, size_t n)
 {
     if (m->n - old + n > m->most)
@@ -162,7 +162,7 @@ static size_t next_of(const Maker *m, size_t at, const char *set)
     return at;
 }
 
-/* Brackets lose what is in them. */
+/* Empties brackets. */
 static void bend_brackets(Maker *m, size_t at)
 {
     const size_t from = next_of(m, at, "{[");

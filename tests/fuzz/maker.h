@@ -10,7 +10,7 @@
 enum { MostTokens = 80, TokenBytes = 24, MostMerges = 24 };
 
 typedef struct {
-    uint8_t *at; /* the input; n may be more than `most`, what it has not */
+    uint8_t *at; /* the input; n may exceed `most`, its capacity */
     size_t n, most;
     const uint8_t *choice, *end;
     char token[MostTokens][TokenBytes]; /* by id, no two alike */
@@ -18,7 +18,8 @@ typedef struct {
     int merge[MostMerges][2]; /* ids */
 } Maker;
 
-/* A choice among n, at most 256: a byte; 0 where there is none left. */
+/* Chooses a number below n, at most 256, by the next byte; 0 after the last
+ * byte. */
 int pick(Maker *m, int n);
 #define PICK(m, list) (list)[pick(m, (int)(sizeof(list) / sizeof *(list)))]
 const char *flag(Maker *m); /* "true" or "false" */
@@ -32,21 +33,22 @@ void put_string(Maker *m, const char *text); /* as JSON */
 int find(const Maker *m, const char *text); /* an id; -1: no token's */
 int add(Maker *m, const char *text);        /* its id, perhaps a new one */
 const char *any(Maker *m);                  /* the text of a token */
-/* Characters as they stand, as letters for bytes, with a mark for spaces. */
+/* Characters unchanged; as letters for bytes; with a mark for spaces. */
 typedef enum { Plain, Letters, Marked } Style;
 void add_characters(Maker *m, Style style);
 /* Tokens of two others each; left ones do not end in the suffix. */
 void add_merges(Maker *m, const char *suffix);
 void add_specials(Maker *m); /* <unk>, <s>, </s>, <pad>, <mask> */
 
-void add_byte_pieces(Maker *m); /* <0x41> .. */
+void add_byte_pieces(Maker *m); /* <0x41> etc. */
 
-/* tokenizer_json.c: the tokens as {"token": id, ..}; a file that has all. */
+/* tokenizer_json.c: writes the tokens as {"token": id, ...}; a complete file.
+ */
 void put_map(Maker *m);
 void put_tokenizer_json(Maker *m);
 
-/* Changes a byte, a value, a number, what is in brackets, or a few bytes of the
- * input behind `from`.                                                      */
+/* Changes a byte, a value, a number, the contents of brackets, or a few bytes
+ * of the input after `from`. */
 void bend(Maker *m, size_t from);
 
 #endif

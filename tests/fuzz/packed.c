@@ -138,7 +138,7 @@ static size_t add_vocab(char *at, const char *text, bool json)
     return (size_t)n;
 }
 
-/* A whole file, which chance would not find. */
+/* Makes a complete file, which random bytes would never be. */
 static size_t some_file(uint8_t *data, FuzzDice *d)
 {
     static const char pieces[] =

@@ -61,7 +61,7 @@ static void nothing(Records *r, Arena *a, void *with)
     *(int *)with = r->at.n;
 }
 
-/* Written again, each line is read again as what it was. */
+/* Checks that each line, written and read again, is unchanged. */
 static void write_again(const FuzzCase *w, const Records *r)
 {
     Fault why;
@@ -170,7 +170,7 @@ static void add_value(char *to, size_t room, FuzzDice *d)
         snprintf(to, room, "%lld", (long long)fuzz_number(d));
 }
 
-/* The value behind a random colon is another one. */
+/* Replaces the value after a random colon. */
 static size_t change_member(uint8_t *data, size_t size, size_t most,
                             FuzzDice *d)
 {

@@ -85,7 +85,7 @@ static int new_file(char path[32], const void *text, size_t n)
     return fd;
 }
 
-/* What this sweep writes first. */
+/* Returns the first line that this sweep writes. */
 static json_t *new_header(void)
 {
     char path[32], text[8192];
@@ -126,7 +126,7 @@ static char *header_with(json_t *other)
     return text;
 }
 
-/* Loads of a workload, as many as a row has. */
+/* Writes the loads of a workload: the number that a row has. */
 static int put_loads(char *to)
 {
     int n = sprintf(to, "[1.0");
@@ -179,7 +179,7 @@ typedef struct {
     Arena *a;
     const char *path, *again;
     bool reports;
-    Sweep sweep, other; /* their files are closed behind the job */
+    Sweep sweep, other; /* their files are closed after the job */
 } FuzzCase;
 
 static void read_rows(Sweep *s)
@@ -208,7 +208,7 @@ static void compare_work(const RowWork *x, const RowWork *y)
         fuzz_wrong("a row is written, and read as another");
 }
 
-/* Written again, each row is read again as what it was. */
+/* Checks that each row, written and read again, is unchanged. */
 static void write_again(FuzzCase *c)
 {
     const SweepOptions o = options_of(c->again);
@@ -246,7 +246,7 @@ static int run(void *with)
     FuzzCase *c = with;
     Sweep *s = &c->sweep;
     const SweepOptions o = options_of(c->path);
-    c->a = arena_new(); /* which goes with the job */
+    c->a = arena_new(); /* freed with the job */
     *s = new_sweep(c->a, &o);
     read_rows(s);
     front_mark(s);
@@ -325,7 +325,7 @@ static void some_value(char *to, size_t room, FuzzDice *d)
                  (long long)fuzz_number(d));
 }
 
-/* The value behind a random colon, comma or bracket is another one. */
+/* Replaces the value after a random colon, comma or bracket. */
 static size_t change_value(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
     char text[64];

@@ -253,7 +253,8 @@ static Line some_line(FuzzDice *d)
     return l;
 }
 
-/* The line that a random byte is in: from there to behind its newline. */
+/* Returns the start of the line that contains a random byte; *end is after its
+ * newline. */
 static size_t pick_line(FuzzDice *d, const uint8_t *data, size_t size,
                         size_t *end)
 {
@@ -266,7 +267,7 @@ static size_t pick_line(FuzzDice *d, const uint8_t *data, size_t size,
     return at;
 }
 
-/* Puts the line in the place of data[from .. to - 1]. */
+/* Replaces data[from .. to - 1] by the line. */
 static size_t put_line(uint8_t *data, size_t size, size_t most, size_t from,
                        size_t to, const Line *l)
 {

@@ -15,7 +15,7 @@ enum { BitKind = 1, BitBare = 2, BitLonger = 4, BitFork = 8 };
 
 static const size_t head_bytes = sizeof(struct attn_state_header);
 
-/* As state.c has it; make_state() finds out when that changes. */
+/* Same as in state.c; make_state() detects when that changes. */
 static uint64_t sum(const uint8_t *state, size_t bytes)
 {
     return attn_hash(state + 16, (int64_t)bytes - 16, 2);
@@ -149,7 +149,7 @@ static void go_on(struct attn_stream *s, uint8_t head)
         attn_stream_next(&fork);
 }
 
-/* What was restored is saved to the same bytes, and so is that again. */
+/* Checks that a restored stream is saved as the same bytes, twice. */
 static void save_twice(struct attn_stream *s, const Input *in)
 {
     struct attn_stream again;

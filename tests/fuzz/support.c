@@ -43,7 +43,7 @@ int __wrap_fork(void)
     return -1;
 }
 
-/* The disk is not what is tested. */
+/* Does nothing, because the disk is not under test. */
 int __wrap_fsync(void)
 {
     return 0;
@@ -87,7 +87,7 @@ static int find_file(const char *path)
     return -1;
 }
 
-/* A copy of its own, with `more` zeros behind it. */
+/* Returns a copy with `more` zeros after it. */
 static void *copy_of(int i, size_t more)
 {
     char *at = malloc(file[i].n + more + !(file[i].n + more));
@@ -166,7 +166,7 @@ Spec *__wrap_spec_read(Arena *a, const char *path, const Source *text,
 }
 
 /* ---- jobs ---- */
-static int said = STDERR_FILENO; /* stderr: libFuzzer is told to close it */
+static int said = STDERR_FILENO; /* stderr, which libFuzzer closes */
 
 __attribute__((constructor)) static void keep_stderr(void)
 {
@@ -221,7 +221,7 @@ static void print_counts(void)
 int fuzz_run(int (*job)(void *with), void *with)
 {
     const double from = cpu_seconds();
-    if (runs++ == 0 && LLVMFuzzerMutate) /* not where a corpus is replayed */
+    if (runs++ == 0 && LLVMFuzzerMutate) /* except when a corpus is replayed */
         atexit(print_counts);
     json_set_alloc_funcs(malloc, free);
     held_begin();

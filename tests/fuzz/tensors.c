@@ -25,8 +25,8 @@ static void read_tensor(const Safetensors *s, const Tensor *t)
         fuzz_wrong("more numbers are not finite than there are");
 }
 
-/* A matrix as integers: any bytes of a file give some, with good scales where
- * all numbers are finite.                                                   */
+/* Quantises a matrix: any bytes of a file give integers, with valid scales if
+ * all numbers are finite. */
 static void quantize_tensor(const Safetensors *s, const Tensor *t)
 {
     enum { Most = 1 << 12 };
@@ -104,7 +104,7 @@ static void set_length(uint8_t *data, uint64_t n)
         data[i] = (uint8_t)(n >> 8 * i);
 }
 
-/* Puts another number, or a word of the format, where one of the header is. */
+/* Replaces a value of the header by another number or a word of the format. */
 static size_t change_value(uint8_t *data, size_t from, size_t end, size_t most,
                            FuzzDice *d)
 {
@@ -138,7 +138,7 @@ static size_t change_value(uint8_t *data, size_t from, size_t end, size_t most,
     return end - (to - at) + n;
 }
 
-/* The data are as long as the last number of the header says. */
+/* Makes the data as long as the last number of the header requires. */
 static size_t fit_data(uint8_t *data, size_t header, size_t size, size_t most)
 {
     size_t at = header, end;
@@ -173,7 +173,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
     }
     if (what == 1 || n == from)
         return fuzz_change(data, size, most, n, size - n);
-    if (what < 4) { /* words of the text, then what is behind it */
+    if (what < 4) { /* words of the text, then the text after them */
         static uint8_t text[1 << 16];
         const size_t behind = size - n;
         if (most > sizeof text)

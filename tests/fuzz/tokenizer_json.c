@@ -199,7 +199,7 @@ static void put_processor(Maker *m)
 
 /* ---- tokenizer.json ---- */
 
-/* Some of the tokens, and some behind them, are found before all else. */
+/* Makes some tokens, and some further ones, added tokens. */
 static void put_added(Maker *m)
 {
     static const char *const texts[] = { "<x>", "[Y]", "ab ab", "\xc3\xa9z",

@@ -356,8 +356,8 @@ static void make_gguf(Maker *m)
     put_texts(m);
 }
 
-/* The kind of a file, options; ids of special tokens where the file names none:
- * vocab.c.                                                                  */
+/* Writes the kind of a file, options, and ids of special tokens for files that
+ * name none; see vocab.c. */
 static void put_head(Maker *m, int kind)
 {
     uint8_t head[Specials] = {

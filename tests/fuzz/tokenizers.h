@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first byte of an input, modulo Kinds, says how its file is read. */
+/* The first byte of an input, modulo Kinds, selects the kind of its file. */
 enum { Lines, Json, Block, Folder, Kinds, Specials = 6 };
 
-/* Writes an input of at most `most` bytes. Each of the n bytes is a choice, and
- * where they end the rest is the first of what there is: the same bytes make
- * the same input, and fewer bytes a smaller one. Some choices bend the files,
- * which are valid without that. Returns its size; 0: `most` is too small.   */
+/* Writes an input of at most `most` bytes. Each of the n bytes is a choice;
+ * after the last one, the first option is always chosen. So the same bytes make
+ * the same input, and fewer bytes a smaller one. Some choices damage the
+ * otherwise valid files. Returns the size; 0: `most` is too small. */
 size_t tokenizer_make(uint8_t *to, size_t most, const uint8_t *choices,
                       size_t n);
 

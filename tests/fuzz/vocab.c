@@ -34,7 +34,7 @@ static void check_ids(const void *block, const int32_t *ids, int64_t n)
             fuzz_wrong("id %d of %d tokens", ids[i], h->size);
 }
 
-/* They lie inside of the text. */
+/* Checks that positions are inside the text. */
 static void check_places(const int32_t *places, int64_t n, int64_t bytes)
 {
     for (int64_t i = 0; i < n; i++)
@@ -44,7 +44,7 @@ static void check_places(const int32_t *places, int64_t n, int64_t bytes)
                        places[2 * i], places[2 * i + 1], (long long)bytes);
 }
 
-/* Token by token, as an answer comes. */
+/* Converts ids to text token by token, as for an answer. */
 static void to_text(const void *block, const Input *in, const int32_t *ids,
                     int64_t n)
 {
@@ -100,8 +100,8 @@ static void use(const void *block, const Input *in)
     free(places);
 }
 
-/* Every token of a list of our own is found by its text: those of other tools
- * have some that no text becomes.                                           */
+/* Checks that every token of our own lists is found by its text; other tools
+ * have tokens that no text produces. */
 static void check_tokens(const void *block, int from)
 {
     const struct attn_vocab_header *h = block;
@@ -183,7 +183,7 @@ static void *load(const Input *in, int64_t *bytes, int *code)
     return block;
 }
 
-/* Other words in the block: of its head, where the offset is odd. */
+/* Changes words of the block; an odd offset is one in its head. */
 static void change_words(void *block, int64_t bytes, const FuzzPart *changes)
 {
     for (size_t i = 0; i + 8 <= changes->n; i += 8) {
@@ -243,7 +243,7 @@ static void hold_folder(const FuzzPart *part)
                       part[rows[i].part].n);
 }
 
-/* Choices, of which the input is made. */
+/* True if the input is generated from choices. */
 static bool is_made(const uint8_t *data)
 {
     return data[Specials - 1] >> 6 == 1;
@@ -283,7 +283,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* ---- mutator ---- */
 
-/* Pieces are numbered as they stand: few lists are, that chance has made. */
+/* Numbers pieces consecutively, because random lists rarely are. */
 static size_t number_pieces(uint8_t *data, size_t size, size_t most)
 {
     static const char key[] = "\"id\":";
@@ -333,8 +333,8 @@ static size_t add_piece(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     return number_pieces(data, size + n, most);
 }
 
-/* Another number in the head or in the tables of a block, whose size is as it
- * says.                                                                     */
+/* Replaces a number in the head or the tables of a block, and corrects its
+ * size. */
 static size_t change_block(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
     FuzzPart part[8];

@@ -69,7 +69,7 @@ static void test_ops_on_elements(void **state)
     count(Out, (Node){ .op = OpMul, .in = { x, x }, .nin = 2 });
     count(2 * Out, (Node){ .op = OpClip, .in = { x }, .nin = 1, .cap = 2 });
     count(Out, (Node){ .op = OpActivate, .in = { x }, .nin = 1 });
-    /* the activation, and the product with what it lets through */
+    /* the activation, and the product with the gate */
     count(2 * Out, (Node){ .op = OpGate, .in = { x, x }, .nin = 2 });
     /* x / cap, tanh, times cap */
     count(3 * Out, (Node){ .op = OpSoftcap, .in = { x }, .nin = 1, .cap = 2 });
@@ -108,8 +108,8 @@ static void count_sums(int64_t want, Node n)
     assert_int_equal(node_sums(&graph, add(n), Rows, 1), want);
 }
 
-/* Sums of products are a part of the operations: without the epilogue, and of
- * a GRU those of its 3 gates. */
+/* Tests that the sums of products are a part of the FLOPs: without the
+ * epilogue; for a GRU, those of its 3 gates. */
 static void test_sums(void **state)
 {
     (void)state;
@@ -128,7 +128,8 @@ static void test_sums(void **state)
     count(2 * Rows * 2 * 6 + 8 * Rows * 2, gru);
 }
 
-/* Of the 3 columns of 2 heads 2 turn: a pair costs 4 products and 2 sums. */
+/* Tests 2 rotated columns of 3 in 2 heads: a pair costs 4 products and 2 sums.
+ */
 static void test_rotate(void **state)
 {
     (void)state;

@@ -166,7 +166,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* What check_graph() says of a damaged graph, in a process of its own. */
+/* Returns the status of check_graph() for a damaged graph, in a child process.
+ */
 static int check_in_child(void (*damage)(Graph *g), char *said, size_t size)
 {
     int ends[2], status = 0;
