@@ -1,4 +1,5 @@
-/* backend.c: loads the model of a plan, by libtcc or a C compiler. */
+/* backend.c: loads the model of a plan, compiled by libtcc or by a C
+ * compiler. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ BackendKind backend_kind(const char *name, BackendOptions *o)
         return BackendJit;
     if (strcmp(name, "auto") == 0)
         return BackendAuto;
-    if (strcmp(name, "clang") != 0) /* "clang": the default compiler */
+    if (strcmp(name, "clang") != 0) /* "clang" means the first clang that is
+                                     * found, as if none were named */
         o->cc = name;
     return BackendCc;
 }

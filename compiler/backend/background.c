@@ -1,10 +1,9 @@
 /* background.c: runs a C compiler in a background process, which is forked
- * before this process starts threads.
- *
- * The child has a session of its own, the lowest priority, and none of our
- * files except a pipe. So neither a reader of our output nor an interrupt waits
- * for it. Only one compiles at a time for each user; the others wait as long as
- * the process that started them lives. */
+ * before this process starts threads. The child has a session of its own, the
+ * lowest priority, and no open file of this process except a pipe. So neither a
+ * reader of this process's output nor an interrupt waits for the child. Each
+ * user has only one such compilation at a time; the others wait while the
+ * processes that started them live. */
 #define _GNU_SOURCE /* pipe2, memfd_create, close_range */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +25,20 @@ enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
 
 /* ---- in the process ---- */
 
-/* Closes all files except the pipe, which becomes file 3. Messages go to a file
+/* Closes all files except the pipe, which becomes file 3. stderr becomes a file
  * in memory. */
 static void leave_files(int fd)
 {
     const int none = open("/dev/null", O_RDWR);
     const int messages = memfd_create("messages", 0);
-    fd = fcntl(fd, F_DUPFD, 10); /* above the numbers assigned below */
+    fd = fcntl(fd, F_DUPFD, 10); /* a number above those that dup2() assigns
+                                  * below */
     dup2(none, 0);
     dup2(none, 1);
     dup2(messages >= 0 ? messages : none, 2);
     dup2(fd, Result);
-    if (close_range(Result + 1, ~0U, 0) != 0) /* old kernels lack it */
+    if (close_range(Result + 1, ~0U, 0) != 0) /* old kernels lack
+                                               * close_range() */
         for (int i = Result + 1; i < MostFiles; i++)
             close(i);
     fcntl(Result, F_SETFD, FD_CLOEXEC);
@@ -49,27 +50,29 @@ static void detach(int fd)
     setsid();
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], SIG_DFL);
-    signal(SIGPIPE, SIG_IGN); /* the parent may have ended */
+    signal(SIGPIPE, SIG_IGN); /* writing to the pipe of a dead parent must not
+                               * kill this process */
     setpriority(PRIO_PROCESS, 0, 19);
     leave_files(fd);
     progress_off();
 }
 
-/* Returns true if the parent ended or closed the pipe. */
+/* Returns true if the parent has ended or closed the pipe. */
 static bool is_alone(void)
 {
     struct pollfd p = { .fd = Result };
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
 }
 
-/* Leaves the machine to the model for a moment: short runs end within it. */
+/* Waits, so that a short run has the machine to itself and ends before this
+ * process compiles. */
 static void wait_a_moment(void)
 {
     poll(&(struct pollfd){ .fd = Result }, 1, FirstMs);
 }
 
-/* Waits for the lock that this process then holds until it ends. Returns false
- * if the parent has ended or closed the pipe. */
+/* Waits for the lock, which this process then holds until it ends. Returns
+ * false if the parent has ended or closed the pipe. */
 static bool wait_for_turn(Arena *a)
 {
     const char *path = arena_printf(a, "%s/background.lock", user_dir(a));
@@ -103,8 +106,8 @@ static bool keep_note(Arena *a, const BackgroundWork *w, CacheKey key,
         || fault(why, ExitIO, "the cache did not take its key");
 }
 
-/* Returns the note stored by keep_note() if its object is still cached; NULL
- * otherwise. */
+/* Returns the line that keep_note() stored, if the object it names is still in
+ * the cache; NULL otherwise. */
 static const char *cached_note(Arena *a, const BackgroundWork *w)
 {
     CacheEntry e;
@@ -120,7 +123,7 @@ static const char *cached_note(Arena *a, const BackgroundWork *w)
     return line;
 }
 
-/* Compiles the text, test-loads the object, and caches it. */
+/* Makes the text, compiles it, test-loads the object, and caches it. */
 static bool make_object(Arena *a, const BackgroundWork *w, CacheKey *key,
                         const char **about, Fault *why)
 {
@@ -131,7 +134,7 @@ static bool make_object(Arena *a, const BackgroundWork *w, CacheKey *key,
         && keep_note(a, w, *key, &text, *about, why);
 }
 
-/* Returns the first line printed by the compiler, as an addition to the
+/* Returns the first line that the compiler printed, to be added to a
  * message. */
 static const char *first_line(Arena *a)
 {
@@ -148,7 +151,7 @@ static void send(char sign, const char *text)
     const int n = snprintf(message, sizeof message, "%c%s", sign, text);
     const size_t most = sizeof message - 1;
     if (write(Result, message, (size_t)n < most ? (size_t)n : most) < 0)
-        return; /* the parent has ended; the object is in the cache */
+        return; /* the parent has ended, but the object is in the cache */
 }
 
 static void work(const BackgroundWork *w)
@@ -162,7 +165,7 @@ static void work(const BackgroundWork *w)
         return;
     const char *line = cached_note(a, w);
     if (line)
-        send('=', line); /* another process made it */
+        send('=', line); /* another process has compiled it meanwhile */
     else if (make_object(a, w, &key, &about, &why))
         send('=', arena_printf(a, "%s%s", key.hex, about));
     else

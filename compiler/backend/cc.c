@@ -1,4 +1,4 @@
-/* cc.c: compiles emitted C with a C compiler of this machine. */
+/* cc.c: compiles emitted C with an installed C compiler. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,8 @@ const char *cc_version(Arena *a, const char *compiler, Fault *why)
     return arena_strndup(a, s.out, strcspn(s.out, "\n"));
 }
 
-/* Fills argv except input and output; returns its length. */
+/* Fills argv with everything but input and output. Returns the number of
+ * words. */
 static int base_args(Arena *a, const CcOptions *o, CcKind kind,
                      const char *argv[MaxArgs])
 {
@@ -89,7 +90,7 @@ static int base_args(Arena *a, const CcOptions *o, CcKind kind,
     return n;
 }
 
-/* Joins argv into one line; `quoted` puts each word in double quotes. */
+/* Joins the words of argv; `quoted` puts each in double quotes. */
 static const char *join(Arena *a, const char *const *argv, bool quoted)
 {
     const char *line = "", *mark = quoted ? "\"" : "";
@@ -106,7 +107,8 @@ const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind)
     return join(a, argv, false);
 }
 
-/* Compilers read '-x' as an option and '@x' as a file of options. */
+/* Returns the path in a form that compilers do not read as an option ('-x') or
+ * as a file of options ('@x'). */
 static const char *safe_path(Arena *a, const char *path)
 {
     return *path == '/' ? path : arena_printf(a, "./%s", path);
@@ -138,8 +140,8 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
     return argv;
 }
 
-/* Prints the last lines of the compiler's messages unchanged, because they are
- * about text written by attnc. */
+/* Prints the end of the compiler's messages unchanged, because they are about
+ * text that attnc wrote. */
 static void show_tail(const char *tail)
 {
     const char *from = tail + strlen(tail);
@@ -149,7 +151,8 @@ static void show_tail(const char *tail)
     fputs(from, stderr);
 }
 
-/* Makes programs executable and objects readable, as umask allows. */
+/* Sets the permissions: programs are executable, objects readable, as far as
+ * umask allows. */
 static void set_mode(const char *path, CcKind kind)
 {
     mode_t mask = umask(0);
@@ -174,8 +177,8 @@ static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
                  join(a, argv, false));
 }
 
-/* Compilers replace the file made by output_open() by a new one, so this opens
- * the new one, which must reach the disk. */
+/* Opens the compiler's result and syncs it to the disk. A compiler replaces the
+ * file that output_open() made by a new file. */
 static bool take_result(Output *file, const char *compiler, Fault *why)
 {
     struct stat st;
@@ -185,7 +188,7 @@ static bool take_result(Output *file, const char *compiler, Fault *why)
         || fault(why, ExitBackend, "%s ended well but wrote nothing", compiler);
 }
 
-/* Compiles into `file`, which is open, and cancels it on failure. */
+/* Compiles into the open `file`; on failure, cancels that file. */
 static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
                          Output *file, Fault *why)
 {
@@ -200,8 +203,9 @@ static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
     return true;
 }
 
-/* Compiles into a temporary directory and copies the result, because a compiler
- * can't write to a pipe and would replace /dev/null. */
+/* Compiles into a temporary directory and copies the result. Needed for outputs
+ * that are no files: a compiler cannot write to a pipe, and would replace
+ * /dev/null. */
 static bool compile_and_copy(Arena *a, const CcOptions *o, CcKind kind,
                              CText text, const char *output, Fault *why)
 {
@@ -211,7 +215,7 @@ static bool compile_and_copy(Arena *a, const CcOptions *o, CcKind kind,
     if (!temp_open(&temp, NULL))
         return fault(why, ExitIO, "no folder can be made in %s: %s",
                      temp_root(), strerror(errno));
-    interrupt_watch(); /* to remove the directory */
+    interrupt_watch(); /* an interrupt must not leave the directory behind */
     bool ok = output_open(file, arena_printf(a, "%s/made", temp.path), why)
            && compile_into(a, o, kind, text, file, why)
            && file_map_for(UseOwn, &made, file->temp, why);

@@ -1,7 +1,8 @@
-/* cross.c: C compilers for other machines. Any clang makes their code with
- * --target; gcc is a separate program for each machine. All of them need that
- * machine's C library. Its absence is detected before compiling the model,
- * because the compiler's own messages do not help the user. */
+/* cross.c: finds C compilers for other machines. Any clang compiles for them
+ * with --target; gcc needs a separate program for each machine. All of them
+ * need the C library of the target. If it is missing, that is detected before
+ * the model is compiled, because the compiler's own messages do not help the
+ * user. */
 #include <string.h>
 
 #include "backend/backend.h"
@@ -9,8 +10,8 @@
 
 enum { AskSeconds = 20 };
 
-/* Returns the machine that a compiler makes code for, with the option or NULL;
- * "" if it does not print that or rejects the option. */
+/* Returns the machine that a compiler generates code for, given the option (or
+ * NULL). Returns "" if the compiler rejects the option or prints no machine. */
 static const char *machine_of(Arena *a, const char *compiler,
                               const char *option)
 {
@@ -22,7 +23,8 @@ static const char *machine_of(Arena *a, const char *compiler,
              : "";
 }
 
-/* Compares two triples by their first word, the architecture. */
+/* Returns true if the first words of two triples, their architectures, are
+ * equal. */
 static bool same_architecture(const char *m, const char *n)
 {
     const size_t length = strcspn(m, "-");
@@ -53,7 +55,8 @@ bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why)
                  t->packages);
 }
 
-/* Returns the first error line, skipping the lines about including files. */
+/* Returns the first error in the messages, without the lines about including
+ * files. */
 static const char *first_error(Arena *a, const char *messages)
 {
     static const char lead[] = "In file included";

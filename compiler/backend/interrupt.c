@@ -1,7 +1,6 @@
-/* interrupt.c: handles Ctrl-C while child processes work for attnc.
- *
- * Children run in process groups of their own, so the terminal's signals reach
- * only attnc. The first signal is recorded; the waiting code sees it, stops the
+/* interrupt.c: handles Ctrl-C while attnc waits for child processes. Children
+ * run in process groups of their own, so the terminal's signals reach only
+ * attnc. The first signal is recorded; the code that waits sees it, stops the
  * children in order, and cleans up. A second signal ends everything at once. */
 #define _DEFAULT_SOURCE /* setpgid, getppid; prctl is specific to Linux */
 #include <signal.h>
@@ -14,12 +13,14 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { Ends = sizeof ends / sizeof *ends, MostGroups = 256 };
 
-/* Global, because a signal handler has no other access to it. */
+/* global, because a signal handler has no argument for it */
 static struct {
     volatile sig_atomic_t stop;               /* the recorded signal, or 0 */
-    volatile sig_atomic_t groups[MostGroups]; /* to kill; 0: unused */
-    struct sigaction before[Ends];            /* actions to restore */
-    int depth;                                /* nesting depth of watches */
+    volatile sig_atomic_t groups[MostGroups]; /* process groups to kill; 0: free
+                                               * entry */
+    struct sigaction before[Ends];            /* signal actions to restore */
+    int depth;                                /* number of interrupt_watch()
+                                               * calls not yet ended */
 } watch;
 
 static void on_end(int sig)

@@ -1,15 +1,13 @@
-/* jit.c: compiles emitted text in this process with libtcc.
- *
- * Four properties of libtcc determine this file. Its own relocation leaves heap
- * pages writable and executable, so the code goes to our own mapping, which
- * ends up read-execute. It exits the process if mprotect is refused, so we try
- * mprotect first. Its compiles are serialised by a lock whose first use has a
- * race, so there is one warm-up compile. Emitted text can call only the symbols
- * added here: there is no libc and there are no headers.
- *
- * Out of memory, libtcc prints "memory full" and exits with 1, or continues
- * with a half-made result; here the process ends with ExitResource. A model's
- * skeleton needs about 2 MB. */
+/* jit.c: compiles emitted text in this process with libtcc. Four properties of
+ * libtcc determine this file. Its own relocation leaves heap pages writable and
+ * executable, so the code goes to a mapping made here, which ends up
+ * read-execute. libtcc exits the process if mprotect is refused, so that is
+ * tried first. Its compilations are serialised by a lock whose first use has a
+ * race, so there is one warm-up compilation. Emitted text can call only the
+ * symbols added here: there is no libc and there are no headers. Out of memory,
+ * libtcc prints "memory full" and exits with 1, or continues with a half-made
+ * result; here the process ends with ExitResource. A model's skeleton needs
+ * about 2 MB. */
 #define _GNU_SOURCE /* mkostemps, MAP_ANONYMOUS */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +22,10 @@
 
 #include "backend/jit_names.h"
 
-enum { BeforeCode = 64 }; /* bytes; a multiple of any code alignment */
+enum {
+    BeforeCode = 64
+}; /* bytes before the code; a multiple of any code
+    * alignment */
 
 typedef struct {
     char text[1024];
@@ -33,15 +34,16 @@ typedef struct {
 static const char no_memory[] = "out of memory in libtcc: allow this process "
                                 "more, or use --backend=clang";
 
-/* Global, because libtcc also keeps its state in static variables, and because
- * atexit() functions take no argument. */
+/* global, because libtcc too keeps its state in static variables, and because
+ * functions for atexit() have no argument */
 static struct {
     pthread_once_t warm;
     atomic_bool inside; /* a call of libtcc is running */
 } libtcc = { .warm = PTHREAD_ONCE_INIT };
 
-/* libtcc calls exit() if malloc fails (or mprotect, which was tried before);
- * attnc itself never exits while libtcc works. */
+/* Runs at exit. libtcc calls exit() if malloc fails (or mprotect, which was
+ * tried before); attnc itself never exits while libtcc works, so an exit then
+ * means that memory ran out. */
 static void exit_inside(void)
 {
     if (!atomic_load(&libtcc.inside))
@@ -51,7 +53,7 @@ static void exit_inside(void)
     _exit(ExitResource);
 }
 
-/* Keeps the first message; later ones follow from it. */
+/* Stores the first message; later ones are its consequences. */
 static void on_message(void *user, const char *text)
 {
     TccMessage *message = user;
@@ -85,8 +87,9 @@ static void warm_up(void)
     }
 }
 
-/* libtcc cannot work on systems that forbid pages to be both writable and
- * executable (SELinux execmem, MemoryDenyWriteExecute). */
+/* Returns false on systems that forbid pages that are both writable and
+ * executable (SELinux execmem, MemoryDenyWriteExecute): libtcc cannot work
+ * there. */
 static bool code_allowed(Fault *why)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -106,7 +109,7 @@ static bool code_allowed(Fault *why)
                  strerror(error));
 }
 
-/* Writes the text to a file that is not removed. */
+/* Writes the text to a file in the temporary directory, which stays there. */
 static bool keep_text(char path[256], const char *text)
 {
     const char *dir = temp_root();
@@ -122,8 +125,8 @@ static bool keep_text(char path[256], const char *text)
     return kept;
 }
 
-/* Keeps the text for a bug report, because text that does not compile is a bug
- * in attnc. */
+/* Reports that libtcc rejected the text. That is a bug in attnc, so the text is
+ * stored for a report. */
 static bool refused(const char *text, const TccMessage *message, Fault *why)
 {
     char path[256];
@@ -146,9 +149,9 @@ static void add_symbols(TCCState *s, const Target *target)
         tcc_add_symbol(s, name, kernel_find(target, name));
 }
 
-/* Places the code; its pages are writable and executable only in here. Some
- * bytes stay free before it, because UBSan reads in front of a function to
- * check its type. */
+/* Copies the code to its pages, which are both writable and executable only
+ * within this function. Some bytes before the code stay free, because UBSan
+ * reads in front of a function to check its type. */
 static bool relocate(TCCState *s, JitCode *j)
 {
     const int need = tcc_relocate(s, NULL);
@@ -167,7 +170,8 @@ static bool relocate(TCCState *s, JitCode *j)
     return false;
 }
 
-/* Returns the function; NULL if *said has a message or memory is exhausted. */
+/* Returns the address of the function, or NULL with a message in *message,
+ * which is empty if memory ran out. */
 static void *compile(JitCode *j, const char *text, const char *symbol,
                      const Target *target, TccMessage *message)
 {
@@ -176,7 +180,7 @@ static void *compile(JitCode *j, const char *text, const char *symbol,
     if (!s)
         return NULL;
     add_symbols(s, target);
-    /* warnings, such as an undeclared function, count as errors */
+    /* warnings, e.g. of an undeclared function, count as errors */
     if (tcc_compile_string(s, text) != 0 || *message->text)
         on_message(message, "an error without a message");
     else if (relocate(s, j) && !(at = tcc_get_symbol(s, symbol)))
@@ -245,7 +249,8 @@ static bool compile_object(const char *text, const char *path)
     return ok;
 }
 
-/* Publishes the names of functions and their lines in the file `path`. */
+/* Publishes the functions and their lines. The text is stored in the file
+ * `path`. */
 static bool publish_lines(JitCode *j, const char *text, const char *path,
                           const char *symbol, Fault *why)
 {

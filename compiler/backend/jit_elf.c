@@ -6,7 +6,7 @@
 
 #include "backend/jit_names.h"
 
-/* The sections of the file, in order. */
+/* sections in the order of the file */
 enum { None, Code, Symbols, Strings, Info, Abbrev, Lines, Names, Sections };
 
 /* ---- bytes ---- */
@@ -20,7 +20,7 @@ static void put_text(Buffer *b, const char *text)
     buffer_add(b, text, strlen(text) + 1);
 }
 
-/* LEB128: seven bits per byte, lowest first. */
+/* Writes a number as unsigned LEB128: seven bits per byte, lowest first. */
 static void put_unsigned(Buffer *b, uint64_t n)
 {
     for (; n >= 128; n >>= 7)
@@ -37,7 +37,7 @@ static void put_signed(Buffer *b, int64_t n)
     put(b, (uint64_t)n & 127, 1);
 }
 
-/* Writes a placeholder for a length, which end_length() fills in. */
+/* Reserves a length field that end_length() fills in. */
 static int begin_length(Buffer *b)
 {
     put(b, 0, 4);
@@ -97,7 +97,7 @@ static void put_info(Buffer *b, const JitNames *j)
     end_length(b, from);
 }
 
-/* Writes the lines of one function. */
+/* Writes the line table of one function. */
 static void put_sequence(Buffer *b, const JitNames *j, int function, int *next)
 {
     const JitFunction *f = &j->function.at[function];
@@ -128,8 +128,9 @@ static void put_lines(Buffer *b, const JitNames *j)
     put(b, 2, 2); /* version */
     const int head = begin_length(b);
     put(b, 1, 1);            /* minimum bytes per instruction */
-    put(b, 1, 1);            /* rows are statements */
-    put(b, (uint64_t)-5, 1); /* for special opcodes, which are unused */
+    put(b, 1, 1);            /* every row begins a statement */
+    put(b, (uint64_t)-5, 1); /* parameters of special opcodes, which are not
+                              * used */
     put(b, 14, 1);
     put(b, sizeof operands + 1, 1);
     buffer_add(b, (const char *)operands, sizeof operands);

@@ -1,9 +1,8 @@
 /* jit_names.c: publishes the names of functions compiled by libtcc to profilers
- * and debuggers: a perf map, and GDB's interface for JIT code.
- *
- * libtcc keeps the names of static functions only in object files. So the text
- * is compiled again, to an object file. Its code has the same offsets, and it
- * has symbols, and lines as stabs, which are read here. */
+ * and debuggers: a perf map, and GDB's interface for JIT code. libtcc writes
+ * the names of static functions only to object files. So the text is compiled a
+ * second time, to an object file: the code has the same offsets, and this file
+ * reads its symbols and its line numbers, which are stabs. */
 #define _POSIX_C_SOURCE 200809L
 #include <elf.h>
 #include <errno.h>
@@ -14,8 +13,8 @@
 
 #include "backend/jit_names.h"
 
-/* Data that GDB reads from this process, which defines the names and the
- * layout. GDB sets a breakpoint in the function, then reads the descriptor. */
+/* GDB's interface for JIT code. GDB defines these names and layouts: it sets a
+ * breakpoint in the function, then reads the descriptor from this process. */
 typedef struct jit_code_entry {
     struct jit_code_entry *next_entry, *prev_entry;
     const char *symfile_addr;
@@ -36,13 +35,13 @@ __attribute__((noinline)) void __jit_debug_register_code(void)
 }
 
 /* ---- object ---- */
-typedef struct { /* an object file made by libtcc; not validated */
+typedef struct { /* an object file that libtcc wrote; it is trusted */
     const char *at;
     const Elf64_Ehdr *head;
     const Elf64_Shdr *section, *text, *symbols, *stabs;
 } Object;
 
-typedef struct { /* an entry of .stab */
+typedef struct { /* an entry of the section .stab */
     uint32_t name;
     uint8_t type, other;
     uint16_t line;
@@ -55,7 +54,8 @@ static const char *strings_of(const Object *o, const Elf64_Shdr *s)
     return o->at + o->section[s->sh_link].sh_offset;
 }
 
-/* Returns an aligned copy, because libtcc aligns nothing in the file. */
+/* Returns an aligned copy of a part of the file, in which libtcc aligns
+ * nothing. */
 static const void *copy_bytes(Arena *a, const Object *o, uint64_t at,
                               size_t bytes)
 {
@@ -107,8 +107,7 @@ static void read_functions(JitNames *j, Arena *a, const Object *o)
     j->bytes = o->text->sh_size;
 }
 
-/* Returns the index of the function; -1 if not found. `n`: length of the
- * name. */
+/* Returns the index of the function with this name of n characters, or -1. */
 static int find(const JitNames *j, const char *name, size_t n)
 {
     for (int i = 0; i < j->function.n; i++)
@@ -118,8 +117,8 @@ static int find(const JitNames *j, const char *name, size_t n)
     return -1;
 }
 
-/* Reads the lines: an entry "name:F1" for a function, followed by entries for
- * its lines, relative to its start. */
+/* Reads the line numbers. An entry "name:F1" begins a function; the entries
+ * after it have its lines, relative to its start. */
 static void read_lines(JitNames *j, Arena *a, const Object *o)
 {
     if (!o->stabs)
@@ -138,8 +137,8 @@ static void read_lines(JitNames *j, Arena *a, const Object *o)
     }
 }
 
-/* Returns true if each function begins with the same bytes as in the object.
- * Later bytes may differ in the targets of calls. */
+/* Returns true if each function begins with the same bytes as in the object
+ * file. Later bytes may differ in the targets of calls. */
 static bool same_code(const Object *o, const JitNames *j)
 {
     enum { Begin = 4 };
@@ -156,8 +155,9 @@ static bool same_code(const Object *o, const JitNames *j)
 
 /* ---- perf map ---- */
 
-/* Appends lines of ADDRESS SIZE NAME, in hexadecimal; all code of a process
- * shares one file. perf looks for it in /tmp regardless of TMPDIR. */
+/* Appends lines of the form ADDRESS SIZE NAME, in hexadecimal, to the map; all
+ * code of a process shares one map. perf looks for it in /tmp regardless of
+ * TMPDIR. */
 static bool write_map(const JitNames *j, Fault *why)
 {
     char path[64];

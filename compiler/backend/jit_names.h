@@ -4,36 +4,38 @@
 
 #include "backend/backend.h"
 
-typedef struct { /* in bytes from the start of the code */
+typedef struct { /* a function, in bytes from the start of the code */
     const char *name;
     uint64_t from, size;
 } JitFunction;
 typedef struct {
-    uint64_t at; /* offset of the line's code */
+    uint64_t at; /* offset of the code of this line */
     int line;
-    int function; /* index of its function */
+    int function; /* index of the function that the line is in */
 } JitLine;
 typedef struct {
     const char *text; /* path of the source file */
-    const char *code; /* start of the code */
+    const char *code; /* address of the code */
     uint64_t bytes;
-    VEC(JitFunction) function; /* in order of address */
+    VEC(JitFunction) function; /* functions in the order of their addresses */
     VEC(JitLine) line;
 } JitNames;
 
 /* ---- jit_elf.c ---- */
 
-/* Builds an object file, as read by debuggers, with names and lines but no
+/* Builds an object file for debuggers, which has names and lines but no
  * code. */
 Buffer jit_elf(Arena *a, const JitNames *names);
 
 /* ---- jit_names.c ---- */
 
-/* Publishes the functions of code in memory, whose `symbol` is at address `at`,
- * in a perf map and to GDB. `object` is libtcc's object file of the same text,
- * which is in the file `text`. Pass *entry to jit_forget_names(). */
+/* Publishes the functions of code in memory in a perf map and to GDB. The
+ * function `symbol` is at address `at`. `object` is libtcc's object file of the
+ * same text, `text` the path of the source. Sets *entry, to be passed to
+ * jit_forget_names(). */
 bool jit_name(void **entry, const File *object, const char *text,
               const char *symbol, const void *at, Fault *why);
-void jit_forget_names(void *entry); /* accepts NULL */
+void jit_forget_names(void *entry); /* withdraws the names from GDB; accepts
+                                     * NULL */
 
 #endif

@@ -1,5 +1,5 @@
-/* kernel_table.c: finds a prebuilt kernel by name, in the table of a target.
- * emit/tile/kernelset.c made the tables. */
+/* kernel_table.c: finds a prebuilt kernel by name in the table of a target. The
+ * program emit/tile/kernelset.c generates the tables. */
 #include "backend/backend.h"
 
 #include <string.h>
@@ -19,9 +19,10 @@ extern const struct Kernel kernels_armv8_2_a_dotprod[], kernels_armv8_a[];
 extern const struct Kernel kernels_generic[];
 #endif
 
-static const struct { /* more features first */
+static const struct { /* tables in order of preference: those with more features
+                       * come first */
     const char *march;
-    const char *feature; /* required of the target; NULL: none */
+    const char *feature; /* feature that the target must have; NULL: none */
     const struct Kernel *table;
 } tables[] = {
 #if defined __x86_64__
@@ -47,9 +48,8 @@ static const struct Kernel *table_for(const Target *t)
     return NULL;
 }
 
-/* Returns the table of the target, or of this machine if there is none for the
- * target: the bits are the same on all machines that can fuse a product and a
- * sum. */
+/* Returns the table of the target or, if there is none, of this machine: all
+ * machines that can fuse a product and a sum compute the same bits. */
 static const struct Kernel *table_of(const Target *t)
 {
     const struct Kernel *table = table_for(t);

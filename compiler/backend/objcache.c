@@ -1,5 +1,5 @@
-/* objcache.c: shared objects compiled once, cached under a hash of the text,
- * the flags and the compiler. */
+/* objcache.c: caches compiled shared objects under a hash of the text, the
+ * flags and the compiler. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,12 +45,12 @@ bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol)
     if (!cache_get(&e, a, CacheObject, key, CacheVerified))
         return false;
     const bool ok = load_object(b, e.path, symbol, &unused);
-    cache_close(&e); /* even if it was removed meanwhile, the loaded object
-                        stays valid */
+    cache_close(&e); /* a loaded object stays valid even if its file is
+                      * removed */
     return ok;
 }
 
-/* Caches the object; failure is only a warning. */
+/* Caches the object. A failure is only a warning. */
 static void keep(Arena *a, const char *object, CacheKey key, const char *what)
 {
     File f;
@@ -64,8 +64,8 @@ static void keep(Arena *a, const char *object, CacheKey key, const char *what)
     file_close(&f);
 }
 
-/* Loads the new object, from the cache if possible, because profilers and
- * debuggers read that file. */
+/* Loads the new object, preferably from its file in the cache, because
+ * profilers and debuggers read the file. */
 static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
                       const char *symbol, const char *what, Fault *why)
 {
@@ -81,7 +81,7 @@ static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
 }
 
 /* Compiles in a temporary directory, so that a full or read-only cache does no
- * harm. Objects that fail to load are not cached. */
+ * harm. An object that fails to load is not cached. */
 static bool make(Arena *a, Backend *b, const ObjectText *t, CacheKey key,
                  const char *version, Fault *why)
 {
@@ -92,7 +92,7 @@ static bool make(Arena *a, Backend *b, const ObjectText *t, CacheKey key,
     const char *object = arena_printf(a, "%s/model.so", temp.path);
     const char *what = arena_printf(a, "%s, %s -O%s", t->what, version,
                                     t->cc.level);
-    interrupt_watch(); /* to remove the directory */
+    interrupt_watch(); /* an interrupt must not leave the directory behind */
     const bool ok = cc_compile(a, &t->cc, CcShared, t->text, object, why)
                  && load_made(a, b, object, key, t->symbol, what, why);
     temp_close(&temp);

@@ -1,10 +1,9 @@
-/* spawn.c: runs other programs: C compilers, Python.
- *
- * There is no shell: argv is passed unchanged. The environment is built from
- * scratch, because variables such as CPATH and CCC_OVERRIDE_OPTIONS change a
- * compiler's output. Python gets the complete environment, because PYTHONPATH
- * and others locate its packages. Input is an anonymous file on stdin. TMPDIR
- * is a directory made for the program, so that nothing stays behind however it
+/* spawn.c: runs other programs: C compilers and Python. There is no shell: argv
+ * is passed unchanged. The environment is built from scratch, because variables
+ * such as CPATH and CCC_OVERRIDE_OPTIONS change what a compiler does. Python
+ * gets the complete environment, because variables such as PYTHONPATH locate
+ * its packages. The input is an unnamed file on stdin. TMPDIR is a directory
+ * made for the program, so that nothing is left behind however the program
  * ends. */
 #define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
@@ -24,7 +23,7 @@
 
 /* ---- environment ---- */
 
-/* Returns our "NAME=value", or NULL. */
+/* Returns "NAME=value" from attnc's environment, or NULL if unset. */
 static char *inherit(const char *name)
 {
     size_t n = strlen(name);
@@ -101,7 +100,8 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Appends a piece of text and keeps only the last bytes. */
+/* Appends a text to `to` and drops bytes from the front to stay within
+ * `cap`. */
 static void keep_last(char *to, size_t cap, const char *from, size_t n)
 {
     size_t have = strlen(to);
@@ -123,7 +123,8 @@ static void keep_first(char *to, size_t cap, const char *from, size_t n)
     to[have + n] = '\0';
 }
 
-/* Reads once from a pipe of the child; returns false at its end. */
+/* Reads once from a pipe of the child. Returns false if the child has closed
+ * it. */
 static bool listen_once(Spawned *s, int fd, bool is_stderr)
 {
     char piece[2048];
@@ -155,7 +156,7 @@ static void end_group(pid_t pid)
         waitpid(pid, NULL, 0);
 }
 
-/* If temp->path is empty, the child runs without TMPDIR. */
+/* Starts a child process. If temp->path is empty, the child gets no TMPDIR. */
 static int start(pid_t *pid, const char *const *argv, const int fds[3],
                  const TempFolder *temp, bool as_user)
 {
@@ -200,8 +201,8 @@ static bool judge(const char *program, int status, Fault *why)
 typedef struct { /* a running program */
     SpawnJob *job;
     pid_t pid;
-    int fd[2];     /* stderr and stdout; -1: closed */
-    int64_t until; /* now_ms() */
+    int fd[2];     /* pipes of stderr and stdout; -1: closed */
+    int64_t until; /* end of its time limit, on the clock of now_ms() */
     TempFolder temp;
 } Running;
 
@@ -212,7 +213,7 @@ static void leave(Running *r)
     close_all(r->fd, 2);
 }
 
-/* The input is a file, so the limit on file sizes (ulimit -f) applies to it
+/* The input is a file, so a limit on file sizes (ulimit -f) causes errors
  * too. */
 static bool out_of_space(int error)
 {
@@ -250,7 +251,7 @@ static bool begin(Running *r, SpawnJob *j, const SpawnLimits *l)
                  strerror(rc));
 }
 
-/* Reads the programs' output; returns false if there is none now. */
+/* Reads the programs' output. Returns false if there is none at the moment. */
 static bool listen(Running *r, int n, int wait_ms)
 {
     struct pollfd p[2 * SpawnMost];
@@ -269,16 +270,16 @@ static bool listen(Running *r, int n, int wait_ms)
     return true;
 }
 
-/* Returns true if the program ended, by itself or stopped at its time limit or
- * by a signal. Checks even while its pipes are open, because a grandchild may
- * keep them open. */
+/* Returns true if the program has ended by itself, at its time limit, or by a
+ * signal. Does not wait for its pipes to close, because a grandchild may keep
+ * them open. */
 static bool has_ended(Running *r, double seconds)
 {
     SpawnJob *j = r->job;
     int status = 0;
     if (waitpid(r->pid, &status, WNOHANG) == r->pid) {
         for (int i = 0; i < 64 && listen(r, 1, 0); i++)
-            ; /* more than a full pipe */
+            ; /* often enough to empty a full pipe */
         kill(-r->pid, SIGKILL);
         j->ok = judge(j->argv[0], status, &j->why);
         j->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -299,7 +300,7 @@ static bool has_ended(Running *r, double seconds)
     return true;
 }
 
-/* Returns true if any pipe is still open. */
+/* Returns true if any program still has an open pipe. */
 static bool any_open(const Running *r, int n)
 {
     for (int i = 0; i < n; i++)

@@ -1,8 +1,7 @@
-/* temp.c: temporary directories in TMPDIR.
- *
- * The process that makes one holds a lock on it and removes it at the end.
- * After a kill -9 the lock is free, so the next process to make a directory
- * removes the old one. Process ids would not work, because containers may share
+/* temp.c: temporary directories in TMPDIR. The process that makes a directory
+ * holds a lock on it and removes it at the end. If the process is killed, the
+ * lock becomes free, and the next process that makes a directory removes the
+ * old one. Process ids in the names would not do, because containers may share
  * a TMPDIR. */
 #define _GNU_SOURCE /* O_DIRECTORY, flock, nftw */
 #include <dirent.h>
@@ -40,8 +39,8 @@ static void remove_tree(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Takes the lock of one of our directories. Returns -1 if it is in use or not
- * ours, or (ENOENT) has no lock file. */
+/* Takes the lock of a directory that attnc made. Returns -1 if the directory is
+ * in use, not attnc's, or (ENOENT) has no lock file. */
 static int lock_folder(const char *path, int create)
 {
     struct stat st;
@@ -64,8 +63,8 @@ static int lock_folder(const char *path, int create)
     return fd;
 }
 
-/* Removes directories left by killed processes. One killed before it made its
- * lock file left an empty directory. */
+/* Removes directories that killed processes left. A process killed before it
+ * made its lock file left an empty one. */
 static void remove_stale(const char *in)
 {
     char path[sizeof((TempFolder *)0)->path];
@@ -87,8 +86,8 @@ static void remove_stale(const char *in)
         closedir(dir);
 }
 
-/* Retries, because another process may remove the directory as stale before its
- * lock file exists. */
+/* Makes a directory and locks it. Tries again if another process removed the
+ * new directory before its lock file existed. */
 static bool make_locked(TempFolder *t, const char *in)
 {
     for (int i = 0; i < 100; i++) {

@@ -1,11 +1,9 @@
 /* tier.c: runs libtcc's code until a C compiler's object is ready, then the
- * object.
- *
- * Callers see our own model, whose entries call one or the other. Both use the
- * same layout for the packed weights and the cache pages that a call reads and
- * writes; each has its own arena during a call. So both can make the same call.
- * The first call of each kind after the object is loaded is made by both, and
- * if any bit differs, the object is put aside for a bug report. */
+ * object. Callers see a third model, whose entries call one or the other. Both
+ * have the same layout of packed weights and cache pages; each has its own
+ * arena during a call. So both can execute the same call. The first call of
+ * each kind after the object is loaded is executed by both, and if any bit
+ * differs, the object is set aside for a bug report. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -40,7 +38,7 @@ static bool same_layout(const struct attn_cache_layout *a,
         && a->states == b->states;
 }
 
-/* Returns true if both are models of the same spec, weights and caches. */
+/* Returns true if both models have the same spec, weights and caches. */
 static bool same_model(const struct attn_model *a, const struct attn_model *b)
 {
     bool same = a->kind == b->kind && a->spec_hash == b->spec_hash
@@ -77,7 +75,7 @@ static void take_object(Tier *t)
     }
 }
 
-/* Checks, without waiting, if the compiler has ended. */
+/* Checks, without waiting, if the compiler has finished. */
 static void look(Tier *t)
 {
     Fault why;
@@ -133,7 +131,7 @@ void *tier_bind(Tier *t, const void *packed)
 
 /* ---- the key ---- */
 
-/* Properties that are equal if a file is unchanged. */
+/* properties of a file that change whenever its content does */
 typedef struct {
     uint64_t device, inode, size, seconds, nanoseconds;
 } Identity;
@@ -148,10 +146,10 @@ static Identity identity(const char *path)
                        (uint64_t)st.st_mtim.tv_nsec };
 }
 
-/* Returns a hash of everything that affects the compiler's input and output. It
- * uses neither the input text nor the compiler's --version, because each costs
- * milliseconds. If an unchanged wrapper now starts another compiler, the old
- * object is still as good. */
+/* Returns a hash of everything that affects the compiler's input and output.
+ * The hash leaves out the text and the compiler's --version, because either
+ * costs milliseconds. If an unchanged wrapper script now starts another
+ * compiler, the old object is still correct. */
 static CacheKey note_key(const TierOptions *o, CText jit)
 {
     const Identity files[] = { identity("/proc/self/exe"),
@@ -163,8 +161,8 @@ static CacheKey note_key(const TierOptions *o, CText jit)
                      4);
 }
 
-/* Loads the object that an earlier run left. Returns false if there is none, or
- * sets t->is_wrong if it was rejected. */
+/* Loads the object that an earlier run cached. Returns false if there is none
+ * or, with t->is_wrong set, if it is rejected. */
 static bool find_object(Tier *t, Backend *b)
 {
     CacheEntry e;
@@ -237,7 +235,7 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
     }
     t->self = t;
     t->model = *t->first.model;
-    t->model.bind = NULL; /* tier_bind() is used instead */
+    t->model.bind = NULL; /* callers use tier_bind() */
     t->model.bound_bytes = sizeof t->self;
     t->model.encode = t->first.model->encode ? encode : NULL;
     t->model.decode = t->first.model->decode ? decode : NULL;
@@ -249,7 +247,7 @@ void tier_close(Tier *t)
 {
     if (!t)
         return;
-    look(t); /* report what happened since the last call */
+    look(t); /* report what has happened since the last call */
     if (t->background.fd >= 0)
         report(t, "%s goes on in the background, for the next run",
                t->compiler);

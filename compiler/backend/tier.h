@@ -1,6 +1,6 @@
-/* tier.h: a model in two tiers. libtcc's code runs at once; meanwhile a C
- * compiler works in a separate process. Its object replaces libtcc's code
- * between two calls of the model, after it has produced identical bits for one
+/* tier.h: a model in two tiers. libtcc's code runs at once, while a C compiler
+ * works in a separate process. Between two calls of the model, the compiler's
+ * object replaces libtcc's code, after it has produced identical bits for one
  * call. */
 #ifndef ATTNC_TIER_H
 #define ATTNC_TIER_H
@@ -9,21 +9,22 @@
 
 /* ---- background.c ---- */
 
-/* A process that compiles a text into the cache. It continues if this process
- * ends, so that the next run finds the object. */
+/* A process that compiles a text into the cache. It continues after this
+ * process ends, so that the next run finds the object. */
 typedef struct {
-    int fd; /* reports the result; -1: already reported, or not started */
+    int fd; /* pipe that reports the result; -1: not started, or already
+             * reported */
     int64_t pid;
 } Background;
 typedef struct {
-    /* Called in the compiling process: sets the text and how to compile it.
-     * *about receives a remark about the text for the user. */
+    /* Called in the compiling process: sets the text and how it is compiled.
+     * *about receives a remark about the text that the user sees. */
     bool (*text)(void *with, Arena *a, ObjectText *to, const char **about,
                  Fault *why);
     void *with;
-    CacheKey note; /* cache entry that receives the object's key */
+    CacheKey note; /* key of the cache entry that will name the object's key */
 } BackgroundWork;
-/* Returns false, with *why, if the process cannot be started. */
+/* Starts the process. Returns false, with *why, if that is not possible. */
 bool background_start(Background *b, const BackgroundWork *w, Fault *why);
 
 typedef enum {
@@ -31,25 +32,27 @@ typedef enum {
     BackgroundDone,
     BackgroundFailed
 } BackgroundEnd;
-/* Returns the state without waiting: done, with the object's key and the
- * remark; or failed, with *why. */
+/* Returns the state without waiting. If the compilation is done, sets the
+ * object's key and the remark; if it failed, sets *why. */
 BackgroundEnd background_poll(Background *b, Arena *a, CacheKey *key,
                               const char **about, Fault *why);
-/* Closes the connection; the process continues on its own. */
+/* Closes the pipe; the process continues on its own. */
 void background_leave(Background *b);
 
 /* ---- tier.c ---- */
 typedef struct {
     bool (*text)(void *with, Arena *a, ObjectText *to, const char **about,
                  Fault *why);
-    void *with;           /* only used until the process is forked */
+    void *with;           /* argument of text(); not used after the process is
+                           * forked */
     const char *compiler; /* path of the C compiler */
     const char *level;
-    const char *records; /* a file that also affects the text; NULL */
-    bool verbose, perf;  /* perf: as in BackendOptions */
+    const char *records; /* file of records, which affects the text; NULL:
+                          * none */
+    bool verbose, perf;  /* `perf` is as in BackendOptions */
 } TierOptions;
-/* Loads the object from the cache if an earlier run left one; otherwise
- * libtcc's code for `p`, and starts the compiler. *arena must outlive the
+/* Loads the object from the cache if an earlier run left one. Otherwise loads
+ * libtcc's code for `p` and starts the compiler. *arena must outlive the
  * model. */
 bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
                Fault *why);
