@@ -39,8 +39,8 @@ static bool has_avxvnni(void)
         && a & 1 << 4;
 }
 
-/* Uses __builtin_cpu_supports(), which also checks that the operating system
- * saves the registers. */
+/* Returns the Cpu bits of this processor. Uses __builtin_cpu_supports(), which
+ * also checks that the operating system saves the registers. */
 static int features(void)
 {
     int has = 0;
@@ -75,11 +75,12 @@ void cpu_find(Cpu *c)
 
 const char *const cpu_triple = "aarch64-linux-gnu";
 
-/* Bits of AT_HWCAP, because C libraries do not all name them. */
+/* Bits of AT_HWCAP, defined here because not all C libraries name them. */
 enum { HasIdentity = 1 << 11, HasDotprod = 1 << 20 };
-enum { MadeByArm = 0x41 }; /* implementer field of MIDR */
+enum { MadeByArm = 0x41 }; /* value of MIDR's implementer field */
 
-/* Reads MIDR, which the kernel emulates if it sets HasIdentity. */
+/* Reads MIDR. The processor traps this read, and the kernel emulates it if it
+ * sets HasIdentity. */
 static void find_model(Cpu *c)
 {
     uint64_t identity;

@@ -1,5 +1,5 @@
-/* find.c: describes this computer: its name, the cores this process may use,
- * its caches. Values that the system does not report get a default. */
+/* find.c: describes this computer: its name, the cores that this process may
+ * use, and its caches. Values that the system does not report get a default. */
 #include "machine/machine.h"
 
 #include <stdio.h>
@@ -19,8 +19,9 @@ static void read_line(char *line, int size, const char *path)
     fclose(f);
 }
 
-/* Asks the kernel, because on some virtual machines the C library multiplies a
- * shared cache by the number of its sharers. */
+/* Returns the size of a cache in bytes, or `otherwise` if it is unknown. Asks
+ * the kernel, because on some virtual machines the C library multiplies the
+ * size of a shared cache by the number of cores that share it. */
 static size_t cache_bytes(int index, size_t otherwise)
 {
     char path[64], line[64];

@@ -1,6 +1,6 @@
 /* machine.c: measures the rate of fused multiply-adds in registers and of reads
  * from each level of memory, by 1 .. N threads. */
-#define _GNU_SOURCE /* MADV_HUGEPAGE, pthread barriers */
+#define _GNU_SOURCE /* for MADV_HUGEPAGE and pthread barriers */
 #include "machine/dots.h"
 #include "machine/machine.h"
 
@@ -32,15 +32,16 @@ double machine_seconds(void)
 
 /* ---- multiply-adds ---- */
 
-/* There are at least latency times units independent sums: 12 fit in 16
- * registers along with x and y, 16 fit in 32. */
+/* Each loop has at least as many independent sums as fill all FMA units
+ * (latency times units): 12 fit in 16 registers along with x and y, 16 fit in
+ * 32. */
 #define FMA_EACH(a, x, y)                                                     \
     a##0 = a##0 * x + y, a##1 = a##1 * x + y, a##2 = a##2 * x + y,            \
     a##3 = a##3 * x + y
 #define ALL_16(more) more
 #define ONLY_12(more) (void)0
 
-/* One loop for each vector width, written so that every compiler keeps its sums
+/* One loop for each vector width, written so that every compiler keeps the sums
  * in registers. a*x+y converges to y/(1-x) = 1, so no number is extreme. */
 #define FMA_LOOP(name, floats, fourth, target)                                \
     typedef float name##_vector __attribute__((vector_size(4 * (floats))));   \
@@ -100,7 +101,7 @@ static FmaLoop fma_loop(const Target *t)
 /* ---- crew ---- */
 
 /* Threads that do the same work in rounds that begin together. The best round
- * shows the rate they reach when nothing disturbs them. */
+ * shows the rate that they reach when nothing disturbs them. */
 enum { MostRounds = 256 };
 static const double round_seconds = 0.0003;
 
@@ -110,20 +111,21 @@ typedef struct { /* one thread of a crew */
     Crew *crew;
     pthread_t thread;
     const Target *target; /* limits the instructions; NULL: no limit */
-    const char *block;    /* memory to read; NULL: none */
-    size_t bytes, at;     /* the block's size; where to read next */
+    const char *block;    /* memory that it reads; NULL: none */
+    size_t bytes, at;     /* size of the block; offset of the next read */
     double rate[MostRounds];
 } Member;
 
 struct Crew {
-    double (*step)(Member *m); /* does about 20 us of work, returns how much */
+    double (*step)(Member *m); /* does about 20 us of work and returns how
+                                  much */
     pthread_barrier_t start;
     double until;      /* no round starts after this time */
     atomic_int rounds; /* set by member 0 after the last round */
     Member *member;
 };
 
-/* Runs rounds of at least round_seconds. A round reads the complete block,
+/* Runs rounds of at least round_seconds. Each round reads the complete block,
  * because part of it may be in a faster cache than the rest. */
 static void *member_run(void *member)
 {
@@ -158,7 +160,8 @@ static double best_round(const Crew *c, int threads)
     return best;
 }
 
-/* Runs a crew whose members' blocks are set; the caller is its first member. */
+/* Returns the best rate of a crew whose members' blocks are set. The caller's
+ * thread is the first member. */
 static double crew_rate(Member *members, int threads, double step(Member *),
                         double seconds)
 {
@@ -187,7 +190,8 @@ static double fma_step(Member *m)
 {
     const int64_t steps = 5000;
     const FmaLoop loop = fma_loop(m->target);
-    volatile float kept = loop.run(steps); /* keeps the loop from removal */
+    volatile float kept = loop.run(steps); /* a volatile result: the compiler
+                                              cannot remove the loop */
     (void)kept;
     return 2.0 * (double)(steps * loop.floats);
 }
@@ -224,8 +228,8 @@ double machine_dot_rate(const Target *t, int threads, double seconds)
     return dot_loop(t).run ? step_rate(t, threads, dot_step, seconds) : 0;
 }
 
-/* Measures by dependent multiplications, which take 3 cycles each on all x86-64
- * processors of the last ten years. */
+/* Measures the clock with dependent multiplications, which take 3 cycles each
+ * on all x86-64 processors of the last ten years. */
 #if defined __x86_64__
 static double clock_step(Member *m)
 {
@@ -266,7 +270,8 @@ bool read_block_make(ReadBlock *b, size_t bytes)
 #ifdef MADV_HUGEPAGE
     madvise(b->at, b->bytes, MADV_HUGEPAGE);
 #endif
-    memset(b->at, 1, b->bytes); /* untouched pages would share one page */
+    memset(b->at, 1, b->bytes); /* Linux maps all untouched pages to one page
+                                   of zeros */
     b->bytes = bytes;
     return true;
 }
@@ -278,7 +283,7 @@ void read_block_free(ReadBlock *b)
 }
 
 /* Reads a block in two streams, half a block apart, which measured faster than
- * one. It adds, because with xor a second pass would cancel the first. */
+ * one. It adds the words: with xor, a second pass would cancel the first. */
 #define READ_LOOP(name, words, target)                                        \
     typedef uint64_t name##_vector                                            \
         __attribute__((vector_size(8 * (words))));                            \
@@ -304,7 +309,7 @@ READ_LOOP(read_4, 4, __attribute__((target("avx2"))))
 #endif
 READ_LOOP(read_2, 2, )
 
-/* Reads `bytes` of each of two streams, `times` times. */
+/* A loop that reads `bytes` of each of two streams, `times` times. */
 typedef uint64_t ReadLoop(const void *low, const void *high, size_t bytes,
                           int times);
 
@@ -352,10 +357,10 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
 
 /* ---- the whole ---- */
 
-/* Returns the bytes that a thread reads to measure a level: half of a cache,
- * which stays in it; for memory a share of a block of 16 times the last cache,
- * of which too little stays cached to matter. Threads have their own L1 and L2
- * and share L3. */
+/* Returns the bytes that a thread reads to measure a level. For a cache, half
+ * of it, which stays cached; L1 and L2 belong to a thread, L3 is shared. For
+ * memory, a share of a block 16 times as large as the last cache, so that too
+ * little stays cached to matter. */
 static size_t piece_of(const Machine *m, Level level, int threads,
                        const ReadBlock *b)
 {

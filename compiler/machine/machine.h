@@ -20,28 +20,28 @@
 typedef enum { LevelL1, LevelL2, LevelL3, LevelMemory, Levels } Level;
 extern const char *const level_name[Levels]; /* "L1" to "memory" */
 
-typedef struct { /* rates of several threads together */
+typedef struct { /* rates of several threads together, per second */
     int threads;
     double fma;          /* f32 operations, two for each FMA */
-    double dot;          /* operations of integer dot products; 0: there is
-                            no instruction for them */
-    double read[Levels]; /* bytes; 0: unknown */
+    double dot;          /* operations of integer dot products; 0: no
+                            instruction for them */
+    double read[Levels]; /* bytes read from each level; 0: unknown */
 } Rates;
 
-enum { MostRates = 16 }; /* 1, 2, 4 to 2^14, and all cores */
+enum { MostRates = 16 }; /* for 1, 2, 4 to 2^14 threads, and for all cores */
 
 typedef struct {
-    char cpu[128];             /* "AMD EPYC"; "unknown" */
-    int cores;                 /* usable by this process */
+    char cpu[128];             /* e.g. "AMD EPYC"; or "unknown" */
+    int cores;                 /* number that this process may use */
     size_t cache[LevelMemory]; /* bytes of L1 (data), L2, L3 */
     double clock;           /* cycles per second of a busy core; 0: unknown */
-    Rates rates[MostRates]; /* by increasing threads */
+    Rates rates[MostRates]; /* in order of increasing threads */
     int counts;
 } Machine;
 
 /* ---- find.c ---- */
 
-/* Fills in everything but the rates. */
+/* Sets all members except the clock and the rates. */
 void machine_find(Machine *m);
 
 /* ---- machine.c ---- */
@@ -49,11 +49,11 @@ void machine_find(Machine *m);
 /* Returns the seconds of a monotonic clock. */
 double machine_seconds(void);
 
-/* Measures f32 multiply-adds in registers by `threads` threads at once: returns
- * operations per second of all, two for each multiply-add. The best of many
- * short rounds within `seconds` counts, which excludes other programs. It uses
- * instructions that code for `t` may use. If t is NULL or has width 1, which
- * compilers may vectorise, it uses all that the machine has. */
+/* Measures f32 multiply-adds in registers. Returns the operations per second of
+ * `threads` threads together, two for each multiply-add, in the best of many
+ * short rounds within `seconds`; other programs disturb the best round least.
+ * Uses instructions that code for `t` may use. If t is NULL or has width 1,
+ * which compilers may vectorise, it uses all instructions of the machine. */
 double machine_fma_rate(const Target *t, int threads, double seconds);
 
 /* Like machine_fma_rate(), for integer dot products; 0: no such instruction. */
@@ -62,27 +62,30 @@ double machine_dot_rate(const Target *t, int threads, double seconds);
 /* Measures a core's cycles per second, within `seconds`; 0: unknown. */
 double machine_clock(double seconds);
 
-typedef struct { /* memory to measure reads with */
+typedef struct { /* memory for measuring reads */
     void *at;
     size_t bytes;
 } ReadBlock;
 
-/* Allocates the block; false: no memory. */
+/* Allocates a block; returns false if there is no memory. */
 bool read_block_make(ReadBlock *b, size_t bytes);
 void read_block_free(ReadBlock *b);
-/* Returns bytes per second of `threads` threads that each read a separate piece
- * of `piece` bytes repeatedly: the best round. 0: `b` is too small. */
+/* Returns the bytes per second that `threads` threads read together in the best
+ * round. Each repeatedly reads its own piece of `piece` bytes of `b`. 0: `b` is
+ * too small. */
 double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
                          double seconds);
 
-/* Measures the rates of 1, 2, 4 to all cores, and of `threads` threads, within
- * about `seconds`; multiply-adds use the instructions of `t`. */
+/* Measures the rates of 1, 2, 4 threads and so on to all cores, and of
+ * `threads` threads, within about `seconds`. Multiply-adds use the instructions
+ * of `t`. */
 void machine_measure(Machine *m, const Target *t, int threads, double seconds);
-/* Keep the better of two measurements of one machine, because one may have been
- * disturbed by other programs. */
+/* Keep the better rates of two measurements of one machine, because other
+ * programs may have disturbed either of them. */
 void rates_keep_better(Rates *r, const Rates *again);
 void machine_keep_better(Machine *m, const Machine *again);
-/* Returns the rates for `threads`, or else for the next lower count. */
+/* Returns the rates of `threads` threads, or of the next lower measured
+ * number. */
 const Rates *machine_rates(const Machine *m, int threads);
 /* Returns the fastest level that holds `bytes` bytes. */
 Level machine_level(const Machine *m, double bytes);

@@ -1,11 +1,13 @@
-/* measure_dots.c: loops that measure integer dot products in registers: of
- * 8-bit numbers if an instruction sums four products, else of 16-bit ones. */
+/* measure_dots.c: loops that measure integer dot products in registers:
+ * products of 8-bit numbers if one instruction sums four of them, else products
+ * of 16-bit numbers. */
 #include "machine/dots.h"
 
 #if defined __x86_64__
 #include <immintrin.h>
 
-/* Ten independent sums cover latency times units of every machine. */
+/* Ten independent sums are enough to fill all units of every machine (latency
+ * times units). */
 #define DOT_LOOP(name, features, vector, zero, ones, dot)                     \
     __attribute__((target(features))) static int name(int64_t steps)          \
     {                                                                         \
@@ -41,8 +43,8 @@ DOT_LOOP(madd_256, "avx2", __m256i, _mm256_setzero_si256, _mm256_set1_epi32,
          MADD_256)
 #endif
 
-/* True if code for `t` may use vectors of `width` floats and the feature;
- * feature NULL: none beyond the instruction set. */
+/* True if code for `t` may use vectors of `width` floats and the feature.
+ * feature NULL: the instruction set is enough. */
 static bool may(const Target *t, int width, const char *feature)
 {
     return !t || t->width == 1

@@ -1,5 +1,5 @@
-/* target.c: the instruction sets and machines that code can be made for, with
- * the figures that determine the default tilings. */
+/* target.c: the instruction sets and machines for which attnc generates code,
+ * with the figures that determine the default tilings. */
 #include "machine/target.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@ const char *const from_word[] = {
 
 typedef struct { /* a system that C compilers build for, as Debian names it */
     const char *triple;
-    const char *packages; /* its cross compiler and library */
+    const char *packages; /* packages of its cross compiler and library */
 } System;
 
 static const System x86_64 = { "x86_64-linux-gnu",
@@ -27,10 +27,11 @@ typedef struct { /* an instruction set, as compilers name it */
     int width; /* floats in the widest vector */
     bool fma;
     int registers;               /* vector registers */
-    const char *dot;             /* as in Target */
-    const char *guard;           /* true if the compiler's target lacks it */
+    const char *dot;             /* Target.dot */
+    const char *guard;           /* preprocessor condition that the
+                                    compiler's target lacks it */
     int has;                     /* Cpu bits that a processor needs for it */
-    const char *const *features; /* the same, as compilers name them */
+    const char *const *features; /* these bits by the compilers' names */
 } Isa;
 
 #define NAMES(...) (const char *const[]){ __VA_ARGS__ }
@@ -67,20 +68,22 @@ enum { FeatureBits = sizeof feature_bits / sizeof *feature_bits };
 
 /* The first rows are instruction sets, for processors without a row of their
  * own. Compilers get a machine's instruction set and features, not its name,
- * because old compilers do not know it. Rows with `met` NULL take their figures
- * from the maker. `attnc bench --machine` compares figures with measurements;
- * if they are right, `attnc tune` gains 2 % at most. */
+ * because old compilers do not know it. Rows whose `met` is NULL were never
+ * measured: a machine's figures come from the vendor's documents, an
+ * instruction set's are assumed. `attnc bench --machine` compares the figures
+ * with measurements. */
 typedef struct {
     const char *name;
     int isa;
     const char *features[MostFeatures + 1];
     CpuMaker maker;
     int family;
-    const char *models; /* "10-1f 60-af", in hexadecimal digits */
-    int fmas;           /* FMAs of the widest vectors per cycle */
-    int code;           /* KiB of instructions that L1 holds */
-    int l1, l2, l3;     /* KiB */
-    int near, far;      /* bytes per cycle that a core reads from L3, from
+    const char *models; /* ranges of models in hexadecimal, e.g. "10-1f
+                           60-af" */
+    int fmas;           /* FMAs of the widest vectors that start per cycle */
+    int code;           /* KiB of L1 for instructions */
+    int l1, l2, l3;     /* sizes of the caches in KiB */
+    int near, far;      /* bytes per cycle that a core reads from L3 and from
                            memory */
     const char *met;
 } Row;
@@ -196,8 +199,9 @@ static const Row *own_row(const Cpu *c)
     return NULL;
 }
 
-/* True if row `r` uses more features than `best`, or the same and its FMA units
- * match the processor's row `own` while those of `best` do not. */
+/* True if row `r` uses more features than `best`. If both use the same, true if
+ * the number of FMA units of `r` is that of the processor's row `own` and that
+ * of `best` is not. */
 static bool is_nearer(const Row *r, const Row *best, const Row *own)
 {
     if (needs(r) == needs(best))
@@ -205,8 +209,8 @@ static bool is_nearer(const Row *r, const Row *best, const Row *own)
     return (needs(best) & ~needs(r)) == 0;
 }
 
-/* Also looks at later rows of the maker: a virtual machine's model says little,
- * and one model may cover several generations. */
+/* Also considers later rows of the same maker, because a virtual machine's
+ * model number says little, and one model may cover several generations. */
 const char *cpu_target(const Cpu *c)
 {
     const Row *own = own_row(c), *best = own;
@@ -221,7 +225,7 @@ const char *cpu_target(const Cpu *c)
     return isas[Generic].march;
 }
 
-/* Other names of rows. `c`: attnc emits only portable C for it. */
+/* Other names of targets. c: attnc emits only portable C for the name. */
 static const struct {
     const char *other, *name;
     bool c;
@@ -329,11 +333,12 @@ Features target_needs(Arena *a, const Target *t)
 
 /* ---- tiles ---- */
 
-/* Sets the largest tile whose accumulators, one row of B and one element of A
- * fit in registers, as measured: 6x64 for width 16, 6x16 for width 8. */
+/* Sets the largest tile whose accumulators fit in registers along with one row
+ * of B and one element of A. By measurement: 6x64 for width 16, 6x16 for width
+ * 8. */
 static void default_tile(Target *t, const Isa *isa)
 {
-    const int vectors = isa->registers / 4 * 3; /* for accumulators */
+    const int vectors = isa->registers / 4 * 3; /* registers for accumulators */
     t->nr = t->width == 16 ? 64 : 16;
     t->mr = vectors * t->width / t->nr;
     if (t->mr > 6)
@@ -343,11 +348,11 @@ static void default_tile(Target *t, const Isa *isa)
     t->tile_from = FromDefault;
 }
 
-/* Sets the tile for panels larger than L1. Such a panel is read from L2 again
- * for each tile of rows: 4 nr bytes per mr nr FMAs. For a 6x64 tile and one FMA
- * of 16 floats per cycle that is 11 bytes per cycle, for two 21, which is more
- * than L2 delivers. So with two, the tile is two vectors wide and as tall as
- * the registers allow. */
+/* Sets the tile for panels larger than L1. Each tile of rows reads such a panel
+ * from L2 again: 4 nr bytes per mr nr FMAs. With a 6x64 tile, a core that
+ * starts one FMA of 16 floats per cycle reads 11 bytes per cycle; with two it
+ * reads 21, which is more than L2 delivers. On cores with two, the tile is
+ * therefore two vectors wide and as tall as the registers allow. */
 static void tall_tile(Target *t, const Isa *isa)
 {
     t->tall_mr = t->mr;
@@ -358,9 +363,9 @@ static void tall_tile(Target *t, const Isa *isa)
     t->tall_mr = (isa->registers - 3) / 2;
 }
 
-/* A block has enough rows that re-reading the weights takes a tenth of the time
- * of its FMAs. It is a multiple of the target's row_block: at most 8 of them,
- * and at least two if two FMAs start per cycle, as measured. */
+/* Returns the rows with which re-reading the weights takes a tenth of the time
+ * of the FMAs, rounded up to a multiple of the target's row_block: at most 8 of
+ * these, and by measurement at least two if two FMAs start per cycle. */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
 {
     const int64_t flops = 2 * t->fmas * t->width;
@@ -373,7 +378,8 @@ int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
     return t->row_block * (blocks < fewest ? fewest : blocks > 8 ? 8 : blocks);
 }
 
-/* Returns the largest power of 2 k such that lines * k floats fit. */
+/* Returns the largest power of 2, at least 64, such that `lines` times that
+ * many floats fit in `bytes`. */
 static int64_t elements(int64_t bytes, int64_t lines)
 {
     int64_t k = 64;
@@ -382,8 +388,9 @@ static int64_t elements(int64_t bytes, int64_t lines)
     return k;
 }
 
-/* Keeps the sum in one piece if a block of rows and a panel fit L2 together.
- * Else a piece of a tall tile's panel fits L1, of others a part of L2. */
+/* Returns all k if a block of rows and a panel fit L2 together. Otherwise, on
+ * cores that start two FMAs per cycle, a tile's rows and panel fit L1; on
+ * others, a block of rows and a panel fit a quarter of L2. */
 int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
 {
     const int64_t block = target_row_block(t, 4, 1);
@@ -393,8 +400,9 @@ int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
                        : elements(t->cache[1] / 4, block + nr);
 }
 
-/* A product with small M is bound by reading its weights from memory, so the
- * tile reads them in two streams if there are registers for it. */
+/* Sets the tile of products with small M. They are bound by reading weights
+ * from memory, so the tile reads these in two streams if there are registers
+ * for it. */
 static void small_m_tile(Target *t, const Isa *isa)
 {
     const int vectors = isa->registers / 4 * 3;
@@ -411,7 +419,7 @@ static void small_m_tile(Target *t, const Isa *isa)
 static bool read_tile(Target *t, const char *tile, Fault *why)
 {
     int end = 0;
-    if (tile[strspn(tile, "0123456789x")] /* signs, spaces */
+    if (tile[strspn(tile, "0123456789x")] /* rejects signs and spaces */
         || sscanf(tile, "%2dx%2d%n", &t->mr, &t->nr, &end) != 2 || tile[end]
         || t->mr < 1 || t->mr > 16 || t->nr < 16 || t->nr > 64 || t->nr % 16)
         return fault(why, ExitUsage,

@@ -1,4 +1,5 @@
-/* target.h: the targets of code generation, and which one this processor is. */
+/* target.h: the targets of code generation, and the identity of this
+ * processor. */
 #ifndef ATTNC_TARGET_H
 #define ATTNC_TARGET_H
 
@@ -9,42 +10,47 @@ typedef enum { FromDefault, FromOption, FromTuned } TilingFrom;
 extern const char *const from_word[]; /* "default", "option", "tuned" */
 
 typedef struct {                 /* a target of code generation */
-    const char *name;            /* "znver4", "x86-64-v3", "generic" */
-    const char *march;           /* the compiler's -march: "x86-64-v4" */
-    const char *const *features; /* further -m options: "avx512vnni", NULL */
-    const char *triple;          /* "aarch64-linux-gnu"; NULL: any machine */
+    const char *name;            /* e.g. "znver4", "x86-64-v3", "generic" */
+    const char *march;           /* the compiler's -march, e.g. "x86-64-v4" */
+    const char *const *features; /* features for further -m options, e.g.
+                                    "avx512vnni"; ends with NULL */
+    const char *triple;          /* system, e.g. "aarch64-linux-gnu"; NULL:
+                                    any machine */
     const char *packages;        /* Debian packages of its cross compiler and
-                                    library; NULL as triple */
-    int width;                   /* floats in a vector: 16, 8, 4, 1 */
+                                    library; NULL if triple is */
+    int width;                   /* floats in a vector: 16, 8, 4 or 1 */
     int registers;               /* vector registers */
     bool fma;                    /* has fused multiply-add */
-    const char *dot;            /* how it multiplies bytes without a feature for
-                                   that: "maddubs", "dotprod", "plain" */
-    const char *guard;          /* preprocessor condition; NULL: none */
-    const char *const *needs;   /* the instruction set's: "avx2", "fma" */
-    int fmas;                   /* FMAs of the widest vectors per cycle */
-    int64_t code;               /* bytes of L1 for instructions */
-    int64_t cache[3];           /* bytes of L1, L2, L3 */
-    const char *met;            /* source of its figures; NULL: never measured
-                                   on such a machine */
-    int near, far;              /* bytes per cycle that a core reads from L3,
-                                   from memory */
-    int mr, nr;                 /* default tile: rows x columns */
-    int tall_mr, tall_nr;       /* the same, for panels larger than L1 */
-    int small_m_mr, small_m_nr; /* tile of products with small M; 0: none */
-    int64_t small_m_bytes;      /* weights that stay in a cache */
-    int near_small_m;           /* the largest M treated as small for these */
-    TilingFrom tile_from;       /* never FromTuned */
-    int64_t row_block;          /* default rows of a row-block region */
-    int64_t part_work;          /* default FLOPs that are worth a thread */
+    const char *dot;             /* how it multiplies bytes without any
+                                    feature: "maddubs", "dotprod", "plain" */
+    const char *guard;           /* preprocessor condition that its
+                                    instructions are missing; NULL: none */
+    const char *const *needs; /* features of its instruction set, e.g. "avx2" */
+    int fmas;         /* FMAs of the widest vectors that start per cycle */
+    int64_t code;     /* bytes of the L1 cache for instructions */
+    int64_t cache[3]; /* bytes of L1 for data, L2, L3 */
+    const char *met;  /* source of the measured figures; NULL: never measured */
+    int near, far;    /* bytes per cycle that a core reads from L3
+                         and from memory */
+    int mr, nr;       /* default tile: rows and columns */
+    int tall_mr, tall_nr;       /* default tile for panels larger than L1 */
+    int small_m_mr, small_m_nr; /* default tile of products with small M; 0:
+                                   none */
+    int64_t small_m_bytes;      /* most bytes of weights that stay in a cache */
+    int near_small_m;           /* most rows of a small M if the weights stay
+                                   in a cache */
+    TilingFrom tile_from;       /* FromDefault or FromOption */
+    int64_t row_block;          /* default rows of a block that passes
+                                   through all steps */
+    int64_t part_work;          /* least FLOPs that are worth another thread */
 } Target;
 enum {
-    RowBlock = 48,     /* default rows of a row-block region */
-    PartWork = 1500000 /* about 12 us of a core */
+    RowBlock = 48,     /* default of Target.row_block */
+    PartWork = 1500000 /* default of Target.part_work, about 12 us of a core */
 };
-/* Finds a target. `march`: a name of the table, or "native" for this processor;
- * `width` 0: the target's own; `tile`: NULL or such as "6x64". False: *why
- * tells the user what is wrong. */
+/* Finds a target. march: a name of the table, or "native" for this processor.
+ * width 0: the target's own. tile: e.g. "6x64", or NULL for the default.
+ * Returns false if an argument is invalid; *why then has the message. */
 bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why);
 typedef struct {
@@ -52,42 +58,45 @@ typedef struct {
 } TargetNames;
 /* Lists all names, for messages and help. */
 const char *target_list(TargetNames *to);
-const char *target_name(int i); /* the table's, from 0; NULL: no more */
-/* True if it has the feature, such as "avxvnni", beyond its instruction set. */
+const char *target_name(int i); /* name i of the table, from 0; NULL: no more */
+/* True if the target has a feature such as "avxvnni" beyond its instruction
+ * set. */
 bool target_has(const Target *t, const char *feature);
-/* True if it sums four products of bytes in one instruction, or has no
- * instruction for bytes at all. False on x86 that only sums two products in 16
- * bits. */
+/* True if the target sums four products of bytes in one instruction, or has no
+ * instruction for bytes at all. False on x86 if it can only sum two products in
+ * 16 bits. */
 bool target_dots(const Target *t);
 /* True if integer products of many rows should use 16-bit copies of the
- * weights: it sums no four bytes at once, and its vectors have 8 floats or
- * fewer. */
+ * weights: the target cannot sum four products of bytes at once, and its
+ * vectors have 8 floats or fewer. */
 bool target_widens(const Target *t);
-/* Returns "-march=x86-64-v4 -mavx512vnni"; "" for generic. */
+/* Returns compiler options, e.g. "-march=x86-64-v4 -mavx512vnni"; "" for
+ * generic. */
 const char *target_flags(Arena *a, const Target *t);
-/* True if it is of another architecture than this processor. */
+/* True if the target has another architecture than this processor. */
 bool target_foreign(const Target *t);
 /* Returns the rows of a block that goes through steps whose weights have this
  * many bytes and elements in total. */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers);
-/* Returns how many of a sum's k elements a tile adds before it moves on. */
+/* Returns how many of a sum's k elements a tile adds before it moves on to the
+ * next tile. */
 int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k);
-/* Returns the preprocessor condition that holds if the compiler's target lacks
- * instructions; NULL: none. */
+/* Returns a preprocessor condition that is true if the compiler's target lacks
+ * required instructions; NULL: none are required. */
 const char *target_guard(Arena *a, const Target *t);
 
-/* Features a processor needs, as compilers name them: "avx2", "fma". Empty if
- * compilers cannot ask. */
+/* Features that a processor needs, by the compilers' names: "avx2", "fma".
+ * Empty if compilers have no such query. */
 typedef VEC(const char *) Features;
 Features target_needs(Arena *a, const Target *t);
 
 /* ---- cpu.c ---- */
 
-/* Features of a processor. */
+/* Features of a processor, as bits. */
 enum {
     CpuV2 = 1,
     CpuV3 = 2,
-    CpuV4 = 4, /* all features of that x86-64 level */
+    CpuV4 = 4, /* the first three: all features of that x86-64 level */
     CpuVnni = 8,
     CpuBf16 = 16, /* avx512bf16 */
     CpuAvxVnni = 32,
@@ -97,15 +106,15 @@ enum {
 typedef enum { CpuOther, CpuIntel, CpuAmd, CpuArm } CpuMaker;
 typedef struct {
     CpuMaker maker;
-    int family, model; /* from CPUID; on Arm the implementer and part number of
-                          MIDR */
+    int family, model; /* from CPUID; on Arm the implementer and the part
+                          number from MIDR */
     int has;
 } Cpu;
-void cpu_find(Cpu *c); /* identifies this processor */
-/* The architecture of this processor, as Target.triple; "": unknown. */
+void cpu_find(Cpu *c); /* describes this processor */
+/* Architecture of this processor, a value of Target.triple; "": unknown. */
 extern const char *const cpu_triple;
-/* True for a machine for which attnc only emits portable C: riscv64, wasm32,
- * cortex-m4. `name` may be NULL. */
+/* True for machines for which attnc emits only portable C, e.g. riscv64,
+ * wasm32, cortex-m4. `name` may be NULL. */
 bool target_is_c(const char *name);
 /* Returns the best target for a processor: its own row if it has all features
  * of that row; a later row of its maker if it has more; otherwise its

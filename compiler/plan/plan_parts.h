@@ -20,11 +20,7 @@
 
 #include "plan/plan.h"
 
-enum {
-    NearBytes = 1 << 20
-};
-    /* weights up to this stay in a core's cache */ /* weights of this size stay
-in a core's own cache */
+enum { NearBytes = 1 << 20 }; /* weights up to this stay in a core's cache */
 
 /* ---- values.c ---- */
 bool emits_code(const Node *n);
