@@ -4,7 +4,7 @@
  * alone. */
 #include "graph/build.h"
 
-/* Returns a node with the kernel's taps, dilation and reach. */
+/* Returns a node of op `op` with the kernel's taps, dilation and reach. */
 static Node kernel(const Build *b, Op op, int x)
 {
     const Spec *s = b->s;
@@ -40,7 +40,7 @@ static int depthwise(Build *b, int x, const char *word)
     return put_node(b, n, word);
 }
 
-/* Puts the rows of all taps side by side (im2col); one tap needs no node. */
+/* Puts the rows of all taps side by side (im2col). One tap needs no node. */
 static int side_by_side(Build *b, int x, const char *number)
 {
     const Node n = kernel(b, OpTaps, x);
@@ -60,7 +60,7 @@ static int gate(Build *b, int x, const char *number)
     return put_binary(b, OpMul, z, y, build_join(b, "gated", number));
 }
 
-/* Adds one convolution to `out` columns. */
+/* Adds a convolution with `out` result columns. */
 static int convolution(Build *b, int x, int64_t out, const char *number)
 {
     const Spec *s = b->s;

@@ -1,5 +1,5 @@
 /* build_experts.c: a mixture of experts [Shazeer et al. 2017]. A router, itself
- * a product, picks a few experts for each row; shared experts take every
+ * a product, chooses a few experts for each row; shared experts process every
  * row. */
 #include "graph/build.h"
 
@@ -30,7 +30,7 @@ static int put_experts(Build *b, int64_t rows, int64_t columns,
     return node;
 }
 
-/* Adds x W^T (+ b), each row with its own expert's weights. */
+/* Adds x W^T (+ b), in which each row uses the weights of its own expert. */
 static int multiply_by_experts(Build *b, int x, int64_t out, const char *word,
                                int routes)
 {

@@ -1,5 +1,5 @@
-/* build_ffn.c: the feed-forward network of two products [paper, section 3.3],
- * or three if it is gated. */
+/* build_ffn.c: the feed-forward network: two products [paper, section 3.3], or
+ * three if it is gated. */
 #include "graph/build.h"
 
 int build_dense(Build *b, int x, int64_t d_ff, const char *prefix)

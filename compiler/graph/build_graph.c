@@ -1,28 +1,27 @@
-/* build_graph.c: builds the graph of a spec: one or two stacks of layers, the
- * input in front of them, and the head behind them. build_layer.c builds the
- * layers. */
+/* build_graph.c: builds the graph of a spec: the input, one or two stacks of
+ * layers, and the head. build_layer.c builds the layers. */
 #include <math.h>
 
 #include "graph/build.h"
 
 /* ---- what comes in ---- */
 
-typedef struct {      /* the rows that enter a stack */
-    const char *name; /* "source", "target" */
-    int tie;          /* Tie bit of its table */
+typedef struct {      /* the input of one stack */
+    const char *name; /* "source" or "target" */
+    int tie;          /* Tie bit of its embedding table */
     Sym rows;
     int64_t vocab;
-    bool first; /* the model's only or first stack */
+    bool first; /* the model's first stack, or its only one */
 } End;
 
-/* Returns how a table is read, as ReadBy bits, from the Tie bits it serves. */
+/* Returns the ReadBy bits of a table that serves these Tie bits. */
 static int readers_of(int ties)
 {
     return (ties & (TieSource | TieTarget) ? ReadByLookUp : 0)
          | (ties & TieLogits ? ReadByProduct | ReadByLogits : 0);
 }
 
-/* Returns the table of a side; tied sides share one. */
+/* Returns the embedding table of a side. Tied sides share one. */
 static int table(Build *b, int tie, int64_t rows, int64_t width,
                  const char *name)
 {
@@ -76,8 +75,8 @@ static int tokens(Build *b, const End *e)
     return x;
 }
 
-/* Adds the im2col of convolution i, one result row per `stride` frames. A row
- * of the input holds `frames` frames side by side, so these become separate
+/* Adds the im2col of convolution i, with one result row per `stride` frames. A
+ * row of the input holds `frames` frames side by side; they become separate
  * rows of the encoder. */
 static int frame_taps(Build *b, int x, int i, int64_t stride, int64_t frames,
                       const char *word)
@@ -117,8 +116,8 @@ static int convolutions(Build *b, int x, const End *e)
     return x;
 }
 
-/* Adds the patches of an image, whose pixels are the input rows read in
- * order. */
+/* Adds the patches of an image. The input rows, read in order, are its
+ * pixels. */
 static int patches(Build *b, int x, const End *e)
 {
     const double *image = b->s->input_image.at, *patch = b->s->input_patch.at;
@@ -134,7 +133,7 @@ static int patches(Build *b, int x, const End *e)
     return put_node(b, n, build_join(b, e->name, ".patches"));
 }
 
-/* Replaces row `at` by a learned one. */
+/* Replaces row `at` by a learned row. */
 static int learned_row(Build *b, int x, const End *e, int64_t at,
                        const char *word)
 {
@@ -146,7 +145,7 @@ static int learned_row(Build *b, int x, const End *e, int64_t at,
     return put_node(b, n, arena_printf(a, "%s.with_%s", e->name, word));
 }
 
-/* Adds an input of real numbers, which takes the place of tokens. */
+/* Adds an input of real numbers instead of tokens. */
 static int numbers(Build *b, const End *e)
 {
     Type t = { ElemF32,
@@ -203,7 +202,7 @@ static int add_types(Build *b, int x, const End *e)
     return x;
 }
 
-/* Projects embeddings to d_model if the spec does it at this point. */
+/* Projects embeddings to d_model if the spec projects them at this point. */
 static int project_embedding(Build *b, int x, const End *e, EmbedProject here)
 {
     const Spec *s = b->s;
@@ -287,7 +286,7 @@ static int rows(Build *b, int x)
 static const struct {
     int (*build)(Build *b, int x);
     const char *name;            /* name of the result */
-    bool pooled;                 /* one row a sequence: no Select */
+    bool pooled;                 /* one row for each sequence: no Select */
 } heads[] = {
     [HeadRows]          = { rows,      "output", false },
     [HeadLogits]        = { logits,    "logits", false },
@@ -342,7 +341,7 @@ static int build_both(Build *b)
     return build_decoder(b);
 }
 
-/* Builds one attention on three free inputs. */
+/* Builds one attention whose queries, keys and values are inputs. */
 static int build_attention(Build *b)
 {
     static const struct {
@@ -385,13 +384,14 @@ Graph *build_graph(Arena *a, const Spec *s)
     Build b = { .g = g, .s = s, .tied = -1 };
     finish(&b, kinds[s->kind](&b));
     if (b.scans) /* a decoder that starts from the encoder's states reads
-                    only those */
+                    only the scans */
         graph_remove_dead(g);
     check_graph(g, "build");
     return g;
 }
 
-/* Returns the name and shape of a weight, or of part e of it. */
+/* Returns the name and shape of a weight. If it consists of several tensors,
+ * the name is that of tensor e. */
 static WeightName weight_name(const Graph *g, const Node *n, int64_t e)
 {
     WeightName w = { .name = weight_part(g->arena, n, e),

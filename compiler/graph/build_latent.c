@@ -10,7 +10,8 @@
  * The cache holds the full keys and values of every head, not c. */
 #include "graph/build.h"
 
-/* Adds a projection to narrow rows and their norm, which has its own eps. */
+/* Adds a projection to narrow rows, and their norm, which may have its own
+ * eps. */
 static int narrow(Build *b, int x, int64_t columns, bool bias, const char *word)
 {
     b->field = "attention.latent.kv_rank";
@@ -28,7 +29,8 @@ static int project_latent(Build *b, int x, int64_t columns, bool bias,
     return put_clipped(b, put_linear(b, x, columns, bias, word), word);
 }
 
-/* Projects x to the rotary columns of `heads` heads; -1: there are none. */
+/* Projects x to the rotary columns of `heads` heads; returns -1 if there are
+ * none. */
 static int project_rope(Build *b, int x, int64_t heads, bool bias,
                         const char *word)
 {
@@ -60,7 +62,7 @@ Heads build_latent(Build *b, int x)
     Heads y;
     y.q = project_latent(b, c_q, own, bias_q, "q");
     const int q_rope = project_rope(b, c_q, h, bias_q, "q_rope");
-    /* no bias: it would add the same to all scores of a query */
+    /* no bias: it would add the same number to all scores of a query */
     y.k = project_latent(b, c, own, false, "k");
     y.v = project_latent(b, c, h * b->side->d_v, s->bias_v, "v");
     y.q = join_rope(b, y.q, q_rope, h, PartQuery, "q");

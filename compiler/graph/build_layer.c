@@ -1,6 +1,6 @@
-/* build_layer.c: the layers of a stack, in the paper's operations and order. A
- * layer is a list of sublayers; a sublayer maps rows to rows, with a residual
- * and norms around it. No other file knows this structure. */
+/* build_layer.c: the layers of a stack, with the paper's operations in the
+ * paper's order. A layer is a list of sublayers; a sublayer maps rows to rows,
+ * with a residual and norms around it. No other file knows this structure. */
 #include <math.h>
 
 #include "graph/build.h"
@@ -16,8 +16,9 @@ static const char *const projection[] = {
     [Wo] = "o",
 };
 
-/* Adds one projection of attention. In kind attention an absent one is the
- * identity. Queries, keys and values are clipped even if not projected. */
+/* Adds one projection of attention. In a model of `kind: attention`, an absent
+ * projection is the identity. Queries, keys and values are clipped even if they
+ * are not projected. */
 static int project(Build *b, int x, Projection which)
 {
     const Spec *s = b->s;
@@ -64,8 +65,8 @@ static int prepare_heads(Build *b, int x, Projection which)
                       projection[which]);
 }
 
-/* Returns the cache for the layer's keys and values, after counting the layer
- * in it. Layers whose cache has another form get another cache. */
+/* Returns the cache for the layer's keys and values, and counts the layer in
+ * it. Layers whose cached rows have another shape use another cache. */
 static int enter_cache(Build *b, int of)
 {
     Graph *g = b->g;
@@ -116,7 +117,7 @@ static int score_bias(Build *b, int x)
     Node n = { .op = OpScoreBias,
                .in = { x },
                .nin = 1,
-               .heads = b->side->h, /* their number decides the slopes */
+               .heads = b->side->h, /* the number of heads decides the slopes */
                .bias = spec_score_bias(s) };
     b->field = s->pos_scores ? "positions.scores" : "positions.type";
     if (n.bias == BiasAlibi)
@@ -154,7 +155,7 @@ static int scores(Build *b, int q, int k)
     return put_node(b, n, "scores");
 }
 
-/* Returns the factor of the scores. */
+/* Returns the factor by which scores are multiplied. */
 static double factor(const Build *b)
 {
     const Spec *s = b->s;
@@ -231,7 +232,8 @@ static int cross_attention(Build *b, int x)
     return attend(b, q, k, v, false);
 }
 
-/* By Spec.mix: the sublayer that mixes the rows of a sequence, and its kind. */
+/* By Spec.mix: the sublayer that mixes the rows of a sequence, and the function
+ * that builds it. */
 static const struct {
     Sublayer sublayer;
     int (*rows)(Build *b, int x);
@@ -257,7 +259,7 @@ static int dense(Build *b, int x)
 
 typedef int SublayerRows(Build *b, int x);
 
-/* By Spec.ffn: the network that each row passes alone; NULL: none. */
+/* By Spec.ffn: the network that processes each row by itself; NULL: none. */
 static SublayerRows *const ffns[] = {
     [FfnDense] = dense,
     [FfnNone] = NULL,
@@ -271,8 +273,8 @@ static int feed_forward(Build *b, int x)
 
 /* ---- layers, section 3.1 ---- */
 
-/* One part of a layer and the names of its norm and learned residual scale.
- * SublayerNone: `f` sets the sublayer. */
+/* One part of a layer, and the names of its norm and its learned residual
+ * scale. SublayerNone: `f` sets the sublayer. */
 typedef struct {
     SublayerRows *f;
     Sublayer sublayer;
@@ -299,8 +301,8 @@ static bool has_norm(const Spec *s, const LayerPart *part)
     return part->f == feed_forward ? s->norm_ffn : s->norm_attention;
 }
 
-/* By Spec.norm_place: true if a norm is applied before f, to its output, or to
- * the sum with the residual. */
+/* By Spec.norm_place: true if a norm is applied to the input of f, to its
+ * output, or to the sum with the residual. */
 static const struct {
     bool before, output, sum;
 } places[] = {
@@ -310,8 +312,8 @@ static const struct {
     [PlaceBoth] = { .before = true, .output = true },
 };
 
-/* Returns x + s (g * y) with the spec's factor s and learned scale g; y if the
- * model has no residuals. */
+/* Returns x + s (g * y), where s is the spec's factor and g a learned scale; y
+ * if the model has no residuals. */
 static int residual(Build *b, int x, int y, const LayerPart *part)
 {
     const Spec *s = b->s;
@@ -320,7 +322,8 @@ static int residual(Build *b, int x, int y, const LayerPart *part)
     if (s->residual_learned != LearnNone) {
         const int64_t n = s->residual_learned == LearnScalar ? 1 : s->d_model;
         const Sublayer in = b->sublayer;
-        b->sublayer = SublayerNone; /* the layer's, as its norms are */
+        b->sublayer = SublayerNone; /* the scale belongs to the layer, as its
+                                       norms do */
         y = put_binary(b, OpScaleColumns, y, put_vector(b, n, part->scale),
                        build_join(b, part->scale, ".rows"));
         b->sublayer = in;
@@ -330,7 +333,7 @@ static int residual(Build *b, int x, int y, const LayerPart *part)
     return put_binary(b, OpAdd, x, y, "residual");
 }
 
-/* Adds x + f(y) or x + norm(f(y)). That norm's name ends in "_after" if another
+/* Adds x + f(y), or x + norm(f(y)). The norm's name ends in "_after" if another
  * norm precedes f. */
 static int sublayer(Build *b, int x, int y, const LayerPart *part)
 {
@@ -350,7 +353,7 @@ static int sublayer(Build *b, int x, int y, const LayerPart *part)
 }
 
 /* Adds one layer. In a parallel layer all parts read the layer's input and may
- * share its norm; otherwise each part reads the sum so far. */
+ * share its norm; in others each part reads the sum of the parts before it. */
 static int layer(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -371,7 +374,8 @@ static int layer(Build *b, int x)
     return x;
 }
 
-/* Makes later nodes belong to layer i, with that layer's spec; -1: to none. */
+/* Makes later nodes belong to layer i, with the spec of that layer. -1: to no
+ * layer. */
 static void enter_layer(Build *b, const Spec *all, Side side, int i)
 {
     b->layer = i;

@@ -1,8 +1,8 @@
 /* build_node.c: adds nodes to the graph under construction and names them. */
 #include "graph/build.h"
 
-/* Adds a node at b's current place, called `word`, with `suffix` in its full
- * name only: the tensor of q is q.weight. */
+/* Adds a node named `word` at b's current place. Only its full name ends in
+ * `suffix`: the tensor of q is q.weight. */
 static int put_named(Build *b, Node n, const char *word, const char *suffix)
 {
     Arena *a = b->g->arena;
@@ -150,7 +150,7 @@ int put_linear(Build *b, int x, int64_t out, bool bias, const char *word)
     return put_binary(b, OpBias, y, v, word);
 }
 
-/* Adds a norm of rows of d columns: gamma, and beta if the spec has it. */
+/* Adds a norm over d columns: gamma, and beta if the spec has it. */
 static int norm_of(Build *b, Node n, int64_t d, const char *word)
 {
     b->field = "norm.type";

@@ -10,7 +10,7 @@ static int64_t turned_columns(const Build *b)
     return spec_rotary_columns(b->s, (Side)(b->side - b->s->side));
 }
 
-/* True if both rotate n columns by the same angles. */
+/* True if two specs rotate n columns by the same angles at all positions. */
 static bool same_angles(const Spec *a, const Spec *b, int64_t n,
                         int64_t max_len)
 {
@@ -40,7 +40,7 @@ static bool serves(const Build *b, const Node *table, Op op)
 }
 
 /* Returns the stack's table of this op that fits the layer, adding it if none
- * does. Tables are named "rotary", "rotary_2" and up, and belong to no
+ * fits. Tables are named "rotary", "rotary_2" and so on, and belong to no
  * layer. */
 static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
                           const char *word)

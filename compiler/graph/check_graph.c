@@ -1,5 +1,5 @@
-/* check_graph.c: the verifier. It runs after the graph is built and after every
- * pass. A violation is a bug of attnc, so it prints the node and dies. */
+/* check_graph.c: verifies a graph after it is built and after every pass. A
+ * violation is a bug of attnc, so the verifier prints the node and dies. */
 #include "graph/graph.h"
 
 /* the graph under test, and the last pass that changed it */
@@ -15,8 +15,8 @@ static void expect(const Verifier *c, bool holds, int node, const char *what)
             print_node(c->g->arena, c->g, node));
 }
 
-/* True if the node is computed when weights are packed. A Scale can be in an
- * entry too. */
+/* True if the node is computed when weights are packed. A Scale may also belong
+ * to an entry. */
 static bool is_constant(const Node *n)
 {
     return op_info[n->op].op_class == ClassConst
@@ -35,8 +35,8 @@ static void check_inputs(const Verifier *c, int i)
     }
 }
 
-/* True if n may read `from`: edges cross entries only from an encode Append to
- * its Recall, and from an encoder's scan to the decoder's. */
+/* True if n may read `from`. Only two edges cross entries: from an encode
+ * Append to its Recall, and from an encoder's scan to the decoder's. */
 static bool may_read(const Graph *g, const Node *n, const Node *from)
 {
     if (n->sourced && from->op == OpRecurrent && from->state > 0)
@@ -112,8 +112,8 @@ static void check_names(const Verifier *c)
         die("graph after %s: two nodes are named %s", c->after, twice);
 }
 
-/* Checks the graph's counts of edges. It compares two weighted sums, which
- * differ for nearly all wrong counts and need no memory. */
+/* Checks the graph's counts of edges. Compares two weighted sums, which differ
+ * for nearly all wrong counts and need no memory. */
 static void check_readers(const Verifier *c)
 {
     const Graph *g = c->g;

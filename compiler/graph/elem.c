@@ -1,5 +1,5 @@
-/* elem.c: conversions between element types and formats: of weights in packed
- * files, and of activations by the arithmetic of their products. */
+/* elem.c: converts element types to formats of packed weights and to the
+ * arithmetic of products with such activations. */
 #include "graph/graph.h"
 
 Dtype elem_dtype(Elem e)

@@ -1,15 +1,15 @@
-/* flops.c: the FLOPs of a node. A multiplication and an addition are two, exp
- * or tanh is one. The formulas are in ops.h; this file defines the words they
- * use. */
+/* flops.c: counts the FLOPs of a node. A multiplication and an addition are
+ * two, exp or tanh is one. The formulas are in ops.h; this file defines the
+ * words that they use. */
 #include "graph/graph.h"
 
 typedef struct { /* a node and the size of its call */
     const Graph *g;
     const Node *n;
     int64_t rows, keys;
-    const MaskSpec *mask; /* NULL: none */
+    const MaskSpec *mask; /* mask of the attention; NULL: none */
     int64_t tanh, sums;   /* FLOPs of one tanh; argument of SUMS() in the
-                             formula */
+                             op's formula */
 } Count;
 
 static int64_t dim_at(const Count *c, Dim d)
@@ -42,15 +42,15 @@ static int64_t columns(const Count *c, int k)
     return t->dim[t->rank - 1].c;
 }
 
-/* Returns the number of keys or values that a query can see. */
+/* Returns the number of keys or values of the node. */
 static int64_t keys(const Count *c)
 {
     const Node *k = input_of(c, 1);
     return k->op == OpRecall ? c->keys : dim_at(c, k->type.dim[1]);
 }
 
-/* Returns the pairs of a query and a key it sees, for one head. An encoder's
- * queries are at the first keys, a decoder's at the last. */
+/* Returns how many pairs of a query and a visible key one head has. An
+ * encoder's queries are at the first keys, a decoder's at the last. */
 static int64_t pairs(const Count *c)
 {
     const int64_t rows = dim_at(c, input_of(c, 0)->type.dim[1]), n = keys(c);
@@ -58,25 +58,27 @@ static int64_t pairs(const Count *c)
                       n);
 }
 
-/* Returns the scores of all heads. */
+/* Returns the number of scores of all heads. */
 static int64_t scored(const Count *c)
 {
     return input_of(c, 0)->type.dim[0].c * pairs(c);
 }
 
-/* Returns the FLOPs of a score for each column of a head. */
+/* Returns the FLOPs of one score per column of a head. */
 static int64_t score_work(const Count *c)
 {
     return c->n->additive ? 3 + c->tanh : 2;
 }
 
-/* Returns how many numbers are rotated: a head's other columns are copied. */
+/* Returns how many numbers are rotated. The other columns of a head are
+ * copied. */
 static int64_t turned(const Count *c)
 {
     return dim_at(c, c->n->type.dim[0]) * c->n->heads * c->n->dims;
 }
 
-/* Returns the FLOPs of a pool: a mean also divides, one row is just copied. */
+/* Returns the FLOPs of a pool. A mean also divides; picking one row costs
+ * nothing. */
 static int64_t pooled(const Count *c)
 {
     const int64_t all = elements(c, input_of(c, 0)->type);
@@ -87,7 +89,7 @@ static int64_t pooled(const Count *c)
     }
 }
 
-/* Returns the FLOPs after the product for each number of its result. */
+/* Returns the FLOPs that follow the product for each number of its result. */
 static int64_t epilogue(const Node *n)
 {
     return n->has_bias + n->has_residual + (n->act != ActNone);

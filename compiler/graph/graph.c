@@ -5,8 +5,8 @@
 
 #include "graph/graph.h"
 
-/* Words of the column `code`, as OpInfo's last two members: true if the code
- * can be emitted undivided, and about how many bytes it has. */
+/* Words of the column `code`. Each expands to OpInfo's last two members: true
+ * if the code can be emitted undivided, and its size in bytes. */
 #define NO_CODE            false, 0
 #define STEP(f)            false, StepBytes
 #define SCORE_ROW(f)       false, StepBytes
@@ -42,7 +42,7 @@ const char *const sublayer_name[Sublayers] = {
 
 /* ---- edges ---- */
 
-/* Adds the node's edges to its inputs' counts; removes them if sign is -1. */
+/* Adds a node's edges to the counts of its inputs; sign -1 removes them. */
 static void count_edges(Graph *g, int reader, int sign)
 {
     const Node *n = &g->nodes.at[reader];
@@ -114,7 +114,7 @@ typedef struct {
     int *index; /* old index -> new index, Unplaced or InPlacing */
 } Sweep;
 
-/* Places node i after its inputs. Only nodes that a pass has just added come
+/* Moves node i behind its inputs. Only nodes that a pass has just added come
  * after their readers, so the recursion is shallow. */
 static int place(Sweep *s, int i)
 {
@@ -212,8 +212,8 @@ bool same_layer(const Node *a, const Node *b)
     return a->layer == b->layer && a->stack == b->stack;
 }
 
-/* Nodes that the encoder computes for a decoder layer are named after that
- * layer. */
+/* Returns the full name of a node. Nodes that the encoder computes for a
+ * decoder layer are named after that layer. */
 char *graph_name(Arena *a, const Node *n, const char *word)
 {
     const char *stack =
@@ -249,7 +249,7 @@ int graph_routes(const Graph *g, int node)
     if (n->op == OpSpread)
         return n->in[1];
     if (n->op == OpTaps || n->nin == 0)
-        return -1; /* frames are in order, not permuted */
+        return -1; /* frames are in order, not permuted by expert */
     return n->nin > InRoutes ? n->in[InRoutes] : graph_routes(g, n->in[0]);
 }
 

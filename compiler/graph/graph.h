@@ -41,18 +41,20 @@ typedef enum {
 
 typedef struct { /* columns of ops.h that several directories use */
     const char *name;
-    int least, most; /* number of inputs */
+    int least, most; /* least and most number of inputs */
     OpClass op_class;
     const char *formula;
     InPlace in_place;
     bool whole;     /* its code can be emitted undivided */
-    int code_bytes; /* about how many */
+    int code_bytes; /* approximate size of its code */
 } OpInfo;
 extern const OpInfo op_info[OpCount];
 
-typedef enum { EntryNone /* Const nodes */, EntryEncode, EntryDecode } Entry;
+/* The entry that a node belongs to; EntryNone: a constant. */
+typedef enum { EntryNone, EntryEncode, EntryDecode } Entry;
 
-/* StackCross computes the keys and values of the source for decoder layers. */
+/* The stack that a node belongs to. StackCross computes keys and values of the
+ * source for decoder layers. */
 typedef enum {
     StackNone,
     StackEncoder,
@@ -60,7 +62,7 @@ typedef enum {
     StackDecoder,
     Stacks
 } Stack;
-extern const char *const stack_name[Stacks]; /* "", "encoder" and so on */
+extern const char *const stack_name[Stacks]; /* "", "encoder", ... */
 typedef enum {
     SublayerNone,
     SublayerSelf,
@@ -70,8 +72,7 @@ typedef enum {
     SublayerFfn,
     Sublayers
 } Sublayer;
-extern const char *const sublayer_name[Sublayers]; /* "", "self_attn" and so
-                                                      on */
+extern const char *const sublayer_name[Sublayers]; /* "", "self_attn", ... */
 
 /* The member of struct attn_batch that an Input reads. */
 typedef enum {
@@ -80,7 +81,7 @@ typedef enum {
     BatchInput /* rows of real numbers */,
     BatchQuery,
     BatchKey,
-    BatchValue /* these three: kind attention */
+    BatchValue /* the last three: only in models of `kind: attention` */
 } BatchMember;
 
 /* A dimension: a constant, or a number of rows known only at run time. */
@@ -90,27 +91,29 @@ typedef enum {
     SymT,    /* "t"   new target rows (decode) */
     SymPT,   /* "p+t" cached and new target rows */
     SymR,    /* "r"   selected rows */
-    SymM,    /* "m"   key rows of kind attention */
+    SymM,    /* "m"   key rows of a model of `kind: attention` */
     SymS,    /* "s"   sequences */
     Syms
 } Sym;
 extern const char *const sym_name[Syms]; /* graph_print.c */
-typedef struct { /* c: the constant, or the upper bound */
+typedef struct { /* c: the constant, or the most rows of a sequence */
     int64_t c;
     Sym sym;
-    int64_t times; /* rows for each of the set's, e.g. a row per chosen
+    int64_t times; /* rows for each row of the symbol, e.g. one per chosen
                       expert; 0: one */
-    int64_t fixed; /* the length if compiled in as a constant, else 0 */
+    int64_t fixed; /* the number of rows if it is compiled in as a constant,
+                      else 0 */
 } Dim;
 typedef enum {
 #define FORMAT(name, ...) Elem##name,
-#include "runtime/weights/format_rows.h" /* weights, as in Dtype */
+#include "runtime/weights/format_rows.h" /* formats of weights, as in Dtype */
     ElemI32,
-    ElemQ8, /* this and the next: rows of integers with a scale each */
+    ElemQ8, /* ElemQ8 and ElemQ15: integers, with a scale for each row */
     ElemQ15
 } Elem;
-Dtype elem_dtype(Elem e); /* DtypeF32 if not of weights */
-/* Arithmetic of products with such activations, and the inverse. */
+Dtype elem_dtype(Elem e); /* DtypeF32 for types that are no format of weights */
+/* Return the arithmetic of products with activations of a type, and the type of
+ * activations for an arithmetic. */
 Arithmetic elem_arithmetic(Elem e);
 Elem arithmetic_elem(Arithmetic a);
 typedef struct {
@@ -119,134 +122,150 @@ typedef struct {
     Dim dim[3];
 } Type;
 
-enum { InRoutes = 4 /* index of the input Routes of a Linear by experts */ };
+enum { InRoutes = 4 /* index of the Routes input of a Linear with experts */ };
 enum { MaxIn = 6, CacheSelf = 0, CacheCross = 1 };
 enum { PartKey, PartValue, PartQuery };
 
-typedef struct { /* one operation and the tensor it makes */
+typedef struct { /* one operation and the tensor that it computes */
     Op op;
     Entry entry;
     Type type;          /* set by shape.c */
-    int in[MaxIn], nin; /* earlier nodes, by index; -1: absent */
-    const char *name;   /* unique: encoder.0.self_attn.q.weight */
-    const char *word;   /* its end: "q" or "q.bias" */
+    int in[MaxIn], nin; /* indices of earlier nodes; -1: absent input */
+    const char *name;   /* unique, e.g. encoder.0.self_attn.q.weight */
+    const char *word;   /* last part of the name: "q" or "q.bias" */
     Stack stack;
-    int layer; /* index in its stack; -1: outside layers */
+    int layer; /* index of the layer in its stack; -1: outside layers */
     Sublayer sublayer;
-    bool outside_layers; /* named after the stack all the same: encoder.norm */
-    bool keep;           /* --tap asks for it: no pass may change it */
-    Pos pos;             /* the YAML key it comes from */
-    /* attributes, with the ops that use them: */
-    int readers;      /* Weight: bits of ReadBy, for matrices */
-    int64_t parts;    /* Weight: tensors it is assembled from, numbered by
-                         {e} in its name; 0: it is one */
+    bool outside_layers; /* the node is outside the layers, but named after
+                            the stack: encoder.norm */
+    bool keep; /* --tap asks for this value, so no pass may change it */
+    Pos pos;   /* position of the YAML key that the node comes from */
+    /* attributes, each with the ops that use it: */
+    int readers;      /* Weight: ReadBy bits of a matrix */
+    int64_t parts;    /* Weight: number of tensors that it is assembled from,
+                         numbered by {e} in its name; 0: it is one tensor */
     double scale;     /* Scale, Embed, Attention, Weigh */
     double cap;       /* Softcap, Clip, Attention; 0: none */
     double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
     NormType norm;    /* Norm, AddNorm, HeadNorm */
-    int64_t heads;    /* Split, Rotate, HeadNorm, Attention, Join */
-    int64_t heads_kv; /* Attention: of keys and values; Join: of b */
-    int64_t first;    /* Slice: first column; Position, Embed: the table's
-                         row for position 0; Taps, Depthwise: offset of tap 0
-                         from the row; Patches: row of the first patch */
-    int64_t taps;     /* Taps, Depthwise; Weight: the file keeps the taps of
-                         a column together; 0: none */
+    int64_t heads;    /* Split, Rotate, HeadNorm, Attention, Join: number of
+                         heads */
+    int64_t heads_kv; /* Attention: heads of keys and values; Join: heads of
+                         b */
+    int64_t first;    /* Slice: first column. Position, Embed: the table's
+                         row for position 0. Taps, Depthwise: offset of tap 0
+                         from the row. Patches: row of the first patch. */
+    int64_t taps;     /* Taps, Depthwise: number of taps. Weight: the same,
+                         if the file stores the taps of a column together;
+                         else 0 */
     int64_t dilation; /* Taps, Depthwise: rows between taps */
     int64_t stride;   /* Taps: input rows between two result rows; 0: 1 */
     int64_t frames;   /* Taps: frames side by side in an input row; 0: 1 */
-    int64_t skipped;  /* Taps: leading frames that are not the sequence's own
-                         and are read as zeros */
-    int64_t channels, tall, wide;  /* Patches: channels of the image, lines
-                                      and columns of a patch */
-    int64_t across;                /* Patches: number side by side */
-    int64_t dims;                  /* Rotate: rotary columns of each head */
-    PosLayout layout;              /* Rotate */
-    const Spec *spec;              /* RotaryTable: the spec of its layers */
-    BiasKind bias;                 /* ScoreBias, Attention */
-    double slope;                  /* BiasAlibi: factor of all slopes */
+    int64_t skipped;  /* Taps: leading frames that do not belong to the
+                         sequence and are read as zeros */
+    int64_t channels, tall, wide; /* Patches: channels of the image, lines
+                                     and columns of a patch */
+    int64_t across;               /* Patches: number of patches side by side */
+    int64_t dims;                 /* Rotate: rotary columns of each head */
+    PosLayout layout;             /* Rotate */
+    const Spec *spec; /* RotaryTable: spec of the layers that use it */
+    BiasKind bias;    /* ScoreBias, Attention */
+    double slope;     /* BiasAlibi: factor of all slopes */
     int64_t buckets, max_distance; /* BiasRelative */
     bool bidirectional;            /* BiasRelative */
     int64_t experts;               /* Routes: number of experts */
-    int64_t groups, groups_chosen; /* Choose */
-    bool group_pairs;              /* Choose: a group is scored by the sum of
-                                      its best two instead of by its best */
+    int64_t groups, groups_chosen; /* Choose: number of groups of experts,
+                                      and of groups chosen */
+    bool group_pairs;              /* Choose: a group's score is the sum of
+                                      its two best experts' scores, not the
+                                      best score */
     bool sinks;                    /* Softmax, Attention: the last input has
                                       a score for each head */
-    bool additive;                 /* Scores, Attention: the last input
-                                      before sinks is v, [heads, d_k] */
+    bool additive;                 /* Scores, Attention: additive scores; the
+                                      last input before sinks is v, [heads,
+                                      d_k] */
     bool sigmoid;                  /* Attention: sigmoid instead of softmax */
-    bool softmax, normalize;       /* Weigh */
+    bool softmax, normalize;       /* Weigh: apply softmax to the scores;
+                                      make the weights sum to 1 */
     bool routing;  /* Matmul, Linear: part of a router or a gate of experts */
     PoolType pool; /* Pool */
     CellType cell; /* Recurrent */
     bool reversed; /* Recurrent: starts from the last row */
     bool sourced;  /* Recurrent: starts from the last state of its last input */
-    int64_t state; /* floats that it keeps for later rows of a sequence */
+    int64_t state; /* floats that it keeps in the cache for later rows of a
+                      sequence */
     const MaskSpec *mask;        /* Mask, Attention; NULL: none */
     Activation act;              /* Linear, Activate, Gate, Recurrent */
-    bool has_bias, has_residual; /* Linear: in[2] / in[3] exists */
+    bool has_bias, has_residual; /* Linear: in[2] / in[3] is present */
     BatchMember member;          /* Input */
     int cache;                   /* Append, Recall: index in Graph.cache */
     int64_t place; /* Append, Recall: the layer's index in its cache */
-    int part;      /* Append, Recall, PackKv, Rotate: PartKey and so on */
+    int part;      /* Append, Recall, PackKv, Rotate: PartKey, PartValue or
+                      PartQuery */
 } Node;
 
-/* Returns the input that holds v of additive scores. */
+/* Returns the input that holds v of additive scores. A node's sinks, if any,
+ * are its last input. */
 static inline int score_input(const Node *n)
 {
     return n->in[n->nin - 1 - n->sinks];
 }
 
 /* A cache of keys and values, kept between calls. The first two are the
- * decoder's own and the encoder's; layers whose caches have another form use
- * further ones. */
+ * decoder's own and the encoder's. Layers whose cached rows have another shape
+ * use further caches. */
 typedef struct {
     int of; /* CacheSelf or CacheCross */
     CacheForm form;
-    int64_t layers; /* 0: unused */
+    int64_t layers; /* number of layers that use it; 0: unused */
 } Cache;
 
-typedef struct { /* the edges to a node */
+typedef struct { /* edges to a node */
     int edges;
-    int64_t sum; /* sum of the readers' indices: of one edge, its reader */
+    int64_t sum; /* sum of the readers' indices; if there is one edge, the
+                    index of its reader */
 } Readers;
 
 typedef struct {
     Arena *arena;
     const Spec *spec;
     VEC(Node) nodes;      /* in execution order; the index identifies a node */
-    VEC(Node) swept;      /* memory for the next sweep */
-    VEC(Readers) readers; /* by node; maintained by graph.c */
+    VEC(Node) swept;      /* memory that the next sweep moves the nodes to */
+    VEC(Readers) readers; /* edges to each node; maintained by graph.c */
     Cache cache[ATTN_CACHES];
     int caches;
     const char *memory;      /* name of the encoder's last node */
-    struct Remarks *remarks; /* the running pass's; NULL: not wanted */
+    struct Remarks *remarks; /* remarks of the running pass; NULL: not wanted */
 } Graph;
 
-/* Adds n at the end, infers its shape and returns its index. The pass must
- * sweep to move it to its place. */
+/* Adds n at the end, infers its shape and returns its index. The pass must call
+ * graph_sweep() to move it to its place. */
 int graph_add(Graph *g, Node n);
 /* All changes of edges go through these functions. */
 void graph_set(Graph *g, int node, Node n);           /* replaces a node */
-void graph_link(Graph *g, int node, int k, int from); /* changes input k */
+void graph_link(Graph *g, int node, int k, int from); /* changes input k of a
+                                                         node */
 void graph_remove(Graph *g, int node);
-/* Redirects all reads of `old` to new_, but for new_'s own. */
+/* Redirects all reads of `old` to `new_`, except those by `new_` itself. */
 void graph_replace(Graph *g, int old, int new_);
-int graph_uses(const Graph *g, int node);        /* number of edges to it */
-int graph_sole_reader(const Graph *g, int node); /* -1: not just one */
-int graph_remove_dead(Graph *g); /* returns how many it removed */
-/* Drops OpNop, moves nodes after their inputs, and renumbers all. */
+int graph_uses(const Graph *g, int node);        /* number of edges to a node */
+int graph_sole_reader(const Graph *g, int node); /* the only reader; -1: none
+                                                    or several */
+int graph_remove_dead(Graph *g); /* returns the number of nodes removed */
+/* Drops OpNop, moves nodes behind their inputs, and renumbers all nodes. */
 void graph_sweep(Graph *g);
 /* Returns the name of part e of a Weight. */
 const char *weight_part(Arena *a, const Node *n, int64_t e);
-int graph_result(const Graph *g); /* the last entry's Output */
-/* Returns -1 if there is none. "encoder.output" names the encoder's last node
- * too. */
+int graph_result(const Graph *g); /* the Output of the last entry */
+/* Returns the index of a node; -1: no node has the name. "encoder.output" also
+ * names the encoder's last node. */
 int graph_find(const Graph *g, const char *name);
-Index graph_names(Arena *a, const Graph *g); /* for many look-ups */
+Index graph_names(Arena *a, const Graph *g); /* name -> node, for many
+                                                look-ups */
 Graph *graph_copy(Arena *a, const Graph *g);
 bool same_type(Type a, Type b);
-/* Return the rows and columns of a matrix of weights, or of one expert's. */
+/* Return the rows and columns of a matrix of weights; with experts, of one
+ * expert's matrix. */
 static inline int64_t matrix_rows(Type w)
 {
     return w.dim[w.rank - 2].c;
@@ -255,48 +274,51 @@ static inline int64_t matrix_columns(Type w)
 {
     return w.dim[w.rank - 1].c;
 }
-/* Returns the Routes node that orders the rows of a value; -1: none does. */
+/* Returns the Routes node that orders the rows of a value; -1: the rows are in
+ * the order of the batch. */
 int graph_routes(const Graph *g, int node);
-/* True if both belong to the same layer, or to the same stack outside its
- * layers. */
+/* True if both nodes belong to the same layer, or both are outside the layers
+ * of the same stack. */
 bool same_layer(const Node *a, const Node *b);
-/* Returns the full name of `word` at n's place: "q" becomes
- * "encoder.0.self_attn.q". */
+/* Returns the full name of a node named `word` at n's place:
+ * "encoder.0.self_attn.q" for "q". */
 char *graph_name(Arena *a, const Node *n, const char *word);
 /* Appends a suffix such as ".scaled" to the name of a node. */
 void graph_rename(Graph *g, Node *n, const char *suffix);
 
 /* ---- shape.c ---- */
 
-/* Sets n->type from the inputs; false if they do not fit. A node without inputs
- * must come with its type, a Slice with its width. */
+/* Sets n->type from the inputs; returns false if they do not fit. For a node
+ * without inputs the caller sets the type, for a Slice the width. */
 bool infer_shape(const Graph *g, Node *n);
-Dim rows_of(const Spec *s, Sym sym); /* a number of rows and its bound */
+Dim rows_of(const Spec *s, Sym sym); /* a number of rows, with its upper
+                                        bound */
 
-/* Returns how many products of a row a cell needs: 1, 3 or 4. */
+/* Returns how many products a cell needs for each row: 1, 3 or 4. */
 int cell_gates(CellType cell);
 
 /* ---- flops.c ---- */
 
-/* Returns the FLOPs of a node for `rows` rows and `keys` keys, not counting
- * masked ones. A multiplication and an addition are two. */
+/* Returns the FLOPs of a node for `rows` rows and `keys` keys, without masked
+ * keys. A multiplication and an addition are two. */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
-/* Returns the part of these FLOPs in sums of products, for rows that see one
- * key each. A tanh in them counts as `tanh`. */
+/* Returns the FLOPs of the node's sums of products for rows that see one key
+ * each. `tanh`: FLOPs counted for each tanh in a sum. */
 int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t tanh);
-/* Returns how many pairs of a query and a visible key a head of this op has. */
+/* Returns how many pairs of a query and a visible key one head of the node
+ * has. */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);
 
 /* ---- table1.c ---- */
 /* Table 1's numbers for the first layer of the encoder, or of the decoder if
  * there is no encoder. */
 typedef struct {
-    const char *complexity; /* e.g. "n^2 d"; "": nothing mixes rows */
+    const char *complexity; /* e.g. "n^2 d"; "" if nothing mixes rows */
     double operations;      /* value of that formula */
     double sequential; /* length of the longest chain of dependent operations */
     double path;       /* steps between the two rows farthest apart */
-    double flops;      /* counted from the graph, with projections and
-                          norms, without the feed-forward network */
+    double flops;      /* counted from the graph: includes projections and
+                          norms, but not the feed-forward network */
 } Mixing;
 Mixing layer_mixing(const Graph *g, int64_t rows);
 
@@ -304,8 +326,8 @@ Mixing layer_mixing(const Graph *g, int64_t rows);
 void check_graph(const Graph *g, const char *after); /* dies if g is invalid */
 
 /* ---- graph_print.c ---- */
-extern const char *const pool_word[]; /* by PoolType */
-extern const char *const cell_word[]; /* by CellType */
+extern const char *const pool_word[]; /* words of a PoolType */
+extern const char *const cell_word[]; /* words of a CellType */
 typedef enum { GraphText, GraphDot, GraphJson } GraphFormat;
 char *print_graph(Arena *a, const Graph *g, GraphFormat format);
 char *print_node(Arena *a, const Graph *g, int node);
@@ -316,8 +338,8 @@ char *print_operation(Arena *a, const Graph *g, int node);
 
 /* ---- build_graph.c ---- */
 Graph *build_graph(Arena *a, const Spec *s);
-/* Checks that the spec's weight map fits the weights of its graph; false after
- * errors. */
+/* Checks that the spec's weight map fits the weights of the graph. Returns
+ * false after reporting errors. */
 bool names_fit(const Graph *g);
 
 #endif

@@ -23,7 +23,7 @@ static const char *const entry_name[] = {
     [EntryDecode] = "decode",
 };
 
-/* "2 " in front of n if each row counts twice */
+/* "2 " before the symbol if there are two rows for each of its rows */
 typedef struct {
     char text[24];
 } Times;
@@ -63,14 +63,14 @@ char *print_type(Arena *a, Type t)
 
 /* ---- attributes ---- */
 
-/* Writer of one node's attributes, each preceded by a comma. */
+/* A list of a node's attributes under construction; a comma precedes each. */
 typedef struct {
     Buffer *b;
-    bool json; /* as members of an object */
+    bool json; /* true: members of a JSON object; false: text */
 } Attributes;
 
-/* Each adds an attribute if `told` is true. Text shows only the word; in JSON a
- * NULL key makes the word itself a true member. */
+/* Each adds an attribute if the condition is true. Text shows only the word; in
+ * JSON a NULL key makes the word itself a member with the value true. */
 static void add_word(Attributes *to, bool told, const char *key,
                      const char *word)
 {
@@ -123,7 +123,7 @@ static bool is_factor(double x)
     return (x < 0 || x > 0) && (x < 1 || x > 1);
 }
 
-/* Adds heads, factors and the kind of norm. */
+/* Adds the number of heads, the factors and the kind of norm. */
 static void add_numbers(Attributes *b, const Node *n)
 {
     const bool join = n->op == OpJoin;
@@ -139,7 +139,7 @@ static void add_numbers(Attributes *b, const Node *n)
     add_real(b, norms || n->op == OpL2Norm, "eps", n->eps);
 }
 
-/* Adds the rows and columns of the input that the op reads. */
+/* Adds the rows and columns of its input that the op reads. */
 static void add_places(Attributes *b, const Node *n)
 {
     const bool patches = n->op == OpPatches, rotate = n->op == OpRotate;
@@ -161,7 +161,7 @@ static void add_places(Attributes *b, const Node *n)
     add_word(b, n->sourced, NULL, "from the source");
 }
 
-/* Adds how scores become weights. */
+/* Adds the attributes that change how scores become weights. */
 static void add_scores(Attributes *b, const Node *n)
 {
     const bool alibi = n->bias == BiasAlibi, relative = n->bias == BiasRelative;
@@ -175,7 +175,7 @@ static void add_scores(Attributes *b, const Node *n)
     add_word(b, n->sinks, "softmax", "sinks");
 }
 
-/* Adds how experts are chosen and weighted. */
+/* Adds the attributes that change how experts are chosen and weighted. */
 static void add_choice(Attributes *b, const Node *n)
 {
     const bool groups = n->op == OpChoose && n->groups > 1;
@@ -187,7 +187,8 @@ static void add_choice(Attributes *b, const Node *n)
     add_count(b, n->experts > 0, "experts", n->experts);
 }
 
-/* Adds the cache: "self", or "self.2" if the layer's has another form. */
+/* Adds the cache: "self" or "cross"; further caches have a number, as in
+ * "self.2". */
 static void add_cache(Attributes *b, const Node *n)
 {
     const bool own = n->op == OpAppend && n->entry == EntryDecode;
@@ -198,7 +199,7 @@ static void add_cache(Attributes *b, const Node *n)
     add_word(b, true, "cache", word);
 }
 
-/* Adds the attributes that differ from their defaults. */
+/* Adds all attributes that differ from their defaults. */
 static void add_attributes(Attributes *b, const Node *n)
 {
     const bool cached = n->op == OpAppend || n->op == OpRecall;
@@ -216,7 +217,7 @@ static void add_attributes(Attributes *b, const Node *n)
              n->part == PartKey ? "keys" : "values");
 }
 
-/* Pads with blanks to a column, counted from `from`. */
+/* Pads the text that began at `from` with blanks to a column. */
 static void add_blanks(Buffer *b, int from, int column)
 {
     const int blanks = column - (b->n - from);
@@ -224,7 +225,7 @@ static void add_blanks(Buffer *b, int from, int column)
         buffer_printf(b, "%*s", blanks, "");
 }
 
-/* Adds an input by number or by name. */
+/* Adds an input, by number or by name. */
 static void add_input(Buffer *b, const Graph *g, int node, bool names)
 {
     if (node < 0)
@@ -389,8 +390,8 @@ static void add_json_node(Buffer *b, const Graph *g, int node)
     buffer_printf(b, "], \"attributes\": {%s}}", with.n ? with.at + 2 : "");
 }
 
-/* Needs no escapes, because names of models and nodes have no such
- * character. */
+/* Writes strings without escapes, because names of models and nodes never need
+ * them. */
 static char *print_json(Arena *a, const Graph *g)
 {
     Buffer b = { .arena = a };

@@ -1,9 +1,9 @@
 /* shape.c: infers the shape of each op's result from the shapes of its inputs,
- * one small function per rule. A rule returns false if the inputs do not
+ * with one small function per rule. A rule returns false if the inputs do not
  * fit. */
 #include "graph/graph.h"
 
-/* Returns the compiled-in number of rows; 0: decided at run time. */
+/* Returns the number of rows if it is compiled in; 0: decided at run time. */
 static int64_t fixed_rows(const Spec *s, Sym sym)
 {
     const SpecFix *fix = &s->fix;
@@ -22,7 +22,7 @@ static int64_t fixed_rows(const Spec *s, Sym sym)
 Dim rows_of(const Spec *s, Sym sym)
 {
     const int64_t fixed = fixed_rows(s, sym);
-    if (sym == SymS) /* bounds are for one sequence */
+    if (sym == SymS) /* the bounds below are for one sequence */
         return (Dim){ .c = 1, .sym = sym, .fixed = fixed };
     int64_t source = s->side[SideEncoder].max_len;
     int64_t target = s->side[SideDecoder].max_len;
@@ -53,7 +53,7 @@ static Dim last(const Type *t)
     return t->dim[t->rank - 1];
 }
 
-/* True for a matrix of floats: any number of rows, a constant width. */
+/* True for a matrix of floats: any number of rows, and a constant width. */
 static bool is_matrix(const Type *t)
 {
     return t->elem == ElemF32 && t->rank == 2 && t->dim[1].sym == SymNone;
@@ -68,7 +68,7 @@ static bool is_table(const Type *t)
     return is_matrix(&floats);
 }
 
-/* True for [h, n, d]: rows of heads. */
+/* True for [h, n, d]: the rows of each head. */
 static bool is_heads(const Type *t)
 {
     return t->elem == ElemF32 && t->rank == 3 && t->dim[0].sym == SymNone;
@@ -110,7 +110,8 @@ static bool shape_stack(const Graph *g, Node *n)
     return true;
 }
 
-/* True if a table of positions reaches as far as the rows can. */
+/* True if a table of positions has enough rows for the most rows of a
+ * sequence. */
 static bool covers(const Type *table, int64_t first, Dim rows, Dim width)
 {
     return is_matrix(table) && table->dim[0].c >= first + rows.c
@@ -137,7 +138,7 @@ static bool shape_position(const Graph *g, Node *n)
     return covers(table, n->first, rows, table->dim[1]);
 }
 
-/* The caller sets the element type, q8 or q15. */
+/* Sets the shape of x; the caller sets the element type, q8 or q15. */
 static bool shape_quantize(const Graph *g, Node *n)
 {
     const Elem elem = n->type.elem;
@@ -146,7 +147,7 @@ static bool shape_quantize(const Graph *g, Node *n)
     return is_matrix(in(g, n, 0)) && elem_arithmetic(elem) != ArithmeticF32;
 }
 
-/* True for one matrix, or for one matrix per expert. */
+/* True for one matrix; by_experts: for a matrix per expert. */
 static bool is_weight(const Type *w, bool by_experts)
 {
     Type one = *w;
@@ -163,7 +164,7 @@ static bool is_ids(const Type *t)
     return t->elem == ElemI32 && t->rank == 2 && t->dim[1].sym == SymNone;
 }
 
-/* Returns the rows of `ids` repeated once for each id in a row. */
+/* Returns the dimension of `ids` with each row repeated for each of its ids. */
 static Dim chosen_rows(const Type *ids)
 {
     const Dim rows = ids->dim[0];
@@ -185,7 +186,7 @@ static bool routes_fit(const Graph *g, const Node *n)
         && in(g, n, 1)->dim[0].c == routes->experts;
 }
 
-/* Integer activations need integer weights. */
+/* Sets the shape of x W^T. Integer activations need integer weights. */
 static bool shape_matmul(const Graph *g, Node *n)
 {
     const Type *w = in(g, n, 1);
@@ -200,14 +201,14 @@ static bool shape_matmul(const Graph *g, Node *n)
     return !by_experts(n) || routes_fit(g, n);
 }
 
-/* Rows and a vector of their width. */
+/* Expects rows and a vector of their width. */
 static bool shape_bias(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
     return is_matrix(&n->type) && is_vector(in(g, n, 1), n->type.dim[1]);
 }
 
-/* One factor per column, or one for all. */
+/* Expects rows and either one factor per column or one for all. */
 static bool shape_scale_columns(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
@@ -216,14 +217,14 @@ static bool shape_scale_columns(const Graph *g, Node *n)
             || is_vector(in(g, n, 1), (Dim){ .c = 1 }));
 }
 
-/* Two inputs of one shape. */
+/* Expects two inputs of one shape. */
 static bool shape_pair(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
     return is_matrix(&n->type) && same_type(n->type, *in(g, n, 1));
 }
 
-/* True if input k is gamma and the next, if any, beta. */
+/* True if input k is gamma, and the next input, if any, is beta. */
 static bool has_factors(const Graph *g, const Node *n, int k, Dim width)
 {
     return is_vector(in(g, n, k), width)
@@ -241,7 +242,8 @@ static bool shape_add_norm(const Graph *g, Node *n)
     return shape_pair(g, n) && has_factors(g, n, 2, n->type.dim[1]);
 }
 
-/* Returns the columns of a head; 0 if they cannot be divided evenly. */
+/* Returns the number of columns of a head; 0 if they cannot be divided
+ * evenly. */
 static int64_t head_width(const Node *n, const Type *x)
 {
     bool even = is_matrix(x) && n->heads > 0 && x->dim[1].c % n->heads == 0;
@@ -307,7 +309,7 @@ static bool shape_slice(const Graph *g, Node *n)
     return true;
 }
 
-/* t new rows become p+t. */
+/* Turns t new rows into all p+t rows. */
 static bool shape_append(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
@@ -322,13 +324,15 @@ static bool shape_heads(const Graph *g, Node *n)
     return is_heads(&n->type);
 }
 
-/* True if every head of keys or values serves equally many heads of queries. */
+/* True if every head of keys or values serves the same number of query
+ * heads. */
 static bool serves_all(const Type *kv, const Type *q)
 {
     return is_heads(q) && is_heads(kv) && q->dim[0].c % kv->dim[0].c == 0;
 }
 
-/* True if v of additive scores has the columns of q for each head. */
+/* True if v of additive scores has a row for each head of q, as wide as the
+ * head. */
 static bool score_fits(const Graph *g, const Node *n, const Type *q)
 {
     const Type *v = n->additive ? &g->nodes.at[score_input(n)].type : NULL;
@@ -347,7 +351,8 @@ static bool shape_scores(const Graph *g, Node *n)
     return true;
 }
 
-/* True if input k is the table of a learned bias, or there is none. */
+/* True if input k is the table of a learned bias, or if there is no such
+ * bias. */
 static bool bias_fits(const Graph *g, const Node *n, int k, Dim heads)
 {
     if (n->bias != BiasRelative)
@@ -409,7 +414,8 @@ int cell_gates(CellType cell)
     return gates[cell];
 }
 
-/* Inputs: the product of rows, the matrix of states, and its bias. */
+/* Expects the product of the rows, the matrix of the states, and an optional
+ * bias. */
 static bool shape_recurrent(const Graph *g, Node *n)
 {
     const Type *x = in(g, n, 0), *w = in(g, n, 1);
@@ -423,7 +429,7 @@ static bool shape_recurrent(const Graph *g, Node *n)
     return inputs == 2 || is_vector(in(g, n, 2), w->dim[0]);
 }
 
-/* Joins columns head by head; b may have one head that all share. */
+/* Joins columns head by head; b may have a single head that all share. */
 static bool shape_join(const Graph *g, Node *n)
 {
     const Type *a = in(g, n, 0), *b = in(g, n, 1);
@@ -494,7 +500,7 @@ static bool shape_rows(const Graph *g, Node *n)
 
 /* ---- experts ---- */
 
-/* The caller sets how many are chosen. */
+/* Sets the shape of the chosen ids. The caller sets their number per row. */
 static bool shape_choose(const Graph *g, Node *n)
 {
     const Type *scores = in(g, n, 0);

@@ -3,7 +3,7 @@
  * `kinds` has a row per op. */
 #include "graph/graph.h"
 
-typedef struct { /* n rows of d columns */
+typedef struct { /* a node that mixes n rows of d columns */
     const Node *node;
     double n, d;
 } Rows;
@@ -16,7 +16,7 @@ static double ceiling(double x, double by)
     return whole * by < x ? whole + 1 : whole;
 }
 
-/* With a window of r rows it is Table 1's restricted self-attention. */
+/* Attention with a window of r rows is Table 1's restricted self-attention. */
 static void attention(const Rows *r, Mixing *to)
 {
     const MaskSpec *m = r->node->mask;
@@ -35,8 +35,8 @@ static void recurrent(const Rows *r, Mixing *to)
     to->sequential = to->path = r->n;
 }
 
-/* Contiguous kernels, or dilated ones whose dilation grows with the layers, as
- * in Table 1. */
+/* Kernels are contiguous, or dilated with a dilation that grows with the
+ * layers, as in Table 1. */
 static void mix_convolution(const Rows *r, Mixing *to)
 {
     const double k = (double)r->node->taps;
@@ -49,7 +49,7 @@ static void mix_convolution(const Rows *r, Mixing *to)
     to->path = r->node->dilation > 1 ? layers : ceiling(r->n, k);
 }
 
-/* Convolves each column alone, then multiplies. */
+/* A separable convolution convolves each column alone, then multiplies. */
 static void separable(const Rows *r, Mixing *to)
 {
     mix_convolution(r, to);
@@ -57,11 +57,13 @@ static void separable(const Rows *r, Mixing *to)
     to->operations = (double)r->node->taps * r->n * r->d + r->n * r->d * r->d;
 }
 
+/* OpMask comes after OpScores and replaces its numbers, because only OpMask
+ * knows the window. */
 static const struct {
     Op op;
     MixOf *of;
 } kinds[] = {
-    { OpScores, attention },     { OpMask, attention }, /* with a window */
+    { OpScores, attention },     { OpMask, attention },
     { OpAttention, attention },  { OpRecurrent, recurrent },
     { OpTaps, mix_convolution }, { OpDepthwise, separable },
 };

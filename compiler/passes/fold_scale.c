@@ -58,12 +58,12 @@ static bool folds_into(const Graph *g, int weight, int root)
     return true;
 }
 
-/* Nodes that the factor passes on its way from the root. */
+/* Nodes that the factor passes between the root and the weights. */
 typedef struct {
     int n, node[12];
 } Chain;
 
-/* True if the factor can go into all inputs of `node` but the first. */
+/* True if all inputs of `node` except the first can take the factor. */
 static bool takes_factor(const Graph *g, int node, int root)
 {
     for (int k = 1; k < at(g, node)->nin; k++)
@@ -81,16 +81,16 @@ static bool pass_through(const Graph *g, Chain *c, int *x, int root)
     return true;
 }
 
-/* True for ops with one weight per column, which can take the factor. */
+/* True for ops with one weight per column, which can take a factor. */
 static bool has_columns(const Graph *g, int x)
 {
     return at(g, x)->op == OpHeadNorm || at(g, x)->op == OpNorm
         || at(g, x)->op == OpScaleColumns;
 }
 
-/* Matches [rotate] <- norm, or [rotate] <- [bias] <- matmul; for a join, in
- * both inputs. False: x is not a projection, or one of its weights cannot take
- * the factor. */
+/* Matches [rotate] <- norm, or [rotate] <- [bias] <- matmul; after a join, in
+ * both inputs. Returns false if x is not a projection, or if one of its weights
+ * cannot take the factor. */
 static bool match_product(const Graph *g, Chain *c, int x, int root)
 {
     if (at(g, x)->op == OpJoin) {
@@ -126,7 +126,7 @@ static bool match_scale(const Graph *g, Chain *c, int root)
                       at(g, x)->name);
         return false;
     }
-    if (at(g, x)->additive) /* s v tanh(q + k): scale v */
+    if (at(g, x)->additive) /* s v tanh(q + k): the factor goes into v */
         return folds_into(g, at(g, x)->in[2], root)
             && pass_through(g, c, &x, root);
     return pass_through(g, c, &x, root) && at(g, x)->op == OpSplit
@@ -153,7 +153,7 @@ static void scale_weight(Graph *g, int reader, int k, double s)
     graph_link(g, reader, k, graph_add(g, n));
 }
 
-/* Replaces the root by its input, which gets the root's name. */
+/* Replaces the root by its input, and gives the input the root's name. */
 static void become_input(Graph *g, int root)
 {
     const Node *n = at(g, root);
@@ -166,7 +166,7 @@ static void become_input(Graph *g, int root)
     graph_remove(g, x);
 }
 
-/* Scales the weights of all nodes in the chain, and renames these. */
+/* Scales the weights of all nodes in the chain, and renames the nodes. */
 static void scale_chain(Graph *g, const Chain *c, double s)
 {
     for (int i = 0; i < c->n; i++) {

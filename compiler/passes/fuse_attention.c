@@ -19,7 +19,7 @@ typedef struct {
     bool optional;
 } Step;
 
-/* In order from the merge towards the queries. */
+/* The steps of attention, from the merge back to the queries. */
 enum { Context, Weights, Mask, Bias, Cap, Factor, Score, Steps };
 static const Step steps[Steps] = {
     [Context] = { OpContext, OpContext, false },

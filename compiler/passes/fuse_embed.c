@@ -1,5 +1,5 @@
-/* fuse_embed.c: fuse-embed makes the embedding lookup scale its row and add the
- * position.
+/* fuse_embed.c: fuse-embed scales the row and adds the position within the
+ * embedding lookup.
  *
  *     %2 = embed %0, %1
  *     %3 = scale %2, scale s          (if it was not folded)
@@ -7,10 +7,10 @@
  *     %6 = add %3, %5
  *
  * needs: nothing.  keeps: the value and name of the last node.
- * breaks: nothing.                                                          */
+ * breaks: nothing. */
 #include "passes/rewrite.h"
 
-/* Replaces the root by the lookup `e` that it read. */
+/* Replaces the root by `e`, the lookup that the root read. */
 static int become(Graph *g, int root, Node e)
 {
     const Node *n = &g->nodes.at[root];
@@ -22,7 +22,8 @@ static int become(Graph *g, int root, Node e)
     return 1;
 }
 
-/* True for a lookup without positions: a scale cannot follow those. */
+/* True for a lookup without positions. One with positions takes no scale, which
+ * would come after the addition. */
 static bool is_bare(const Graph *g, int node)
 {
     return g->nodes.at[node].op == OpEmbed && g->nodes.at[node].nin == 2;

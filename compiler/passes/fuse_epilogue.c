@@ -19,7 +19,8 @@ static bool is_product(const Node *n)
     return n->op == OpMatmul || (n->op == OpLinear && !n->has_residual);
 }
 
-/* Replaces `root` by `linear`, which includes the product at in[k]. */
+/* Replaces `root` by `linear`, which includes the product that is input k of
+ * the root. */
 static int absorb(Graph *g, int root, int k, Node linear)
 {
     const Node *n = &g->nodes.at[root];
@@ -46,8 +47,8 @@ static int absorb_bias(Graph *g, int root)
     return absorb(g, root, 0, p);
 }
 
-/* Returns the remark on a residual whose sublayer ends in op x, which is no
- * product; NULL for other ops. */
+/* Returns the remark on a residual whose other addend comes from op x, which is
+ * no product; NULL for other ops. */
 static const char *other_end(const Graph *g, int x)
 {
     const Op op = g->nodes.at[x].op;
@@ -106,7 +107,7 @@ static int absorb_residual(Graph *g, int root)
     return absorb(g, root, k, p);
 }
 
-/* Explains that a cap stays unfused: only attention has a fused one. */
+/* Remarks that a cap stays unfused: only attention has a fused cap. */
 static int leave_softcap(const Graph *g, int root)
 {
     int x = g->nodes.at[root].in[0];

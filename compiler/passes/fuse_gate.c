@@ -10,8 +10,8 @@
  * breaks: nothing.                                                          */
 #include "passes/rewrite.h"
 
-/* True if node i is the activation of the gated form's other factor and only
- * the root reads it. */
+/* True if node i is an activation that the gated form applies to its other
+ * factor, and only the root reads it. */
 static bool is_other(Graph *g, int i, int root, Activation act)
 {
     const Node *n = &g->nodes.at[i];

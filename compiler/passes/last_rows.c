@@ -10,8 +10,8 @@
  * it passes: they now have r rows. */
 #include "passes/rewrite.h"
 
-/* True if the select may move before x, because each row of x depends only on
- * the same row of in[0]. */
+/* True if the select may move before x: each row of x depends only on the same
+ * row of in[0]. */
 static bool match_row(const Graph *g, int x, int select)
 {
     const Node *n = &g->nodes.at[x];

@@ -14,10 +14,10 @@
  * results.  breaks: nothing. */
 #include "passes/rewrite.h"
 
-enum { MaxParts = 4 }; /* maximum inputs of a Stack */
+enum { MaxParts = 4 }; /* most inputs of a Stack */
 
 typedef struct { /* products that read the same rows */
-    int n, matmul[MaxParts], bias[MaxParts]; /* bias -1: none */
+    int n, matmul[MaxParts], bias[MaxParts]; /* bias -1: no bias */
 } Group;
 
 static bool mergeable(const Graph *g, int node)
@@ -49,8 +49,8 @@ static int bias_of(const Graph *g, int matmul)
     return reader >= 0 && g->nodes.at[reader].op == OpBias ? reader : -1;
 }
 
-/* Finds all products that can merge with `first`; none unless it is the first
- * of them. */
+/* Finds all products that can merge with `first`. The group is empty if an
+ * earlier product of the layer belongs to it. */
 static Group find_group(const Graph *g, int first)
 {
     Group p = { 0 };
@@ -101,7 +101,7 @@ static bool may_merge(const Graph *g, const Group *p)
     return p->n > 1;
 }
 
-/* "q", "k" -> "qk" */
+/* Returns the merged name: "qk" for "q" and "k". */
 static char *merged_word(const Graph *g, const Group *p)
 {
     char *word = arena_strdup(g->arena, "");
@@ -111,8 +111,8 @@ static char *merged_word(const Graph *g, const Group *p)
     return word;
 }
 
-/* Makes the Stack of the tensors of all parts. Its word is `word`; its name in
- * a weights file would be `word` plus `suffix`. */
+/* Returns the Stack of the tensors of all parts. Its word is `word`; its name
+ * in a weights file would be `word` plus `suffix`. */
 static Node stack_of(const Graph *g, const int *part, int n, const char *word,
                      const char *suffix)
 {
@@ -128,7 +128,7 @@ static Node stack_of(const Graph *g, const int *part, int n, const char *word,
     return stack;
 }
 
-/* Adds a node like `model`, called `word`, that applies the stack to x. */
+/* Adds a node like `model`, named `word`, that applies the stack to x. */
 static int merge(Graph *g, int model, int x, const char *word, Node stack)
 {
     Node whole = g->nodes.at[model];
@@ -149,7 +149,8 @@ static void slice(Graph *g, int node, int whole, int64_t first)
     graph_set(g, node, n);
 }
 
-/* Explains that products by experts that read the same rows stay apart. */
+/* Remarks that products by experts stay apart, even if they read the same
+ * rows. */
 static int leave_experts(Graph *g, int node)
 {
     for (int i = node - 1; i >= 0; i--) {

@@ -9,7 +9,8 @@
  * needs: nothing.  keeps: values, names.  breaks: nothing.                  */
 #include "passes/rewrite.h"
 
-/* Returns the input of an op that holds the keys or the values; -1: none. */
+/* Returns the index of the input from which the op reads its keys or values
+ * (`part`), or -1 if it reads none. */
 static int paged_input(Op op, int part)
 {
     if (op == OpAttention)

@@ -1,5 +1,5 @@
-/* pass.c: the table of passes and the code that runs it. Each pass is a row
- * here and a file of its own; all but the required ones can be skipped. */
+/* pass.c: the table of passes and the code that runs them. To add a pass, add a
+ * row here and a file. All passes but the required ones can be skipped. */
 #include <string.h>
 
 #include "passes/rewrite.h"
@@ -11,7 +11,7 @@ const Pass passes[] = {
       false },
     { "fuse-attention", fuse_attention,
       "scores, scale, bias, mask, softmax, context into one op", false },
-    /* before fuse-epilogue, which takes the additions that are left */
+    /* before fuse-epilogue, which takes the remaining additions */
     { "fuse-norm", fuse_norm, "residual and norm into one op", false },
     /* before fuse-epilogue, which would take the activation alone */
     { "fuse-gate", fuse_gate,
@@ -37,7 +37,8 @@ static bool listed(const char *const *list, int n, const char *name)
     return false;
 }
 
-/* Prints the remarks of a pass. Returns the number of failed fusions. */
+/* Prints the remarks of a pass if o->explain is set. Returns the number of
+ * failed fusions. */
 static int report(const Remarks *all, const Pass *p, const PassOptions *o,
                   FILE *log)
 {

@@ -1,8 +1,8 @@
-/* passes.h: rewrites of the graph, run in the order of one table.
+/* passes.h: rewrites of the graph, in the order of one table.
  *
  * In:  a Graph as built.
- * Out: the same graph, fused and lowered; on request, what each pass did and
- *      did not do. */
+ * Out: the same graph, fused and lowered; if asked for, remarks on each pass's
+ * rewrites and failures. */
 #ifndef ATTNC_PASSES_H
 #define ATTNC_PASSES_H
 
@@ -11,7 +11,8 @@
 /* ---- pass.c ---- */
 typedef struct {
     const char *name;
-    int (*run)(Graph *g); /* returns its rewrites; 0 when run again */
+    int (*run)(Graph *g); /* returns the number of rewrites; a second run has
+                             none */
     const char *summary;
     bool required; /* a lowering, which cannot be skipped */
 } Pass;
@@ -19,13 +20,13 @@ extern const Pass passes[];
 extern const int n_passes;
 
 typedef struct {      /* a place where a fusion failed */
-    const char *name; /* the node's */
+    const char *name; /* name of the node */
     Stack stack;
-    int layer;        /* -1: outside the layers */
+    int layer;        /* layer of the node; -1: outside the layers */
     const char *text; /* the name, and why the fusion failed */
 } Missed;
 
-typedef struct { /* what a pass did */
+typedef struct { /* results of one pass */
     bool ran;
     int rewrites;
     VEC(Missed) missed;
@@ -33,17 +34,17 @@ typedef struct { /* what a pass did */
 
 typedef struct {
     const char *const *skip;
-    int nskip; /* names of passes, or "all" */
+    int nskip; /* names of passes to skip, or "all" */
     const char *const *dump;
-    int ndump;           /* print the graph after these */
-    const char *after;   /* stop after this pass; NULL: all */
-    bool explain;        /* log what each pass did and did not do */
-    bool require_fusion; /* a fusion that failed is an error */
-    PassRecord *record;  /* [n_passes] to be filled in, or NULL */
+    int ndump;           /* passes after which to print the graph */
+    const char *after;   /* last pass to run; NULL: all passes */
+    bool explain;        /* log the remarks of each pass */
+    bool require_fusion; /* a failed fusion is an error */
+    PassRecord *record;  /* array of n_passes records to fill in, or NULL */
 } PassOptions;
 
-/* Runs the table in order and verifies the graph after each pass. Returns false
- * if require_fusion is set and something stayed unfused (reported). */
+/* Runs the passes in order and verifies the graph after each. Returns false if
+ * require_fusion is set and a fusion failed, which it reports. */
 bool run_passes(Graph *g, const PassOptions *o, FILE *log);
 
 #endif
