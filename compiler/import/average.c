@@ -4,7 +4,7 @@
 #include "import/merge.h"
 
 typedef struct {
-    const Tensor **of; /* one per file */
+    const Tensor **of; /* [files]: the tensor in each file */
     int n;
 } Mean;
 
@@ -39,7 +39,7 @@ static bool same_shape(const Tensor *a, const Tensor *b)
         && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 
-/* Finds the tensor of that name in each file. */
+/* Finds the tensor with the name of `t` in each file. */
 static bool find_all(const Safetensors *const *file, const Tensor *t, Mean *m,
                      Fault *why)
 {

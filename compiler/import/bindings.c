@@ -1,6 +1,6 @@
 /* bindings.c: resolves names in expressions: keys of config.json and other
- * files, with the defaults of their rules, and values of let. Each is evaluated
- * when it is first used, so rules can be in any order. */
+ * files, with the defaults of their rules, and names defined by `let`. A name
+ * is evaluated when it is first used, so rules can be in any order. */
 #include <string.h>
 #include <unistd.h>
 
@@ -8,7 +8,8 @@
 
 /* ---- keys ---- */
 
-/* Finds a key by any of its names; two different values are an error. */
+/* Finds the key of a binding under any of its names. Two names with different
+ * values are an error. */
 static const ConfigKey *find_key(Import *m, Binding *b)
 {
     const ConfigKey *found = NULL;
@@ -56,7 +57,8 @@ static Datum key_value(Import *m, Binding *b)
                       k->value.kind == ValueText ? "\"" : "");
 }
 
-/* Evaluates a binding once, or at every use if it depends on the layer `i`. */
+/* Returns the value of a binding. It is evaluated once, or at every use if it
+ * depends on the layer `i`. */
 static Datum binding_value(Import *m, Binding *b)
 {
     if (b->state == BindingBusy) {
@@ -162,7 +164,8 @@ static void bind(Import *m, Binding b)
     index_add(m->a, &m->names, b.name, m->binding.n - 1);
 }
 
-/* `under` is "generation." or "". */
+/* Binds the keys of a file. `under` is a prefix of their names: "generation."
+ * or "". */
 static bool bind_keys(Import *m, const Yaml *keys, Config *file,
                       const char *under)
 {
@@ -198,7 +201,8 @@ static bool bind_let(Import *m, const Yaml *let)
     return good;
 }
 
-/* Returns a path in the folder, evaluating it if it starts with '='. */
+/* Returns a path in the folder. A text that starts with '=' is an expression
+ * for the path. */
 static const char *path_of(Import *m, const Yaml *y)
 {
     if (y->text[0] != '=')
@@ -234,7 +238,8 @@ static bool bind_file(Import *m, const char *name, const Yaml *row)
         && !config_read(m->a, arena_printf(m->a, "%s/%s", m->o->folder, to),
                         false, file, &m->code))
         return false;
-    if (!keys) { /* without keys, the file is one value, such as a list */
+    if (!keys) { /* a file without keys in the rules is one value, such as a
+                  * list */
         KeyRule rule = { .null = true };
         bind(m, (Binding){ .name = name,
                            .rule = rule,

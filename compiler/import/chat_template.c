@@ -1,6 +1,6 @@
 /* chat_template.c: finds the text around the turns of a conversation. A
- * tokenizer has a template for it, a small program that attnc never runs:
- * models/import/chat.yaml has the texts of known templates. */
+ * tokenizer describes it by a template, a small program that attnc never runs:
+ * models/import/chat.yaml lists the texts of known templates. */
 #include <string.h>
 
 #include "emit/text/embedded.h"
@@ -24,7 +24,7 @@ static const Yaml *known_templates(Arena *a)
 
 /* ---- template ---- */
 
-/* Returns the default of several named templates; NULL: none. */
+/* Returns the default one of several named templates; NULL if there is none. */
 static const Datum *default_template(const Datum *list)
 {
     for (int i = 0; i < list->many.n; i++) {
@@ -37,8 +37,8 @@ static const Datum *default_template(const Datum *list)
     return NULL;
 }
 
-/* Returns the text of a token in the tokenizer's file, where it is a text or a
- * map; "" if absent. */
+/* Returns the text of a token in the tokenizer's file, which may be a text or a
+ * map; "" if it is absent. */
 static const char *token_text(Config *c, const char *key)
 {
     const Datum *v = c->top.kind == ValueMap ? value_get(&c->top, key) : NULL;
@@ -47,7 +47,7 @@ static const char *token_text(Config *c, const char *key)
     return v && v->kind == ValueText ? v->text : "";
 }
 
-/* Returns the template and its position; NULL if the folder has none. */
+/* Returns the template and sets its position; NULL if the folder has none. */
 static const char *template_text(Import *m, const Config *c, Pos *pos)
 {
     const char *path = arena_printf(m->a, "%s/chat_template.jinja",
@@ -121,7 +121,8 @@ static void unknown_template(Import *m, Pos pos, const Yaml *rows)
                names);
 }
 
-/* Returns the text of the token whose id is at `key`; "" if absent. */
+/* Returns the text of the token whose id is the value of `key`; "" if
+ * absent. */
 static Datum gguf_token(Import *m, const char *key)
 {
     const Datum *id = value_get(&m->gguf, key);
@@ -133,7 +134,7 @@ static Datum gguf_token(Import *m, const char *key)
     return text;
 }
 
-/* Builds the keys of tokenizer_config.json from a .gguf file. */
+/* Builds the keys that tokenizer_config.json would have from a .gguf file. */
 static void read_gguf(Import *m, Config *c)
 {
     static const char *const keys[] = { "bos_token", "eos_token",

@@ -1,7 +1,7 @@
-/* check_python.c: attnc import --check=PYTHON. The imported model computes
- * three inputs. Then transformers computes them from the folder, in that
- * Python, with the embedded script models/import/check.py. Ids and results are
- * exchanged through files in a temporary directory. */
+/* check_python.c: attnc import --check=PYTHON. The imported model computes its
+ * results for three inputs. Then the Python program runs the embedded script
+ * models/import/check.py, in which transformers computes them from the folder.
+ * Ids and results are exchanged in files of a temporary directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -16,11 +16,10 @@
 
 enum { Inputs = 3, Hour = 3600 };
 
-/* The largest difference allowed, relative to the largest value of all
- * results. */
+/* largest difference allowed, relative to the largest value of all results */
 static const double gate = 1e-4;
 
-/* The maximum rows of the source and the target. */
+/* [inputs]: maximum number of rows of source and target */
 static const int64_t lengths[Inputs][2] = { { 1, 1 }, { 7, 5 }, { 40, 33 } };
 
 typedef struct {
@@ -33,7 +32,8 @@ typedef struct {
     const PythonCheck *c;
     Arena *arena;
     const char *kind;
-    int64_t max_len, bytes; /* bytes: of the weights */
+    int64_t max_len, bytes; /* maximum length of the model; bytes of the
+                             * weights */
     Input input[Inputs];
     TempFolder temp;
     Spawned messages;
@@ -41,8 +41,7 @@ typedef struct {
 
 const char *python_find(Arena *a, const char *name)
 {
-    /* A path is not resolved, because the link in a venv identifies the
-     * venv. */
+    /* a path is not resolved, because the link in a venv identifies the venv */
     const char *path = strchr(name, '/') ? name : find_program(a, name);
     if (path && access(path, X_OK) == 0)
         return path;
@@ -61,9 +60,9 @@ static bool is_special(const Spec *s, int32_t id)
     return id == s->token_pad || id == s->token_end || id == s->token_start;
 }
 
-/* Replaces special tokens: transformers does not count padding in positions.
- * Some of its classes read the row of the end token, so a source ends with
- * it. */
+/* Returns the ids of a sample without special tokens, because transformers does
+ * not count padding in positions. A source still ends with the end token,
+ * because some classes of transformers read its row. */
 static const int32_t *plain_ids(Arena *a, const Spec *s, const Sample *x,
                                 int side)
 {
@@ -91,7 +90,7 @@ static const Sample *sample_of(Arena *a, const Spec *s, int i)
     return x;
 }
 
-/* Computes all inputs with the imported spec. */
+/* Computes the results of all inputs with the imported spec. */
 static int compute_spec(Check *k)
 {
     static const char *const kinds[] = {
@@ -208,7 +207,7 @@ static bool run_script(Check *k, Fault *why)
                  line);
 }
 
-/* Gets the line with the versions and the model's class. */
+/* Finds the line with the versions and the class of the model. */
 static bool read_versions(const Check *k, const char **to, Fault *why)
 {
     static const char begin[] = "transformers ";
@@ -230,8 +229,8 @@ static const char *tensor_shape_text(Arena *a, const Tensor *t)
     return arena_printf(a, "%s]", text);
 }
 
-/* Checks for the shape [rows, columns]. A result of one column may be
- * transposed. */
+/* Returns true if the tensor has the shape [rows, columns]; if there is one
+ * column, it may be transposed. */
 static bool has_shape(const Tensor *t, const Input *in)
 {
     if (t->rank != 2 || t->elements != in->rows * in->columns)

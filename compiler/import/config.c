@@ -1,5 +1,6 @@
-/* config.c: reads a JSON file of the folder. jansson parses the values; a
- * second walk over the valid text finds the position of each key. */
+/* config.c: reads a JSON file of the folder. jansson parses the values. Then a
+ * second pass over the text, which is known to be valid, finds the position of
+ * each key. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ static Pos here(const Walk *w)
     return (Pos){ &w->to->src, w->lines + 1, (int)(w->at - w->line) + 1 };
 }
 
-/* Walks values in the order of the text, which jansson keeps. `path` NULL:
+/* Visits values in the order of the text, which jansson preserves. `path` NULL:
  * inside a list, whose keys are not recorded. */
 static void walk(Walk *w, const json_t *j, const char *path, Pos pos);
 
@@ -49,12 +50,12 @@ static void walk_object(Walk *w, const json_t *j, const char *path)
     for (void *it = json_object_iter((json_t *)j); it;
          it = json_object_iter_next((json_t *)j, it)) {
         const char *key = json_object_iter_key(it);
-        w->at++; /* { or , */
+        w->at++; /* skip { or , */
         skip_blanks(w);
         const Pos pos = here(w);
         skip_text(w);
         skip_blanks(w);
-        w->at++; /* : */
+        w->at++; /* skip : */
         const char *inner = !path ? NULL
                           : *path ? arena_printf(w->arena, "%s.%s", path, key)
                                   : arena_strdup(w->arena, key);
@@ -65,13 +66,13 @@ static void walk_object(Walk *w, const json_t *j, const char *path)
         w->at++;
         skip_blanks(w);
     }
-    w->at++; /* } */
+    w->at++; /* skip } */
 }
 
 static void walk_array(Walk *w, const json_t *j)
 {
     for (size_t i = 0; i < json_array_size(j); i++) {
-        w->at++; /* [ or , */
+        w->at++; /* skip [ or , */
         walk(w, json_array_get(j, i), NULL, (Pos){ 0 });
         skip_blanks(w);
     }
@@ -79,7 +80,7 @@ static void walk_array(Walk *w, const json_t *j)
         w->at++;
         skip_blanks(w);
     }
-    w->at++; /* ] */
+    w->at++; /* skip ] */
 }
 
 static void walk(Walk *w, const json_t *j, const char *path, Pos pos)
@@ -152,7 +153,8 @@ ConfigKey *config_find(Config *c, const char *path)
     return NULL;
 }
 
-/* Returns the part of the path after `map.`; NULL if it is not inside. */
+/* Returns the part of the path after the prefix `map` and a dot; NULL if the
+ * path has another prefix. */
 static const char *inside(const char *path, const char *map)
 {
     const size_t n = strlen(map);
@@ -175,7 +177,8 @@ bool config_move(Arena *a, Config *c, const char *from, const char *to)
     ConfigKey *key = config_find(c, from), *there = config_find(c, to);
     if (!key)
         return true;
-    if (key->value.kind == ValueNone) { /* null counts as absent */
+    if (key->value.kind == ValueNone) { /* a key whose value is null counts as
+                                         * absent */
         key->used = true;
         return true;
     }
@@ -201,8 +204,8 @@ bool config_move(Arena *a, Config *c, const char *from, const char *to)
     return true;
 }
 
-/* True for keys that keep their top-level value; otherwise the section's
- * wins. */
+/* Returns true for keys that keep their top-level value; for all others, the
+ * value in the section replaces it. */
 static bool of_folder(const char *key)
 {
     return !strcmp(key, "model_type") || !strcmp(key, "architectures");
@@ -240,8 +243,8 @@ void config_know(Config *c, const char *pattern)
     }
 }
 
-/* Returns true if a key inside this one is known, so that each inner key is
- * checked by itself. */
+/* Returns true if any key inside the map `path` is known; then each key in the
+ * map is checked by itself. */
 static bool known_inside(const Config *c, const char *path)
 {
     for (int i = 0; i < c->key.n; i++)

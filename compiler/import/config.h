@@ -6,15 +6,15 @@
 #include "import/value.h"
 
 typedef struct {
-    const char *path; /* "rope_parameters.rope_theta" */
+    const char *path; /* path of the key, "rope_parameters.rope_theta" */
     Pos pos;
     Datum value;
-    bool used; /* known to some rule */
+    bool used; /* a rule knows this key */
 } ConfigKey;
 
 typedef struct {
-    Source src; /* name NULL: the folder has no such file */
-    Datum top;  /* the complete value: a map, or a list in other files */
+    Source src; /* the file; its name is NULL if the folder has no such file */
+    Datum top;  /* the complete value: a map, or in some files a list */
     VEC(ConfigKey) key;
 } Config;
 
@@ -22,17 +22,18 @@ typedef struct {
  * after reporting an error and setting *code. `reals` reads every number as a
  * float, because 10^30 (model_max_length) does not fit an integer. */
 bool config_read(Arena *a, const char *path, bool reals, Config *to, int *code);
-ConfigKey *config_find(Config *c, const char *path); /* NULL: absent */
-/* Gives a key, and the keys inside it, another path. If that path exists too,
- * both values must be equal. Returns false after reporting an error. */
+ConfigKey *config_find(Config *c, const char *path); /* returns NULL if the key
+                                                      * is absent */
+/* Renames a key and the keys inside it. If the new path exists too, both values
+ * must be equal. Returns false after reporting an error. */
 bool config_move(Arena *a, Config *c, const char *from, const char *to);
-/* Moves the keys of a map to the top level. */
+/* Moves the keys of the map `section` to the top level. */
 void config_raise(Arena *a, Config *c, const char *section);
 /* Marks the keys that match a pattern, and the keys inside them, as known. A *
  * matches any text. */
 void config_know(Config *c, const char *pattern);
-/* Reports keys that no rule knows and returns their number. `known` lists the
- * keys named in rules, for hints. */
+/* Reports the keys that no rule knows, and returns their number. `known` lists
+ * the keys that rules name, from which hints are chosen. */
 int config_unknown(const Config *c, const char *family,
                    const char *const *known, int n);
 

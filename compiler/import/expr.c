@@ -1,11 +1,12 @@
-/* expr.c: evaluates expressions. Errors are reported at the key of the folder's
- * file that a value came from, or else in the rule. */
+/* expr.c: evaluates expressions. Errors are reported at the key that a value
+ * came from in a file of the folder, or otherwise in the rule. */
 #include <math.h>
 #include <string.h>
 
 #include "import/expr.h"
 
-/* Returns where a value came from or, if computed, where it is used. */
+/* Returns the position that a value came from or, for a computed value, the
+ * position of the expression. */
 static Pos origin(const Datum *v, const Expr *e)
 {
     return v->pos.src ? v->pos : e->pos;
@@ -18,7 +19,8 @@ static Datum wrong_kind(Scope *s, const Expr *e, const Expr *at, const Datum *v,
                       wanted, kind_text(s->arena, v->kind));
 }
 
-/* Computes with integers; a quotient must be an integer. */
+/* Computes with integers. A division whose result is not an integer is an
+ * error. */
 static Datum compute_integer(Scope *s, const Expr *e, int64_t x, int64_t y)
 {
     int64_t z = 0;
@@ -152,7 +154,7 @@ static Datum list(Scope *s, const Expr *e)
     return v;
 }
 
-/* Looks up a name, or a key of a map: "generation.x". */
+/* Returns the value of a name, or of a key in a map, such as "generation.x". */
 static Datum named(Scope *s, const Expr *e)
 {
     Datum v = { .kind = ValueNone };
@@ -171,7 +173,7 @@ static Datum named(Scope *s, const Expr *e)
                       quote(e->text));
 }
 
-/* Reports a word that is missing from a table, with the words it has. */
+/* Reports that a table lacks a word, and lists the words that it has. */
 static Datum no_word(Scope *s, const Expr *e, const Datum *table,
                      const Datum *key)
 {

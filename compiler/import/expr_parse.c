@@ -1,4 +1,4 @@
-/* expr_parse.c: parses expressions of a rule file to a tree. Precedence,
+/* expr_parse.c: parses expressions of a rule file into trees. Precedence,
  * weakest first: if then else; or; and; not; comparisons and `in`; ??; + -; * /
  * %; unary minus; ^; calls, indices and members. */
 #define _POSIX_C_SOURCE 200809L
@@ -10,8 +10,8 @@
 typedef struct {
     Arena *arena;
     const Yaml *scalar;
-    const char *at;  /* after the token */
-    const char *tok; /* the token, n bytes; n 0: the end */
+    const char *at;  /* the text after the current token */
+    const char *tok; /* the current token, n bytes long; n is 0 at the end */
     size_t n;
     int depth;
     bool failed;
@@ -21,7 +21,7 @@ enum { MostDepth = 64 };
 
 typedef struct {
     const char *word;
-    int strength; /* precedence */
+    int strength; /* precedence; higher binds more tightly */
     bool right;   /* right-associative: a ^ b ^ c is a ^ (b ^ c) */
 } Operator;
 enum { StrengthNot = 3, StrengthSign = 8 };
@@ -45,8 +45,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns the position in the file. Columns after an escape in quotes are
- * off. */
+/* Returns a position in the file. The column is wrong after an escape in a
+ * quoted scalar. */
 static Pos place(const Parser *p, const char *at)
 {
     Pos pos = p->scalar->pos;
@@ -237,7 +237,8 @@ static Expr *parse_first(Parser *p)
                        : "a value is missing here");
 }
 
-/* Parses any number of suffixes: x[i] and f(x).key. */
+/* Parses the suffixes of an expression, any number of them: x[i] and
+ * f(x).key. */
 static Expr *parse_behind(Parser *p, Expr *e)
 {
     while (e && !p->failed && (is(p, "[") || is(p, "."))) {

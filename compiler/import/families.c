@@ -7,8 +7,8 @@
 #include "import/import.h"
 #include "import/rules.h"
 
-/* Returns the missing feature if the family is always rejected; otherwise
- * NULL. */
+/* Returns the missing feature for which the family is always rejected, or NULL
+ * if it is not. */
 static const char *refused(const Yaml *top)
 {
     const Yaml *refuse = rules_list(top, "refuse");

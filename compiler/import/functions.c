@@ -1,4 +1,4 @@
-/* functions.c: the functions of expressions, one row each. */
+/* functions.c: the functions that expressions can call, one row each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static Datum square_root(Call *c)
     return value_real(sqrt(value_number(&c->v[0])));
 }
 
-/* Converts x, which has an integer value or is truncated; an error if it does
- * not fit in int64_t. */
+/* Returns x, truncated, as an integer; an error if it does not fit in
+ * int64_t. */
 static Datum whole_of(Call *c, double x)
 {
     if (x >= -0x1p63 && x < 0x1p63)
@@ -78,7 +78,8 @@ static const Tensor *tensor_of(Call *c)
     return file ? safetensors_find(file, c->v[0].text) : NULL;
 }
 
-/* A * matches any text. */
+/* True if the file has a tensor that matches the argument, in which * matches
+ * any text. */
 static Datum has_tensor(Call *c)
 {
     const Safetensors *file = c->s->tensors;
@@ -111,8 +112,8 @@ static Datum rank(Call *c)
     return t ? value_integer(t->rank) : none();
 }
 
-/* Returns the elements of a small tensor, such as scaling factors, with the
- * fewest digits that identify each float. */
+/* Returns the elements of a small tensor, such as scaling factors. Each is
+ * written with the fewest digits that identify the float. */
 static Datum numbers(Call *c)
 {
     enum { Most = 4096 };
@@ -139,8 +140,8 @@ static Datum numbers(Call *c)
     return to;
 }
 
-/* Returns the bytes of `name` before its ending `tail`, which must follow a dot
- * or be the complete name; -1 otherwise. */
+/* Returns the number of bytes of `name` before `tail`, which must be all of it
+ * or follow a dot; -1 if `name` does not end so. */
 static int bytes_before(const char *name, const char *tail)
 {
     const size_t n = strlen(name), m = strlen(tail);
@@ -270,8 +271,8 @@ enum { Number = ValueInt | ValueNumber, Any = 127 };
 static const struct {
     const char *name;
     Datum (*call)(Call *c);
-    int least, most; /* number of arguments */
-    int kinds[3];    /* allowed kinds of each */
+    int least, most; /* minimum and maximum number of arguments */
+    int kinds[3];    /* kinds that each argument may have */
 } functions[] = {
     { "sqrt", square_root, 1, 1, { Number } },
     { "round", rounded, 1, 1, { Number } },

@@ -1,5 +1,6 @@
 /* import.c: converts a folder to the text of a spec: reads config.json, finds
- * the family, evaluates its rules, and compares the result with the tensors. */
+ * the family, evaluates the family's rules, and compares the result with the
+ * tensors. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -40,7 +41,7 @@ static bool read_config(Import *m)
     return !m->code;
 }
 
-/* Renames old keys, as listed in common.yaml or the family's rules, in that
+/* Renames old keys as the section `renamed` of the rules lists them, in that
  * order. */
 static bool rename_keys(Import *m, const Yaml *rules)
 {
@@ -84,7 +85,8 @@ static void unknown_family(Import *m, const ConfigKey *key)
                             "attnc new");
 }
 
-/* Reads and checks the user's rules; a test checks attnc's own. */
+/* Reads and checks the rules that the user named. attnc's own rules are checked
+ * by a test. */
 static bool read_own(Import *m)
 {
     RuleFiles all = { 0 };
@@ -131,7 +133,8 @@ static bool find_family(Import *m, Rules *to)
     return false;
 }
 
-/* Applies overlays: rule files for any family, if their condition holds. */
+/* Applies the overlays whose condition holds. An overlay is a rule file that
+ * extends any family. */
 static bool lay_over(Import *m)
 {
     RuleFiles files = { 0 };
@@ -149,7 +152,7 @@ static bool lay_over(Import *m)
     return m->rules && !m->scope.failures;
 }
 
-/* Sets the task from the first of config.json's architectures. */
+/* Sets the task by the first entry of `architectures` in config.json. */
 static bool find_task(Import *m)
 {
     const Yaml *known = rules_map(m->rules, "architectures");
@@ -206,7 +209,7 @@ static bool open_rules(Import *m, Imported *to)
     bind_scope(m);
     if (gguf && !gguf_keys(m))
         return false;
-    /* a family that is always rejected has only `refuse` */
+    /* rules without `spec` are those of a family that is always rejected */
     return rules_map(m->rules, "spec") || judge_refusals(m);
 }
 
@@ -217,8 +220,8 @@ static const char *folder_of(Arena *a, const char *path)
     return !slash ? "." : arena_strndup(a, path, (size_t)(slash + 1 - path));
 }
 
-/* Returns the relative path from the directory of one file to another file.
- * Both directories must exist. */
+/* Returns the path of the file `to` relative to the directory of the file
+ * `from`. Both directories must exist. */
 static const char *way(Arena *a, const char *from, const char *to)
 {
     char here[PATH_MAX], there[PATH_MAX];

@@ -11,41 +11,47 @@
 #include "base/base.h"
 
 typedef struct {
-    const char *folder; /* or a .gguf file of llama.cpp */
-    const char *spec;   /* path that the spec will have, or "-" */
+    const char *folder; /* the checkpoint folder, or a .gguf file of
+                         * llama.cpp */
+    const char *spec;   /* path that the spec will be written to, or "-" */
     const char *name;   /* name of the model */
-    const char *rules;  /* a file to use instead of models/import's; or NULL */
-    /* The import can also make weights, written to `merged` next to the spec:
-     * with the adapter `lora` merged into them, or their mean with the
-     * checkpoints in the folders `others`. NULL, 0: none. */
+    const char *rules;  /* rule file that replaces those of models/import, or
+                         * NULL */
+    /* The import can also make weights, which are written to `merged` next to
+     * the spec: the adapter `lora` merged into the model, or the mean of the
+     * model and the checkpoints in the folders `others`. NULL, 0: none. */
     const char *lora, *merged;
-    const char *joined; /* path to join several files of weights in, or NULL */
+    const char *joined; /* path for one file that joins several files of
+                         * weights, or NULL */
     const char *const *others;
     int n_others;
 } ImportOptions;
 
-typedef struct { /* a vocabulary block, and its path next to the spec */
+typedef struct { /* a vocabulary, and the path of its file next to the spec */
     const char *path;
     const void *block;
     int64_t bytes;
 } ImportedVocab;
 
 typedef struct {
-    Arena *arena;      /* owns all of this */
+    Arena *arena;      /* owns everything below */
     const char *title; /* name of the family */
     const char *text;  /* text of the spec */
     size_t n;
-    const char *weights;    /* path of the file or index */
+    const char *weights;    /* path of the weights: a file, or the index of
+                             * several */
     const char *made;       /* path of weights made by the import; NULL: none */
-    int tensors, unused;    /* in the file; of these known but unused */
+    int tensors, unused;    /* number of tensors in the file, and of those known
+                             * but not used */
     int64_t parameters;     /* elements of the used tensors */
-    ImportedVocab vocab[2]; /* for each side, or one for both */
+    ImportedVocab vocab[2]; /* one for each side, or one for both */
     int vocabs;
-    bool by_token; /* the result has a row per token, not one per text */
+    bool by_token; /* the model's result has a row per token, not one per
+                    * text */
 } Imported;
 
-/* Imports a checkpoint. Returns an exit code, after printing messages to
- * stderr. Call import_close() even after a failure. */
+/* Imports a checkpoint. Prints errors on stderr and returns an exit code. The
+ * caller must call import_close() even after a failure. */
 int import_folder(Imported *to, const ImportOptions *o);
 void import_close(Imported *i);
 
@@ -57,15 +63,16 @@ int import_families(FILE *out, FamiliesFormat format);
 
 /* check_python.c: attnc import --check=PYTHON. */
 typedef struct {
-    const char *python, *folder; /* program to start; the checkpoint */
-    const char *spec, *merged;   /* merged NULL: the folder's weights */
+    const char *python, *folder; /* Python to start; folder of the checkpoint */
+    const char *spec, *merged;   /* the imported spec; its weights, NULL: the
+                                  * folder's */
     bool allow_nan;
 } PythonCheck;
-/* Returns the program to start for this name; exits with ExitBackend if there
- * is none. */
+/* Returns the path of the Python with this name; ends attnc with ExitBackend if
+ * there is none. */
 const char *python_find(Arena *a, const char *name);
-/* Compares the results of three inputs. Returns an exit code: ExitNegative,
- * after a message, if they differ. */
+/* Compares the results of three inputs. Returns an exit code: if they differ,
+ * ExitNegative after a message. */
 int python_check(const PythonCheck *c);
 
 #endif

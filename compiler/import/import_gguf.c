@@ -1,7 +1,7 @@
 /* import_gguf.c: imports a .gguf file of llama.cpp instead of a folder. The
- * family is the one whose rules name the file's architecture. Their section
- * `gguf` maps metadata to keys of config.json, and tensor names to those of a
- * folder, so all other rules are the same for both. */
+ * family is the one whose rules name the architecture of the file. The section
+ * `gguf` of these rules maps metadata to keys of config.json, and tensor names
+ * to those that a folder has, so all other rules are the same for both. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 
 /* ---- names ---- */
 
-/* Returns the bytes of the text that match the pattern, up to a dot or the end;
- * -1 if it does not match. {i} matches a number or {i}, which is copied to
+/* Returns how many bytes of `text`, up to a dot or its end, match the pattern;
+ * -1 if they do not. {i} matches a number or "{i}", which is copied to
  * layer[]. */
 static int taken(const char *pattern, const char *text, char layer[16])
 {
@@ -42,8 +42,8 @@ static const char *with_layer(Arena *a, const char *pattern, const char *layer)
                              i + 3);
 }
 
-/* Translates a name by the first row that matches; returns it unchanged if none
- * does. `back`: from the rules' name to the file's. */
+/* Translates a name by the first row that matches, or returns it unchanged if
+ * none does. `back`: from the rules' name to the file's, not the other way. */
 static const char *translated(Import *m, const char *name, bool back)
 {
     const Yaml *gguf = rules_map(m->rules, "gguf");
@@ -73,8 +73,8 @@ const char *gguf_called(Import *m, const char *name)
 
 /* ---- file ---- */
 
-/* Checks that the file has a complete model; .gguf is also used for adapters,
- * vocabularies, parts of a model, and statistics. */
+/* Checks that the file has a complete model. A .gguf file can also be an
+ * adapter, a vocabulary, a part of a model, or statistics. */
 static bool check_contents(Import *m, Fault *why)
 {
     const Datum *type = value_get(&m->gguf, "general.type");
@@ -170,7 +170,7 @@ static void put_gguf_key(Import *m, const char *path, const Datum *value)
     vec_push(m->a, &m->config->key, key);
 }
 
-/* Returns true if the expression contains "gguf.KEY". */
+/* Returns true if the expression contains the key as "gguf.KEY". */
 static bool mentions(const char *text, const char *key)
 {
     static const char mark[] = "gguf.";
@@ -194,7 +194,8 @@ static bool lists_key(const Yaml *list, const char *key)
     return false;
 }
 
-/* Reports metadata of the model that no rule knows; returns false if any. */
+/* Reports the model's metadata keys that no rule covers. Returns false if there
+ * are any. */
 static bool know_metadata(Import *m, const Yaml *gguf)
 {
     const char *word = gguf_architecture(m);

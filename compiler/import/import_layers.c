@@ -1,17 +1,17 @@
-/* import_layers.c: evaluates a family's rules for each layer `i`. Fields equal
- * in all layers go to the spec's top level. Rows that differ become `layers`,
- * in the shorter of two forms: one period of rows, or runs of equal rows with
- * counts. */
+/* import_layers.c: evaluates a family's rules for each layer `i`. Fields that
+ * are equal in all layers go to the top level of the spec. If the layers
+ * differ, the others become `layers`, in the shorter of two forms: one period
+ * of rows, or runs of equal rows with counts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/state.h"
 
-enum { MostLayers = 1024 }; /* same limit as N of a spec */
+enum { MostLayers = 1024 }; /* the same limit as that of a spec's N */
 
 typedef struct {
     Arena *a;
-    Yaml **row; /* rows may be NULL */
+    Yaml **row; /* [layers]: the fields of a layer; NULL: none */
     int n;
 } Rows;
 
@@ -54,8 +54,8 @@ static bool all_maps(const Rows *r)
     return true;
 }
 
-/* Sets a key of the spec. Maps are merged key by key; other values are
- * replaced. */
+/* Sets a key of the spec. If the key exists, maps are merged key by key and
+ * other values are replaced. */
 static void lay(Arena *a, Yaml *spec, const char *key, Yaml *value)
 {
     Yaml *there = yaml_get(spec, key);
@@ -71,7 +71,7 @@ static void lay(Arena *a, Yaml *spec, const char *key, Yaml *value)
         lay(a, there, value->keys.at[i]->text, value->items.at[i]);
 }
 
-/* Moves keys that are equal in all rows to the spec. */
+/* Moves keys that are equal in all rows to the top level of the spec. */
 static void share(const Rows *r, Yaml *spec)
 {
     VEC(const char *) keys = { 0 };
@@ -95,7 +95,8 @@ static void share(const Rows *r, Yaml *spec)
 
 /* ---- pattern ---- */
 
-/* Returns the length of the shortest period; the last one may be incomplete. */
+/* Returns the length of the shortest period of the rows. The last period may be
+ * incomplete. */
 static int round_of(const Rows *r)
 {
     for (int n = 1; n < r->n; n++) {
@@ -115,7 +116,8 @@ static Yaml *list_new(Arena *a)
     return list;
 }
 
-/* Returns the runs of equal rows, with `repeat` if longer than one. */
+/* Returns the runs of equal rows. A run longer than one row has a count,
+ * `repeat`. */
 static Yaml *runs_of(const Rows *r)
 {
     Yaml *list = list_new(r->a);
@@ -152,7 +154,8 @@ void resolve_layers(Import *m, Yaml *spec)
     const Yaml *rule = rules_map(m->rules, "layer"), *N = yaml_get(spec, "N");
     m->scope.failures += !rule && yaml_get(m->rules, "layer");
     const int n = N && N->kind == YamlScalar ? atoi(N->text) : 0;
-    if (!rule || n < 1 || n > MostLayers) /* reported when the spec is read */
+    if (!rule || n < 1 || n > MostLayers) /* the error is reported when the spec
+                                           * is read */
         return;
     Rows r = { m->a, arena_alloc(m->a, ((size_t)n + 1) * sizeof *r.row), n };
     for (int i = 0; i < n && !m->scope.failures; i++) {

@@ -27,7 +27,7 @@ static bool refuse_row(Import *m, const Yaml *row)
     return true;
 }
 
-/* Returns true if the value is one that the rule knows. */
+/* Returns true if the rule expects this value. */
 static bool expected(const Datum *v, const Datum *wanted)
 {
     if (wanted->kind != ValueList)
@@ -86,7 +86,7 @@ static void know_all(Config *file, const Yaml *ignored)
         config_know(file, ignored->items.at[i]->text);
 }
 
-/* Reports the unknown keys of one file; returns their number. */
+/* Reports the unknown keys of a file and returns their number. */
 static int unknown_in(Import *m, Config *file, const char *title)
 {
     const char *known[256];
@@ -101,8 +101,8 @@ static int unknown_in(Import *m, Config *file, const char *title)
 
 /* ---- noted ---- */
 
-/* Finds a key in the other files before config.json, because older folders have
- * the keys of generation_config.json there too. */
+/* Returns a key from the other files or else from config.json: older folders
+ * have the keys of generation_config.json in both. */
 static const ConfigKey *find_noted(Import *m, const char *key)
 {
     for (int i = 0; i < m->files.n; i++) {
@@ -113,8 +113,7 @@ static const ConfigKey *find_noted(Import *m, const char *key)
     return config_find(m->config, key);
 }
 
-/* Prints one note with all keys of a row that do not have their neutral
- * value. */
+/* Prints one note that lists all keys of a row whose values are not neutral. */
 static void note_keys(Import *m, const Yaml *row)
 {
     const Yaml *keys = yaml_get(row, "keys");
@@ -135,7 +134,8 @@ static void note_keys(Import *m, const Yaml *row)
                          "differ from that of transformers");
 }
 
-/* Prints notes about ignored keys whose values would have an effect. */
+/* Prints notes about keys that are ignored although their values would have an
+ * effect. */
 static void note_all(Import *m)
 {
     const Yaml *noted = rules_list(m->rules, "noted");

@@ -1,7 +1,7 @@
-/* lora.c: merges an adapter's low-rank products into the weights. An adapter is
- * a folder: adapter_config.json has the scale, adapter_model.safetensors has A
- * [r, in] and B [out, r] of each matrix, and tensors that replace the
- * model's. */
+/* lora.c: merges the low-rank products of an adapter into the weights. An
+ * adapter is a folder: adapter_config.json has the scale;
+ * adapter_model.safetensors has A [r, in] and B [out, r] of each matrix, and
+ * tensors that replace those of the model. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +12,18 @@
 enum { ConfigLimit = 1 << 20 };
 
 typedef struct {
-    const char *path;     /* adapter_config.json, for messages */
-    double alpha;         /* lora_alpha */
-    bool by_root;         /* scale alpha / sqrt(r): use_rslora */
-    bool turned;          /* the model's matrices are [in, out] */
+    const char *path;     /* path of adapter_config.json, for messages */
+    double alpha;         /* the numerator of the scale, lora_alpha */
+    bool by_root;         /* the scale is alpha / sqrt(r) instead of alpha / r:
+                           * use_rslora */
+    bool turned;          /* the model stores matrices as [in, out] */
     const json_t *alphas; /* lora_alpha of individual modules */
 } Adapter;
 
 typedef struct { /* the new value of one tensor */
     const Tensor *of;
-    const float *a, *b; /* [r, in], [out, r]; NULL: no product */
+    const float *a, *b; /* the factors A [r, in] and B [out, r]; NULL: no
+                         * product */
     int64_t r, in, out;
     double scale;
     bool turned; /* the tensor is [in, out] */
@@ -34,7 +36,7 @@ static bool bad(const Adapter *l, Fault *why, const char *key, const char *what)
     return fault(why, ExitInput, "%s: '%s' %s", l->path, key, what);
 }
 
-/* Config keys of adapters that compute more than W + s B A. */
+/* Keys that an adapter sets if it computes more than W + s B A. */
 static const char *const others[] = {
     "use_dora",          "lora_bias",
     "layer_replication", "use_qalora",
@@ -82,7 +84,7 @@ static bool take_config(Adapter *l, const json_t *root, Fault *why)
         && read_flag(l, root, "fan_in_fan_out", &l->turned, why);
 }
 
-/* *root owns the config's values. */
+/* Reads adapter_config.json. The caller frees *root, which owns the values. */
 static bool read_adapter_config(Adapter *l, json_t **root, Fault *why)
 {
     File f;
@@ -139,8 +141,8 @@ static bool stem_before(const char *text, const char *tail, size_t *stem)
     return n > m && !strcmp(text + n - m, tail);
 }
 
-/* Finds the model's tensor for a name in the adapter; -1 if none. Either name
- * may lack leading parts that the other has. */
+/* Returns the index of the model's tensor for a name in the adapter, or -1.
+ * Either name may lack leading parts of the other. */
 static int find_tensor(const Safetensors *base, const char *name)
 {
     for (const char *at = name; at; at = strchr(at, '.')) {
@@ -157,9 +159,9 @@ static int find_tensor(const Safetensors *base, const char *name)
 
 typedef struct {
     Arena *arena;
-    const Safetensors *base, *file; /* the model's, the adapter's */
+    const Safetensors *base, *file; /* weights of the model; of the adapter */
     const Adapter *adapter;
-    Merged *to; /* one for each tensor of the model */
+    Merged *to; /* [tensors of the model]: new values */
     Fault *why;
 } Merge;
 
@@ -176,8 +178,8 @@ static const float *floats_of(Arena *a, const Tensor *t)
     return to;
 }
 
-/* Removes the parts that peft adds to a name: base_model.model. in front, and
- * base_layer inside a module that also has a product. */
+/* Removes the parts that peft adds to a name: the prefix base_model.model. and,
+ * inside a module that also has a product, base_layer. */
 static const char *own_name(Arena *a, const char *name)
 {
     static const char prefix[] = "base_model.model.", inside[] = ".base_layer.";
@@ -223,7 +225,7 @@ static bool add_product(const Merge *m, const Tensor *a, const Tensor *b,
     return true;
 }
 
-/* Replaces a tensor of the model. */
+/* Replaces a tensor of the model by that of the adapter. */
 static bool replace(const Merge *m, const Tensor *t)
 {
     const int at = find_tensor(m->base, own_name(m->arena, t->name));
@@ -255,7 +257,7 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
     size_t stem;
     for (int p = 0; p < Pairs; p++) {
         if (stem_before(t->name, pairs[p].b, &stem))
-            return true; /* handled with its A */
+            return true; /* B is handled together with its A */
         if (!stem_before(t->name, pairs[p].a, &stem))
             continue;
         const char *b = arena_printf(m->arena, "%.*s%s", (int)stem, t->name,
@@ -271,7 +273,8 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
     return !whole || replace(m, t);
 }
 
-/* Replaces tensors first, because products are added to the replacements. */
+/* Handles all tensors of the adapter. Replacements come first, because products
+ * are added to them. */
 static bool take_tensors(const Merge *m)
 {
     for (int whole = 1; whole >= 0; whole--)
@@ -283,7 +286,7 @@ static bool take_tensors(const Merge *m)
 
 /* ---- writing ---- */
 
-/* Adds scale B A to n elements of a row, from `column`. */
+/* Adds scale B A to n elements of a row, beginning with `column`. */
 static void add_row(const Merged *m, int64_t row, int64_t column, int64_t n,
                     double *sum)
 {

@@ -1,5 +1,4 @@
-/* merged.c: makes weights from several files, after the spec has been
- * checked. */
+/* merged.c: makes weights from several files after the spec was checked. */
 #include <string.h>
 
 #include "import/merge.h"
@@ -27,8 +26,8 @@ static bool mean_of(Import *m)
 
 /* ---- joined ---- */
 
-/* Joins a file such as "2_Dense/model.safetensors" to the weights; its tensors
- * get the prefix "2_Dense.". */
+/* Adds the tensors of a file such as "2_Dense/model.safetensors" to the
+ * weights, with a prefix: "2_Dense.". */
 static bool join_file(Import *m, const char *name)
 {
     Fault why;
@@ -89,7 +88,7 @@ bool merge_weights(Import *m)
         return false;
     }
     if (!m->o->lora)
-        return mean_of(m); /* without other files: a copy in f32 */
+        return mean_of(m); /* the mean of one file is a copy in f32 */
     if (!merge_lora(m->a, m->weights, m->o->lora, m->made, &why))
         m->code = report_fault(&why);
     return !m->code;

@@ -1,5 +1,5 @@
-/* resolve.c: evaluates the expressions in the trees of a family's rules; items
- * whose value is none are left out. */
+/* resolve.c: evaluates the expressions in the rules of a family, which form
+ * trees. Items whose value is none are left out. */
 #include <string.h>
 
 #include "import/state.h"
@@ -38,7 +38,7 @@ Yaml *map_take(Yaml *map, const char *key)
     return item;
 }
 
-/* Converts a value to a tree; NULL for none. */
+/* Converts a value to a tree; returns NULL for none. */
 static Yaml *tree_of(Import *m, const Datum *v)
 {
     if (v->kind == ValueNone)
@@ -58,8 +58,8 @@ static Yaml *tree_of(Import *m, const Datum *v)
     return y;
 }
 
-/* Copies a tree, evaluating its expressions; `fills` also replaces each {x} by
- * the value of x. */
+/* Copies a tree and evaluates its expressions. `fills`: also replaces each {x}
+ * by the value of x. */
 static Yaml *resolve(Import *m, const Yaml *rule, bool fills)
 {
     if (rule->kind == YamlScalar && rule->text[0] == '=') {
@@ -121,8 +121,9 @@ static void add_group(Import *m, Yaml *to, const Yaml *group)
     }
 }
 
-/* Returns the name given by the longest matching row except `skip`: the name
- * itself if no row matches, NULL if that row has another form. */
+/* Returns the name that the longest matching row, other than row `skip`, gives
+ * to `name`. Returns `name` itself if no row matches, NULL if the matching row
+ * has another form. */
 static const char *renamed(Arena *a, const Yaml *names, int skip,
                            const char *name)
 {
@@ -142,7 +143,7 @@ static const char *renamed(Arena *a, const Yaml *names, int skip,
     return best ? (*to ? arena_printf(a, "%s%s", to, best) : NULL) : name;
 }
 
-/* Translates the tensor names to those of the file. */
+/* Replaces the tensor names by those that the file uses. */
 static void store_names(Import *m, Yaml *names)
 {
     for (int i = 0; i < names->items.n; i++) {
@@ -153,7 +154,7 @@ static void store_names(Import *m, Yaml *names)
     }
 }
 
-/* Removes rows that follow from the others. */
+/* Returns the rows without those that follow from the others. */
 static Yaml *shortened(Arena *a, Yaml *names)
 {
     for (int i = names->keys.n - 1; i >= 0; i--) {

@@ -31,7 +31,8 @@ static bool is_rules(const Embedded *e)
 {
     return !strncmp(e->name, folder, sizeof folder - 1)
         && ends_in(e->name, ".yaml") && strcmp(e->name, common_name) != 0
-        && strcmp(e->name, "import/chat.yaml") != 0; /* for chat_template.c */
+        && strcmp(e->name, "import/chat.yaml") != 0; /* chat.yaml is read by
+                                                      * chat_template.c */
 }
 
 bool rules_read(Arena *a, RuleFiles *to, const char *word)
@@ -106,7 +107,7 @@ const char *rules_text(const Yaml *top, const char *section)
     return y ? y->text : NULL;
 }
 
-/* A map joined with a list counts as its only item. */
+/* Returns a rule as a list: a map becomes a list with one item. */
 static const Yaml *rule_list(Arena *a, const Yaml *y)
 {
     if (y->kind == YamlList)
@@ -134,7 +135,8 @@ static const Yaml *joined_lists(Arena *a, const Yaml *below, const Yaml *above)
 static const Yaml *laid(Arena *a, const Yaml *below, const Yaml *above,
                         bool order_of_above);
 
-/* Merges two maps: the keys of one in order, then those only in the other. */
+/* Merges two maps. The keys of one come first, in its order, then the keys that
+ * only the other has. */
 static const Yaml *laid_maps(Arena *a, const Yaml *below, const Yaml *above,
                              bool order_of_above)
 {
@@ -207,7 +209,7 @@ static const char *blanks(const char *s)
     return s + strspn(s, " ");
 }
 
-/* Reads the word of a type and moves *at past it; returns 0 if there is
+/* Reads one word of a type and moves *at past it. Returns 0 if there is
  * none. */
 static int read_type(const char **at)
 {

@@ -1,12 +1,12 @@
 /* rules_check.c: checks a rule file without a folder: its sections, its
- * expressions, and each name and function in them. */
+ * expressions, and every name and function that they use. */
 #include <string.h>
 
 #include "import/rules.h"
 
 typedef struct {
     Arena *arena;
-    Index names; /* names that expressions may use */
+    Index names; /* the names that expressions may use */
     int errors;
 } Check;
 
@@ -23,7 +23,8 @@ static void add_keys(Check *c, const Yaml *map)
 
 /* ---- expressions ---- */
 
-/* Returns true for a known name, also followed by keys: "generation.x". */
+/* Returns true if the name is known, alone or followed by keys as in
+ * "generation.x". */
 static bool is_name(const Check *c, const char *name)
 {
     for (size_t n = strlen(name); n > 0; n--)
@@ -59,7 +60,8 @@ static void check_expression(Check *c, const Yaml *y, size_t start)
         check_tree(c, e);
 }
 
-/* Checks scalars that begin with '=', and the conditions `when`. */
+/* Checks the expressions in a tree: scalars that begin with '=', and the
+ * conditions of `when`. */
 static void check_values(Check *c, const Yaml *y)
 {
     if (y->kind == YamlScalar && y->text[0] == '=')
@@ -135,7 +137,8 @@ static void check_sections(Check *c, const Yaml *top)
     }
 }
 
-/* Reports items of a section, a list or a map, that are not scalars. */
+/* Reports items of a section, which is a list or a map, that are not
+ * scalars. */
 static void check_texts(Check *c, const Yaml *in, const char *section)
 {
     const Yaml *y = in ? yaml_get(in, section) : NULL;
@@ -167,8 +170,8 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
     const Yaml *config = rules_map(top, "config"), *let = rules_map(top, "let");
     add_name(&c, "task");
     add_name(&c, "format");
-    add_name(&c, "gguf"); /* followed by any key of the metadata */
-    add_name(&c, "i");    /* index of a layer */
+    add_name(&c, "gguf"); /* any key of the metadata may follow */
+    add_name(&c, "i");    /* the index of a layer */
     add_keys(&c, let);
     add_keys(&c, rules_map(top, "tables"));
     add_keys(&c, rules_map(common, "tables"));

@@ -1,4 +1,4 @@
-/* scope.c: reports errors during evaluation. */
+/* scope.c: reports errors found when expressions are evaluated. */
 #include <stdarg.h>
 
 #include "import/expr.h"

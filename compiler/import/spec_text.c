@@ -1,5 +1,5 @@
-/* spec_text.c: writes a spec's tree as YAML: a map on one line if it fits,
- * otherwise one line per key. Also removes fields that only repeat the
+/* spec_text.c: writes the tree of a spec as YAML: a map on one line if it fits,
+ * otherwise on one line per key. Also removes fields that only repeat
  * defaults. */
 #include <string.h>
 
@@ -18,7 +18,8 @@ static bool is_plain(const char *text)
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+/")];
 }
 
-/* Outside of flow collections, braces need no quotes. */
+/* Returns true if the text has the form {..}, which needs no quotes outside of
+ * flow collections. */
 static bool is_row(const char *text)
 {
     return (*text == '{' || *text == '-')
@@ -47,8 +48,8 @@ static void put_scalar(Buffer *b, const char *text, bool in_flow)
     buffer_printf(b, "\"");
 }
 
-/* Columns of origins are relative to the buffer until place_origins() is
- * called. */
+/* Writes a value on one line. Until place_origins() is called, the columns of
+ * its origins count from the start of the buffer. */
 static void put_flow(Buffer *b, SpecTree *t, const Yaml *y, bool in_flow)
 {
     if (y->kind == YamlScalar) {
@@ -69,7 +70,7 @@ static void put_flow(Buffer *b, SpecTree *t, const Yaml *y, bool in_flow)
     buffer_printf(b, y->kind == YamlMap ? "}" : "]");
 }
 
-/* Returns the comment of a field; NULL: none. */
+/* Returns the comment for a field; NULL if there is none. */
 static const char *comment_of(const SpecTree *t, const char *path)
 {
     const Yaml *y = t->comments ? yaml_get(t->comments, path) : NULL;
@@ -101,8 +102,8 @@ static void put_comment(Buffer *b, int indent, const char *comment)
     }
 }
 
-/* Places the origins of a value that starts after `before` columns of the next
- * line. */
+/* Sets the columns of the origins of a value that starts `before` columns into
+ * the next line. */
 static void place_origins(SpecTree *t, const Buffer *b, int first, int before)
 {
     int line = 1;
@@ -119,7 +120,7 @@ static bool is_rows(const Yaml *y)
     return y->kind == YamlList && y->items.n && y->items.at[0]->kind == YamlMap;
 }
 
-/* Writes a list of maps, one line each. */
+/* Writes a list of maps, each on one line. */
 static void put_rows(Buffer *b, SpecTree *t, const Yaml *list, int indent)
 {
     for (int i = 0; i < list->items.n; i++) {
@@ -210,8 +211,8 @@ const char *spec_tree_text(SpecTree *t)
 
 /* ---- defaults ---- */
 
-/* Returns the hash of the spec without names, weights and comments; 0 if it is
- * invalid. */
+/* Returns a hash of the spec without names, weights and comments; 0 if the spec
+ * is invalid. */
 static uint64_t hash_of(const SpecTree *t)
 {
     SpecTree bare = *t;
@@ -237,8 +238,8 @@ static void put_back(Yaml *map, int i, Yaml *key, Yaml *value)
     map->items.at[i] = value;
 }
 
-/* Shortens {encoder: 6, decoder: 6} to 6, and {type: rms} to rms; returns NULL
- * if the values differ. The caller checks that the meaning is the same. */
+/* Shortens {encoder: 6, decoder: 6} to 6, and {type: rms} to rms. Returns NULL
+ * if the values differ. The caller checks that the meaning stays the same. */
 static Yaml *as_scalar(const Yaml *map)
 {
     for (int i = 0; i < map->items.n; i++)

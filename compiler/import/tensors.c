@@ -1,6 +1,6 @@
-/* tensors.c: checks the weights of the folder, one .safetensors file or an
- * index of several: every tensor of the spec must exist, and all others must be
- * known. */
+/* tensors.c: checks the weights of the folder, which are one .safetensors file
+ * or an index of several: every tensor that the spec needs must exist, and all
+ * others must be known. */
 #include <string.h>
 #include <unistd.h>
 
@@ -69,7 +69,8 @@ bool tensors_open(Import *m)
 
 /* ---- unused ---- */
 
-/* Returns the pattern of the list that matches the name; NULL: none. */
+/* Returns the first pattern in the list that matches the name; NULL if none
+ * does. */
 static const char *listed(Import *m, const Yaml *list, const char *name)
 {
     for (int i = 0; list && i < list->items.n; i++) {
@@ -94,7 +95,8 @@ static const char *known_as(Import *m, const char *name)
     return own ? own : listed(m, rules_list(m->common, "unused"), name);
 }
 
-/* Returns flags by tensor, true if the model uses any part of it. */
+/* Returns one flag per tensor: true if the model uses any part of the
+ * tensor. */
 static bool *find_used(Import *m, const PackList *list)
 {
     const Safetensors *file = m->weights;
@@ -108,12 +110,13 @@ static bool *find_used(Import *m, const PackList *list)
     return used;
 }
 
-typedef struct { /* an unknown tensor, counted once for all layers */
+typedef struct { /* the name of unknown tensors, with their number in all
+                  * layers */
     const char *name;
     int more;
 } Unknown;
 
-/* Replaces the first number between dots by {i}. */
+/* Returns the name with its first number between dots replaced by {i}. */
 static const char *without_layer(Arena *a, const char *name)
 {
     for (const char *at = name; *at; at += *at == '.') {
@@ -125,9 +128,9 @@ static const char *without_layer(Arena *a, const char *name)
     return name;
 }
 
-/* Adds the pattern of a known tensor to `unused`, unless the list already
- * covers it. The names of a .gguf file differ from the rules', so there the
- * name itself is added. */
+/* Adds the pattern of a known tensor to `unused`, unless a pattern there covers
+ * it. The names in a .gguf file differ from those in the rules, so for such a
+ * file the name itself is added. */
 static void leave_out(Import *m, SpecTree *t, const char *pattern,
                       const char *name)
 {

@@ -1,5 +1,5 @@
 /* value.c: values of expressions: conversion from JSON and YAML, comparison,
- * text. */
+ * and conversion to text. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +178,7 @@ const char *kind_text(Arena *a, int kinds)
                                          "a map" };
     const char *text = "";
     for (int i = 1; i < 8; i++) {
-        const int bit = i % 7; /* null at the end */
+        const int bit = i % 7; /* list null last */
         if (bit == 2 && (kinds & ValueNumber))
             continue;
         if (kinds >> bit & 1)

@@ -1,4 +1,5 @@
-/* value.h: values of expressions in rule files, and of config.json. */
+/* value.h: the values of expressions in rule files, and of keys in
+ * config.json. */
 #ifndef ATTNC_IMPORT_VALUE_H
 #define ATTNC_IMPORT_VALUE_H
 
@@ -14,12 +15,12 @@ typedef enum {
     ValueText = 16,
     ValueList = 32,
     ValueMap = 64
-} ValueKind; /* bits, because a key may allow several */
+} ValueKind; /* bits, because a key may allow several kinds */
 
 typedef struct Datum Datum;
 struct Datum {
     ValueKind kind;
-    Pos pos; /* position in a file of the folder; src NULL: computed */
+    Pos pos; /* position in a file of the folder; `src` is NULL if computed */
     union {
         bool truth;
         int64_t whole;
@@ -27,27 +28,29 @@ struct Datum {
         const char *text;
         struct {
             const Datum *at;
-            const char *const *key; /* only of a map */
+            const char *const *key; /* keys of a map's items; only maps have
+                                     * them */
             int n;
         } many;
     };
 };
 
-/* Each returns a value of that kind. */
+/* Each of these returns a value of the kind in its name. */
 Datum value_integer(int64_t x);
 Datum value_real(double x);
 Datum value_truth(bool x);
 Datum value_of_json(Arena *a, const json_t *j, Pos pos);
-/* Converts a literal; an unquoted scalar may be a number, true, false or
+/* Converts a literal. A scalar without quotes may be a number, true, false or
  * none. */
 Datum value_of_yaml(Arena *a, const Yaml *y);
 bool value_same(const Datum *a, const Datum *b);
-double value_number(const Datum *v); /* v is an int or a number */
-/* Returns the value of a key; NULL if absent or not a map. */
+double value_number(const Datum *v); /* returns an integer or a number as a
+                                      * double */
+/* Returns the value of a key; NULL if it is absent or `map` is not a map. */
 const Datum *value_get(const Datum *map, const char *key);
-/* Returns the text for messages and specs: 12, 1e-06, a word. */
+/* Returns the value as text for messages and specs: 12, 1e-06, a word. */
 const char *value_text(Arena *a, const Datum *v);
-/* Describes the kinds in a set of bits: "an integer or a text". */
+/* Returns a description of a set of kinds, such as "an integer or a text". */
 const char *kind_text(Arena *a, int kinds);
 
 #endif

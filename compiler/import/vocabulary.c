@@ -1,6 +1,7 @@
-/* vocabulary.c: converts the tokenizer of a folder or .gguf file to blocks,
- * written next to the spec, which names them. If any part of a tokenizer is not
- * supported, the model gets no vocabulary and accepts only ids. */
+/* vocabulary.c: converts the tokenizer of a folder or .gguf file to
+ * vocabularies, which are written next to the spec and named in it. If any part
+ * of the tokenizer is not supported, the model gets no vocabulary and accepts
+ * only ids. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "import/state.h"
 #include "tokenizer/tokenizer.h"
 
-/* Returns the scalar at a.b; NULL if absent. */
+/* Returns the scalar at key b of the map at key a; NULL if absent. */
 static const char *text_at(const Yaml *map, const char *a, const char *b)
 {
     const Yaml *y = map ? yaml_get(map, a) : NULL;
@@ -17,8 +18,8 @@ static const char *text_at(const Yaml *map, const char *a, const char *b)
     return y && y->kind == YamlScalar ? y->text : NULL;
 }
 
-/* Replaces the ending of the spec's path: "out/model.yaml", ".vocab" give
- * "out/model.vocab". */
+/* Returns the spec's path with another ending: "out/model.yaml" and ".vocab"
+ * give "out/model.vocab". */
 static const char *beside(Import *m, const char *ending)
 {
     const char *spec = m->o->spec, *dot = strrchr(spec, '.');
@@ -53,8 +54,8 @@ static bool read_side(Import *m, const Yaml *vocab, TextSide side,
     return false;
 }
 
-/* Moves a vocabulary to the import's arena; returns its file name for the
- * spec. */
+/* Moves a vocabulary to the import's arena. Returns the file name that the spec
+ * uses. */
 static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
 {
     ImportedVocab *kept = &to->vocab[to->vocabs++];
@@ -78,8 +79,8 @@ static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
     map_set(m->a, vocab, side, map);
 }
 
-/* Adds two vocabulary files; a common size, or the source's, becomes the size
- * of each. */
+/* Adds the vocabulary files of both sides to the spec. Each side gets the size
+ * that they share or else that of the source. */
 static void set_sides(Import *m, Yaml *vocab, Yaml *source, Yaml *target)
 {
     const Yaml *first = yaml_get(vocab, "source");

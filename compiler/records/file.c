@@ -1,8 +1,7 @@
-/* file.c: the file of tuning records. Anyone may read it at any time; one
- * writer at a time replaces it.
- *
- * Writers lock FILE.lock, which is never removed. A lock on FILE itself would
- * stay with the old file when a rename replaces it. */
+/* file.c: reads and writes the file of tuning records. Anyone may read it at
+ * any time; one writer at a time replaces it. Writers lock FILE.lock, which is
+ * never removed. A lock on FILE itself would stay with the old file when a
+ * rename replaces it. */
 #define _GNU_SOURCE /* flock, O_NOFOLLOW */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 #include "machine/machine.h"
 #include "records/records.h"
 
-enum { FileMost = 16 << 20 }; /* bytes */
+enum { FileMost = 16 << 20 }; /* maximum size of the file in bytes */
 #define LOCK_SECONDS 10.0
 
 const char *records_path(Arena *a, const char *option)
@@ -31,10 +30,10 @@ typedef struct {
     size_t n;
 } Bytes;
 
-typedef struct {     /* lines that are not valid records */
-    int first;       /* number of the first, from 1; 0: there is none */
-    const char *why; /* reason for the first */
-    int broken;      /* number of damaged lines */
+typedef struct {     /* the lines that are not valid records */
+    int first;       /* number of the first such line, from 1; 0: none */
+    const char *why; /* what is wrong with it */
+    int broken;      /* how many there are */
 } Passed;
 
 static void read_line(Records *r, Arena *a, Passed *p, int number,
@@ -110,7 +109,8 @@ static void sign(int fd)
     char text[32];
     const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n)
-        return; /* without it, a message has less detail */
+        return; /* ignore errors: without the id, a message only has less
+                 * detail */
 }
 
 static bool still_held(int fd, const char *lock, double seconds, Fault *why)
@@ -125,7 +125,8 @@ static bool still_held(int fd, const char *lock, double seconds, Fault *why)
                  lock, pid, seconds);
 }
 
-/* Waits for the lock. Some network file systems have none: goes on without. */
+/* Waits for the lock. If the file system has no locks, as some network file
+ * systems, goes on without one. */
 static bool wait_for(int fd, const char *lock, double seconds, Fault *why)
 {
     const double end = machine_seconds() + seconds;
@@ -167,15 +168,15 @@ int records_lock(Arena *a, const char *path, double seconds, Fault *why)
 
 /* ---- writing ---- */
 
-/* Keeps the mode of umask, but removes others' write access, because a file
- * that others can write is not trusted. */
+/* Sets the permissions that umask allows, but never write access for others,
+ * because a file that others can write is not trusted. */
 static bool set_mode(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && fchmod(fd, st.st_mode & 0755) == 0;
 }
 
-/* Returns the content of a file with these records. */
+/* Returns the text of a file with these records. */
 static Bytes lines_of(const Records *r, Arena *a)
 {
     VEC(const char *) line = { 0 };
@@ -232,7 +233,7 @@ static bool edit_locked(Arena *a, const char *path,
     outputs_sweep(path);
     const Bytes new = lines_of(&r, a);
     if (new.n == old.n && memcmp(new.at, old.at, old.n) == 0)
-        return true; /* unchanged */
+        return true; /* the records are unchanged */
     if (!replace(path, new, why))
         return false;
     if (p.broken)

@@ -16,7 +16,7 @@
 #include "records/records.h"
 
 enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
-#define MOST_NS 1e18             /* about thirty years */
+#define MOST_NS 1e18             /* nanoseconds of about thirty years */
 
 /* ---- writing ---- */
 json_t *tiling_json(const Tiling *t)
@@ -58,7 +58,7 @@ static char *line_of(Arena *a, const Record *r)
     char *text = arena_alloc(a, n + 1);
     json_dumpb(o, text, n, flags);
     json_decref(o);
-    text[n - 1] = '\0'; /* removes the final brace */
+    text[n - 1] = '\0'; /* remove the final brace */
     return arena_printf(a, "%s, \"hash\": \"%016llx\"}", text,
                         hash(text, n - 1));
 }
@@ -67,7 +67,7 @@ static char *line_of(Arena *a, const Record *r)
 typedef struct {
     Arena *arena;
     const json_t *object;
-    const char *bad; /* the first invalid member; NULL: none */
+    const char *bad; /* name of the first invalid member; NULL: none */
 } LineReader;
 
 static const char *text_of(LineReader *m, const char *key)
@@ -116,7 +116,8 @@ static int word_of(LineReader *m, const char *key, const char *const *words,
     return 0;
 }
 
-/* Sets the named parameter of a tiling; false: unknown, or out of range. */
+/* Sets the named parameter of a tiling. Returns false if the parameter is
+ * unknown or its value out of range. */
 static bool set_parameter(Tiling *t, const char *name, const json_t *value)
 {
     for (int i = 0; i < TilingParameters; i++) {
@@ -144,7 +145,8 @@ static Tiling tiling_of(LineReader *m, TaskKind kind)
     return t;
 }
 
-/* Returns the arithmetic of an epilogue such as "dot_bias". */
+/* Returns the arithmetic that the name of an epilogue contains, such as
+ * "dot_bias". */
 static Arithmetic arithmetic_of(const char *epilogue)
 {
     return !strncmp(epilogue, "dot2", 4) ? ArithmeticInt15
@@ -174,7 +176,7 @@ static Record members(LineReader *m)
     return r;
 }
 
-/* True if the line ends in the hash of the text before it. */
+/* Returns true if the line ends with the correct hash of the text before it. */
 static bool is_whole(const char *line, size_t n)
 {
     char end[40];

@@ -15,104 +15,116 @@
 
 #include "plan/plan.h"
 
-typedef struct {        /* conditions under which a record holds */
-    const char *cpu;    /* "AMD EPYC", as the system names it */
-    const char *caches; /* "32K 1M 32M": L1, L2, L3 */
-    const char *isa;    /* "x86-64-v4"; "x86-64-v4/8" for width 8 */
+typedef struct {        /* the conditions under which a record is valid */
+    const char *cpu;    /* name of the CPU as the system reports it, "AMD
+                         * EPYC" */
+    const char *caches; /* sizes of L1, L2 and L3: "32K 1M 32M" */
+    const char *isa;    /* target: "x86-64-v4", or "x86-64-v4/8" for width 8 */
     int threads;
-    const char *compiler; /* "Debian clang version 19.1.7 -O2";
-                             "libtcc" for the JIT */
+    const char *compiler; /* compiler: "Debian clang version 19.1.7 -O2", or
+                           * "libtcc" for the JIT */
 } Host;
 
 typedef struct {
     Host host;
     TaskKey key;
-    Tiling tiling;       /* the best one found */
-    double ns, usual_ns; /* median time of a run; the default's; finite */
-    int samples;         /* timed pairs behind the decision; may be 0 */
+    Tiling tiling;       /* the best tiling found */
+    double ns, usual_ns; /* median times of a run, with this tiling and with the
+                          * default; finite */
+    int samples;         /* number of timed pairs that the decision rests on;
+                          * may be 0 */
     double spread;       /* half of the median's 95 % confidence interval,
                             relative to the median */
 } Record;
 typedef struct {
     VEC(Record) at;
-    int passed_over; /* lines that were skipped */
-    /* Undamaged lines of another version; they stay in the file. */
+    int passed_over; /* number of lines that were skipped */
+    /* undamaged lines of another version, which stay in the file */
     VEC(const char *) foreign;
 } Records;
 
 /* ---- host.c ---- */
 
-/* Returns the host of this machine. `compiler`: the text of cc_version with the
- * -O level, or "libtcc". */
+/* Returns the host that this machine is. `compiler` is the result of
+ * cc_version() with the -O level, or "libtcc". */
 Host host_here(Arena *a, const Target *t, int threads, const char *compiler);
 bool host_same(const Host *a, const Host *b);
 bool host_same_machine(const Host *a, const Host *b);
 bool host_same_isa(const Host *a, const Host *b);
 bool host_same_compiler(const Host *a, const Host *b);
-/* Parts of a host's texts, as in x86-64-v4/8; clang version 19.1.7 -O2. */
+/* the parts of a host's texts, e.g. of "x86-64-v4/8" and "clang version 19.1.7
+ * -O2" */
 typedef struct {
     const char *march;
-    int width;           /* 0: the target's own; -1: invalid */
-    const char *version; /* the compiler's */
-    const char *level;   /* after -O; NULL: none */
+    int width;           /* width of vectors; 0: the target's default; -1:
+                          * invalid */
+    const char *version; /* version of the compiler */
+    const char *level;   /* level after -O; NULL: none */
     bool jit;            /* the compiler is libtcc */
 } HostParts;
 HostParts host_parts(Arena *a, const Host *h);
-/* Returns "AMD EPYC (32K 1M 32M), x86-64-v4, 2 threads, libtcc". */
+/* Returns a description such as "AMD EPYC (32K 1M 32M), x86-64-v4, 2 threads,
+ * libtcc". */
 const char *host_text(Arena *a, const Host *h);
 
 /* ---- records.c ---- */
 
-/* Returns the tilings recorded for a host, for a plan. */
+/* Returns the recorded tilings that are valid for the host, for use in a
+ * plan. */
 Choices records_choices(Arena *a, const Records *r, const Host *host);
-enum { MostSizes = 64 }; /* numbers in a shape */
-/* Stores the numbers of a shape, as k and n of "512x2048"; returns how many. */
+enum { MostSizes = 64 }; /* most numbers in a shape */
+/* Stores the numbers of a shape, e.g. k and n of "512x2048". Returns how many
+ * there are. */
 int record_sizes(const Record *r, int64_t size[MostSizes]);
-/* Returns the record with the nearest other shape, of the same host, kind,
- * dtype and epilogue, from which a search can start. NULL: none. */
+/* Returns the record with the nearest other shape for the same host, kind,
+ * dtype and epilogue, as the start of a search. NULL: there is none. */
 const Record *records_nearest(const Records *r, const Host *host,
                               const TaskKey *key);
-/* Returns the record with the same host and key; NULL: none. */
+/* Returns the record with the host and key of `like`; NULL if there is none. */
 Record *records_find(const Records *r, const Record *like);
 /* Adds a record or replaces the one with the same host and key. */
 void records_put(Records *r, Arena *a, const Record *record);
 
 /* ---- line.c ---- */
-json_t *tiling_json(const Tiling *t); /* the parameters that are set */
-enum { LineMost = 65536 };            /* bytes of a line */
+json_t *tiling_json(const Tiling *t); /* returns the parameters that are set, as
+                                       * JSON */
+enum { LineMost = 65536 };            /* maximum length of a line in bytes */
 typedef enum {
     LineRecord,
-    LineForeign, /* undamaged, but not understood */
+    LineForeign, /* undamaged, but of another version */
     LineBroken   /* truncated or changed */
 } LineKind;
-/* Returns the line without a newline; dies if record_parse() rejects it. */
+/* Returns the record as a line without a newline. Dies if record_parse() would
+ * reject it. */
 char *record_line(Arena *a, const Record *r);
-/* Parses a line. `why` is set if it is not a valid record. */
+/* Parses a line. Sets *why if the line is not a valid record. */
 LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,
                       const char **why);
 
 /* ---- file.c ---- */
 
-/* Returns `option` (--records) or the path in user_dir(); NULL: neither. */
+/* Returns the path of the file: `option` (--records), or one in user_dir().
+ * NULL if there is neither. */
 const char *records_path(Arena *a, const char *option);
-/* Reads all valid lines; a missing file counts as empty. Skipped lines are
- * counted and reported in one warning that shows the first. False: the file
- * cannot be read, or others could have written it. */
+/* Reads all valid lines. A missing file counts as empty. One warning gives the
+ * number of skipped lines and shows the first. Returns false if the file cannot
+ * be read, or if others may write it. */
 bool records_read(Records *r, Arena *a, const char *path, Fault *why);
-/* Like records_read(), for a file that the user named: it must exist. */
+/* Like records_read(), but the file must exist, because the user named it. */
 bool records_named(Records *r, Arena *a, const char *path, Fault *why);
-/* Adds records to the file and replaces those with the same host and key. Under
- * the lock the file is read again, written under a temporary name, synced and
- * renamed; it is created if missing, and unchanged on failure. `path` NULL is a
- * fault. */
+/* Adds records to the file and replaces those with the same host and key. Holds
+ * the lock while it reads the file again, writes a temporary file, syncs and
+ * renames it. A missing file is created; after a failure the file is unchanged.
+ * `path` NULL is a fault. */
 bool records_add(Arena *a, const char *path, const Record *record, int n,
                  Fault *why);
-/* Replaces the file's records by the result of `edit`, under the same lock. */
+/* Replaces the records of the file by what `edit` makes of them, under the same
+ * lock. */
 bool records_edit(Arena *a, const char *path,
                   void edit(Records *r, Arena *a, void *with), void *with,
                   Fault *why);
-/* Locks FILE.lock within `seconds`. Returns a descriptor to close, or -1 with
- * *why. */
+/* Locks FILE.lock, waiting at most `seconds`. Returns a descriptor that the
+ * caller closes, or -1 with *why. */
 int records_lock(Arena *a, const char *path, double seconds, Fault *why);
 
 /* ---- records_print.c ---- */

@@ -1,4 +1,4 @@
-/* records_print.c: prints records as a table, grouped by host; as JSON; or as
+/* records_print.c: prints records as a table grouped by host, as JSON, or as
  * comma-separated values. */
 #include <string.h>
 
@@ -40,8 +40,7 @@ static void put_row(Arena *a, const char *const cell[Columns],
                     cut_middle(a, cell[c], fit[c].width - 2));
 }
 
-/* Selects the columns that fit a terminal, and shortens tiles before it drops
- * columns. */
+/* Fits the columns to the terminal: shortens the tiles, then drops columns. */
 static void fit_columns(const int width[Columns], FILE *out, TableFit *fit)
 {
     static const int rank[Columns] = { 0, 0, 4, 3, 1, 2, 0, 6, 5 };
@@ -58,7 +57,7 @@ static void fit_columns(const int width[Columns], FILE *out, TableFit *fit)
                              : whole - fit[Tile].width;
 }
 
-/* Prints all records that have the same host as the one at `first`. */
+/* Prints all records of the host that the record at `first` has. */
 static void put_group(const Records *r, Arena *a, int first, FILE *out)
 {
     const Host *host = &r->at.at[first].host;
