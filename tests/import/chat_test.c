@@ -36,7 +36,7 @@ static void write_json(json_t *j)
     json_decref(j);
 }
 
-/* The spec of a folder or file; what is said on stderr in *said. */
+/* Imports a folder or file and returns its spec; *said: its messages. */
 static Spec *imported_from(Arena *a, const char *from, char **said)
 {
     char *path = arena_strdup(a, scratch_path("m.yaml"));
@@ -77,8 +77,8 @@ static char *conversation(Arena *a, const Spec *s, const char *system)
     return out;
 }
 
-/* The words of templates by which they are known, and what they make of a
- * system's text S, Hello, A, Who? with <B> and </E> for bos and eos.        */
+/* Words that identify templates, and the text of system S, user Hello,
+ * assistant A, user Who? with <B> and </E> for bos and eos. */
 static const struct {
     const char *text, *system, *want;
 } cases[] = {
@@ -208,7 +208,7 @@ static void unknown(void **state)
     arena_free(a);
 }
 
-/* In a list by name, in a file of its own. */
+/* Tests templates in a named list, and in their own file. */
 static void places(void **state)
 {
     (void)state;

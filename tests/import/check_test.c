@@ -93,7 +93,7 @@ static void assert_says(const char *folder, const char *python, int code,
     assert_int_equal(found, code);
 }
 
-/* The end of what it prints. */
+/* Returns the end of the output. */
 static const char *printed(const Spawned *s)
 {
     static const char agrees[] = "\nthe compiled code computes what the "
@@ -163,7 +163,7 @@ static void assert_alone(const Spawned *s)
     assert_null(strstr(s->out, "verified"));
 }
 
-/* Without a Python: the word behind it is none, but a folder. */
+/* Tests the option without a Python: the next word is a folder. */
 static void test_alone(void **state)
 {
     (void)state;
@@ -277,7 +277,8 @@ static void test_lacking(void **state)
                              PYTHON));
 }
 
-/* The message goes on with the name of a file that is gone. */
+/* Checks the beginning of a message that ends with the name of a removed file.
+ */
 static void assert_begins(const char *python, const char *message)
 {
     Spawned s;
@@ -365,8 +366,8 @@ static void test_missing(void **state)
                    "alone");
 }
 
-/* The script itself, in a Python that has nothing: what is missing, and how it
- * comes there.                                                              */
+/* Tests the script in a Python without packages: it names those that are
+ * missing and how to install them. */
 static void test_no_packages(void **state)
 {
     (void)state;

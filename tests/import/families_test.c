@@ -50,7 +50,7 @@ static void link_files(const char *family, const char *to)
     free(from);
 }
 
-/* The spec of a folder, which stands beside it. */
+/* Imports a folder and returns the spec, which is written next to it. */
 static const char *imported(const char *family, const char *folder)
 {
     Imported i;
@@ -66,7 +66,7 @@ static const char *imported(const char *family, const char *folder)
     return text;
 }
 
-/* The same with this form of the config. */
+/* Imports a folder with this form of the config. */
 static const char *imported_as(const char *family, const char *config,
                                const char *folder)
 {
@@ -123,7 +123,7 @@ static const char *import_bare(const char *family, const json_t *bare)
 
 /* ---- results ---- */
 
-typedef struct { /* what goes in */
+typedef struct { /* the input */
     int32_t ids[2][MostIds], types[MostIds], start[2][2];
     float *rows; /* of a model that reads numbers */
     Sample x;
@@ -210,7 +210,7 @@ static void compare_case(Engine *e, const json_t *c, double scale)
                  scale);
 }
 
-/* Each case by a model of its max_len, which is mostly that of the spec. */
+/* Compares each case with a model of its max_len, usually that of the spec. */
 static void compare_cases(const char *spec, const Way *way, json_t *cases)
 {
     Engine e;
@@ -247,7 +247,7 @@ static const char *ids_text(const json_t *list)
     return text;
 }
 
-/* A row a line, and the empty one behind a block. */
+/* Formats one row per line; an empty line ends a block. */
 static const char *rows_text(const json_t *rows)
 {
     const char *text = "";
@@ -263,7 +263,7 @@ static const char *rows_text(const json_t *rows)
     return text;
 }
 
-/* The answer of attnc run, which knows what the spec says of a search. */
+/* Compares the answer of attnc run, which uses the search of the spec. */
 static void compare_greedy(const char *spec, const Way *way,
                            const json_t *greedy)
 {
@@ -295,7 +295,7 @@ static void compare(const char *spec, const char *expected)
     json_decref(root);
 }
 
-/* As a user imports it. */
+/* Imports as a user does. */
 static const char *import_by(const char *from, const char *option)
 {
     Spawned s;
@@ -313,9 +313,9 @@ static void test_adapter(void **state)
             "tests/families/lora/expected.json");
 }
 
-/* A file of llama.cpp; tests/families/gguf has NAME.json beside NAME.gguf. Its
- * tokenizer, where it has one, stands beside the spec
- * (tests/tokenizer/gguf_tokens_test.c).                                     */
+/* Tests the files of llama.cpp: tests/families/gguf has NAME.json next to
+ * NAME.gguf. Tokenizers are written next to the spec
+ * (tests/tokenizer/gguf_tokens_test.c). */
 static void test_gguf(void **state)
 {
     const char *name = *state;

@@ -49,8 +49,8 @@ static void put_text(unsigned char **at, const char *text)
     *at += n;
 }
 
-/* A key with a text, or with a number where text is NULL, and one behind it
- * that fills up to 32 bytes, so that data stand where they stood.           */
+/* Inserts a key with a text, or with a number if text is NULL, and a second key
+ * that pads to 32 bytes, so that the data stay aligned. */
 static void insert(const char *key, const char *text, uint32_t number)
 {
     unsigned char pair[512], *at = pair;
@@ -77,7 +77,7 @@ static void insert(const char *key, const char *text, uint32_t number)
     file[16] = (unsigned char)(file[16] + 2); /* of the count: below 256 */
 }
 
-/* What is said; the exit code in *code. */
+/* Returns the messages; *code: the exit code. */
 static const char *said(Arena *a, int *code)
 {
     const char *path = arena_strdup(a, scratch_file("m.gguf", file, bytes));

@@ -55,7 +55,8 @@ static void make_folder(const char *config)
     make_folder_of(family, config);
 }
 
-/* What it says, without the scratch folder's own name; its code in *code. */
+/* Returns the messages without the scratch folder's name; *code: the exit code.
+ */
 static const char *imported(Arena *a, const char *folder, int *code)
 {
     const ImportOptions o = { .folder = folder, .spec = "-", .name = "llama" };
@@ -77,7 +78,7 @@ static const char *imported(Arena *a, const char *folder, int *code)
 /* ---- messages ---- */
 static const struct {
     const char *from, *to; /* in config.json */
-    const char *says;      /* the first line, and all of a note behind it */
+    const char *says;      /* the first line, and the complete note after it */
 } cases[] = {
     { "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000000",
       "config.json:19:3: error: N must be an integer from 1 to 1024, found "
@@ -158,7 +159,7 @@ static const struct {
       "config.json:16:21: error: string or '}' expected near ','" },
 };
 
-/* The lines of messages, without what is quoted of files. */
+/* Returns the lines of messages without the quoted lines of files. */
 static const char *heads(Arena *a, const char *text)
 {
     const char *out = "";
@@ -227,7 +228,8 @@ static void other_folders(void **state)
     arena_free(a);
 }
 
-/* Numbers of config.json for which the arithmetic of rules has no integer. */
+/* Tests numbers of config.json that are too large for the arithmetic of rules.
+ */
 static void too_large(void **state)
 {
     Arena *a = arena_new();
@@ -253,7 +255,7 @@ static void too_large(void **state)
     arena_free(a);
 }
 
-/* A model of two sides without its head has logits where they are tied. */
+/* Tests that an encoder-decoder without a head has logits if they are tied. */
 static void untied(void **state)
 {
     static const char *const names[] = { "tests/families/t5",
@@ -318,7 +320,8 @@ static const char *spec_of(Arena *a, const char *folder)
     return text;
 }
 
-/* Both forms of a config.json are one spec, which says no default. */
+/* Tests that both forms of a config.json result in one spec without defaults.
+ */
 static void both_forms(void **state)
 {
     Arena *a = arena_new();
@@ -333,7 +336,8 @@ static void both_forms(void **state)
     arena_free(a);
 }
 
-/* What an answer never has, or begins with; empty lists say nothing. */
+/* Tests tokens that an answer never has, or begins with; empty lists add none.
+ */
 static void suppressed_tokens(void **state)
 {
     static const char some[] = "{\"suppress_tokens\": [7, 8], "
@@ -361,8 +365,8 @@ static void suppressed_tokens(void **state)
     arena_free(a);
 }
 
-/* A tensor that the rules know and the model does not take is one of the spec's
- * `unused`; of it no warning is said, of another one is.                    */
+/* Tests that a tensor known to the rules but not used by the model is in
+ * `unused` and causes no warning; any other one does. */
 static void unused_tensors(void **state)
 {
     static const char bert[] = "tests/families/bert";
@@ -392,8 +396,8 @@ static void unused_tensors(void **state)
     arena_free(a);
 }
 
-/* The spec names a vocabulary beside it, where the folder has a tokenizer that
- * can be read; else the model takes ids, and a warning says so.             */
+/* Tests that the spec names a vocabulary next to it if the folder has a
+ * readable tokenizer; otherwise the model reads ids, with a warning. */
 static void vocabularies(void **state)
 {
     static const char pieces[] =
@@ -431,8 +435,8 @@ static void vocabularies(void **state)
     arena_free(a);
 }
 
-/* All that the rules of families say is right, whatever folder comes; and
- * docs/import.md says what they do.                                         */
+/* Checks that the families' rules are valid for any folder, and described in
+ * docs/import.md. */
 static void rules_stand(void **state)
 {
     Arena *a = arena_new();

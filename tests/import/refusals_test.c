@@ -34,7 +34,7 @@ static void link_files(const char *family)
     closedir(d);
 }
 
-/* config.json with these keys in the place of its own. */
+/* Writes config.json with these keys instead of its own. */
 static void write_config(const char *family, const char *keys)
 {
     char path[PathBytes];
@@ -49,7 +49,7 @@ static void write_config(const char *family, const char *keys)
     json_decref(change);
 }
 
-/* What import says; its code in *code. */
+/* Returns the messages of import; *code: the exit code. */
 static const char *imported(Arena *a, int *code)
 {
     const ImportOptions o = { .folder = scratch, .spec = "-", .name = "x" };
@@ -224,7 +224,7 @@ static void test_known(void **state)
 
 /* ---- noted ---- */
 
-/* Keys of config.json and of generation_config.json, and what is said. */
+/* Keys of config.json and generation_config.json, and the message. */
 static const struct {
     const char *family, *config, *generation, *says;
 } noted[] = {

@@ -14,7 +14,7 @@
 
 typedef struct {
     const char *folder, *change; /* keys of config.json, in JSON */
-    const char *message;         /* behind `error: ` */
+    const char *message;         /* after `error: ` */
 } Refused;
 
 #define MISSING(family, what)                                                 \
@@ -24,7 +24,7 @@ typedef struct {
 
 // clang-format off
 static const Refused all[] = {
-    /* model_types that are refused whole */
+    /* model_types that are never supported */
     { "llama", "{\"model_type\": \"olmoe\"}",
       MISSING("olmoe", "rules of this family of experts") },
     { "llama", "{\"model_type\": \"deepseek_v32\"}",

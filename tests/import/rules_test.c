@@ -31,7 +31,8 @@ static const char *changed(Arena *a, const char *text, const char *from,
                         at + strlen(from));
 }
 
-/* What is said of a folder or file by these rules; the exit code in *code. */
+/* Returns the messages for a folder or file and these rules; *code: the exit
+ * code. */
 static const char *said(Arena *a, const char *from, const char *rules,
                         int *code)
 {
@@ -72,7 +73,7 @@ static void takes_own(void **state)
 static const struct {
     const char *from, *to, *says;
 } cases[] = {
-    /* as it stands */
+    /* unchanged */
     { "\nlet:", "\nlets:", "error: 'lets' is no section of a family" },
     { "title: Llama 1 to 3.3\n", "",
       "own.yaml:1:1: error: a family has a "

@@ -84,7 +84,8 @@ static char *printed(const Machine *m, const char *name, bool markdown)
     return text;
 }
 
-/* A row beside a machine: who meets one sees where it is wrong. */
+/* Tests that a row of targets next to its machine shows which value is wrong.
+ */
 static void target_beside_machine(void **state)
 {
     (void)state;

@@ -21,7 +21,8 @@ static const char *const compilers[] = {
 };
 enum { Compilers = sizeof compilers / sizeof *compilers };
 
-/* Is compiler number c here, and none of those before it by another name? */
+/* True if compiler number c is installed and is not an earlier one under
+ * another name. */
 static bool is_here(int c)
 {
     const char *path = find_program(a, compilers[c]);
@@ -81,7 +82,8 @@ static void test_processors(void **state)
         { { CpuIntel, 6, 0x4f, CpuV2 | CpuV3 }, "broadwell" },
         { { CpuIntel, 6, 0x3f, CpuV2 | CpuV3 }, "haswell" },
         { { CpuIntel, 6, 0xba, CpuV2 | CpuV3 | CpuAvxVnni }, "alderlake" },
-        /* What has more than its model's row is the nearest that has it. */
+        /* a processor with more features than its model's row: the nearest row
+         */
         { { CpuIntel, 6, 0xa7, All | CpuAvxVnni }, "sapphirerapids" },
         { { CpuIntel, 6, 0xa7, All & ~CpuBf16 }, "icelake-client" },
         { { CpuIntel, 6, 0x55, All & ~CpuBf16 }, "icelake-server" },
@@ -89,12 +91,12 @@ static void test_processors(void **state)
         { { CpuIntel, 6, 0x9e, CpuV2 | CpuV3 | CpuAvxVnni }, "alderlake" },
         { { CpuIntel, 6, 0x9e, CpuV2 | CpuV3 | CpuV4 }, "skylake-avx512" },
         { { CpuAmd, 0x19, 0x11, All | CpuAvxVnni }, "znver4" },
-        /* What a virtual machine hides is not used. */
+        /* features hidden by a virtual machine are not used */
         { { CpuIntel, 6, 0x8f, All & ~CpuBf16 }, "x86-64-v4" },
         { { CpuIntel, 6, 0x8f, CpuV2 | CpuV3 }, "x86-64-v3" },
         { { CpuIntel, 6, 0xba, CpuV2 | CpuV3 }, "x86-64-v3" },
         { { CpuAmd, 0x19, 0x11, CpuV2 }, "x86-64-v2" },
-        /* The same numbers by another maker, and what nobody knows yet. */
+        /* the same numbers from another maker, and unknown models */
         { { CpuOther, 0x19, 0x11, All }, "x86-64-v4" },
         { { CpuIntel, 0x19, 0x11, All }, "x86-64-v4" },
         { { CpuIntel, 6, 0xff, CpuV2 | CpuV3 }, "x86-64-v3" },
@@ -112,7 +114,8 @@ static void test_processors(void **state)
         assert_string_equal(cpu_target(&rows[i].cpu), rows[i].name);
 }
 
-/* What native resolves to runs here, and has a name of the list. */
+/* Tests that the code for `native` runs here, and that its name is in the list.
+ */
 static void test_this_one(void **state)
 {
     (void)state;
@@ -151,7 +154,7 @@ static void test_lacks(void **state)
 
 /* ---- compilers ---- */
 
-/* The file says what it is made for, and how it is compiled. */
+/* Checks that the file names its target and how to compile it. */
 static void check_text(const Target *t)
 {
     size_t n;
@@ -195,7 +198,8 @@ static void test_compilers(void **state)
     }
 }
 
-/* A program that came to a min_of processor says so; it does not crash. */
+/* Tests that a program on a lesser processor prints a message instead of
+ * crashing. */
 static void test_program(void **state)
 {
     (void)state;

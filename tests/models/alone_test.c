@@ -96,7 +96,7 @@ static const char *stack_of(const Case *c)
     return c->kind == KindEncoder ? "encoder" : "decoder";
 }
 
-/* The number, as the field has it: of a list the last. */
+/* Returns the number as the field's text; in a list, it is the last. */
 static const char *value_text(const Case *c, double x)
 {
     const char *text = number_text(c->arena, x);
@@ -110,8 +110,8 @@ static const char *row(const Case *c, double x)
     return arena_printf(c->arena, "{%s: %s}", c->field->key, value_text(c, x));
 }
 
-/* A model of some layers, which are the rows; the encoder of a decoder has one
- * layer, as the spec says. Result: the rows of the last layer.              */
+/* Returns the spec of a model whose layers have these rows; the encoder of an
+ * encoder-decoder has one layer. The result is the rows of the last layer. */
 static const char *spec_text(const Case *c, int layers, const char *rows,
                              const char *names)
 {
@@ -178,7 +178,7 @@ static void open_model(const Case *c, Engine *e, const char *text,
         fail_msg("%s=%s\n%s", c->field->key, value_text(c, c->first), text);
 }
 
-/* Row i of the result is that of token i. */
+/* Runs the model; row i of the result is that of token i. */
 static const float *run_model(const Case *c, const char *text, EngineOptions o,
                               int64_t chunk)
 {
@@ -317,8 +317,8 @@ static void check_ways(Case *c, unsigned ways)
     }
 }
 
-/* Fails where a result does not show that the numbers differ: another form or
- * number would. */
+/* Fails if a result does not show that the numbers differ; then the test needs
+ * another form or number. */
 static void check_shown(const Case *c)
 {
     const EngineOptions o = { .backend = "jit", .weights = c->weights };
@@ -351,7 +351,7 @@ static bool is_number(const Field *f)
         && field_of_layers(f->key);
 }
 
-/* A number of the field itself, where its meaning needs nothing else. */
+/* Returns a number of the field that is valid without other fields. */
 static double some_number(const Field *f)
 {
     return fmin(fmax(0.7, f->least), f->most);
@@ -363,7 +363,7 @@ static void check_field(const Field *f, long turn)
                                        KindEncoderDecoder };
     bool any = false;
     for (int i = 0; i <= Forms; i++) {
-        const bool last = i == Forms; /* where the field has no row */
+        const bool last = i == Forms; /* set in the spec, not in a row */
         if (last ? any : strcmp(forms[i].key, f->key) != 0)
             continue;
         any = true;

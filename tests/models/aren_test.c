@@ -87,7 +87,7 @@ static int64_t suppressed(const json_t *sequences, int32_t *out)
     return n;
 }
 
-/* What expected.json's "defaults" say, and the case's own. */
+/* Returns the options of expected.json's "defaults" and of the case. */
 static struct attn_search_options options_of(const json_t *c, int32_t *suppress)
 {
     const json_t *o = json_object_get(c, "options");

@@ -21,7 +21,7 @@ typedef struct { /* a model that ran on a sample */
     int64_t size;
 } Ran;
 
-/* The factor of the scores stays where it is in both formats. */
+/* The factor of the scores is not folded, in both formats. */
 static void ran_open(Ran *r, const char *spec, const char *set,
                      const char *weights)
 {
@@ -104,8 +104,9 @@ beside(const Ran *r, void (*open)(Weights *, const Engine *, const Graph *))
     return worst;
 }
 
-/* Beside its own weights as near as f32, beside those in f32 not, but within
- * the gates that bf16 has; which a wrong value does not pass.               */
+/* Tests that results are as close to those of the bf16 weights as with f32, and
+ * differ from those of f32 weights only within the gates of bf16, which a wrong
+ * value exceeds. */
 static void test_gates(void **state)
 {
     Ran r;
@@ -126,7 +127,8 @@ static void test_gates(void **state)
 /* ---- programs ---- */
 static const char words[] = "hello\nzygote\nthe\n";
 
-/* What the program of m.c says, compiled by `cc`; NULL: there is none. */
+/* Returns the output of the program of m.c, compiled by `cc`; NULL: not
+ * compiled. */
 static const char *says(const char *cc, const char *march, const char *weights)
 {
     Spawned s;

@@ -12,7 +12,7 @@
 
 enum { MostIds = 512, MostPrompts = 16 };
 
-typedef struct { /* a model and what is known of it */
+typedef struct { /* a model and its expected results */
     const char *spec, *folder;
     int32_t end; /* ends an answer; -1: nothing does */
 } Known;
@@ -168,7 +168,7 @@ static double deviation(const double *x, int64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* Those of the last rows, of one prompt in one call. */
+/* Checks the logits of the last rows, for one prompt in one call. */
 static void check_logits(Model *m)
 {
     const json_t *t = json_object_get(m->root, "tensors");

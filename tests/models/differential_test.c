@@ -190,7 +190,8 @@ static void check_alone(const Case *c, const Engine *e)
     }
 }
 
-/* Another token at row i changes nothing before it, where no prefix is. */
+/* Checks that another token at row i changes no earlier row, unless there is a
+ * prefix. */
 static void check_causal(const Case *c, const Engine *e)
 {
     Sample x = *c->sample;
@@ -263,9 +264,9 @@ static bool now_and_then(const Case *c, uint64_t n)
     return full || c->seed % (c->form ? 2 * n : n) == 0;
 }
 
-/* Small tiles without optimisation, every step in parts; the real ones with it,
- * now and then. Where the JIT has loop nests for a small M, these have not, and
- * the other way.                                                            */
+/* Compiles small tiles without optimisation and with every step in parts, and
+ * sometimes the real tiles with optimisation. Exactly one of this code and the
+ * JIT's has loop nests for a small M. */
 static void check_compilers(const Case *c)
 {
     static const struct {
@@ -305,7 +306,7 @@ static void check_compilers(const Case *c)
 
 /* ---- constant lengths ---- */
 
-/* Some of them, by the seed: --set of what `fix` says. */
+/* Returns --set of some lengths of `fix`, chosen by the seed. */
 static const char *fixed_lengths(const Case *c, const Spec *s)
 {
     const int64_t most[2] = { s->side[0].max_len, s->side[1].max_len };
@@ -408,7 +409,7 @@ static void run_case(uint64_t seed, bool form)
     arena_free(c.arena);
 }
 
-/* Every `of`-th, from `from` on, in a folder of its own. */
+/* Runs every `of`-th spec from number `from`, in its own folder. */
 static void run_share(long from, long of)
 {
     if (SANITIZED)

@@ -16,7 +16,7 @@
 #include "support/expected.h"
 #include "support/native_width.h"
 
-static const char *model; /* words: the spec, and where its files are */
+static const char *model; /* words: the spec, and the directory of its files */
 
 static int use_phones(void **state)
 {
@@ -200,7 +200,7 @@ static void test_program(void **state)
         assert_same(arena_printf(a, "--prompt=attention -n 150 %s", draws[i]));
 }
 
-/* The bytes are equal, and what comes behind is what would have come. */
+/* Tests that a saved state has the same bytes, and continues identically. */
 static void test_states(void **state)
 {
     (void)state;
@@ -226,7 +226,8 @@ static void test_states(void **state)
     }
 }
 
-/* Text comes as it is made; the speed is told behind it, if it may be. */
+/* Tests that text is printed as it is generated, and the speed after it if
+ * wanted. */
 static void test_speed(void **state)
 {
     (void)state;
@@ -250,7 +251,7 @@ static void test_speed(void **state)
 
 /* ---- the example of the docs ---- */
 
-/* Its text, with the names of the model at hand. */
+/* Returns the example of a page, with the names of the current model. */
 static const char *example(const char *page, const char *prefix)
 {
     size_t n;
@@ -274,7 +275,7 @@ static void run_example(const char *cc, const char *std, const char *language)
     assert_works(&s, "$A run $S --prompt=attention --temperature=0.8 "
                      "--top-p=0.9 --seed=7 -n 40");
     const char *want = arena_strdup(a, s.out);
-    if (model != g2p) /* the prompt, which the example leaves out */
+    if (model != g2p) /* the prompt, which is not in the example */
         want += strlen("attention") + (want[strlen("attention")] == ' ');
     assert_int_equal(RUN(&s, "", in_dir("x"), "attention"), 0);
     assert_string_equal(s.out, want);

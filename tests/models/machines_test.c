@@ -23,7 +23,7 @@ static Cross there;
 
 typedef struct {
     const char *spec;
-    int kind; /* ATTN_ENCODER .. */
+    int kind; /* ATTN_ENCODER etc. */
     const char *sets[6];
 } Form;
 
@@ -41,7 +41,8 @@ static void emit_for(const Form *f, const char *target)
     assert_true(works(words));
 }
 
-/* Its program, without a warning, by a compiler with two options of its own. */
+/* Builds the program without warnings, by a compiler with two further options.
+ */
 static void build(const Form *f, const char *const *cc, const char *march,
                   const char *program)
 {

@@ -76,7 +76,8 @@ static const char *sources(const char *folder)
     return all + 1;
 }
 
-/* Runs a line of shell on the lines: it writes what is recorded, to $D/out. */
+/* Runs a shell line on the input lines; its output in $D/out must equal the
+ * recorded one. */
 static void assert_recorded(const char *lines, const char *line)
 {
     Spawned s;

@@ -14,8 +14,8 @@
 
 enum { Width = 8, Most = 130 };
 
-/* Row i sees no key where i is a multiple of 3, else the first and the last: of
- * 130 keys, which are three pages, none in the middle one.                   */
+/* Row i sees no key if i is a multiple of 3, else the first and the last. 130
+ * keys are three pages; no row sees a key of the middle one. */
 static void write_spec(int n)
 {
     FILE *mask = fopen(in_dir("mask.txt"), "w");
@@ -84,7 +84,7 @@ static void zeros_for(int n)
                           ways[i][1]));
         expect_rows(n);
     }
-    /* every op beside the oracle, in each way */
+    /* every op compared with the oracle, in each way */
     assert_true(WORKS(attnc(), "verify", in_dir("spec.yaml"), "--rows",
                       arena_printf(a, "%d", n)));
 }

@@ -33,11 +33,11 @@ static const Row rows[] = {
 };
 enum { Rows = sizeof rows / sizeof *rows };
 
-/* What is no number, or none that is wanted. */
+/* Texts that are not numbers, or not accepted ones. */
 static const char *const no_numbers[] = {
     "x", "", "1.5", "nan", "1e999", "3 ", " 3", "2", "0x2", "0", "\303\251",
 };
-/* Words and ids of the models here, and what is none. */
+/* Words and ids of the models here, and invalid ones. */
 static const char *const texts[] = {
     "",   "AH",     "N EH", "hello", "3",  "3 5", " 4\t2 ", "he7lo",
     "99", "h\377e", "-1",   "--",    "%s", "\n",  "--beam", "Attention, please",
@@ -60,7 +60,7 @@ typedef struct {
 static const char *script_text; /* a call of t for each command line */
 static int script_lines;
 
-/* One more: words of shell, behind those of the use. */
+/* Adds a line: the use's words, then these. */
 static void line(const char *words)
 {
     script_text = arena_printf(a, "%st %s\n", script_text, words);
@@ -83,7 +83,7 @@ static void row_lines(const char *use, int bit, const Row *r)
 {
     const char *begin = arena_printf(a, "%s %s", use, r->name);
     const bool is_file = r->takes && !strcmp(r->takes, "FILE");
-    line(begin); /* a value is missing, where it takes one */
+    line(begin); /* a missing value, if the option takes one */
     line(arena_printf(a, "%sx", begin));
     if (!is_file)
         line(arena_printf(a, "%s=1", begin));
@@ -186,7 +186,7 @@ static void encoder_lines(void)
         }
 }
 
-/* Of the rows that a model that generates has. */
+/* Adds lines for the programs of a model that generates. */
 static void all_lines(const Model *m)
 {
     const int here = ATTN_FOR_LINES | ATTN_FOR_PROMPT | ATTN_FOR_SCORE
@@ -348,7 +348,7 @@ static void test_ids(void **state)
                     "1 1 1 1 1 1 1 1\\t1 1 1 1 1 1 1 1\\n" });
 }
 
-/* What a spec says of the ids of answers, and options beside it. */
+/* Tests a spec's ids of answers, with options that change them. */
 static void test_spec_ids(void **state)
 {
     (void)state;

@@ -42,8 +42,8 @@ static void run_share(long from, long of)
     }
 }
 
-/* What layers leave for the next row lies in one array of the state, whose rows
- * are as wide as they leave.                                                 */
+/* Tests layers that keep different numbers for the next row; each width has its
+ * own array in the state. */
 static void test_states_of_two_widths(void **state)
 {
     static const char *const layers[] = {

@@ -33,7 +33,7 @@ static const char *file_of(Arena *a, const Texts *m, const char *name)
 
 /* ---- the texts ---- */
 
-/* Behind what is there: the ids of an object's list. */
+/* Appends the ids of an object's list. */
 static void append_ids(const json_t *c, const char *key, int32_t *ids,
                        int32_t *end)
 {
@@ -50,7 +50,7 @@ static void append_answer(const json_t *c, int32_t *ids, int32_t *end)
     append_ids(first, "ids", ids, end);
 }
 
-/* As many of the cases as there is room for, each a sequence. */
+/* Returns cases, each as a sequence, up to the model's limits. */
 static Sample *texts_of(Arena *a, const Texts *m, const Spec *s)
 {
     Sample *x = arena_alloc(a, sizeof *x);
@@ -109,7 +109,7 @@ static float *logits_of(Arena *a, const Engine *e, const Sample *x, int call)
     return out;
 }
 
-/* Of both compilers; fused and unfused code have bits of their own. */
+/* Checks both compilers; fused and unfused code have different bits. */
 static void check_calls(const Texts *m, bool unfused, const char *weights)
 {
     Arena *a = arena_new();
@@ -139,7 +139,7 @@ static void check_calls(const Texts *m, bool unfused, const char *weights)
 
 /* ---- streams ---- */
 
-enum { Answer = 100 }; /* tokens that a stream goes on for */
+enum { Answer = 100 }; /* tokens that a stream generates */
 
 typedef struct {
     const Engine *e;

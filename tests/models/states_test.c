@@ -54,7 +54,7 @@ static void feed(struct attn_stream *s, const int32_t *ids, int64_t n)
     assert_int_equal(attn_stream_feed(s, ids, n), 0);
 }
 
-/* Both read what was fed, and go on by one token. */
+/* Checks that both streams read the same tokens, and generate the same one. */
 static void assert_same(struct attn_stream *a, struct attn_stream *b)
 {
     float logits[40];
@@ -65,8 +65,8 @@ static void assert_same(struct attn_stream *a, struct attn_stream *b)
     assert_memory_equal(logits, b->room->logits, sizeof logits);
 }
 
-/* Two ways on from a prompt, of which one is that of a fork, which is saved
- * too; and each in a stream of its own.                                     */
+/* Checks two continuations of a prompt, one in a fork, which is also saved,
+ * against each in a separate stream. */
 static void check_fork(const Engine *e, int64_t prompt, int64_t more)
 {
     Talk shared, alone[2];
@@ -115,8 +115,8 @@ static void test_forks(void **state)
 
 /* ---- search ---- */
 
-/* The probability of an answer, read at once: that of the search, which forked
- * and reordered hypotheses at each step.                                    */
+/* Checks that an answer's probability, computed in one call, equals that of the
+ * search, which forked and reordered hypotheses at each step. */
 static void check_answer(Arena *a, const Engine *e,
                          const struct attn_search_options *o,
                          const int32_t *ids, int64_t n,
@@ -141,7 +141,7 @@ static void check_answer(Arena *a, const Engine *e,
     assert_true(sum == h->log_probability);
 }
 
-/* Do two answers part behind some tokens? */
+/* True if two answers share their first tokens and then differ. */
 static bool are_forks(const struct attn_hypothesis *h, int64_t n)
 {
     bool found = false;

@@ -80,7 +80,7 @@ static void check_result(Case *c)
 
 enum { Answers = 3, Tokens = 24, Beams = 4 };
 
-typedef struct { /* all that they say, as bytes to compare */
+typedef struct { /* all their results, as bytes to compare */
     int64_t found[Answers], n[Answers][Beams];
     float score[Answers][Beams];
     int32_t tokens[Answers][Beams][Tokens], stream[Tokens];
@@ -276,8 +276,8 @@ static void test_random_models(void **state)
     }
 }
 
-/* With what parts are worth by default; of rows where these are many, else of
- * columns, block by block.                                                  */
+/* Tests the default thresholds: threads divide many rows, or the columns of
+ * few, block by block. */
 static void test_a_model_as_it_is(void **state)
 {
     static const int64_t rows[] = { 300, 1, 48 };

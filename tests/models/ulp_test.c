@@ -66,7 +66,7 @@ static const char *word_before(Arena *a, const char *from, const char *end)
     return arena_strndup(a, at, (size_t)(end - at));
 }
 
-/* Finds all definitions: what is between braces in the first column. */
+/* Finds all definitions, which end with a brace in the first column. */
 static void read_definitions(Made *m, const char *text)
 {
     const char *head = text;
@@ -94,7 +94,7 @@ static void read_definitions(Made *m, const char *text)
     }
 }
 
-/* Adds the constants of floats in a definition, and in what it calls. */
+/* Adds the float constants of a definition and of the functions it calls. */
 static void add_constants(const Made *m, int of, bool *seen, Buffer *to)
 {
     const Definition *d = &m->definition.at[of];
@@ -116,7 +116,7 @@ static void add_constants(const Made *m, int of, bool *seen, Buffer *to)
 
 /* ---- the numbers of a step ---- */
 
-/* Those that are packed with, or as, the weights of a block. */
+/* Adds the weights that are packed with a block. */
 static void add_packed(const Made *m, int block, Buffer *to)
 {
     const PackList *p = &m->e.plan->pack;
@@ -299,8 +299,8 @@ static bool is_number(const Field *f)
         && field_of_layers(f->key);
 }
 
-/* The number field of the spec that was shown least, but none of `tried`; -1:
- * there is none. */
+/* Returns the spec's number field that was tested least and is not in `tried`,
+ * or -1. */
 static int next_field(Arena *a, const Spec *s, const long *shown,
                       const bool *tried)
 {

@@ -111,7 +111,7 @@ static void test_scores(void **state)
     same_bits("attention: {softcap: 2}\nmasking: causal\n", Most);
 }
 
-/* Of an encoder, each op beside the oracle. */
+/* Compares each op of an encoder with the oracle. */
 static void test_biases(void **state)
 {
     (void)state;

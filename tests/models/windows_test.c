@@ -49,7 +49,7 @@ static void open_way(Engine *e, int way)
     open_text(e, windows, way);
 }
 
-/* The same model, whose caches keep all pages. */
+/* Returns the same model with caches that keep all pages. */
 static const struct attn_model *keeping(Arena *a, const struct attn_model *m)
 {
     struct attn_model *all = arena_alloc(a, sizeof *all);
@@ -135,7 +135,7 @@ static void check_stream(const Engine *all, const Engine *e, int64_t prompt)
     open_stream(&y, &s, prompt);
     go_on(&s, prompt + 20);
     assert_int_equal(attn_stream_fork(&fork, &s, 1), 0);
-    go_on(&s, prompt + 30); /* beside the fork */
+    go_on(&s, prompt + 30); /* together with the fork */
     go_on(&fork, prompt + 60);
     assert_int_equal(attn_stream_feed(&fork, NULL, 0), 0);
     save_and_restore(&y, &fork);
@@ -193,8 +193,8 @@ static void test_memory(void **state)
     arena_free(t.a);
 }
 
-/* What only recurrent layers and convolutions leave is two rows' for any number
- * of tokens. */
+/* Tests that caches of recurrent layers and convolutions keep two rows, for any
+ * number of tokens. */
 static void test_states(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_states(void **state)
 
 /* ---- search ---- */
 
-/* Three sentences, of which one is read in chunks. */
+/* Tests three sentences, one of which is read in chunks. */
 static void test_search(void **state)
 {
     (void)state;

@@ -92,7 +92,8 @@ static void test_model(void **state)
     assert_int_equal(nothing.zeros, 8);
 }
 
-/* Where all values are one number, errors are measured by its size. */
+/* Tests that errors are relative to the value's size if all values are equal.
+ */
 static void test_model_without_spread(void **state)
 {
     (void)state;
@@ -114,7 +115,8 @@ static void test_model_without_spread(void **state)
     assert_true(compare_model(&nan, got, 1, 1).failed);
 }
 
-/* Where they vary, however little, by how much they do. */
+/* Tests that errors are relative to the spread if values vary, however little.
+ */
 static void test_model_small_spread(void **state)
 {
     (void)state;

@@ -90,7 +90,7 @@ static int slice(int x, int64_t first, int64_t columns)
                        .type = { .dim = { { .c = 0 }, { .c = columns } } } });
 }
 
-/* Of two heads of x, and as many of y, or one. */
+/* Adds a join of x and y; y has as many heads as x, or one. */
 static int join(int x, int y, int64_t heads)
 {
     return add((Node){ .op = OpJoin,
@@ -145,8 +145,8 @@ static void test_linear(void **state)
     assert_value(first, (double[]){ 10, 0, 1, -1, -8, -3 }, 6);
 }
 
-/* Two rows of two heads of two columns; of each head one column behind them,
- * its own, or one that both heads have.                                     */
+/* Tests two rows of two heads of two columns, each joined with one column: its
+ * own, or one that both heads share. */
 static void test_join(void **state)
 {
     (void)state;
@@ -464,7 +464,8 @@ static void test_aren(void **state)
 
 #define BY_HAND(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-/* Of equal scores the lower; groups first, by their best or their best two. */
+/* Tests that the lower of equal scores is chosen, and groups first, by their
+ * best or their best two. */
 static void test_choose(void **state)
 {
     (void)state;

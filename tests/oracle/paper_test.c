@@ -209,7 +209,8 @@ static void test_parameters(void **state)
     }
 }
 
-/* A row of (A) by --set alone: d_k and d_v, which the file has, follow. */
+/* Tests a row of table (A) by --set alone; d_k and d_v, which the file sets,
+ * follow. */
 static void test_parameters_set(void **state)
 {
     (void)state;

@@ -57,7 +57,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Another model in the place of that of set_up. */
+/* Replaces the model of set_up by another one. */
 static void run_other(const char *spec, const char *const *sets, int nsets)
 {
     static const int64_t rows[] = { 4, 1 };
@@ -94,7 +94,7 @@ static bool result_passed(void)
     return result().passed;
 }
 
-/* Where the first value of a node lies in the arena of its entry. */
+/* Returns the address of a node's first value in its entry's arena. */
 static float *value_at(const char *name)
 {
     const Plan *p = run.e.plan;
@@ -131,7 +131,7 @@ static void test_nan_result(void **state)
     assert_false(result_passed());
 }
 
-/* A wrong value is wrong where it is made, and makes its readers wrong. */
+/* Tests that a wrong value is reported for its node and those that read it. */
 static void test_wrong_value(void **state)
 {
     (void)state;
@@ -182,7 +182,8 @@ static void test_attention_prefix(void **state)
     engine_close(&e);
 }
 
-/* It is right as it stands; a wrong value and a NaN, anywhere, are not. */
+/* Checks that the result passes, and that a wrong value or a NaN anywhere
+ * fails. */
 static void check_result(void)
 {
     const int64_t n = result_rows(run.e.spec, run.x)
@@ -224,7 +225,7 @@ static void test_one_class(void **state)
     check_result();
 }
 
-/* What is zero since a mask shows nothing is as it should be. */
+/* Tests that zeros are correct if a mask hides all keys. */
 static void test_blind(void **state)
 {
     (void)state;
@@ -234,7 +235,7 @@ static void test_blind(void **state)
     check_result();
 }
 
-/* Zeros whatever goes in: nothing is proved, and nothing wrong. */
+/* Tests a model whose results are always zero: it neither passes nor fails. */
 static void test_only_zeros(void **state)
 {
     (void)state;
@@ -245,7 +246,8 @@ static void test_only_zeros(void **state)
     assert_false(result().failed);
 }
 
-/* Where a mask reaches near keys only, most queries must see one. */
+/* Tests that most queries of a sample see a key, even if a mask reaches only
+ * nearby keys. */
 static void test_attention_sample(void **state)
 {
     (void)state;

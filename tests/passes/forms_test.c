@@ -160,7 +160,7 @@ static bool starts_with_sum(const Graph *g, const Node *n)
     return x->op == OpAdd || (x->op == OpLinear && x->has_residual);
 }
 
-/* Is there a pass for the node as it stands? */
+/* True if a pass should fuse the node in its present form. */
 static bool could_be_fused(const Graph *g, const Node *n)
 {
     switch (n->op) {
@@ -236,8 +236,8 @@ static void test_fused_or_told(void **state)
     }
 }
 
-/* What a node is stands in its fields: with names that say nothing every pass
- * makes the same of it.                                                     */
+/* Tests that passes decide by the nodes' fields: with meaningless names the
+ * result is the same. */
 static void test_names_decide_nothing(void **state)
 {
     (void)state;

@@ -164,7 +164,7 @@ static void test_explains(void **state)
                 "encoder.0.self_attn.weights is asked for by name\n");
 }
 
-/* Products are merged where their weights are stored in one format. */
+/* Tests that products are merged only if their weights have the same format. */
 static void test_formats_stay_apart(void **state)
 {
     (void)state;
@@ -200,7 +200,8 @@ static void test_formats_stay_apart(void **state)
     }
 }
 
-/* Any factor goes into weights in integers, by the scales of columns. */
+/* Tests that integer weights take any factor, in the scales of their columns.
+ */
 static void test_integers_take_factors(void **state)
 {
     (void)state;
@@ -292,7 +293,7 @@ static void test_later_forms_are_fused(void **state)
     for (int i = 10; i < SmallSpecs; i++) {
         Arena *a = arena_new();
         Spec s = nth_spec(i);
-        s.logits_softcap = 0; /* stays, whole rows of it */
+        s.logits_softcap = 0; /* that of logits is never fused */
         Graph *g = build_graph(a, &s);
         PassOptions o = { .require_fusion = true };
         assert_true(run_passes(g, &o, stderr));
@@ -347,7 +348,8 @@ static void test_dead_code_goes(void **state)
     arena_free(a);
 }
 
-/* No model has an activation behind a residual; a product could not do it. */
+/* Tests that an activation after a residual is not fused. No model has one, and
+ * a product cannot compute it. */
 static void test_nothing_follows_residual(void **state)
 {
     (void)state;

@@ -112,8 +112,8 @@ static void test_one_ulp(void **state)
     }
 }
 
-/* A record serves the task whose numbers it has, and no other, also where no
- * other task is in the plan. An old one has its cap in whole thousandths. */
+/* Tests that a record serves exactly the tasks with its numbers, even if the
+ * plan has no other task. An old record has its cap in thousandths. */
 static void test_records(void **state)
 {
     static const struct {

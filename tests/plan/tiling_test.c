@@ -222,8 +222,9 @@ static Tiling planned(const char *tile, Choice by, TilingFrom from)
     return got;
 }
 
-/* All of a plan's tilings are settled and valid; what a choice leaves open is
- * as beside it by default; an option wins; what is not valid is passed over. */
+/* Tests that all tilings of a plan are complete and valid: parameters missing
+ * from a choice get their defaults, options override it, and invalid choices
+ * are ignored. */
 static void test_choices(void **state)
 {
     (void)state;

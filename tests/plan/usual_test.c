@@ -76,7 +76,8 @@ static void test_tilings(void **state)
     assert_int_equal(tiling_with_defaults(&t, &floats, 512, chosen).mr, 6);
 }
 
-/* A record is explained beside the default of the machine that it is from. */
+/* Tests that a record is explained by comparison with its own machine's
+ * default. */
 static void test_explained(void **state)
 {
     (void)state;

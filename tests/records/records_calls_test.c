@@ -85,8 +85,8 @@ static void test_no_locks(void **state)
 
 /* ---- each call in its turn ---- */
 
-/* One call fails: how many records are there then; *made: whether the fourth
- * was said to be.                                                            */
+/* Adds a record with one failing call. Returns the number of records in the
+ * file; *made: whether the fourth was reported as added. */
 static int with_failure(int at, bool *made)
 {
     Arena *a = arena_new();

@@ -11,7 +11,7 @@
 #include "support/scratch.h"
 #include "support/records_case.h"
 
-/* What `attnc records` prints of the scratch folder's file. */
+/* Returns what `attnc records` prints for the scratch folder's file. */
 static const char *answer(Arena *a, const char *action, const char *option)
 {
     const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
@@ -27,8 +27,8 @@ static const char *answer(Arena *a, const char *action, const char *option)
     return arena_strdup(a, slash == NULL ? s.out : slash);
 }
 
-/* Of this machine: by libtcc, its C compiler, one that it had; of another one;
- * and a line of another version.                                            */
+/* Makes records of this machine, by libtcc, its C compiler and an earlier one;
+ * of another machine; and a line of another version. */
 static void make_file(Arena *a, Record r[4])
 {
     Target t;

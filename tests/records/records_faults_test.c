@@ -29,7 +29,8 @@ static void write_some(int writer)
     _exit(0);
 }
 
-/* Sees whole files alone, none of them with fewer records than the last. */
+/* Reads the file repeatedly: it is always complete and never has fewer records
+ * than before. */
 static void read_on(void)
 {
     for (int last = 0; last < Writers * Adds;) {
@@ -77,7 +78,7 @@ static void test_writers_at_once(void **state)
 /* ---- kill -9 ---- */
 enum { Kills = 200, Fresh = 20 };
 
-/* Adds one after the other, and says which are done. */
+/* Adds records one by one, and reports those that are done. */
 static void add_until_killed(int run, int done)
 {
     for (int32_t i = 1;; i++) {
@@ -138,7 +139,7 @@ static void test_killed(void **state)
     scratch_empty();
 }
 
-/* Who was killed more than an hour ago left what nobody will come for. */
+/* Tests that files of processes killed more than an hour ago are removed. */
 static void test_stale_files(void **state)
 {
     (void)state;

@@ -41,8 +41,8 @@ static void test_round_trip(void **state)
     arena_free(a);
 }
 
-/* Each parameter of each kind of task, and each number, comes back as it was.
- */
+/* Tests that each parameter of each kind of task, and each number, survives a
+ * round trip. */
 static void test_all_values(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void test_hostile_lines(void **state)
 
 /* ---- damaged files ---- */
 
-/* All that is read is what was written; how many of them. */
+/* Checks that all records read were written; returns their number. */
 static int survivors(Arena *a, const char *path, const Record *from, int n)
 {
     const Records r = read_records(a, path);
@@ -231,8 +231,8 @@ static void test_flipped_and_cut(void **state)
     arena_free(all);
 }
 
-/* What is whole survives a rewriting; what is broken is dropped, and that is
- * said. NULs, blank lines and a missing newline do no harm.                  */
+/* Tests that rewriting keeps valid records, and drops broken lines with a
+ * message. NULs, blank lines and a missing newline do no harm. */
 static void test_rewritten(void **state)
 {
     (void)state;

@@ -59,7 +59,7 @@ static Record found(Arena *a, const EngineOptions *o)
     return r;
 }
 
-/* Is the record's tiling that of its task? */
+/* True if the record's tiling is used for its task. */
 static bool used(const EngineOptions *o, const Record *r)
 {
     Engine e;
@@ -109,8 +109,8 @@ static void test_used(void **state)
     arena_free(a);
 }
 
-/* Each way in which a record may be of something else; one line says so, where
- * the file was named.                                                       */
+/* Tests records for anything else; if the user named the file, one line reports
+ * them. */
 static void test_others(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_others(void **state)
     arena_free(a);
 }
 
-/* Of a C compiler: its version and level count. */
+/* Tests that a C compiler's version and level matter. */
 static void test_compiler(void **state)
 {
     (void)state;
@@ -182,8 +182,8 @@ static void test_compiler(void **state)
     arena_free(a);
 }
 
-/* What is said of a run by a record of the user's own for another one; all
- * options that there are may be named, but those of `refused`.              */
+/* Returns the message for a record of other conditions. It may name any option
+ * except those in `refused`. */
 static const char *hint(Arena *a, EngineOptions o, Record r, int refused)
 {
     o.records = NULL;
@@ -195,8 +195,8 @@ static const char *hint(Arena *a, EngineOptions o, Record r, int refused)
     return captured(a);
 }
 
-/* Each member of a host that an option can choose is named, where the command
- * takes that option; with it the record is used.                            */
+/* Tests that for each difference that an option can remove, the message names
+ * the option if the command has it, and that the record is then used. */
 static void test_hints(void **state)
 {
     (void)state;
@@ -284,7 +284,7 @@ static void test_no_hints(void **state)
     arena_free(a);
 }
 
-/* A file that can't be believed: a warning, or an error where it was named. */
+/* Tests an unreadable file: a warning, or an error if the user named it. */
 static void test_unreadable(void **state)
 {
     (void)state;
@@ -308,7 +308,8 @@ static void test_unreadable(void **state)
     arena_free(a);
 }
 
-/* What `attnc run -v` says of one line, with records for a C compiler. */
+/* Returns the messages of `attnc run -v` for one line, with a C compiler's
+ * records. */
 static const char *messages(Arena *a, const char *file)
 {
     const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
@@ -332,9 +333,9 @@ static const char *messages(Arena *a, const char *file)
     return arena_strdup(a, job.messages.tail);
 }
 
-/* Of two tiers each has its own records: libtcc's code none of the C
- * compiler's, whose object has them. A run that ends leaves the compiler at
- * work.                                                                     */
+/* Tests that each tier uses its own records: libtcc's code none of the C
+ * compiler's, which are for its object. The compiler continues after the run.
+ */
 static void test_tiers(void **state)
 {
     (void)state;

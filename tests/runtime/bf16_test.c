@@ -21,8 +21,8 @@ static float float_of(uint32_t bits)
 
 /* ---- rounding ---- */
 
-/* The upper half as a number whose exponent has no end: what follows the
- * largest is 2^128, which stands for infinity.                              */
+/* Returns the upper half as a number with an unbounded exponent: the largest
+ * float is followed by 2^128, which stands for infinity. */
 static double value_of(uint32_t top)
 {
     const int exponent = top >> 7 & 0xff;
@@ -148,8 +148,9 @@ static void packs_what_is_stored(void **state)
     safetensors_close(s);
 }
 
-/* A factor is exact where it is a power of 2; elsewhere the product is rounded
- * to a float, then to bf16. The oracle has the rounded ones, not scaled.    */
+/* Tests folded factors: powers of 2 are exact; for others the product is
+ * rounded to float, then to bf16. The oracle reads the rounded elements without
+ * the factor. */
 static void scales_before_it_rounds(void **state)
 {
     (void)state;

@@ -111,7 +111,8 @@ static void fork(struct attn_cache *c, Naive *naive, uint32_t *state)
     free(old);
 }
 
-/* As a stream reads its last token again. */
+/* Removes and adds the last row, like a stream that reads its last token again.
+ */
 static void read_again(struct attn_cache *c, Naive *naive, int64_t s,
                        uint32_t *state)
 {
@@ -122,8 +123,9 @@ static void read_again(struct attn_cache *c, Naive *naive, int64_t s,
     grow(c, naive, s, 1, state);
 }
 
-/* Slots * width pages, of a window those of it and new rows, are enough
- * whatever is forked, grown, read again and released. */
+/* Tests that slots * width pages are always enough, whatever is forked, grown,
+ * read again and released; with a window, the pages of the window and the new
+ * rows. */
 static void test_forks(void **unused)
 {
     (void)unused;

@@ -270,7 +270,7 @@ static void test_forbid(void **unused)
     attn_forbid_logits(&o, logits, Vocab);
     assert_forbidden("012");
     process(&p, NULL, 0);
-    o.end = 1; /* as the end it may come */
+    o.end = 1; /* allowed as the end token */
     attn_forbid_logits(&o, logits, Vocab);
     assert_forbidden("02");
     process(&p, NULL, 0);
@@ -297,7 +297,7 @@ static void test_ends(void **unused)
     }
 }
 
-/* Behind what is forced, where that is said; not before, not later. */
+/* Tests that such tokens are suppressed only directly after forced tokens. */
 static void test_suppress_first(void **unused)
 {
     (void)unused;

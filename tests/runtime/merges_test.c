@@ -196,8 +196,8 @@ static void knows_only_its_pieces(void **state)
     free(block);
 }
 
-/* Two texts, the second behind the first, are one text: no space is between
- * them, and what is refused is named by its own byte.                       */
+/* Tests that a text that continues another is encoded without a space between,
+ * and that errors name its own byte. */
 static void goes_on(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void splits_no_character(void **state)
     free(block);
 }
 
-/* The text of some tokens with stop strings, as it comes. */
+/* Checks the text of some tokens with stop strings, token by token. */
 static void assert_stops(const void *block, const char *text,
                          const char *const *stop, int64_t stops,
                          const char *expected, bool stopped)

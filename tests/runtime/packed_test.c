@@ -96,7 +96,7 @@ static void test_bits(void **state)
     assert_said(said, "); copy it again; pack it again: attnc compile g2p");
     assert_null(check(bytes, 0)); /* its contents were not asked for */
     flip(head()->weights_at + 3, 6);
-    flip(4000, 0); /* of the page, behind the header */
+    flip(4000, 0); /* in the page, after the header */
     assert_said(check(bytes, 0), "damaged: its first page is not what was ");
     flip(4000, 0);
     assert_null(check(bytes, 1));
@@ -163,8 +163,8 @@ static void test_other_files(void **state)
     assert_null(check(bytes, 1));
 }
 
-/* The name is no part of what must fit: it is told where something else does
- * not. */
+/* Tests other models. The name need not match; messages mention it if something
+ * else does not. */
 static void test_other_models(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void test_other_models(void **state)
     m.source_vocab++;
     assert_said(attn_packed_check(&m, file, bytes, 1, said),
                 "a vocabulary has not the model's number of tokens");
-    m.command = arena_printf(a, "%600d", 1); /* it has its room */
+    m.command = arena_printf(a, "%600d", 1); /* it fits */
     m.weights_hash++;
     attn_packed_check(&m, file, bytes, 1, said);
     assert_int_equal(strlen(said), sizeof said - 1);
@@ -316,8 +316,8 @@ static void test_files_of_others(void)
               "its format is ATTNCW01, this program's is ATTNCW03; pack it");
 }
 
-/* When it is opened, behind 32 answers, and of a state: the program says it
- * and ends. */
+/* Tests a file truncated when it is opened, after 32 answers, and while a state
+ * is restored: the program reports it and ends. */
 static void test_cut_while_mapped(void)
 {
     static const char says[] = ": the file was cut while it was in use\n";

@@ -97,7 +97,7 @@ static int64_t place(const FileTensor *f, int64_t i)
     return i / f->take * f->stride + f->first + i % f->take;
 }
 
-/* What the item has in row r, column c. */
+/* Returns the item's element in row r, column c. */
 static float wanted(const PackItem *item, const Tensor *t, int64_t r, int64_t c)
 {
     const FileTensor *f = &item->from;
@@ -116,7 +116,7 @@ static float wanted(const PackItem *item, const Tensor *t, int64_t r, int64_t c)
     return f->changed ? fmaf(x, f->scale, f->add) : x;
 }
 
-/* Where in the block it is. */
+/* Returns its index in the block. */
 static int64_t index_of(const PackItem *item, int64_t r, int64_t c)
 {
     const int64_t at = item->first + r;
@@ -157,7 +157,8 @@ static int64_t below(int64_t n) /* xorshift */
     return (int64_t)((random_ >> 11) % (uint64_t)n);
 }
 
-/* Sizes around those of panels and blocks; a few that make many pieces. */
+/* Returns a size near that of panels and blocks, or rarely one of many pieces.
+ */
 static int64_t size_below(int64_t most)
 {
     static const int64_t edges[] = { 1, 15, 16, 17, 255, 256, 257, 512 };
@@ -200,7 +201,7 @@ static Safetensors *random_file(PackItem *item, int type, int64_t rows,
     return s;
 }
 
-/* Which rows or columns of the file's tensor are the item's. */
+/* Chooses the rows or columns of the file's tensor that are the item's. */
 static void take_share(PackItem *item)
 {
     FileTensor *f = &item->from;
@@ -240,8 +241,9 @@ static PackItem random_item(void)
     return item;
 }
 
-/* One item of a random file, on `with`, against the definition; is what is
- * not finite seen, if all of the tensor is taken?                           */
+/* Compares one item of a random file, packed on `with`, with the definition.
+ * Checks that values that are not finite are found if the item is the complete
+ * tensor. */
 static void packs_one(const struct attn_parallel *with)
 {
     PackItem item = random_item();
@@ -275,7 +277,7 @@ static void packs_one(const struct attn_parallel *with)
     safetensors_close(s);
 }
 
-/* As integers: those of a plain file of floats that has the same numbers. */
+/* Compares integers with those of a file of floats with the same numbers. */
 static void packs_integers(const struct attn_parallel *with)
 {
     static float x[MostElements];
@@ -359,8 +361,8 @@ static void threads_change_nothing(void **state)
     attn_pool_close(pool);
 }
 
-/* A number that is not finite is found wherever it is, by the packer and by
- * the check; what is said of it is the same.                                */
+/* Tests that the packer and the check find every number that is not finite, and
+ * report the same. */
 static void finds_what_is_not_finite(void **state)
 {
     enum { Rows = 40, K = 600 };
@@ -397,7 +399,7 @@ static void finds_what_is_not_finite(void **state)
     }
 }
 
-/* What the packer did not take of a tensor is looked at by the check. */
+/* Tests that the check reads the elements that the packer did not. */
 static void looks_at_what_is_left(void **state)
 {
     static float x[4] = { 1, 2, 3, NAN };

@@ -19,7 +19,7 @@
 
 enum { MostParts = 64 };
 
-typedef struct {         /* what a run's parts leave behind */
+typedef struct {         /* results of a run's parts */
     int done[MostParts]; /* each part's own: no lock, no atomic */
     int64_t parts;
     const struct attn_parallel *inner; /* a part runs parts by it */
@@ -57,8 +57,8 @@ static void test_each_part_once(void **state)
     attn_pool_close(NULL);
 }
 
-/* What one run writes the next one reads, on whatever threads: a sum that
- * goes wrong where a part runs early, late, twice or not at all.            */
+/* Each run reads what the previous one wrote, on any threads. The sum is wrong
+ * if a part runs too early, too late, twice or not at all. */
 typedef struct {
     uint64_t value[2][MostParts];
     int from;
@@ -142,7 +142,8 @@ static void test_two_callers(void **state)
     attn_pool_close(pool);
 }
 
-/* In a process that has room for a few stacks: those that came do the work. */
+/* In a process with memory for only a few stacks, the threads that start do all
+ * the work. */
 static int few_threads(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -174,7 +175,7 @@ static void test_refused_threads(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* What attnc says of it: it goes on with those that there are. */
+/* Tests the warning: attnc continues with fewer threads. */
 static void test_warning(void **state)
 {
     static const char line[] =

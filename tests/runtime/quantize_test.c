@@ -58,7 +58,7 @@ static int64_t block_bytes(const PackItem *item)
     return (item->first + item->rows + 15) / 16 * panel_bytes(item);
 }
 
-/* What a block has for number k of a column. */
+/* Returns the block's number k of a column. */
 static int integer_at(const PackItem *item, int64_t column, int64_t k)
 {
     const unsigned char *panel = block + column / 16 * panel_bytes(item);
@@ -78,7 +78,7 @@ static int integer_at(const PackItem *item, int64_t column, int64_t k)
          + (offset < 128 ? (int)offset : (int)offset - 256);
 }
 
-/* Four bytes of a column behind its panel's numbers. */
+/* Reads four bytes of a column after its panel's numbers. */
 static void end_at(const PackItem *item, int64_t column, int64_t at, void *x)
 {
     const int64_t panel = (column / 16 + 1) * panel_bytes(item);
@@ -133,9 +133,8 @@ static void pack(const PackItem *item, const Safetensors *s,
     weights_pack(&list, &(WeightSource){ s, 1, with, NULL }, to);
 }
 
-/* The block, the integers and the floats that the oracle gets are one thing;
- * what is behind K, behind the columns and behind the block is as it is said.
- */
+/* Checks that the block equals the oracle's integers and floats, and that the
+ * padding after k, after the columns and after the block is as specified. */
 static void assert_block(const PackItem *item, const Safetensors *s)
 {
     const int64_t end = (item->first + item->rows + 15) / 16 * 16;
@@ -170,7 +169,8 @@ static void assert_block(const PackItem *item, const Safetensors *s)
         assert_int_equal(block[i], 0);
 }
 
-/* Of `given`, plain: packs, looks at the block, leaves `read_back`. */
+/* Packs `given` with default settings, checks the block, and sets `read_back`.
+ */
 static void quantize_given(Dtype dtype, int64_t rows, int64_t k)
 {
     const PackItem item = item_of(dtype, rows, k);
@@ -300,7 +300,8 @@ static void errors_are_least(void **state)
     }
 }
 
-/* Decibels: no worse than what was published of such formats. */
+/* Tests that the noise, in decibels, is at most that published for such
+ * formats. */
 static void noise_is_low(void **state)
 {
     enum { Rows = 64, K = 2048 };
@@ -348,7 +349,7 @@ static void integers_come_back(void **state)
     }
 }
 
-/* What was quantised once stays as it is. */
+/* Tests that quantising quantised weights changes nothing. */
 static void twice_is_once(void **state)
 {
     enum { Rows = 33, K = 200 };
@@ -420,7 +421,7 @@ static void hard_columns(void **state)
     }
 }
 
-/* What is not finite becomes something, and spoils no other column. */
+/* Tests that values that are not finite affect only their own column. */
 static void bad_numbers_stay_alone(void **state)
 {
     enum { Rows = 20, K = 70 };
@@ -488,7 +489,8 @@ static void ways_are_alike(void **state)
     attn_pool_close(pool);
 }
 
-/* Of one block, as those of q, k and v: each has its columns, their scales. */
+/* Tests items that share a block, like q, k and v: each has its own columns and
+ * scales. */
 static void items_share_a_block(void **state)
 {
     enum { K = 130, Items = 3 };

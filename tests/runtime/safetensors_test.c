@@ -398,7 +398,7 @@ static void survives_every_changed_byte(void **state)
         }
     close(fd);
     assert_true(refused > 1000);
-    assert_true(accepted > 50); /* a letter of a name, say */
+    assert_true(accepted > 50); /* for example, a letter of a name */
 }
 
 int main(void)

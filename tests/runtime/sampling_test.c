@@ -74,7 +74,8 @@ static void test_shares(void **unused)
         assert_shares(&cases[i].o, x, cases[i].p, 5);
 }
 
-/* Equal logits stand in order of their ids, however many there are. */
+/* Tests that equal logits are in the order of their ids, for any number of
+ * them. */
 static void test_equal_logits(void **unused)
 {
     (void)unused;
@@ -99,8 +100,8 @@ static void test_equal_logits(void **unused)
     assert_int_equal(attn_sample(&greedy, x, N, 0, order), -1);
 }
 
-/* The first of the largest, wherever in a row of any length it stands; NaN is
- * none. */
+/* Tests that the first of the largest logits is found at any position of a row
+ * of any length; NaN never is. */
 static void test_best(void **unused)
 {
     (void)unused;

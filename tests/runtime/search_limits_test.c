@@ -76,7 +76,7 @@ static void test_empty(void **unused)
                     assert_int_equal(c->out[0].n, 20);
                 free(c->memory);
             }
-    case_make(c, ATTN_DECODER, 9, 1, 1, 0); /* as long as nothing */
+    case_make(c, ATTN_DECODER, 9, 1, 1, 0); /* as long as an empty one */
     assert_true(attn_search_asks(&c->f.model, &c->o, 0));
     c->o.max_output_plus = 0;
     assert_false(attn_search_asks(&c->f.model, &c->o, 0));
@@ -148,7 +148,8 @@ static void test_sizes_refused(void **unused)
 
 /* ---- bad numbers ---- */
 
-/* Nothing can be chosen from NaN, nor from -INFINITY alone: it is said. */
+/* Tests that NaN, or only -INFINITY, is reported because no token can be
+ * chosen. */
 static void test_nan(void **unused)
 {
     (void)unused;
@@ -166,7 +167,8 @@ static void test_nan(void **unused)
     free(c);
 }
 
-/* attn_score_pair of the case's first `rows` ids behind start token 1. */
+/* Calls attn_score_pair() with the case's first `rows` ids after start token 1.
+ */
 static int score_of(Case *c, int64_t rows, const int32_t *target, int64_t n,
                     void *memory, int64_t bytes, float *log_probability)
 {

@@ -115,8 +115,8 @@ static void test_against_slow(void **unused)
     free(c);
 }
 
-/* Code for as many sequences, and rows of each, in every call: what fills them
- * changes no answer. What is forced, or a prompt, is read row by row.        */
+/* Tests code with constant numbers of sequences and rows per call: the padding
+ * changes no answer. Forced tokens and prompts are read row by row. */
 static void test_fixed_calls(void **unused)
 {
     (void)unused;
@@ -136,7 +136,7 @@ static void test_fixed_calls(void **unused)
     free(c);
 }
 
-/* Over several pages, where hypotheses share the full ones. */
+/* Tests several pages; hypotheses share the full ones. */
 static void test_long(void **unused)
 {
     (void)unused;
@@ -212,7 +212,7 @@ static void test_against_enumeration(void **unused)
     free(c);
 }
 
-/* The exact rule does stop early where it may: fewer calls than the limit. */
+/* Tests that the exact rule stops before the limit if it can. */
 static void test_stops(void **unused)
 {
     (void)unused;

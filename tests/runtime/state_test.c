@@ -77,7 +77,7 @@ static const char *check(void)
     return attn_state_check(e.backend.model, weights, state, bytes);
 }
 
-/* The core says this, and attnc and the program with it. */
+/* Checks the message of the core, of attnc and of the program. */
 static void assert_refused(const char *says)
 {
     static const char *const ways[] = { "$A run $S", "$M" };
@@ -154,8 +154,8 @@ static void test_ids(void **unused)
     assert_null(check());
 }
 
-/* Of each byte of the head every value: what passes can be restored, and goes
- * on within its memory.                                                     */
+/* Tests every value of each byte of the head: accepted states can be restored
+ * and continue within their memory. */
 static void test_bytes(void **unused)
 {
     (void)unused;

@@ -95,7 +95,7 @@ static void test_is_the_search(void **unused)
         c->o.ends_count = seed / 4 % 3;
         c->prefix_n = seed / 5 % 3;
         c->prefix[0] = 7;
-        c->prefix[1] = 2; /* which ends nothing where it is forced */
+        c->prefix[1] = 2; /* does not end the answer if forced */
         l.o = case_options(c);
         l.f.nan_every = c->f.nan_every = seed % 4 ? 0 : 200;
         l.f.never_every = c->f.never_every = (int)(seed % 3) * 5;
@@ -170,8 +170,8 @@ static int64_t pages_used(const struct attn_stream *s)
     return s->room->self.group[0].pages - s->room->self.group[0].free_count;
 }
 
-/* 200 tokens are 3 full pages, which 8 streams have once, and an open one,
- * which each that goes on has for itself.                                   */
+/* 200 tokens are 3 full pages, which 8 streams share, and a partly filled one,
+ * which each stream that continues copies. */
 static void test_forks(void **unused)
 {
     (void)unused;
@@ -204,7 +204,7 @@ static void test_forks(void **unused)
     assert_memory_not_equal(got[0], got[1], sizeof got[0]);
 }
 
-/* A fork of a stream that has ended chooses what it chose. */
+/* Tests that a fork of a stream that has ended returns the same choice. */
 static void test_forks_of_the_end(void **unused)
 {
     (void)unused;
@@ -259,7 +259,8 @@ static int restore(Lab *l, struct attn_stream *s, const char *state,
                                  });
 }
 
-/* Saved after any number of tokens, a stream goes on as the other does. */
+/* Tests that a stream saved after any number of tokens continues identically.
+ */
 static void test_goes_on(void **unused)
 {
     (void)unused;

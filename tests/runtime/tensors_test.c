@@ -17,7 +17,8 @@
 
 /* ---- conversions ---- */
 
-/* What the format says, slowly and without a bit trick. */
+/* Returns the value by the definition of the format, slowly and without bit
+ * tricks. */
 static double slow_value(unsigned v, int exponent_bits, int fraction_bits)
 {
     int exponent = v >> fraction_bits & ((1 << exponent_bits) - 1);
@@ -108,7 +109,7 @@ static long peak_kib(void)
     return u.ru_maxrss;
 }
 
-/* 1 TiB of zeros that no disk has; NULL where the file system can't. */
+/* Makes a sparse file of 1 TiB; NULL if the file system cannot. */
 static const char *sparse_file(void)
 {
     const char *header = "{\"x\":{\"dtype\":\"F32\",\"shape\":[274877906944],"

@@ -95,7 +95,8 @@ static void reports_what_does_not_fit(void **state)
     safetensors_close(s);
 }
 
-/* The same of many layers is one line; what differs is not. */
+/* Tests that the same finding in many layers is one line; others stay separate.
+ */
 static void groups_layers(void **state)
 {
     (void)state;
@@ -216,7 +217,8 @@ static void joins_dimensions(void **state)
     }
 }
 
-/* Parts of one tensor: used when all are; misfits are told once. */
+/* Tests parts of one tensor: it is used if all parts are; a wrong shape is
+ * reported once. */
 static void parts_share_a_tensor(void **state)
 {
     (void)state;
@@ -374,8 +376,9 @@ static int go_to_scratch(void **state)
     return scratch_make(state) || chdir(scratch);
 }
 
-/* Where integers are made of a tensor, also at its second use, what is not
- * finite is an error; elsewhere NaN is one, unless it is allowed.           */
+/* Tests that values that are not finite are errors in tensors packed as
+ * integers, even by their second use; in others only NaN is, unless it is
+ * allowed. */
 static void integers_are_finite(void **state)
 {
     static const float x[6] = { 1, 2, 3, 4, INFINITY, NAN };

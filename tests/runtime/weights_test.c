@@ -76,7 +76,7 @@ static void packs_panels(void **state)
         }
 }
 
-/* Three tensors fill one block; the scale is that of the first alone. */
+/* Tests three tensors in one block; the scale applies only to the first. */
 static void stacks_tensors(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void takes_shares(void **state)
     }
 }
 
-/* A matrix that is turned, in panels; a vector's share; what is filled. */
+/* Tests a transposed matrix in panels, a share of a vector, and a constant. */
 static void turns_and_fills(void **state)
 {
     (void)state;
@@ -275,8 +275,8 @@ static void turns_and_fills(void **state)
     assert_true(packed[2048] == 1.5f && packed[1024] != 20006);
 }
 
-/* scale w + add, rounded once: in double both are exact here. The factor that
- * a pass folded in comes behind it. What has no file is not changed.        */
+/* Tests scale w + add, rounded once; both are exact in double here. The factor
+ * folded by a pass applies after it. Seeded weights are not changed. */
 static void changes_elements(void **state)
 {
     static const float numbers[] = { 0.0f, -1.0f, 0x1.fffffep-3f, 3e-9f, -0.1f,
@@ -449,7 +449,8 @@ static void seeded_weights_have_their_size(void **state)
     }
 }
 
-/* The same everywhere: these bits are the definition. */
+/* Tests that these bits, which are the definition, are the same on every
+ * machine. */
 static void seeded_weights_are_fixed(void **state)
 {
     (void)state;

@@ -85,7 +85,7 @@ static void embeddings(void **state)
     expect(good, "dtype.embedding=int8", "encoder.0.ffn.w1.weight", "f32");
 }
 
-/* What is said of one use holds for both. */
+/* Tests that a tied table has one format, set by either use. */
 static void tied_tables(void **state)
 {
 #define TIED "embedding.tie=[source,target,logits],"
@@ -134,7 +134,7 @@ static void options(void **state)
     expect_text(good, "dtype.logits=int8,dtype.logits=", "f32");
 }
 
-/* What is stored decides, not in which order it is said. */
+/* Tests that the hash depends on the formats, not on the order of keys. */
 static void hash(void **state)
 {
     Arena *a = arena_new();
@@ -152,7 +152,7 @@ static void hash(void **state)
     arena_free(a);
 }
 
-/* A key that says nothing of what --set makes is no error. */
+/* Tests that a key that matches nothing after --set is not an error. */
 static void another_model(void **state)
 {
     Arena *a = arena_new();
@@ -168,7 +168,8 @@ static void another_model(void **state)
     arena_free(a);
 }
 
-/* Layers with one tensor are packed apart where their formats differ. */
+/* Tests that layers that share a tensor are packed separately if their formats
+ * differ. */
 static void shared_layers(void **state)
 {
     Arena *a = arena_new();
@@ -188,7 +189,7 @@ static void shared_layers(void **state)
 
 /* ---- arithmetic ---- */
 
-/* Of weights in such a format, what do products compute in? */
+/* Arithmetic of products with weights in this format. */
 static const struct {
     Dtype dtype;
     const char *arithmetic, *why; /* NULL: it may */
@@ -241,7 +242,7 @@ static void every_pair(void **state)
     }
 }
 
-/* With a change to floats the arithmetic goes. */
+/* Tests that a change to floats resets the arithmetic. */
 static void left_behind(void **state)
 {
     Arena *a = arena_new();

@@ -91,7 +91,7 @@ static void forms(void **state)
     expect("norm.type=rms", "norm.type", "rms");
     expect("positions=rotary", "positions.dims", "8");
     expect("positions=rotary,d_k={encoder: 6, decoder: 4}", "positions.dims",
-           "0"); /* of each side its own */
+           "0"); /* each side has its own */
     expect("positions={type: relative, buckets: 8}", "positions.buckets", "8");
     expect("embedding.scale=0.5", "embedding.scale", "0.5");
     expect("embedding.scale=none", "embedding.scale", "none");
@@ -160,7 +160,7 @@ static bool in_range(const Field *f, uint64_t value)
     return (double)value >= f->least && (double)value <= f->most;
 }
 
-/* True when what was said is about this value's range. */
+/* True if the message is about this value's range. */
 static bool refused(const Field *f, const char *number)
 {
     Arena *a = arena_new();

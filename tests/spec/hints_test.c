@@ -61,7 +61,8 @@ static size_t indent(const char *line)
     return strspn(line, " ");
 }
 
-/* The line, and what is deeper below it, with the bracket that closes it. */
+/* Removes the line, the more indented lines below it, and the bracket that
+ * closes it. */
 static void remove_line(Text *t, int i)
 {
     const size_t depth = indent(t->line[i]);
@@ -74,7 +75,7 @@ static void remove_line(Text *t, int i)
         t->line[i] = NULL;
 }
 
-/* All that stands between `..`, a line each. */
+/* Returns all texts quoted in `..`, one per line. */
 static const char *quoted_lines(const Text *t, const char *note)
 {
     const char *text = NULL;
@@ -91,7 +92,7 @@ static const char *quoted_lines(const Text *t, const char *note)
 
 /* ---- hints ---- */
 
-/* Does what one message says. */
+/* Follows the advice of one message. */
 static void obey(Text *t, const char *error, const char *note)
 {
     const char *place = strstr(error, ".yaml:");
@@ -152,7 +153,7 @@ static const Spec *follow(const char *name, int *rounds)
 }
 
 /* ---- compare ---- */
-static bool left_open(const char *key) /* a config.json does not say it */
+static bool left_open(const char *key) /* not stated in a config.json */
 {
     return !strcmp(key, "name") || field_below(key, "search")
         || field_below(key, "vocab.tokens.unknown");
@@ -198,7 +199,7 @@ static void hints_lead_to_a_spec(void **state)
     }
 }
 
-/* What people write who know other tools. */
+/* Keys that users of other tools write. */
 static const char *const known_keys[] = {
     "heads",
     "n_heads",
@@ -272,7 +273,8 @@ static void tables_name_fields(void **state)
         assert_true(field_find(word_hints[i].field) >= 0);
 }
 
-/* A key for both sides leaves alone what the key of one says beside it. */
+/* Tests that a key for both sides does not change a side that has its own key.
+ */
 static void longer_paths_win(void **state)
 {
     (void)state;

@@ -76,7 +76,7 @@ static void other_forms(void **state)
     arena_free(a);
 }
 
-/* What all layers have, and what any of them has. */
+/* Tests properties of all layers, and of any layer. */
 static void of_all_layers(void **state)
 {
     Arena *a = arena_new();
@@ -143,7 +143,7 @@ static void scaling_is_of_attention(void **state)
     }
 }
 
-/* A key that sets fields of layers alone may stand in a row. */
+/* Tests that a key that sets only fields of layers is allowed in a row. */
 static void keys_that_set_others(void **state)
 {
     Arena *a = arena_new();
@@ -157,7 +157,7 @@ static void keys_that_set_others(void **state)
     arena_free(a);
 }
 
-/* What holds for one stack alone is no matter of a row of the other's. */
+/* Tests that rules for one stack do not apply to rows of the other. */
 static void rows_are_of_their_stack(void **state)
 {
     Arena *a = arena_new();
@@ -183,7 +183,7 @@ static void rows_are_of_their_stack(void **state)
     arena_free(a);
 }
 
-/* Rows that say what the spec says are the spec. */
+/* Tests that rows equal to the spec are not a pattern. */
 static void equal_rows_are_no_pattern(void **state)
 {
     Arena *a = arena_new();

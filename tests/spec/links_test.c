@@ -8,7 +8,7 @@
 
 static const char base[] = "models/transformer-base.yaml";
 static Arena *a;
-static char *text; /* said of what was loaded last */
+static char *text; /* messages of the last load */
 
 static int set_up(void **state)
 {
@@ -32,7 +32,7 @@ static Spec *load_quietly(const char *path, const char *set)
     return s;
 }
 
-/* A spec of that text, beside those of the other names. */
+/* Writes a spec with this text, next to those with other names. */
 static const char *spec_of(const char *name, const char *yaml)
 {
     return arena_strdup(a, scratch_file(name, yaml, strlen(yaml)));
@@ -156,7 +156,8 @@ static void warns_of_what_stays(void **state)
     }
 }
 
-/* A file that extends another says the same, also through what follows. */
+/* Tests that a file that extends another causes the same warning, also for
+ * fields that follow. */
 static void warns_of_inherited(void **state)
 {
     (void)state;
@@ -179,7 +180,7 @@ static void models_are_quiet(void **state)
     (void)state;
     glob_t found;
     assert_int_equal(glob("models/*.yaml", 0, NULL, &found), 0);
-    /* those of import/ are rules */
+    /* files of import/ are rules */
     const char *more = "models/[!i]*/*.yaml";
     assert_int_equal(glob(more, GLOB_APPEND, NULL, &found), 0);
     assert_true(found.gl_pathc > 20);
@@ -229,7 +230,8 @@ static const char *lines(const char *of, const char *word, const char *key,
                         key && !here ? value : "", key && !here ? "\n" : "");
 }
 
-/* A scaling goes with what is said of it, also where the positions go. */
+/* Tests that a scaling is removed with its keys, also if the positions change.
+ */
 static void scalings_go(void **state)
 {
     static const char *const scalings[] = {
@@ -265,11 +267,11 @@ static void scalings_go(void **state)
     }
 }
 
-/* Forms that a word alone does not make, with all that is said of them, and
- * what else there is. */
+/* Forms that need more than one word, with all their keys, and an alternative.
+ */
 static const struct {
     const char *of, *form, *other;
-    bool headless; /* h is said with the other one */
+    bool headless; /* h is set with the alternative */
 } forms[] = {
     { "mix.type",
       "mix: {type: convolution, kernel: 3, dilation: 2, depthwise: true, "
@@ -330,7 +332,7 @@ static void forms_go(void **state)
     }
 }
 
-/* Every detail goes with its form. */
+/* Tests that all keys of a form are removed with it. */
 static void details_go(void **state)
 {
     (void)state;
@@ -373,7 +375,8 @@ static void details_go(void **state)
     load_quietly(base, "ffn=none");
 }
 
-/* But not where it is written beside the new form, or after it. */
+/* Tests that they stay if they are written next to the new form, or after it.
+ */
 static void details_stay(void **state)
 {
     (void)state;

@@ -82,7 +82,8 @@ static void as_transformers(void **state)
     arena_free(a);
 }
 
-/* What the model looks up: cosines, then sines, of whole positions. */
+/* Tests the table that the model reads: cosines, then sines, for integer
+ * positions. */
 static void packed_table(void **state)
 {
     static const double rate[] = { 0.5, 0.001 };

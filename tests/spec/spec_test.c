@@ -63,7 +63,7 @@ static void every_model(void **state)
     arena_free(a);
 }
 
-/* What is computed decides, not how it is written. */
+/* Tests that the hash depends on the meaning, not on how it is written. */
 static void hash_of_meaning(void **state)
 {
     Arena *a = arena_new();

@@ -45,7 +45,7 @@ static inline bool works(const char *const *words)
     return code == 0;
 }
 
-/* clang 19 warns of -march=native where the processor has AVX10.1. */
+/* clang 19 warns about -march=native on processors with AVX10.1. */
 #define QUIET "-Wno-unknown-warning-option", "-Wno-invalid-feature-combination"
 
 static inline const char *attnc(void)
@@ -53,8 +53,8 @@ static inline const char *attnc(void)
     return getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
 }
 
-/* As set_up, but what other tests had compiled is there: for those that ask
- * what code does, not how it is made.                                       */
+/* Like set_up(), but shares the objects that other tests compiled, for tests of
+ * what code does, not of how it is made. */
 static inline int set_up_sharing(void **state)
 {
     const int failed = set_up(state);

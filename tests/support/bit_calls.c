@@ -55,7 +55,7 @@ static void print_bits(const char *what, const float *x, int64_t n)
     }
 }
 
-/* A short sequence, and one of more pages where the model takes it. */
+/* Returns a short length, or one of several pages if the model allows it. */
 static int64_t length(int64_t i, int64_t most)
 {
     const int64_t n = i ? 70 : 5;
@@ -129,7 +129,7 @@ static void encode(struct attn_batch *b)
 #endif
 
 #if KIND % 2 == 0 /* ATTN_ENCODER_DECODER, ATTN_DECODER */
-/* Rows from .. of all sequences that have them, `most` of each. */
+/* Decodes rows from `from` of all sequences that have them, `most` of each. */
 static int64_t decode_some(const struct attn_batch *of, const int32_t *id,
                            const int32_t *at, int32_t from, int32_t most)
 {

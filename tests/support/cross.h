@@ -27,7 +27,7 @@ static const char *const cross_targets[] = { THERE,
                                              NULL };
 
 typedef struct {
-    const char *clang, *gcc; /* NULL: there is none, or no C library for it */
+    const char *clang, *gcc; /* NULL: not installed, or without its C library */
     const char *emulator;    /* by path */
 } Cross;
 
@@ -45,7 +45,8 @@ static inline const char *cross_compiler(Arena *a, const char *name)
              : NULL;
 }
 
-/* What is here of it; what is missing, in words, or NULL: nothing. */
+/* Finds the installed compilers. Returns NULL, or text about what is missing.
+ */
 static inline const char *cross_find(Arena *a, Cross *c)
 {
     c->clang = cross_compiler(a, NULL);

@@ -11,15 +11,15 @@
 
 #include "support/skip.h"
 
-/* Where the real models are that are not part of the repository. */
+/* Returns the folder of the real models, which are not in the repository. */
 static inline const char *data_folder(void)
 {
     const char *folder = getenv("ATTNC_DATA");
     return folder ? folder : "../shared/data";
 }
 
-/* A file of one of them; the test is skipped where it is not. The text lives
- * until four calls later.                                                   */
+/* Reads one of their files; skips the test if it is missing. The text is valid
+ * until the fourth next call. */
 static inline const char *data_file(const char *model, const char *name)
 {
     static char path[4][512];

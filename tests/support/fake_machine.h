@@ -14,10 +14,10 @@ static struct {
     double compile; /* seconds of one, by a core of two */
     bool children;  /* candidates run, for verdicts */
     bool compilers; /* and so do compilers */
-    /* Of a candidate, beside the default's; NULL: 1. */
+    /* time of a candidate relative to the default's; NULL: 1 */
     double (*run)(const TuneTask *task, const Tiling *tiling);
     double (*end)(int workload, int pair); /* of the model as found */
-    /* Does it to what a candidate leaves; of whole models task is NULL. */
+    /* changes a candidate's result; task is NULL for the complete model */
     void (*plant)(const Task *task, int candidate, float *result);
     int pairs; /* of the end so far */
     int compiled;
@@ -52,7 +52,7 @@ static inline void fake_rates(Machine *m, const Target *t, int threads,
     fake.now += seconds;
 }
 
-/* Two side by side; each leaves a file where it was told. */
+/* Runs two compilers in parallel; each writes the file that it should. */
 static inline void fake_compile(SpawnJob *jobs, int n, const SpawnLimits *l)
 {
     if (fake.compilers)
@@ -86,7 +86,7 @@ static inline double fake_seconds(const ChildWork *w, int candidate, int part)
              : usual;
 }
 
-/* The same work, and what is planted into its results. */
+/* Does the same work, then changes its results. */
 static inline bool planted_begin(void *with, Fault *why)
 {
     const ChildWork *w = with;
@@ -160,7 +160,7 @@ static inline void fake_measure(Arena *arena, const ChildWork *w,
     }
 }
 
-/* What is shown of the search: never a loss. */
+/* Checks the progress of the search, which never goes back. */
 static inline void fake_progress(Progress *p, double done, double left)
 {
     const char *at = strstr(tune_progress_line(a, p, done, left, 200), " % ");
@@ -219,7 +219,7 @@ static inline int count_tasks(const json_t *j, const char *what)
     return n;
 }
 
-/* Candidates of one status, beside those with the reason. */
+/* Counts the candidates with this status and reason. */
 static inline int count_status(const json_t *j, const char *status,
                                const char *why)
 {

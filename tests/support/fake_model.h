@@ -17,10 +17,10 @@ typedef struct { /* what bind() would have made */
     uint32_t seed;
     int32_t end;
     float end_bias;  /* added to the logit of the end token */
-    float spread;    /* logits lie in -spread .. spread */
+    float spread;    /* logits are in -spread .. spread */
     int nan_every;   /* > 0: every n-th logit is NaN */
     int never_every; /* > 0: every n-th logit is -INFINITY */
-    int64_t *calls;  /* decode calls, where not NULL */
+    int64_t *calls;  /* calls of decode(), or NULL */
 } Fake;
 
 static uint32_t fake_mix(uint32_t h, uint32_t x)
@@ -94,7 +94,7 @@ static void fake_write(const struct attn_model *m, int which,
         *fake_cell(m, which, b, s, p, c) = (float)(token * 128 + c);
 }
 
-/* The token at p, or a number that no token has where its cells differ. */
+/* Returns the token at p, or an invalid number if its cells differ. */
 static int32_t fake_read(const struct attn_model *m, int which,
                          const struct attn_batch *b, int64_t s, int64_t p)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static Arena *a;
-static char *dir; /* of the test at hand */
+static char *dir; /* folder of the current test */
 static char *usual_path, *usual_cache;
 
 static inline const char *in_dir(const char *name)

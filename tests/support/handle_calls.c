@@ -44,7 +44,7 @@ static const char word[] = "attention", answer[] = "AH T EH N SH AH N";
 
 struct taken {
     char text[256];
-    int64_t n, calls, most; /* calls after which it says enough */
+    int64_t n, calls, most; /* number of calls after which it returns 1 */
 };
 
 static int take(void *user, const char *text, int64_t n)
@@ -56,8 +56,8 @@ static int take(void *user, const char *text, int64_t n)
     return t->calls == t->most;
 }
 
-/* The first block is as large as it is told; nothing more in any call; what
- * can't be opened has none for ids.                                         */
+/* Checks that the first block has the announced size, that calls allocate
+ * nothing else, and that a failed open has no block for ids. */
 static void check_memory(const char *path)
 {
     char out[100];
@@ -91,7 +91,8 @@ static void check_no_memory(const char *path)
     m_close(h);
 }
 
-/* As snprintf(): all bytes are counted, those that fit are there. */
+/* Checks that, as with snprintf(), all bytes are counted and those that fit are
+ * written. */
 static void check_room(const char *path)
 {
     struct attn_handle *h = m_open(path, NULL);
@@ -116,7 +117,8 @@ static void check_room(const char *path)
     m_close(h);
 }
 
-/* Greedy: the text comes token by token, and ends where it is told to. */
+/* Checks that greedy text arrives token by token, and ends when the callback
+ * asks. */
 static void check_stop(const char *path)
 {
     struct attn_handle *h = m_open(path, NULL);
@@ -133,7 +135,7 @@ static void check_stop(const char *path)
     m_close(h);
 }
 
-/* What the options at open forbid is refused; words say by what. */
+/* Checks that calls beyond the options of open fail with a message. */
 static void check_sizes(const char *path)
 {
     struct attn_open_options o = { .max_input = 6, .max_output = 4 };
@@ -164,7 +166,7 @@ static void check_sizes(const char *path)
     m_close(h);
 }
 
-/* The same bits on threads; without the hash too. */
+/* Checks that threads give the same bits, also without the hash. */
 static void check_threads(const char *path)
 {
     struct attn_open_options o = { .threads = THREADS, .unchecked = 1 };

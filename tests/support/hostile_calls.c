@@ -47,7 +47,7 @@ static void expect(const char *name, const char *call, int64_t got,
     expect(#f, #__VA_ARGS__, m_##f(__VA_ARGS__) ? -1 : 0, -1)
 #define TAKE(f, ...)                                                          \
     expect(#f, #__VA_ARGS__, m_##f(__VA_ARGS__) ? -1 : 0, 0)
-/* The same with one change of `x`, a copy of what is right. */
+/* Calls with one change of `x`, a copy of the valid value. */
 #define WITH(wanted, change, x, right, f, ...)                                \
     do {                                                                      \
         x = right;                                                            \
@@ -55,7 +55,8 @@ static void expect(const char *name, const char *call, int64_t got,
         expect(#f, #change, (int64_t)m_##f(__VA_ARGS__), wanted);             \
     } while (0)
 
-/* An array of just that size, so that a look behind it is seen. */
+/* Returns an array of exactly this size, so that reads beyond it are detected.
+ */
 static void *array(int64_t bytes)
 {
     void *at = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);

@@ -127,7 +127,7 @@ static void check_generate_bytes(void)
     SEARCH(ATTN_ERROR_OPTION, o.max_output = -1);
     SEARCH(ATTN_ERROR_OPTION, o.max_input = -1);
     SEARCH(ATTN_ERROR_OPTION, (o.beam = 2, o.sampling.temperature = 1));
-    o = plain; /* as many as there can be */
+    o = plain; /* as many as possible */
     o.max_output = 0;
     const int64_t most = m_search_bytes(&o, 2, 5, 3);
     SEARCH(most, o.max_output = INT64_MAX);
@@ -228,7 +228,7 @@ static void check_stream_open(void)
     OPEN(0, &opened, bound, &plain, ids, 5, 9, 2, memory, bytes);
 }
 
-/* A stream that is none, for whatever takes one. */
+/* Calls with an invalid stream. */
 #define STREAM(wanted, f, change, ...)                                        \
     WITH(wanted, change, s, opened, f, __VA_ARGS__)
 #define STREAMS(f, ...)                                                       \

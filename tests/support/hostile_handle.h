@@ -30,7 +30,7 @@ static void refuses(const char *path, const struct attn_open_options *o,
     m_close(h);
 }
 
-/* As it does with this change of the options, whose memory has no size. */
+/* Checks an error for this change of the options, whose memory has no size. */
 #define REFUSES(change, why)                                                  \
     do {                                                                      \
         struct attn_open_options o = { 0 };                                   \

@@ -23,7 +23,7 @@ static inline bool begins_with(const char *at, const char *word)
     return !strncmp(at, word, strlen(word));
 }
 
-/* Does the code that begins in column `at` stand behind its block? */
+/* True if the code in column `at` is indented more than its block. */
 static inline bool is_too_deep(Indentation *x, const char *code, int at)
 {
     const int d = x->depth - (*code == '}' && x->depth > 0);

@@ -53,7 +53,7 @@ static const LabWay lab_ways[] = {
 /* A test may have others. */
 static const LabWay *lab_way = lab_ways;
 
-/* Which machines: those whose code this one can run. */
+/* True if this machine can run code for `march`. */
 static bool lab_can_run(const char *march)
 {
     Target t;
@@ -176,8 +176,8 @@ static bool lab_make(Lab *l, const char *const *argv, const char *so)
     return true;
 }
 
-/* Loads the lab's text as an object, which is compiled once and then comes from
- * the cache. False: as lab_make() says.                                      */
+/* Loads the lab's text as an object, compiled once and then cached. Returns
+ * false like lab_make(). */
 static bool lab_compile(Lab *l, const char *compiler, const char *as,
                         const char *text, size_t n)
 {
@@ -297,7 +297,7 @@ static void lab_close(void)
     arena_free(lab_arena);
 }
 
-/* What open_labs() makes: a test sets it, with `lab_way` and the like. */
+/* Settings of open_labs(): set by a test, like `lab_way` and others. */
 static struct {
     const char *const *kernels;
     TileKey *tiles;
@@ -319,8 +319,7 @@ static int close_labs(void **state)
     return scratch_remove(state);
 }
 
-/* The arguments of a tile that has them, and so many numbers more, which it
- * does not look at.                                                         */
+/* A tile with these arguments, and further numbers that it ignores. */
 typedef void LabTile(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                      int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                      int64_t, int64_t);
@@ -373,7 +372,7 @@ static inline void lab_fill(float *x, int64_t n, Fill fill)
     }
 }
 
-/* Written where no result may go; compared by its bits. */
+/* Written to memory that must not change; compared by its bits. */
 static const uint32_t canary = 0xffc0deadu;
 
 static inline void lab_guard(float *x, int64_t n)

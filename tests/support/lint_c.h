@@ -13,7 +13,7 @@ typedef struct {
     int n, line;
 } Token;
 
-/* The next token, behind comments and directives; n is 0 at the end. */
+/* Returns the next token after comments and directives; n is 0 at the end. */
 static inline Token next_token(const char **at, int *line)
 {
     static const char *const long_ones[] = {
@@ -77,8 +77,8 @@ static inline bool lone_number(Token before, Token t, Token after)
         && is(after, " ) && || ? : ; ,");
 }
 
-/* NULL, or which rule the middle of five tokens breaks. `depth`: parentheses
- * that are open, but those of a for.                                        */
+/* Returns the rule that the middle of five tokens breaks, or NULL. `depth`:
+ * open parentheses, except those of a `for`. */
 static inline const char *broken_rule(const Token t[5], int depth, bool in_for)
 {
     if (is(t[2], " goto"))

@@ -20,8 +20,8 @@ typedef struct {
     Interp in;
 } OracleModel;
 
-/* Element of ours in the file's tensor, whose shape turned back is that of
- * ours, but `total` where several share it.                                 */
+/* Returns the position of our element in the file's tensor. Both have the same
+ * shape after transposing, unless several of our tensors share it (`total`). */
 static inline int64_t oracle_place(const FileTensor *f, int64_t row,
                                    int64_t column, int64_t rows,
                                    int64_t columns)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A file that comes and goes: three events each time, of which none is as the
- * one before. False: the system keeps more than a test can make.             */
+/* Creates and removes a file: three events each time, all different from the
+ * one before. Returns false if the system's queue is too long for a test. */
 static inline bool overflow(const char *file)
 {
     enum { Most = 1 << 20, Each = 3 };

@@ -45,7 +45,7 @@ static inline bool plain_takes_rows(const PlainCase *c)
         && c->plain.spec->side[SideDecoder].max_len > 1;
 }
 
-/* The call of encode(); "": there is none. */
+/* Returns the call of encode(); "" if there is none. */
 static inline const char *plain_encode_call(const PlainCase *c)
 {
     const Spec *s = c->plain.spec;
@@ -64,7 +64,7 @@ static inline const char *plain_encode_call(const PlainCase *c)
                         prefix);
 }
 
-/* That of decode(), for row i and perhaps others. */
+/* Returns the call of decode() for row i and perhaps later ones. */
 static inline const char *plain_decode_call(const PlainCase *c)
 {
     const Spec *s = c->plain.spec;
@@ -83,7 +83,8 @@ static inline const char *plain_decode_call(const PlainCase *c)
                         plain_case_prefix(c, SideDecoder) ? ", lead" : "");
 }
 
-/* What calls the model, which text alone can do: it sees its types. */
+/* Returns the code that calls the model; it is text because it needs the
+ * model's types. */
 static inline const char *plain_caller(const PlainCase *c)
 {
     const char *decode = plain_decode_call(c);
@@ -229,7 +230,8 @@ static inline const float *plain_run(const PlainCase *c, const PlainProgram *p,
     return out;
 }
 
-/* Of rows that decode() takes at once it gives the last one's logits. */
+/* If decode() reads several rows at once, it returns only the last one's
+ * logits. */
 static inline void plain_compare(const PlainCase *c, const PlainProgram *p,
                                  const float *all)
 {

@@ -13,15 +13,16 @@ typedef struct { /* a file that the spec names */
 
 typedef struct {
     RandomSpec r;     /* text: the spec */
-    FormFile file[4]; /* to be written beside it */
+    FormFile file[4]; /* files to write next to the spec */
     int nfiles;
     int64_t N[2], h[2], h_kv[2], d_k[2], d_v[2], max_len[2]; /* by Side */
     bool real, rms, qk, norm1, sourced;
     bool scoreless;    /* no layer attends */
     bool shaped;       /* layers have weights of other shapes */
-    int64_t rope;      /* latent attention's rope_dims; -1: it is none */
+    int64_t rope;      /* latent attention's rope_dims; -1: no latent
+                          attention */
     bool one_vocab;    /* of an encoder-decoder */
-    const char *head;  /* its type; NULL: not said */
+    const char *head;  /* type of the head; NULL: not given */
     int64_t embedding; /* width of the tables of tokens */
     int64_t rows;      /* of what logits are made of */
 } RandomForm;
@@ -74,7 +75,7 @@ static inline void form_side(RandomForm *f, Side side)
     f->d_v[side] = AMONG(&f->r, 1, 3, 8, 16, 17);
 }
 
-/* All widths given, or those of the heads left to h, as the paper has them. */
+/* Sets all widths, or leaves those of the heads to h, as in the paper. */
 static inline void form_width(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -242,7 +243,7 @@ static inline const char *form_rotary(RandomForm *f)
                 form_scaling(f, dims), (long long)dims);
 }
 
-/* The same positions, of one in four with others at the scores. */
+/* Adds the positions, and for one spec in four others for the scores. */
 static inline const char *form_scores(RandomForm *f, const char *type)
 {
     const char *scores = WORD(&f->r, "none", "alibi", "relative",
@@ -472,7 +473,7 @@ static inline void form_embedding(RandomForm *f)
              types, tie, form_narrow(f)));
 }
 
-/* ", dense: .." or "". */
+/* Returns ", dense: ..." or "". */
 static inline const char *form_dense(RandomForm *f)
 {
     static const char *const words[] = {
@@ -517,7 +518,7 @@ static inline void form_head(RandomForm *f)
 
 #include "support/form_search.h"
 
-/* Of one in four the layers have weights between them: all, or some. */
+/* Makes all or some layers share weights in one spec of four. */
 static inline void form_names(RandomForm *f)
 {
     const char *side = has_target(&f->r) ? "decoder" : "encoder";

@@ -2,7 +2,7 @@
 #ifndef ATTNC_RANDOM_INPUT_H
 #define ATTNC_RANDOM_INPUT_H
 
-/* Rows that a product takes, or those of a small image. */
+/* Rows for a product, or those of a small image. */
 static inline const char *form_rows_of_numbers(RandomForm *f)
 {
     return f->max_len[SideEncoder] > 5 && coin(&f->r)

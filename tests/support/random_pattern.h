@@ -3,13 +3,13 @@
 #ifndef ATTNC_RANDOM_PATTERN_H
 #define ATTNC_RANDOM_PATTERN_H
 
-/* What mixes rows otherwise; where a decoder begins with the states of its
- * source, those of both stacks are alike.                                   */
+/* Returns another mix of rows. If a decoder begins with its source's states,
+ * both stacks have the same. */
 static inline const char *form_mix_row(RandomForm *f, Side side)
 {
     if (f->sourced)
         return "{residual.scale: 0.7}";
-    RandomSpec own = f->r; /* what is drawn after it stays as it was */
+    RandomSpec own = f->r; /* later draws stay unchanged */
     if (coin(&f->r))
         return TEXT(f, "{mix: {type: recurrent, cell: %s, width: %s}}",
                     WORD(&f->r, "simple", "gru", "lstm"),
@@ -59,7 +59,7 @@ static inline const char *form_row(RandomForm *f, Side side)
     }
 }
 
-/* Rows that go round; with `repeat` they come to N. */
+/* Returns rows of a pattern; with `repeat` they add up to N. */
 static inline const char *form_rows(RandomForm *f, Side side)
 {
     const int64_t N = f->N[side], rows = 1 + pick(&f->r, N);

@@ -71,8 +71,8 @@ static inline bool has_target(const RandomSpec *r)
     return r->kind == KindDecoder || r->kind == KindEncoderDecoder;
 }
 
-/* Of one in three the weights are in fewer bits, of one in six in integers; one
- * in six has other bits for what would be merged with its neighbours.       */
+/* Gives narrower weights to one spec of three, integers to one of six, and to
+ * one of six different formats for weights that would otherwise be merged. */
 static inline void random_dtype(RandomSpec *r)
 {
     static const char *const few[] = { "bf16", "int8", "bf16", "int4",

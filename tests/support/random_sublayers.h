@@ -3,7 +3,7 @@
 #ifndef ATTNC_RANDOM_SUBLAYERS_H
 #define ATTNC_RANDOM_SUBLAYERS_H
 
-/* Are so many rows in a sequence of either side? */
+/* True if a sequence of either side can have this many rows. */
 static inline bool reaches(const RandomForm *f, int64_t rows)
 {
     return (both_sides(f) || f->max_len[only_side(f)] >= rows)
@@ -34,7 +34,7 @@ static inline void form_convolution(RandomForm *f)
              product ? WORD(r, "0", "17", "0", "32") : "0"));
 }
 
-/* What mixes rows in the place of attention. */
+/* Chooses the mix that replaces attention. */
 static inline void form_mix(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -87,7 +87,7 @@ static inline void form_experts(RandomForm *f)
 /* Keys of each head, some of whose columns all heads have alike. */
 static inline void form_latent(RandomForm *f, bool given)
 {
-    RandomSpec own = f->r; /* what is drawn after it stays as it was */
+    RandomSpec own = f->r; /* later draws stay unchanged */
 
     f->rope = -1;
     if (!given || f->scoreless || f->r.kind == KindAttention
@@ -100,7 +100,7 @@ static inline void form_latent(RandomForm *f, bool given)
     }
 }
 
-/* The end of `attention`, where it is latent. */
+/* Returns the end of `attention` if it is latent. */
 static inline const char *form_latent_keys(RandomForm *f)
 {
     return f->rope < 0 ? ""

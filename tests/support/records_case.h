@@ -51,7 +51,7 @@ static inline void add(Arena *a, const char *path, const Record *r, int n)
         fail_msg("%s", why.text);
 }
 
-/* The bytes of a small file; NUL behind. */
+/* Returns the bytes of a small file, with a NUL after them. */
 static inline char *contents(Arena *a, const char *path)
 {
     File f;
@@ -74,8 +74,8 @@ static inline int temps(void)
     return n;
 }
 
-/* What was written to stderr since capture_stderr(), its scratch folders left
- * out.                                                                       */
+/* Returns the text written to stderr since capture_stderr(), without the
+ * scratch folders' names. */
 static inline const char *captured(Arena *a)
 {
     char *text = captured_stderr(a);

@@ -114,8 +114,8 @@ static inline void assert_exit(int status, int code)
     assert_int_equal(WEXITSTATUS(status), code);
 }
 
-/* The processors share a work: run(i, n) does the i-th of n parts, in a process
- * and a scratch folder of its own.                                          */
+/* Divides work among the processors: run(i, n) does part i of n, in its own
+ * process and scratch folder. */
 static inline void by_processors(void (*run)(long from, long of))
 {
     enum { Most = 8 };

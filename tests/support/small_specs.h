@@ -254,7 +254,7 @@ static inline Interp *evaluate(Arena *a, const Graph *g)
     return in;
 }
 
-/* Whether node x of one graph and node y of another have one value. */
+/* True if node x of one graph and node y of another have the same value. */
 static inline bool same_value(const Interp *a, int x, const Interp *b, int y)
 {
     int64_t size = interp_size(a, x);

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static struct {
-    FILE *file; /* stands in for stderr */
+    FILE *file; /* replaces stderr */
     int usual;
 } stderr_capture;
 

@@ -61,7 +61,8 @@ static inline void go_on(struct attn_stream *s, int64_t to)
         assert_true(attn_stream_next(s) >= 0);
 }
 
-/* What is saved of a stream is read by another, which goes on alike. */
+/* Checks that a saved stream, restored as another one, continues identically.
+ */
 static inline void save_and_restore(const Talk *t, struct attn_stream *s)
 {
     const int64_t bytes = attn_state_bytes(s);

@@ -11,7 +11,7 @@ static const VocabTokens none = {
 
 /* ---- a tokenizer ---- */
 
-/* Bytes as pieces 3 .. 258, behind them these, the first scored best. */
+/* Pieces 3 .. 258 are bytes; these follow, with decreasing scores. */
 static const char *const pieces[] = {
     " a",       "ab",           "aa", "b",    "a", " ",   "aab",
     "\xc3\xa9", "\xc3\xa9\x61", "bb", "aaaa", "c", " ab", "abab",

@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     Arena *arena;
-    const char *text; /* what is not read yet */
+    const char *text; /* text that is not read yet */
     const char *spec;
     const char *sets[MostParts];
     int nsets;
@@ -54,7 +54,7 @@ static inline int64_t next_count(Worked *e)
     return strtoll(next_word(e), NULL, 10);
 }
 
-/* `: ...`, so many numbers; `zeros COUNT` stands for COUNT of them. */
+/* Reads `: ...` with n numbers; `zeros COUNT` stands for COUNT zeros. */
 static inline double *next_numbers(Worked *e, int64_t n)
 {
     double *x = arena_alloc(e->arena, (size_t)n * sizeof *x);

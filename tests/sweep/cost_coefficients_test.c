@@ -17,7 +17,7 @@
 
 static const char host[] = "a machine, 1 thread, libtcc";
 
-/* What a machine would take that has these speeds. */
+/* Coefficients of a simulated machine. */
 static const double real[Loads] = {
     [LoadRow] = 1.6,       [LoadFew] = 1.1,      [LoadMany] = 1.25,
     [LoadBf16] = 2,        [LoadBf16 + 1] = 1.4, [LoadBf16 + 2] = 1.1,
@@ -88,7 +88,8 @@ static void test_learns(void **state)
     arena_free(a);
 }
 
-/* One time in eight is three times too long: it is told from the others. */
+/* Tests that an eighth of the times, three times too long, is detected as
+ * outliers. */
 static void test_busy_machine(void **state)
 {
     Arena *a = arena_new();
@@ -128,7 +129,8 @@ static void test_rates(void **state)
     assert_int_equal(kept.counts, 2);
     assert_memory_equal(&kept.rates[0], &m.rates[0], sizeof m.rates[0]);
     assert_memory_equal(&kept.rates[1], &m.rates[1], sizeof m.rates[1]);
-    assert_false(rates_cached(a, &kept, 3)); /* none of so many threads */
+    assert_false(rates_cached(a, &kept, 3)); /* none for this number of
+                                                threads */
     arena_free(a);
 }
 
@@ -150,8 +152,8 @@ static Works works_of(Engine *e, const char *spec, const char *const *sets,
     return works;
 }
 
-/* All that a call costs is in one kind or another; of products the FLOPs are
- * those of whole panels.                                                     */
+/* Tests that the complete cost of a call is divided among the kinds; the FLOPs
+ * of products are those of complete panels. */
 static void test_loads_of_calls(void **state)
 {
     static const char *const sets[] = { "dtype=bf16" };

@@ -40,7 +40,7 @@ static void check_scale(UnitKind kind, double least, double most,
         assert_true(scale_part(&s, tick[i]) > -1e-9);
         assert_true(scale_part(&s, tick[i]) < 1 + 1e-9);
         assert_true(i == 0 || tick[i] > tick[i - 1]);
-        /* texts are short, and what they say */
+        /* texts are short and equal their value */
         const char *text = scale_text(a, &s, tick[i], 4);
         assert_true(strlen(text) <= 9);
         assert_true(fabs(atof(text) * s.unit - tick[i])
@@ -113,7 +113,7 @@ static void test_labels(void **state)
     arena_free(a);
 }
 
-/* No room: none. */
+/* Tests that no name is drawn without space. */
 static void test_no_room(void **state)
 {
     Arena *a = arena_new();
@@ -184,7 +184,7 @@ static int count(const char *text, const char *word)
     return n;
 }
 
-/* The points of a class of marks lie in a plot of this size. */
+/* Checks that the points of a class of marks are inside a plot of this size. */
 static int check_inside(const char *svg, const char *mark, double width,
                         double height)
 {
@@ -214,7 +214,8 @@ static const char *draw(Made *m)
     return svg;
 }
 
-/* One field of numbers: a line, its band, a value beside each mark. */
+/* Tests one numeric field: a line, its band, and the value next to each mark.
+ */
 static void test_line(void **state)
 {
     static const char *const vary[] = { "h=1..6" };
@@ -286,7 +287,7 @@ static void test_scatter(void **state)
     arena_free(m.s.arena);
 }
 
-/* Where no row has both there is no picture. */
+/* Tests that there is no picture if no row has both values. */
 static void test_nothing(void **state)
 {
     static const char *const vary[] = { "h=1..2" };

@@ -118,7 +118,7 @@ static void test_labels(void **state)
     arena_free(a);
 }
 
-/* What a variant asks for: --set first, then its own values. */
+/* Tests a variant's options: --set first, then its own values. */
 static void test_variant(void **state)
 {
     static const char *const vary[] = { "h=1,2", "n=5", "threads=3",
@@ -171,7 +171,7 @@ static bool better(const Row *x, const Row *y)
     return x->state == RowTimed && a <= b && s <= t && (a < b || s < t);
 }
 
-/* As it is defined, on rows that are often equal in one or both. */
+/* Compares the front with its definition, for rows with many equal values. */
 static void check_front(const char *columns)
 {
     Arena *a = arena_new();
@@ -203,7 +203,7 @@ static void test_front(void **state)
     (void)state;
     check_front("parameters,latency");
     check_front("latency,parameters");
-    check_front("parameters,tokens"); /* of which more are better */
+    check_front("parameters,tokens"); /* columns of which more is better */
 }
 
 /* A row that another beats by less than its interval may be of the front. */
@@ -247,7 +247,7 @@ static void test_row(void **state)
     assert_int_equal(same.work[WorkSearch].times.n, 3);
     assert_true(isnan(same.work[WorkSearch].estimate));
     assert_false(same.work[WorkStep].there);
-    /* what is timed again is added, but not of other results */
+    /* new times are added unless the results differ */
     assert_true(row_read(a, &same, o, 2));
     assert_int_equal(same.work[WorkSearch].times.n, 6);
     same.work[WorkSearch].results = "other";
@@ -349,7 +349,7 @@ static void test_children(void **state)
 
 /* ---- the whole ---- */
 
-/* What a plan says that a run needs is what it takes. */
+/* Tests that a run uses the memory that its plan predicts. */
 static void test_plans(void **state)
 {
     static const char *const specs[] = { "models/tiny.yaml",
@@ -398,7 +398,7 @@ static void test_plans(void **state)
     arena_free(a);
 }
 
-/* The report as JSON; NULL where it is none. */
+/* Returns the report as JSON, or NULL. */
 static json_t *sweep(const SweepOptions *o, int *code)
 {
     char *text;
@@ -412,7 +412,8 @@ static json_t *sweep(const SweepOptions *o, int *code)
     return report;
 }
 
-/* What is too much for any machine is a row, and its neighbour runs. */
+/* Tests that a variant too large for any machine is a row, and that others run.
+ */
 static void test_large(void **state)
 {
     static const char *const vary[] = { "vocab.size=64,16777216",
@@ -435,7 +436,8 @@ static void test_large(void **state)
     json_decref(report);
 }
 
-/* Without time nothing is timed, and that is said. */
+/* Tests that without a time budget nothing is timed, and that the report tells
+ * so. */
 static void test_budget(void **state)
 {
     static const char *const vary[] = { "h=1,2,4" };

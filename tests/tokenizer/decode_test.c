@@ -119,8 +119,7 @@ static const Case cases[] = {
         "b" },
       "a\xc3\xa9 b",
       NULL },
-    /* one byte too many breaks those beside it, which a stream cannot
-     * know */
+    /* one byte too many breaks its neighbours, which a stream cannot know */
     { LLAMA,
       { "\xe2\x96\x81"
         "a",

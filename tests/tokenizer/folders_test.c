@@ -46,7 +46,7 @@ static Vocabulary open_folder(const char *path)
     return v;
 }
 
-/* The bytes of hexadecimal digits up to a colon, what is behind it. */
+/* Reads hexadecimal bytes up to a colon; returns the text after it. */
 static const char *unhex(const char *line, char *text, int64_t *n)
 {
     *n = 0;

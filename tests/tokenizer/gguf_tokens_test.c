@@ -109,7 +109,8 @@ static unsigned type_of(const json_t *v)
                               : 4;
 }
 
-/* A gguf of these metadata behind "tokenizer.ggml.", without tensors. */
+/* Writes a gguf file with this metadata under "tokenizer.ggml.", without
+ * tensors. */
 static const char *file_of(const json_t *metadata)
 {
     const char *key;
@@ -209,7 +210,7 @@ static void gives(const char *text, const char *change, const char *input,
     (const int32_t[]){ __VA_ARGS__ },                                         \
         sizeof((const int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t)
 
-/* What stands around a text, a space in front of it, tokens within. */
+/* Tests tokens around a text, a space in front of it, and tokens inside. */
 static void adds_tokens(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void refuses(void **state)
     }
 }
 
-/* A file that says nothing of a tokenizer is no error. */
+/* Tests that a file without a tokenizer is not an error. */
 static void finds_none(void **state)
 {
     (void)state;

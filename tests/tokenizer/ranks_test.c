@@ -33,7 +33,8 @@ static void *made(const Tokenizer *t, int64_t *bytes)
     return block;
 }
 
-/* Memory of exactly the size that is told, ids of no more than are told. */
+/* Encodes in memory of exactly the announced size, with no more ids than
+ * announced. */
 static int64_t encode(const void *block, const char *text, int64_t n,
                       int64_t how, int32_t *ids, int32_t *places)
 {
@@ -52,7 +53,7 @@ static int64_t encode(const void *block, const char *text, int64_t n,
     return got;
 }
 
-/* "3 0-2, 1 2-3": ids and the bytes that they stand for. */
+/* Compares with ids and their bytes, for example "3 0-2, 1 2-3". */
 static void assert_tokens(const void *block, const char *text, int64_t n,
                           int64_t how, const char *want)
 {
@@ -79,7 +80,8 @@ typedef struct {
     Tokenizer t;
 } Random;
 
-/* Letters and merges of what is there; `shuffled`: ranks in any order. */
+/* Draws letters, and merges of existing tokens; `shuffled`: ranks in any order.
+ */
 static void draw(Random *r, uint32_t *seed, bool shuffled)
 {
     *r = (Random){ 0 };
@@ -192,7 +194,7 @@ static void takes_unknown_characters(void **state)
     block = made(&t, &bytes);
     TOKENS(block, "a\xc3\xa9xya", "3 0-3, 0 3-5, 1 5-6");
     free(block);
-    t.special.unknown = -1; /* dropped; what is behind moves up, as there */
+    t.special.unknown = -1; /* dropped; later ones move up, as there */
     block = made(&t, &bytes);
     TOKENS(block, "axya", "1 0-1, 1 1-2");
     free(block);
@@ -248,7 +250,7 @@ static void takes_whole_words(void **state)
     free(block);
 }
 
-/* Bytes as ids, and behind them tokens that are found in the text. */
+/* Makes a vocabulary of bytes, followed by added tokens. */
 static void *with_added(int64_t *bytes)
 {
     static char letters[256];

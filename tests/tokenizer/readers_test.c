@@ -153,8 +153,8 @@ static void refuses_a_damaged_block(void **state)
     free(block);
 }
 
-/* A whole tokenizer.json, cut at every 1,000th byte; with a NUL or a byte that
- * is no UTF-8 at these places.                                              */
+/* Tests a tokenizer.json truncated at every 1,000th byte, or with a NUL or an
+ * invalid byte there. */
 static void refuses_a_cut_tokenizer(void **state)
 {
     static char text[1 << 16], wrong[1 << 16];

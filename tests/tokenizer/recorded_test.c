@@ -66,7 +66,7 @@ static void forget(Recording *r)
     memset(r, 0, sizeof *r);
 }
 
-/* A line of a tokenizer; false: it is none. */
+/* Reads a line of a tokenizer; returns false for others. */
 static bool take_line(Recording *r, const char *line, char *a, char *b)
 {
     Tokenizer *t = &r->t;
@@ -324,7 +324,7 @@ static void says_what_is_wrong_with_a_model(void **state)
 
 /* ---- long texts ---- */
 
-/* Marks of many classes behind one letter, as long as they come. */
+/* Tests very long runs of marks of many classes after one letter. */
 static void takes_long_runs_of_marks(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 
 static const char folder[] = "tests/torch";
 
-typedef struct { /* one model, and what goes in and comes out */
+typedef struct { /* one model, its inputs and its outputs */
     const char *name;
     char spec[256], weights[256];
     Safetensors *io;
@@ -38,7 +38,8 @@ static const int32_t *ids_of(const Case *c, const char *name, int64_t *rows)
     return t ? (const int32_t *)(const void *)t->at : NULL;
 }
 
-/* What is before the given rows is a class token's, which nothing may use. */
+/* Rows before the given ones belong to a class token, and nothing may read
+ * them. */
 static void read_rows(Case *c)
 {
     const Tensor *rows = find(c, "rows", &c->n);
@@ -216,8 +217,8 @@ static void run_jit_by_row(const Case *c)
     compiled(c, "jit", "dtype=f32", NULL, 1, 1e-5);
 }
 
-/* Weights that are rounded, beside PyTorch's that are not: 2.7e-2 is the most
- * of all.                                                                   */
+/* Compares rounded weights with PyTorch's, which are not: the largest error is
+ * 2.7e-2. */
 static void run_jit_bf16(const Case *c)
 {
     compiled(c, "jit", "dtype=bf16", NULL, 0, 4e-2);
@@ -248,7 +249,7 @@ static void run_fused_oracle(const Case *c)
     oracle(c, true);
 }
 
-static const struct { /* each fails by itself where it differs */
+static const struct { /* each fails separately */
     const char *name;
     void (*run)(const Case *c);
 } backends[] = {
@@ -301,8 +302,9 @@ static void test_models(void **state)
         assert_true(each_case(backends[i].name, backends[i].run) > 20);
 }
 
-/* "Another way of describing this is as two convolutions with kernel size 1"
- * (section 3.3): with the network's weights they give what it gives.        */
+/* Tests the sentence "Another way of describing this is as two convolutions
+ * with kernel size 1" (section 3.3): with the network's weights, the result is
+ * the same. */
 static void test_network_as_convolutions(void **state)
 {
     static const char set[] =

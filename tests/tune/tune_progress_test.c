@@ -63,7 +63,7 @@ static void best(void **state)
     assert_non_null(strstr(line_of(&r, t, 0.4, 41, 90), "1.94 ms +3.1 %"));
 }
 
-/* Two back ends have the same tasks: each says whose it is. */
+/* Tests that two back ends with the same tasks each print their name. */
 static void both(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void search_onto(int fd, const char *term, TuneReport *r, bool silent)
     close(saved);
 }
 
-/* What comes from fd, in pieces, until it ends so. */
+/* Reads from fd, in pieces, until the text ends with `end`. */
 static const char *content(int fd, const char *end)
 {
     static char text[8192];

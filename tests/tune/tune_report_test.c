@@ -15,7 +15,7 @@
 #include "support/expected.h"
 #include "support/fake_tune.h"
 
-/* What `put` prints, to be freed. */
+/* Returns what `put` prints, to be freed. */
 static char *printed(void put(const TuneReport *r, FILE *out),
                      const TuneReport *r)
 {
@@ -46,7 +46,7 @@ static void assert_golden(const char *path, const char *text)
     assert_string_equal(text, want);
 }
 
-/* Lines for a terminal, which stay where they are. */
+/* Checks that lines for a terminal have no control sequences. */
 static void assert_plain(const char *text)
 {
     assert_still(text);
@@ -67,7 +67,8 @@ static void table(void **state)
     free(text);
 }
 
-/* Of this host; of this machine, for other code; of other machines. */
+/* Prints records of this host; of this machine for other code; of other
+ * machines. */
 static void explain(const TuneReport *r, FILE *out)
 {
     Records all = { 0 };
@@ -185,7 +186,7 @@ static void picture(void **state)
     assert_int_equal(check_xml(text, "title"),
                      1 + dots + FakeRemoved + FakeTasks - 1);
     const int faster = count(text, "fresh pairs decide");
-    /* what looks faster than the default, where that stands */
+    /* looks faster than the default, which was kept */
     TuneTask *t = &r.task.at[1];
     assert_int_equal(t->incumbent, 0);
     for (int i = 1; i < t->candidate.n; i++)
@@ -199,7 +200,7 @@ static void picture(void **state)
     assert_int_equal(count(drawn(&r), "taken back: slower end to end"), 1);
 }
 
-/* What was found stays, with why it does not stand. */
+/* Tests that a reverted tiling stays in the report, with the reason. */
 static void taken_back(void **state)
 {
     (void)state;
@@ -269,7 +270,8 @@ static void assert_busy(const TuneReport *r, const char *said)
     free(text);
 }
 
-/* Once, where an interval is wide: of a task, of the model, of any back end. */
+/* Tests that wide intervals are reported once: of a task, of the model, of any
+ * back end. */
 static void busy(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ static const json_t *other_of(const json_t *j)
     return json_array_get(json_object_get(j, "others"), 0);
 }
 
-/* Tasks that the workloads call, but one that takes threads. */
+/* Counts the tasks that the workloads call, except the one for threads. */
 static int count_called(const json_t *j)
 {
     int n = 0;
@@ -73,7 +73,8 @@ static const char *text_report(void)
 
 /* ---- time ---- */
 
-/* Where nothing is faster, no task is left without a decision, and no time. */
+/* Tests that if nothing is faster, every task is decided and no time is left.
+ */
 static void test_budget(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void test_budget(void **state)
     json_decref(j);
 }
 
-/* And where something is, the end has its time too. */
+/* Tests that if something is faster, the end-to-end test has its time too. */
 static void test_budget_found(void **state)
 {
     (void)state;
@@ -120,8 +121,8 @@ static void test_one_backend(void **state)
     }
 }
 
-/* Without a C compiler, what is left is tuned; but one that was named must be
- * there.                                                                     */
+/* Tests that without a C compiler the other back end is tuned; but a compiler
+ * that the user named must exist. */
 static void test_no_compiler(void **state)
 {
     (void)state;
@@ -176,7 +177,7 @@ static void test_slow_compiler(void **state)
     json_decref(j);
 }
 
-/* What is begun says how long it takes. */
+/* Tests that a task that has begun shows its remaining time. */
 static void test_bar(void **state)
 {
     (void)state;
@@ -188,7 +189,8 @@ static void test_bar(void **state)
 
 /* ---- decisions ---- */
 
-/* No record of less than a decision takes; a later tuning goes on. */
+/* Tests that a time too short for a decision records nothing; a later tuning
+ * continues. */
 static void test_too_short(void **state)
 {
     (void)state;
@@ -206,7 +208,7 @@ static void test_too_short(void **state)
     json_decref(j);
 }
 
-/* What an earlier version recorded of one pair is not believed. */
+/* Tests that a record of a single pair, from an earlier version, is ignored. */
 static void test_old_record(void **state)
 {
     (void)state;
@@ -232,7 +234,8 @@ static double noisy_loss(int workload, int pair)
     return x[pair % 7];
 }
 
-/* 2 % slower in the middle, but some pairs say the opposite: no evidence. */
+/* Tests that a median of 2 % slower is not evidence if some pairs show the
+ * opposite. */
 static void test_no_evidence(void **state)
 {
     (void)state;
@@ -255,7 +258,7 @@ static double all_slower(int workload, int pair)
     return 1.05;
 }
 
-/* What was found stays in the report, and why it does not stand. */
+/* Tests that a rejected tiling stays in the report, with the reason. */
 static void test_rejected(void **state)
 {
     (void)state;

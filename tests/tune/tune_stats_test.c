@@ -31,7 +31,7 @@ static void test_signed_rank(void **state)
     assert_near(signed_rank(all, 60) * ldexp(1, 60), 2);
 }
 
-/* Of tasks that have nothing to gain at most TUNE_ALPHA pass. */
+/* Tests that at most TUNE_ALPHA of the tasks with nothing to gain pass. */
 static void test_level(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static int ended(pid_t pid)
     return status;
 }
 
-/* Lines of the records; all of them are whole. */
+/* Counts the lines of the records and checks that all are complete. */
 static int check_records(void)
 {
     Records r = { 0 };
@@ -86,8 +86,8 @@ static int tear_down_here(void **state)
     return tear_down(state);
 }
 
-/* At moments that no one chose: ends by the signal, soon; what was recorded
- * stays, and the temporary folder goes.                                      */
+/* Interrupts at random moments: the tuning soon ends by the signal; records
+ * stay, and the temporary folder is removed. */
 static void test_interrupt(void **state)
 {
     (void)state;
@@ -120,8 +120,8 @@ static int build_folders(void)
     return n;
 }
 
-/* What a kill leaves, the next run removes; a folder that somebody works in is
- * not mistaken for it.                                                       */
+/* Tests that the next run removes files of a killed one, but not a folder in
+ * use. */
 static void test_kill(void **state)
 {
     (void)state;
@@ -157,8 +157,8 @@ static int count_text(const char *path, const char *text)
     return n;
 }
 
-/* Only the first of all compilations works: candidates fail one by one, and are
- * said; tasks have no default to stand against.                              */
+/* Tests that only the first compilation works: candidates fail one by one, and
+ * are reported; tasks have no default to compare with. */
 static void test_compilers(void **state)
 {
     (void)state;

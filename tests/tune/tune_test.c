@@ -95,7 +95,7 @@ static bool fake_open(void *with, int candidate, Fault *why)
     return candidate != Refused || fault(why, ExitBackend, "refused");
 }
 
-/* The same value of all but one. */
+/* Returns the same value for all candidates but one. */
 static Result fake_result(void *with, int candidate, int i)
 {
     static float value[8];
@@ -158,8 +158,8 @@ static void test_child(void **state)
     }
 }
 
-/* Nothing is known where the default itself fails; no second repetition begins
- * too late. */
+/* Tests that nothing is decided if the default fails, and that no repetition
+ * begins too late. */
 static void test_child_default(void **state)
 {
     (void)state;
@@ -192,7 +192,8 @@ static double some_faster(const TuneTask *task, const Tiling *tiling)
                                                                        : 1.1;
 }
 
-/* Of libtcc's code, whose candidates run here, on a clock of the test's. */
+/* Changes results of libtcc's code, whose candidates run here on a simulated
+ * clock. */
 typedef void Plant(const Task *task, int candidate, float *result);
 
 static json_t *tuned_with(const char *weights, Plant *plant, int code)
@@ -216,7 +217,7 @@ static json_t *tuned(Plant *plant, int code)
     return tuned_with("dtype=f32", plant, code);
 }
 
-/* No task may have chosen what was removed. */
+/* Checks that no task has chosen a removed candidate. */
 static void check_choices(const json_t *j)
 {
     size_t i, k;
@@ -290,9 +291,9 @@ static void test_planted(void **state)
     munmap(hung, sizeof *hung);
 }
 
-/* Candidates for weights of other formats run, too, in each arithmetic. Tiles
- * that widen integers agree with the default, because the task's weights are
- * packed and its rows quantised as those of a model are. */
+/* Tests candidates for weights of other formats, in each arithmetic. Tiles that
+ * widen integers agree with the default, because the task's weights are packed,
+ * and its rows quantised, as in a model. */
 static void test_formats(void **state)
 {
     (void)state;
@@ -340,8 +341,8 @@ static bool equal_records(const Record *x, const Record *y)
         && tiling_same(&x->tiling, &y->tiling);
 }
 
-/* What makes the whole model wrong or slow is taken back; what was there before
- * this run stays.                                                            */
+/* Tests that a tiling that makes the model wrong or slow is reverted; earlier
+ * choices stay. */
 static void test_taken_back(void **state)
 {
     (void)state;
