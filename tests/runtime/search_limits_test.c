@@ -76,7 +76,7 @@ static void test_empty(void **unused)
                     assert_int_equal(c->out[0].n, 20);
                 free(c->memory);
             }
-    case_make(c, ATTN_DECODER, 9, 1, 1, 0); /* as long as an empty one */
+    case_make(c, ATTN_DECODER, 9, 1, 1, 0); /* an empty source */
     assert_true(attn_search_asks(&c->f.model, &c->o, 0));
     c->o.max_output_plus = 0;
     assert_false(attn_search_asks(&c->f.model, &c->o, 0));

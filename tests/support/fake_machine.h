@@ -160,7 +160,7 @@ static inline void fake_measure(Arena *arena, const ChildWork *w,
     }
 }
 
-/* Checks the progress of the search, which never goes back. */
+/* Records the progress shown for the search. */
 static inline void fake_progress(Progress *p, double done, double left)
 {
     const char *at = strstr(tune_progress_line(a, p, done, left, 200), " % ");

@@ -46,7 +46,8 @@ static void assert_golden(const char *path, const char *text)
     assert_string_equal(text, want);
 }
 
-/* Checks that lines for a terminal have no control sequences. */
+/* Checks that text for a terminal has no control sequences, and lines of at
+ * most 80 columns. */
 static void assert_plain(const char *text)
 {
     assert_still(text);
