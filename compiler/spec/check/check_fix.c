@@ -43,7 +43,7 @@ static void check_rows(Spec *s, const FieldState *state)
     }
 }
 
-/* fix.source counts learned rows, so it must exceed their number. */
+/* Checks that fix.source, which counts learned rows, exceeds their number. */
 static void check_learned(Spec *s, const FieldState *state)
 {
     const int64_t rows = s->fix.source;
@@ -57,7 +57,8 @@ static void check_learned(Spec *s, const FieldState *state)
     note_at(nowhere, "fix.source counts the class token: make it more");
 }
 
-/* A beam search runs several hypotheses in one call. */
+/* Checks that a call has room for the beam: a beam search runs several
+ * hypotheses in one call. */
 static void check_batch(Spec *s, const FieldState *state)
 {
     (void)state;

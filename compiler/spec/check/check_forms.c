@@ -41,7 +41,8 @@ static void check_prefix(Spec *s, const FieldState *state)
     note_at(nowhere, "write [causal, prefix]");
 }
 
-/* In a model of kind attention, keys have their own max_len. */
+/* Checks a mask from a file. In a model of `kind: attention`, keys have their
+ * own max_len. */
 static void check_mask_file(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -78,8 +79,8 @@ static const char *join_forms(Arena *a, const char *const *words)
     return text;
 }
 
-/* Returns the row of the key at which a field's value is written; one key may
- * set several fields. */
+/* Returns the row of the key at which a field's value was written, because one
+ * key may set several fields. */
 static int written_row(const Spec *s, int row)
 {
     const Pos at = s->field_pos[row];
@@ -136,7 +137,8 @@ static void check_even(const Spec *s, const char *key, int64_t d)
              key, (long long)least, (long long)d);
 }
 
-/* Sinusoids are as wide as the embeddings that they are added to. */
+/* Checks that the width of sinusoids, which is that of the embeddings they are
+ * added to, is even. */
 static void check_sinusoids(Spec *s, const FieldState *state)
 {
     bool narrow = s->embed_project == ProjectSum;
@@ -183,7 +185,8 @@ static void check_rotary(Spec *s, const FieldState *state)
     }
 }
 
-/* Half of the buckets stand for one distance each, in either direction. */
+/* Checks the numbers of relative positions. Half of the buckets stand for one
+ * distance each, in either direction. */
 static void check_relative(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -226,8 +229,8 @@ static bool below_mix(const Spec *s, const char *key)
     return spec_pos(s, key).src->rank < spec_pos(s, "mix.type").src->rank;
 }
 
-/* Recurrent layers and convolutions accept no mask: a state depends on all
- * earlier rows, a convolution on the rows of its kernel. */
+/* Reports masks of layers that cannot have one: a recurrent state depends on
+ * all earlier rows, a convolution on the rows of its kernel. */
 static void check_mix_mask(const Spec *s, Side side)
 {
     const MaskSpec *m = &s->side[side].mask;
@@ -269,7 +272,8 @@ static void check_mix_positions(const Spec *s)
                                      "more than the order of the rows");
 }
 
-/* Checks how many rows a kernel reaches, to either side or back. */
+/* Checks that a kernel reaches less than max_len rows, to either side in an
+ * encoder, back in a decoder. */
 static void check_reach(const Spec *s, Side side)
 {
     const int64_t rows = (s->mix_kernel - 1) * s->mix_dilation;
@@ -286,7 +290,7 @@ static void check_reach(const Spec *s, Side side)
     note_at(spec_pos(s, key), "max_len is here");
 }
 
-/* Checks options that need one or two products. */
+/* Checks options of a convolution that need one or two products. */
 static void check_convolution_parts(const Spec *s)
 {
     const bool product = !s->mix_depthwise || s->mix_pointwise;
@@ -456,8 +460,8 @@ static void check_project(Spec *s, const FieldState *state)
             "embedding.project: sum, or tokens, has one");
 }
 
-/* With tied logits one table serves look-ups and the head's product, so the
- * widths must agree. */
+/* Checks the widths of tied logits: one table serves look-ups and the head's
+ * product, so they must agree. */
 static void check_tied_width(Spec *s, const FieldState *state)
 {
     int64_t head = s->head_width > 0 ? s->head_width : s->d_model;

@@ -42,7 +42,7 @@ static void check_input(Spec *s, const FieldState *state)
                                                  "meaning for rows of numbers");
 }
 
-/* True if all numbers are integers; else reports an error. */
+/* Returns true if all numbers are integers; otherwise reports an error. */
 static bool are_counts(const Spec *s, const char *key, const SpecReals *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
@@ -55,7 +55,7 @@ static bool are_counts(const Spec *s, const char *key, const SpecReals *x)
     return true;
 }
 
-/* a limit, because each convolution adds several steps */
+/* because each convolution adds several steps */
 enum { MostConvolutions = 64 };
 
 /* Checks the convolutions in front of an encoder. */
@@ -90,7 +90,8 @@ static void check_front(Spec *s, const FieldState *state)
     }
 }
 
-/* True if the list consists of `n` integers; else the error suggests `form`. */
+/* Returns true if the list consists of `n` integers; otherwise reports an error
+ * that suggests `form`. */
 static bool is_list(const Spec *s, const char *key, const SpecReals *x,
                     int64_t n, const char *form)
 {

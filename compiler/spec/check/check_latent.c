@@ -5,8 +5,8 @@ static const Pos nowhere;
 
 #define LATENT "attention.latent."
 
-/* Reports details without latent attention, except those that were inherited
- * before it was removed. */
+/* Reports details that are given without latent attention, unless they were
+ * inherited and latent attention was removed later. */
 static void check_latent_details(const Spec *s, const FieldState *state)
 {
     static const char *const details[] = { LATENT "q_rank", LATENT "rope_dims",
@@ -49,7 +49,8 @@ static void check_latent_heads(const Spec *s, Side side)
             "d_k is both, a head's own columns and those that all share");
 }
 
-/* Rotary positions rotate the columns of a key that all heads share. */
+/* Checks that rotary positions fit in the columns of a key that all heads
+ * share, the only ones they rotate. */
 static void check_turned(const Spec *s, const FieldState *state)
 {
     if (s->positions != PosRotary

@@ -1,5 +1,5 @@
-/* check_scans.c: checks recurrent layers of decoders, in any row of a pattern:
- * their direction and their first state. */
+/* check_scans.c: checks the direction and the first state of recurrent decoder
+ * layers, in all rows of a pattern. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;
@@ -36,7 +36,8 @@ static bool same_cell(const Spec *a, const Spec *b)
         && a->mix_cell == b->mix_cell && a->mix_width == b->mix_width;
 }
 
-/* Checks that the states of both stacks' layers agree. */
+/* Checks that each decoder layer has an encoder layer with a state of the same
+ * kind. */
 static void check_sources(const Spec *s)
 {
     const int64_t n = s->side[SideEncoder].N, m = s->side[SideDecoder].N;
@@ -68,7 +69,7 @@ static bool sees_source(const Spec *layer, Side side)
     return layer->attention_cross;
 }
 
-/* Checks that a decoder depends on its source, by a first state or by
+/* Checks that a decoder depends on its source, by its first state or by
  * cross-attention. */
 static void check_start(const Spec *s)
 {

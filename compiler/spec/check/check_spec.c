@@ -53,7 +53,8 @@ static void check_width(Spec *s, const FieldState *state)
     }
 }
 
-/* Key head g serves the h / h_kv query heads from g h / h_kv on. */
+/* Checks h_kv: key head g serves the h / h_kv query heads from g h / h_kv
+ * on. */
 static void check_kv(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -71,7 +72,8 @@ static void check_kv(Spec *s, const FieldState *state)
     }
 }
 
-/* Without a projection, rows keep the width d_model. */
+/* Checks that absent projections leave the width that attention expects,
+ * because rows then keep the width d_model. */
 static void check_identity(Spec *s, const FieldState *state)
 {
     const SpecSide *side = &s->side[SideEncoder];
@@ -175,8 +177,8 @@ static void check_shared(Spec *s, const FieldState *state)
     }
 }
 
-/* Drops ties to matrices that this kind of model does not have. They are an
- * error unless inherited. */
+/* Drops ties to matrices that this kind of model lacks. Reports them as an
+ * error unless they were inherited. */
 static bool drop_ties(Spec *s)
 {
     int source = s->input == InputTokens ? TieSource : 0;
@@ -241,7 +243,8 @@ static void check_ids(Spec *s, const char *key, const SpecIds *ids,
 
 static void check_sequences(Spec *s)
 {
-    const SpecIds *all = &s->suppress; /* each with its length first */
+    const SpecIds *all = &s->suppress; /* each sequence is preceded by its
+                                          length */
 
     for (int64_t i = 0; i < all->n; i += 1 + all->at[i]) {
         const SpecIds sequence = { all->at + i + 1, all->at[i] };

@@ -17,8 +17,8 @@ int64_t spec_rotary_columns(const Spec *s, Side side)
 /* ---- scalings ---- */
 typedef struct {
     const SpecScaling *is;
-    double base, dims, original; /* original: longest training text */
-    bool longer;                 /* texts may exceed it */
+    double base, dims, original; /* length of the longest training text */
+    bool longer;                 /* texts may be longer than `original` */
     double max_len;
 } Stretch;
 
@@ -27,8 +27,9 @@ static double unscaled(const Stretch *x, int64_t pair)
     return pow(x->base, -2 * (double)pair / x->dims);
 }
 
-/* The base grows with the maximum length, so that the slowest pair still turns
- * as far as in training, and the fastest one at its original rate. */
+/* Returns the rate of a pair with a base that grows with the maximum length, so
+ * that the slowest pair turns as far as in training, and the fastest one at its
+ * original rate. */
 static double dynamic(const Stretch *x, int64_t pair)
 {
     const double f = x->is->factor;
@@ -40,7 +41,8 @@ static double dynamic(const Stretch *x, int64_t pair)
     return unscaled(&longer, pair);
 }
 
-/* Stretches long waves, keeps short ones, and interpolates between. */
+/* Returns the rate of a pair: divided by the factor for long waves, unchanged
+ * for short ones, interpolated between. */
 static double llama3(const Stretch *x, int64_t pair)
 {
     const double low = x->is->low_freq, high = x->is->high_freq;
@@ -51,15 +53,15 @@ static double llama3(const Stretch *x, int64_t pair)
     return (1 - kept) * rate / x->is->factor + kept * rate;
 }
 
-/* Returns the (fractional) pair that makes this many turns in the longest
+/* Returns the (fractional) pair that makes this number of turns in the longest
  * training text. */
 static double pair_of(const Stretch *x, double turns)
 {
     return x->dims * log(x->original / (turns * 2 * pi)) / (2 * log(x->base));
 }
 
-/* [Peng et al. 2023]: between the pairs of beta_fast and beta_slow the rate
- * falls to 1 / factor of its value. */
+/* Returns the rate of a pair [Peng et al. 2023]: between the pairs of beta_fast
+ * and beta_slow it falls to 1 / factor of its value. */
 static double yarn(const Stretch *x, int64_t pair)
 {
     double first = pair_of(x, x->is->beta_fast);
@@ -116,7 +118,8 @@ static double longrope_factor(const SpecScaling *is)
 static const struct {
     double (*rate)(const Stretch *x, int64_t pair);
     double (*factor)(const SpecScaling *is);
-    const char *needs[4]; /* keys below positions.scaling; ends with NULL */
+    const char *needs[4]; /* required keys of positions.scaling; ends with
+                             NULL */
 } scalings[] = {
     [ScalingNone]     = { unscaled, one,             { NULL } },
     [ScalingDynamic]  = { dynamic,  one,             { "factor" } },
@@ -150,7 +153,7 @@ double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
 /* ---- checks ---- */
 #define SCALING "positions.scaling"
 
-/* True if the key has a value; a missing one is reported. */
+/* Returns true if the key has a value; otherwise reports it as missing. */
 static bool is_there(const Spec *s, const FieldState *state, const char *key)
 {
     Arena *a = arena_new();

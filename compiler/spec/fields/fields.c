@@ -38,7 +38,8 @@
 #define SPREAD(k, w, kinds_, d)                                               \
     { .key = k, .type = FieldSpread, .words = w, .kinds = kinds_,             \
       .preset = "", .doc = d }
-/* A member of SpecSide: one value for both sides, or one for each. */
+/* A member of SpecSide: one key sets it for both sides, and each side has a
+ * key. */
 #define SIDES(key, member, most, also, preset, encoder, decoder, what, does)  \
     SPREAD(key, WORDS(key ".encoder", key ".decoder"), Model | (also),        \
            what " " does),                                                    \
@@ -123,8 +124,8 @@ static void decoder_d_k(Spec *s)
     s->side[SideDecoder].d_k = head_share(s, SideDecoder);
 }
 
-/* Defaults to d_model / h, not d_k, because rows B of the paper's Table 3 vary
- * d_k alone. */
+/* Sets the default of d_v: d_model / h, not d_k, because rows B of the paper's
+ * Table 3 vary d_k alone. */
 static void encoder_d_v(Spec *s)
 {
     s->side[SideEncoder].d_v = head_share(s, SideEncoder);
@@ -135,8 +136,8 @@ static void decoder_d_v(Spec *s)
     s->side[SideDecoder].d_v = head_share(s, SideDecoder);
 }
 
-/* Leaves 0, which others replace: spec.c counts the lines of a file, and the
- * scale of scores follows from d_k. */
+/* Leaves 0 as the default, which other code replaces: spec.c by the number of
+ * lines of a file, build_layer.c by the scale of scores for d_k. */
 static void follow_later(Spec *s)
 {
     (void)s;
@@ -178,7 +179,7 @@ static void follow_dims(Spec *s)
         s->pos_dims = s->latent_kv > 0 ? s->latent_rope
                     : !b || a == b     ? a
                     : !a               ? b
-                                       : 0; /* each side has its own */
+                                       : 0; /* each side has its own ties */
 }
 
 static void follow_width(Spec *s)

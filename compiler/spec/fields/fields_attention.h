@@ -9,7 +9,8 @@ MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention, "none",
 MASK("masking.decoder", side[SideDecoder].mask, Target_, "causal",
      "The decoder's self-attention has this mask."),
 
-/* before positions, whose rotary columns follow from these */
+/* before positions, because their default number of rotary columns follows from
+ * these */
 INT("attention.latent.kv_rank", latent_kv, 0, MostWidth, Model, "0", NULL,
     "Keys and values of self-attention are made of so many columns: a product, "
     "kv_down, and its norm, which q_down has too [DeepSeek-V2]; 0: of the "

@@ -1,5 +1,5 @@
-/* of_layers.c: questions of other directories about one layer, or about all
- * layers of a stack. */
+/* of_layers.c: answers questions of other directories about one layer, or about
+ * all layers of a stack. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -27,7 +27,7 @@ bool spec_any_layer(const Spec *s, Side side, LayerTest *fits)
 {
     int64_t i = 0;
 
-    /* kind attention has no layers: its spec stands for one */
+    /* a model of `kind: attention` has no layers: its own spec counts as one */
     do {
         if (fits(spec_layer(s, side, i), side))
             return true;

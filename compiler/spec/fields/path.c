@@ -1,5 +1,5 @@
-/* path.c: places where fields of a spec were written, and paths relative to
- * them. */
+/* path.c: positions at which fields of a spec were written, and paths relative
+ * to their files. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -25,8 +25,8 @@ bool spec_has(const Spec *s, const char *key)
     return s->field_pos[field_row(key)].src != NULL;
 }
 
-/* Returns the place of the field, of another one in its group, or of the
- * top. */
+/* Returns the position of the field, else of another field in its group, else
+ * of the top of the spec. */
 Pos spec_pos(const Spec *s, const char *key)
 {
     int row = field_find(key);
@@ -59,7 +59,8 @@ int field_of_name(const char *path)
     return -1;
 }
 
-/* A key's sides follow it in the table. */
+/* Returns the key under which a side's value was written. The table has the
+ * keys of the two sides after the key of both. */
 const char *side_key(const Spec *s, const char *key, Side side)
 {
     int row = field_row(key), own = row + 1 + (int)side;

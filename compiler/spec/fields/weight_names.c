@@ -1,6 +1,6 @@
-/* weight_names.c: the weight map, from canonical names to those of the file. A
+/* weight_names.c: the weight map, from canonical names to names in the file. A
  * row replaces the first segments of a name; {i} stands for a layer's number.
- * Of several matching rows the one with most segments is used. names_read.c
+ * If several rows match, the one with the most segments is used. names_read.c
  * reads the rows; weight_slices.c handles rows that select a part of a
  * tensor. */
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "base/strings.h"
 #include "spec/fields/fields.h"
 
-/* Every weight that a model can have, with {s} for encoder or decoder. Each has
- * .weight; each has .bias too, except embeddings, tables of positions and class
+/* Every weight that a model can have, with {s} for encoder or decoder. All have
+ * .weight; all have .bias too, except embeddings, tables of positions and class
  * tokens. */
 /* clang-format off */
 const char *const weight_names[] = {
@@ -58,7 +58,8 @@ bool names_digits(const char *s, size_t n)
     return n > 0 && strspn(s, "0123456789") >= n;
 }
 
-/* True if the segment at `pattern` matches the one at `name`. */
+/* True if the first segment of `pattern` matches the first segment of
+ * `name`. */
 static bool fits(const char *pattern, const char *name)
 {
     size_t p = segment(pattern), n = segment(name);
@@ -165,8 +166,8 @@ static bool has_value(const SpecName *row, NameWay way)
     return row->theirs || row->is_constant;
 }
 
-/* Returns the row for the first n bytes of a name, full segments, if it has
- * this part. */
+/* Returns the row for the first n bytes of a name, which are complete segments,
+ * if the row provides this part. */
 static const SpecName *row_of(const Spec *s, const char *name, size_t n,
                               NameWay way)
 {
@@ -181,8 +182,8 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     return row && has_value(row, way) ? row : NULL;
 }
 
-/* Replaces the first number, a layer's, by {i} and the second, an expert's, by
- * {e}, each if asked to. */
+/* Copies a name, with {i} for its first number (a layer) if `layers` is set,
+ * and {e} for its second (an expert) if `experts` is set. */
 static void any_number(const char *name, char *text, size_t size, bool layers,
                        bool experts)
 {
@@ -219,7 +220,7 @@ static size_t segments_of(const char *name)
     return n;
 }
 
-/* Returns the bytes of the first `segments` segments. */
+/* Returns the length of the first `segments` segments. */
 static size_t beginning(const char *name, size_t segments)
 {
     const char *at = name + segment(name);
@@ -229,12 +230,12 @@ static size_t beginning(const char *name, size_t segments)
     return (size_t)(at - name);
 }
 
-/* Prefers the longest row; of two equally long rows, the one with a number
- * instead of {i} or {e}. */
+/* Prefers the row with the most segments; among equals, a row with a number to
+ * one with {i} or {e}. */
 const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
                            NameMatch *m)
 {
-    enum { Ways = 4 }; /* bits: {i}, {e} */
+    enum { Ways = 4 }; /* two bits: {i} and {e} in place of numbers */
     char name[Ways][MostNameBytes + 1];
     const size_t segments = s->names.n ? segments_of(canonical) : 0;
 

@@ -1,7 +1,7 @@
-/* names_check.c: checks `names` against the weights of the model. Every row,
- * and every key of `dtype`, must apply to a weight, and no two weights may be
- * the same elements of the file: matrices that share a tensor are one weight of
- * the model (embedding.tie). */
+/* names_check.c: checks `names` against the weights of the model. Every row of
+ * `names` and every key of `dtype` must apply to a weight, and no two weights
+ * may be the same elements of the file: matrices that share a tensor must be
+ * one weight of the model (embedding.tie). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef struct {
     int n;
 } WeightNames;
 
-typedef struct { /* a row of names or a key of dtype */
+typedef struct { /* a row of `names` or a key of `dtype` */
     const char *ours;
     Pos key;
 } NamedRow;
@@ -33,9 +33,9 @@ static void mark_rows(const Spec *s, const char *weight, bool *used)
     }
 }
 
-/* Returns the beginning of a weight's name that has as many parts as `row`,
- * with the {i} of `row`; NULL if one has a layer number where the other has
- * none. */
+/* Returns the first parts of a weight's name, the same number of parts as `row`
+ * has, with {i} where `row` has it. Returns NULL if only one of the two has a
+ * layer number at some part. */
 static const char *row_beginning(Arena *a, const char *row, const char *weight)
 {
     char *name = arena_strdup(a, "");
@@ -123,7 +123,8 @@ static void idle_row(const WeightNames *m, const char *thing, const NamedRow *n)
                          "names");
 }
 
-/* True if --set changed the model after the row was written. */
+/* True if --set changed the model after the row was written, so that the row
+ * may no longer apply. */
 static bool overridden(const Spec *s, const NamedRow *n)
 {
     for (int i = 0; i < n_fields; i++)
@@ -132,9 +133,9 @@ static bool overridden(const Spec *s, const NamedRow *n)
     return false;
 }
 
-/* Reports rows that apply to nothing in the model: `what` names the rows ("rows
- * of names"), `thing` what each should name ("a weight"). Rows inherited by
- * `extends` are exempt, because they may be for another model. */
+/* Reports rows that apply to nothing in the model. what: plural of the rows
+ * ("rows of names"); thing: what each should apply to ("a weight"). Rows
+ * inherited by `extends` are exempt, because they may be for another model. */
 static void check_idle(const WeightNames *m, const char *what,
                        const char *thing, const NamedRow *row, int n)
 {
@@ -176,7 +177,7 @@ static void check_name_rows(const WeightNames *m)
 typedef struct { /* the location of a weight's elements */
     const char *weight;
     const WeightName *of;
-    const SpecName *row; /* NULL: the file uses the weight's own name */
+    const SpecName *row; /* NULL: the file uses the canonical name */
     FileTensor from;
 } Origin;
 
@@ -194,7 +195,8 @@ static int by_origin(const void *a, const void *b)
     return strcmp(x->weight, y->weight);
 }
 
-/* True if a row has one tensor for all layers, and both are that tensor. */
+/* True if a row maps all layers to one tensor, and both weights are this
+ * tensor. */
 static bool meant(const Origin *x, const Origin *y)
 {
     return x->row == y->row && names_one_tensor(x->row)
@@ -289,8 +291,8 @@ static void check_elements(const WeightNames *m)
 
 /* ---- dtypes ---- */
 
-/* Returns the matrices, plus the names that stand for all that are looked up or
- * give logits. */
+/* Returns the matrices, and the names that stand for all look-up tables and for
+ * all matrices that compute logits. */
 static WeightNames matrices_of(const WeightNames *all)
 {
     VEC(WeightName) list = { 0 };

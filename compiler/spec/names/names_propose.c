@@ -11,14 +11,16 @@
 
 enum { LongName = 256 };
 
-typedef struct {      /* one of ours or of the file's, in all layers */
+typedef struct {      /* a weight with its bias, of the model or of the file,
+                         in all layers */
     const char *name; /* with {i}, without .weight or .bias */
-    int rank, layers; /* layers 0: not in a layer */
-    int64_t dim[2];   /* shape of its weight; 0: none */
-    const char *from; /* for ours: its name in the file; NULL: not found */
-    bool missing;     /* for ours: absent from the file */
-    bool turned;      /* found, but stored as [in, out] */
-    bool taken;       /* for the file's: matched already */
+    int rank, layers; /* number of layers that have it; 0: outside the layers */
+    int64_t dim[2];   /* shape of its weight; 0: it has none */
+    const char *from; /* for the model's: the matching name in the file;
+                         NULL: none found */
+    bool missing;     /* for the model's: absent from the file */
+    bool turned;      /* for the model's: the match is stored as [in, out] */
+    bool taken;       /* for the file's: already matched */
 } Module;
 typedef VEC(Module) Modules;
 
@@ -28,11 +30,12 @@ typedef struct {
     const Safetensors *file;
     Modules ours, theirs;
     bool both; /* the model has an encoder and a decoder */
-    bool flat; /* the file has no layers: all of ours share one's weights */
+    bool flat; /* the file has no layers: all layers of the model share its
+                  weights */
 } Proposal;
 
-/* The last parts of a module's names in other tools, the likeliest first. A *
- * matches any text. */
+/* For each weight, the ends of its name in other tools, the likeliest first. A
+ * * matches any text. */
 static const struct {
     const char *ours, *theirs;
 } looks[] = {
@@ -98,8 +101,8 @@ static bool number(const char *s, size_t n)
     return n > 0 && strspn(s, "0123456789") >= n;
 }
 
-/* Returns the name with {i} in place of its first number; *layer is -1 if it
- * has none. */
+/* Returns the name with {i} in place of its first number, and sets *layer to
+ * the number, or to -1 if there is none. */
 static char *with_hole(Arena *a, const char *name, long *layer)
 {
     *layer = -1;
@@ -123,8 +126,8 @@ static Module *module_of(Arena *a, Modules *m, const char *name)
     return &m->at[m->n - 1];
 }
 
-/* Adds a tensor to its module; returns NULL if it is neither a weight nor a
- * bias. */
+/* Adds a tensor to its module. Returns NULL if the tensor is neither a weight
+ * nor a bias. */
 static Module *add_tensor(Proposal *p, Modules *to, const char *name, int rank,
                           const int64_t dim[2])
 {
@@ -177,7 +180,8 @@ static void add_theirs(Proposal *p)
         if (t->rank >= 1 && t->rank <= 2 && !is_ours(p, t->name))
             add_tensor(p, &p->theirs, t->name, t->rank, t->dim);
     }
-    for (int i = 0; i < p->theirs.n; i++) { /* {i} is always 0 */
+    for (int i = 0; i < p->theirs.n; i++) { /* write 0 for {i} where it is
+                                               the only layer */
         Module *m = &p->theirs.at[i];
         const char *hole = strstr(m->name, "{i}");
         if (!hole || m->layers != 1)
@@ -251,7 +255,7 @@ static bool ends_in(const char *name, const char *word)
 }
 
 /* Returns the only unmatched module of the file that fits and whose name ends
- * in the word (NULL: any name); NULL if there is none or several. */
+ * in `word` (NULL: has any name). Returns NULL if none or several fit. */
 static Module *only_one(Proposal *p, const Module *ours, const char *word,
                         bool *turned)
 {
@@ -309,7 +313,8 @@ static void find_by_words(Proposal *p, const char *ours, const char *theirs)
     }
 }
 
-/* Matches modules by shape if only one of ours has that shape. */
+/* Matches a missing module by its shape, if no other missing module of the
+ * model has that shape. */
 static void find_by_shape(Proposal *p)
 {
     for (int i = 0; i < p->ours.n; i++) {
@@ -331,7 +336,7 @@ static void find_by_shape(Proposal *p)
 
 /* ---- rows ---- */
 typedef struct {
-    int rows; /* rows written so far */
+    int rows; /* number of rows printed so far */
 } Rows;
 
 static void put_row(Rows *r, const char *ours, const char *theirs)

@@ -28,7 +28,7 @@ static bool read_tensor(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
     return true;
 }
 
-/* Reads the list of parts, whose names continue the row's: [q, k, v] of
+/* Reads the list of parts. Each continues the name of the row: [q, k, v] of
  * self_attn. */
 static bool read_slices(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
 {
@@ -195,7 +195,8 @@ static bool good_pair(const Yaml *ours, const SpecName *n)
     return false;
 }
 
-/* Adds a row; it replaces one that another file or --set wrote before. */
+/* Adds a row, which replaces a row of the same name from another file or from
+ * --set. */
 static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 {
     if (!good_pair(ours, name))

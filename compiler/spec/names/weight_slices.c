@@ -1,6 +1,6 @@
-/* weight_slices.c: rows of `names` that describe slices, because a tensor of
- * the file holds several of our weights side by side. Computes where the
- * elements of one of our tensors are in the file. */
+/* weight_slices.c: handles rows of `names` that describe slices, because a
+ * tensor of the file may hold several weights. Computes where the elements of a
+ * weight are in the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,13 +8,13 @@
 
 /* ---- sizes ---- */
 
-/* the products of a layer, the only weights that can be slices */
+/* the products of a layer; no other weights can be slices */
 static const char *const products[] = { "q",      "k",       "v",     "o",
                                         "w1",     "w2",      "w3",    "q_rope",
                                         "k_rope", "kv_down", "q_down" };
 enum { Products = sizeof products / sizeof *products };
 
-/* Returns the bytes of the name without .weight or .bias. */
+/* Returns the length of the name without .weight or .bias. */
 static size_t stem(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -76,8 +76,8 @@ static int64_t size_of(const Spec *s, const char *name, bool columns)
 
 /* ---- slices ---- */
 
-/* Returns a part's rows or columns in one group of the file's tensor; -1 after
- * reporting an error. A side that is absent has sizes of 0. */
+/* Returns a part's rows or columns in one group of the file's tensor, or -1
+ * after reporting an error. Sizes are 0 for an absent stack. */
 static int64_t slice_of(const Spec *s, const SpecName *n, const char *part,
                         int64_t groups)
 {
@@ -167,7 +167,8 @@ static bool of_one_layer(const char *ours)
     return strcmp(any, ours) != 0;
 }
 
-/* True if some row or dtype applies to this layer's tensor alone. */
+/* True if some row of `names` or key of `dtype` applies to this layer's tensor
+ * alone. */
 static bool has_own(const Spec *s, const char *canonical)
 {
     const SpecDtype *row = dtype_rows(&s->dtype, canonical, 0).here;

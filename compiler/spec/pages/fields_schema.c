@@ -1,8 +1,7 @@
 /* fields_schema.c: the table of fields as a JSON Schema (draft 2020-12), with
- * which editors complete and check specs. It covers what one file says about
- * one field: types, ranges, words, and the fields a kind has and needs. It
- * covers neither conditions between fields nor the contents of an extended
- * file. */
+ * which editors complete and check specs. It covers each field of one file:
+ * types, ranges, words, and the fields that a kind has and needs. It covers
+ * neither conditions between fields nor the contents of an extended file. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,8 @@ static json_t *words_schema(const char *const *words)
         json_array_append_new(list, json_string(words[i]));
         if (strcmp(words[i], "false") == 0) /* YAML reads this as a boolean */
             json_array_append_new(list, json_false());
-        if (strcmp(words[i], "true") == 0) /* likewise */
+        if (strcmp(words[i], "true") == 0) /* YAML reads this as a boolean
+                                              too */
             json_array_append_new(list, json_true());
     }
     return json_pack("{s:o}", "enum", list);
@@ -70,7 +70,7 @@ static json_t *ids_schema(const Field *f)
                      "minItems", 1, "items", id);
 }
 
-/* Returns the schema of dtypes: a word, or a map of words, whose keys may be
+/* Returns the schema of dtypes: a word, or a map whose values are words or
  * maps. */
 static json_t *dtypes_schema(const Field *f)
 {
@@ -205,8 +205,8 @@ static bool has_below(const char *path)
     return false;
 }
 
-/* Returns the description, with its conditions: "For positions.type sinusoidal
- * or rotary." */
+/* Returns a field's description with the conditions under which it has a
+ * meaning, e.g. "For positions.type sinusoidal or rotary." */
 static const char *meaning_of(Arena *a, const Field *f)
 {
     const char *text = f->doc;
@@ -227,7 +227,8 @@ static const char *meaning_of(Arena *a, const Field *f)
 
 static json_t *properties(Arena *a, const char *group);
 
-/* A key may be a path, as in `norm.place: pre`. Such keys are not checked. */
+/* Returns the schema of a map. A key may also be a path, as in `norm.place:
+ * pre`; the schema does not check such keys. */
 static json_t *map_schema(Arena *a, const char *path)
 {
     return json_pack("{s:s, s:b, s:{s:b}, s:o}", "type", "object",
@@ -268,8 +269,8 @@ static json_t *properties(Arena *a, const char *group)
 
 /* ---- kinds ---- */
 
-/* True if the kind has (or with has = false lacks) any row at or below
- * `path`. */
+/* True if the kind has any row at or below `path`; with has = false, if the
+ * kind lacks any. */
 static bool any_of(const char *path, unsigned kind, bool has)
 {
     for (int i = 0; i < n_fields; i++)
@@ -287,7 +288,7 @@ static bool of_a_form(int row)
     return false;
 }
 
-/* True if a row at or below the path is always required. */
+/* True if a row at or below the path is always required for the kind. */
 static bool needed(const char *path, unsigned kind)
 {
     for (int i = 0; i < n_fields; i++)
@@ -298,8 +299,8 @@ static bool needed(const char *path, unsigned kind)
     return false;
 }
 
-/* Returns a schema that rejects keys the kind lacks. With `whole` it also
- * requires the keys that the kind needs; otherwise another file may have
+/* Returns a schema that rejects keys which the kind lacks. With `whole` it also
+ * requires the keys that the kind needs; without, another file may have
  * them. */
 static json_t *kind_schema(Arena *a, const char *group, unsigned kind,
                            bool whole)

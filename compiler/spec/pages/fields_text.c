@@ -201,7 +201,7 @@ static const char *kinds_of(Arena *a, const Field *f)
     return text;
 }
 
-/* True if a field is to be printed; key NULL: all are. */
+/* True if the field is to be printed; key NULL: all fields are. */
 static bool is_asked(const Field *f, const char *key)
 {
     return !key || strcmp(f->key, key) == 0 || field_below(f->key, key);

@@ -1,5 +1,5 @@
-/* formulas.c: the part of the format's reference that says exactly what a model
- * computes, for readers who reimplement it. */
+/* formulas.c: prints the formulas that a model computes, for readers who
+ * reimplement it; a part of the format's reference. */
 #include "base/strings.h"
 #include "spec/fields/fields.h"
 

@@ -8,7 +8,7 @@
 
 static const Pos nowhere;
 
-typedef struct { /* keys to leave out for one reason */
+typedef struct { /* keys to leave out, with the reason they share */
     const char *why;
     VEC(const KeyValue *) keys;
 } LeftOut;
@@ -16,11 +16,11 @@ typedef struct { /* keys to leave out for one reason */
 typedef struct {
     Unknown *u;
     Arena *arena;
-    const Family *family; /* NULL: not named */
+    const Family *family; /* NULL: no family was named */
     int kind;             /* ModelKind; -1: unknown */
     bool untied;
-    VEC(char *) lines;     /* replacements of one key */
-    VEC(LeftOut) left_out; /* by reason */
+    VEC(char *) lines;     /* lines to write in place of one key */
+    VEC(LeftOut) left_out; /* one element per reason */
 } Explain;
 
 /* ---- values ---- */
@@ -66,7 +66,7 @@ static const Yaml *hint_value(Arena *a, const char *text, Pos pos)
     return v;
 }
 
-/* True if a value at `path` sets only `key`. */
+/* True if a value at `path` sets `key` and nothing else. */
 static bool sets_only(const char *path, const char *key)
 {
     const int row = field_find(path); /* -1: a group of fields */
@@ -75,7 +75,8 @@ static bool sets_only(const char *path, const char *key)
     return f->type == FieldSpread && !f->words[1] && !strcmp(f->words[0], key);
 }
 
-/* Returns the field's value so far, from a file (NULL: any) or from a hint. */
+/* Returns the field's value so far, written in the file `of` (NULL: in any) or
+ * suggested by a hint. */
 static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -92,8 +93,8 @@ static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
     return v && (!of || v->pos.src == of) ? v : NULL;
 }
 
-/* True if the field has a value; one that was written for both sides does not
- * count. */
+/* True if the field has a value of its own; a value written for both sides does
+ * not count. */
 static bool is_given(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -144,8 +145,8 @@ static void say_left_out(Explain *e, const LeftOut *group)
     note_at(nowhere, "leave %s out: %s", *more ? "them" : "it", group->why);
 }
 
-/* Returns the line as it reads within the map of the key; sets *top if it
- * belongs at the top. */
+/* Returns the line as it must be written inside the map that holds the key.
+ * Sets *top if it belongs at the top of the spec instead. */
 static const char *from_here(Explain *e, const KeyValue *k, const char *line,
                              bool *top)
 {
@@ -155,7 +156,7 @@ static const char *from_here(Explain *e, const KeyValue *k, const char *line,
                             : "";
 
     if (*group && !strcmp(k->key->text, k->path))
-        return line; /* norm.epsilon at the top */
+        return line; /* the key was written as a path, e.g. norm.epsilon */
     if (*group && field_below(line, group))
         return line + strlen(group) + 1;
     *top = *top || *group;
@@ -188,7 +189,8 @@ static bool off(const Explain *e, const char *key)
     return e->kind >= 0 && !(fields[field_row(key)].kinds & 1u << e->kind);
 }
 
-/* Adds a line for the field, unless the file has one or it does not apply. */
+/* Adds a line for the field, unless the file already sets the field or the
+ * field does not apply. */
 static bool put(Explain *e, const KeyValue *k, const char *key,
                 const Yaml *value)
 {
@@ -218,7 +220,8 @@ static bool put_line(Explain *e, const KeyValue *k, const char *line)
     return true;
 }
 
-/* Reports the key's lines or, if there are none, that the key can go. */
+/* Reports the lines to write in place of the key; if there are none, reports
+ * that the key can go. */
 static void finish(Explain *e, const KeyValue *k, const char *ours)
 {
     const size_t n = strcspn(ours, " :");
@@ -256,7 +259,8 @@ static const Yaml *translated(const Explain *e, const char *key, const Yaml *v)
     return scalar_of(e->arena, text, v->pos);
 }
 
-/* Returns the key for the side in the path: encoder.layers is N.encoder. */
+/* Returns the key for the side named in the path: N.encoder for
+ * encoder.layers. */
 static const char *key_of_side(Explain *e, const KeyValue *k, const char *key)
 {
     static const char *const sides[] = { "encoder", "decoder" };
@@ -295,7 +299,8 @@ static void explain_true(Explain *e, const KeyValue *k, const Hint *h)
     put_line(e, k, no ? h->more : h->ours);
     finish(e, k, h->ours);
     for (int i = 0; k->value->kind == YamlMap && i < k->value->keys.n; i++) {
-        const Yaml *key = k->value->keys.at[i]; /* rope: {theta: 10000} */
+        const Yaml *key = k->value->keys.at[i]; /* a map of keys, e.g. rope:
+                                                   {theta: 10000} */
         vec_push(e->arena, &e->u->unknown,
                  ((KeyValue){
                      arena_printf(e->arena, "%s.%s", k->path, key->text), key,
@@ -356,7 +361,7 @@ static void explain_format(Explain *e, const KeyValue *k, const Hint *h)
     note_at(nowhere, "in a spec this is %s", line);
 }
 
-/* A begin token is superfluous if it is the end token. */
+/* Explains a begin token, which is superfluous if it is also the end token. */
 static void explain_begin(Explain *e, const KeyValue *k, const Hint *h)
 {
     const Yaml *end = value_at(e, "vocab.tokens.end", k->key->pos.src);
@@ -438,7 +443,8 @@ static const char *last_key(const char *path)
     return dot ? dot + 1 : path;
 }
 
-/* Returns the only field whose path ends in the name: norm.place for place. */
+/* Returns the only field whose path ends in the name, e.g. norm.place for
+ * place. */
 static const char *only_field(const char *name)
 {
     const char *only = NULL;
@@ -549,7 +555,7 @@ static int round_of(const KeyValue *k)
     if (!h || k->value->kind == YamlMap)
         return 1;
     switch (h->how) {
-    case HintFormat: return 0; /* it is more specific than `causal: true` */
+    case HintFormat: return 0; /* more specific than `causal: true` */
     case HintBegin:
     case HintFactor: return 2;
     case HintFamily: return list ? 4 : 3;
@@ -557,8 +563,8 @@ static int round_of(const KeyValue *k)
     }
 }
 
-/* Finds what later rounds need: the family, the kind, and whether matrices are
- * untied. */
+/* Finds facts that later rounds need: the family, the kind, and whether
+ * matrices are untied. */
 static void look_ahead(Explain *e)
 {
     const Yaml *kind = e->u->w->value[field_row("kind")];
@@ -591,7 +597,7 @@ void explain_unknown(Unknown *u)
     for (int round = 0; round < 5; round++)
         for (int i = 0; i < u->unknown.n; i++) {
             KeyValue *k = arena_alloc(u->arena, sizeof *k);
-            *k = u->unknown.at[i]; /* the list may grow */
+            *k = u->unknown.at[i]; /* a copy, because the list may grow */
             if (round_of(k) == round)
                 explain_key(&e, k);
         }

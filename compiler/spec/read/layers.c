@@ -1,6 +1,6 @@
-/* layers.c: `layers`, the pattern of a stack. Each row is resolved as the spec
- * with the row's own fields written over it, so that parsing, defaults and
- * checks of fields apply to rows too. */
+/* layers.c: `layers`, the pattern of a stack. Each row is resolved as a copy of
+ * the spec in which the row's own fields are overwritten, so that parsing,
+ * defaults and checks of fields apply to rows too. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -14,9 +14,9 @@ typedef struct { /* the pattern of one stack */
     Spec *spec;
     const Written *written;
     Side side;
-    VEC(const Yaml *) row; /* maps */
-    int64_t *repeat;       /* [rows]; 0: not written */
-    const Spec **read;     /* [rows] */
+    VEC(const Yaml *) row; /* the rows, each a map */
+    int64_t *repeat;       /* number of layers of each row; 0: not written */
+    const Spec **read;     /* resolved spec of each row */
 } Pattern;
 
 /* ---- reading ---- */
@@ -64,8 +64,8 @@ static bool read_repeat(Pattern *p, int row, const Yaml *value)
     return true;
 }
 
-/* True if layers can differ in the field; for a key that sets others, if they
- * can differ in all of these. */
+/* True if layers can differ in the field. A key that sets other fields counts
+ * if layers can differ in all of these. */
 static bool is_of_layers(const Field *f)
 {
     if (f->type != FieldSpread || field_of_layers(f->key))
@@ -94,7 +94,7 @@ static bool refuse_others(const Written *row, const Written *all)
     return good;
 }
 
-/* A row cannot change positions that are added to the embeddings. */
+/* Rejects a row that changes positions which are added to the embeddings. */
 static bool check_row_positions(const Pattern *p, const Spec *row)
 {
     const bool adds = row->positions == PosSinusoidal
@@ -126,7 +126,8 @@ static bool read_layer_row(Pattern *p, int i)
 
 /* ---- counting ---- */
 
-/* Checks that the rows add up to N; *counted: some have a repeat. */
+/* Checks that the rows add up to N layers. Sets *counted if some row has a
+ * repeat. */
 static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
 {
     const int64_t N = p->spec->side[p->side].N;
@@ -161,7 +162,7 @@ CacheForm spec_cache(const Spec *s, bool self)
     if (m->block && (!m->window || m->block < m->window))
         form.window = m->block;
     if (form.window >= side->max_len)
-        form.window = 0; /* the cache never has more rows */
+        form.window = 0; /* the cache never has more rows than max_len */
     return form;
 }
 
@@ -177,8 +178,8 @@ static bool has_cache(const Spec *s, bool self)
                 : s->kind == KindEncoderDecoder && s->attention_cross;
 }
 
-/* Returns the number of distinct caches of the rows; at least one, which may be
- * empty. */
+/* Returns the number of distinct caches of the rows; at least 1, although it
+ * may be empty. */
 static int count_caches(const Pattern *p, bool self)
 {
     int n = 0;
@@ -221,8 +222,8 @@ static bool is_reported(const Field *f, Side side)
         && field_of_layers(f->key);
 }
 
-/* "{positions.base: 10000}": the fields in which a row differs from the
- * spec. */
+/* Returns the fields in which a row differs from the spec, e.g.
+ * "{positions.base: 10000}". */
 static const char *row_text(const Pattern *p, const Spec *row)
 {
     Arena *a = p->arena;
@@ -241,8 +242,8 @@ static const char *row_text(const Pattern *p, const Spec *row)
     return b.at;
 }
 
-/* Fills the layers. A row that changes nothing is the spec itself; a stack of
- * such rows has no pattern. */
+/* Sets the Spec of each layer. A row that changes nothing becomes the spec
+ * itself; a stack with only such rows has no pattern. */
 static void settle(Pattern *p, bool counted, Buffer *text)
 {
     Spec *s = p->spec;
@@ -301,7 +302,8 @@ static void refuse_count(const Yaml *value)
         note_at(nowhere, "did you mean N: %lld?", (long long)n);
 }
 
-/* True for {encoder: rows, decoder: rows}; check_sides() rejects other keys. */
+/* True for a map {encoder: rows, decoder: rows}; check_sides() rejects other
+ * keys in it. */
 static bool has_sides(const Yaml *value)
 {
     return value->kind == YamlMap

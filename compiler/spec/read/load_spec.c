@@ -1,5 +1,5 @@
-/* load_spec.c: reads a spec from its file: resolves and checks everything that
- * was written, then each layer, which is the spec with a row of the pattern
+/* load_spec.c: reads a spec from its file: resolves and checks all written
+ * values, then those of each layer, which is the spec with a row of the pattern
  * written over it. */
 #include "spec/fields/fields.h"
 

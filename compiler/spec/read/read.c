@@ -1,7 +1,7 @@
-/* read.c: finds the value that was written last for each row of the table of
- * fields: by a base that the spec extends, by the spec itself, or by --set. It
- * does not interpret values. */
-#define _XOPEN_SOURCE 700         /* realpath */
+/* read.c: finds, for each row of the table of fields, the value that was
+ * written last: by a spec that is extended, by the spec itself, or by --set.
+ * Does not interpret values. */
+#define _XOPEN_SOURCE 700         /* for realpath */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +92,8 @@ static void assign_map(Reader *r, const char *path, const Yaml *map)
     }
 }
 
-/* True if this source has set the row by its own key; a value for several rows
- * does not override it. */
+/* True if this source has set the row by its own key. A value for several rows
+ * does not override that. */
 static bool is_own(const Reader *r, int row, const Yaml *value)
 {
     const Yaml *old = r->w.value[row];
@@ -112,7 +112,8 @@ static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
     r->w.spread[row] = spread;
 }
 
-/* A scalar for several rows replaces the complete map of another file. */
+/* Sets several rows to a scalar, which replaces the complete map of another
+ * file. */
 static void assign_spread(Reader *r, int row, const Yaml *value)
 {
     const char *const *words = fields[row].words;
@@ -148,8 +149,8 @@ static void assign_names(Reader *r, const Yaml *map)
 
 /* ---- maps of dtypes ---- */
 
-/* Returns a copy of a map without `name`; with `alone`, only the keys that this
- * source wrote. */
+/* Returns a copy of a map without the key `name`. If `alone` is set, the copy
+ * has only keys from that source. */
 static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
                        const Source *alone)
 {
@@ -168,7 +169,7 @@ static Yaml *kept_keys(Reader *r, const Yaml *old, const char *name,
     return map;
 }
 
-/* Appends `name` with that value to a map. */
+/* Appends the key `name` with a value to a map. */
 static void put_key(Reader *r, Yaml *map, const char *name, const Yaml *key,
                     const Yaml *value)
 {
@@ -182,7 +183,8 @@ static void put_key(Reader *r, Yaml *map, const char *name, const Yaml *key,
     vec_push(r->arena, &map->items, item);
 }
 
-/* Sets `name` in a row's map; `all`: the value was written instead of a map. */
+/* Sets the key `name` in a row's map. all: the value was written in place of a
+ * map. */
 static void assign_dtype(Reader *r, int row, const char *name, const Yaml *key,
                          const Yaml *value, bool all)
 {
@@ -216,7 +218,7 @@ static void assign_dtypes(Reader *r, const char *path, const Yaml *key,
                      false);
 }
 
-/* Removes one key of the map: --set dtype.logits= */
+/* Removes one key of a row's map, as for --set dtype.logits= */
 static void unset_dtype(Reader *r, int row, const char *name)
 {
     const Yaml *map = kept_keys(r, r->w.value[row], name, NULL);
@@ -227,7 +229,7 @@ static void unset_dtype(Reader *r, int row, const char *name)
 /* ---- layers ---- */
 static const char *const side_word[] = { "encoder", "decoder" };
 
-/* True for a map with the rows of both stacks. */
+/* True for a map that holds the rows of each stack. */
 static bool writes_sides(const Yaml *rows)
 {
     return rows && rows->kind == YamlMap
@@ -235,8 +237,8 @@ static bool writes_sides(const Yaml *rows)
             || yaml_get(rows, side_word[SideDecoder]));
 }
 
-/* Sets a key in rows: in one row, or in all rows of a list or of both stacks,
- * as for --set layers.mix=recurrent. */
+/* Returns `rows` with a key set: in one row, in all rows of a list, or in both
+ * stacks, as for --set layers.mix=recurrent. */
 static Yaml *with_key(Reader *r, const Yaml *rows, const char *name,
                       const Yaml *key, const Yaml *value)
 {
@@ -259,7 +261,8 @@ static Yaml *with_key(Reader *r, const Yaml *rows, const char *name,
     return all;
 }
 
-/* Does the same in one stack: --set layers.decoder.mix=recurrent. */
+/* Returns `rows` with a key set in one stack, as for --set
+ * layers.decoder.mix=recurrent. */
 static Yaml *with_side(Reader *r, const Yaml *rows, Side side, const char *name,
                        const Yaml *key, const Yaml *value)
 {
@@ -292,14 +295,16 @@ static void assign_layers(Reader *r, int row, const char *name, const Yaml *key,
     assign_row(r, row, to ? to : with_key(r, rows, name, key, value), false);
 }
 
-/* True for {window: 8} below masking, which is the mask of both sides. */
+/* True for {window: 8} as the value of `masking`: one mask for both sides, not
+ * a map of sides. */
 static bool is_spread_mask(int row, const Yaml *value)
 {
     return fields[field_row(fields[row].words[0])].type == FieldMask
         && value->keys.n > 0 && is_mask(value);
 }
 
-/* Reports a value in place of a map; vocab's is taken as its size or file. */
+/* Reports a scalar in place of a map, and suggests a key for it: for `vocab`,
+ * size or file. */
 static void refuse_scalar(Reader *r, const char *path, const Yaml *key,
                           const Yaml *value)
 {
@@ -349,7 +354,8 @@ static void assign(Reader *r, const char *path, const Yaml *key,
         assign_map(r, path, value);
 }
 
-/* Reports unknown keys, and continues as if their replacements were written. */
+/* Reports unknown keys, then continues as if their replacements had been
+ * written. */
 static void explain(Reader *r)
 {
     Unknown *u = &r->unknown;
@@ -402,7 +408,7 @@ static bool load_file(Reader *r, const char *path, Pos from)
         && take_source(r, open_source(r, path, from));
 }
 
-/* Handles "key=": removes the value of the field, or of all fields of a map. */
+/* Handles "key=": removes the value of a field, or of all fields of a map. */
 static void unset(Reader *r, const Yaml *key)
 {
     const int row = field_find(key->text), above = field_of_name(key->text);
@@ -461,8 +467,8 @@ static void apply_set(Reader *r, const char *option, int rank)
     explain(r);
 }
 
-/* Returns the comma before another "key=", else the end: h=16,d_k=32 has one,
- * embedding.tie=[target,logits] has none. */
+/* Returns the comma before the next "key=", else the end: h=16,d_k=32 has such
+ * a comma, embedding.tie=[target,logits] has none. */
 static const char *option_end(const char *option)
 {
     const char *comma = option;
@@ -506,14 +512,14 @@ Written *written_copy(Arena *a, const Written *w)
     return copy;
 }
 
-typedef struct { /* copies of sources, with a rank above all others */
+typedef struct { /* copies of sources, ranked above all others */
     Arena *arena;
     VEC(const Source *) from;
     VEC(const Source *) over;
 } Over;
 
-/* Returns the copy of a source, which keeps its name: a value may come from
- * --set. */
+/* Returns the highest-ranked copy of a source. The copy keeps the name, because
+ * a value may come from --set. */
 static const Source *source_over(Over *o, const Source *src)
 {
     for (int i = 0; i < o->from.n; i++)
@@ -526,7 +532,8 @@ static const Source *source_over(Over *o, const Source *src)
     return over;
 }
 
-/* Copies a tree, with its sources ranked above all others. */
+/* Copies a tree of values, with copies of its sources ranked above all
+ * others. */
 static Yaml *values_over(Over *o, const Yaml *from)
 {
     Yaml *to = copy_of(o->arena, from, sizeof *from);
@@ -542,8 +549,8 @@ static Yaml *values_over(Over *o, const Yaml *from)
     return to;
 }
 
-/* Returns a row's key with its side: masking in the encoder's is
- * masking.encoder. */
+/* Returns the key of a row with its side: masking.encoder for masking in a row
+ * of the encoder. */
 static const char *own_key(Arena *a, const char *key, Side side)
 {
     const char *own = arena_printf(a, "%s.%s", key, side_word[side]);

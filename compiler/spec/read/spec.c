@@ -1,6 +1,6 @@
-/* spec.c: turns what was written into one checked Spec. Values are read after
- * all of them are known, so that `kind` can decide which fields apply, and an
- * inherited value can be overridden completely. */
+/* spec.c: turns the written values into one checked Spec. Values are parsed
+ * after all of them are known, so that `kind` can decide which fields apply,
+ * and an inherited value can be overridden completely. */
 #include <string.h>
 #include <xxhash.h>
 
@@ -12,7 +12,7 @@ typedef struct {
     Spec *spec;
     Written *w;
     FieldState *state; /* by row */
-    int errors;        /* errors reported before */
+    int errors;        /* number of errors reported before this spec */
 } Load;
 
 /* ---- values ---- */
@@ -21,9 +21,8 @@ static bool written(const Load *l, int row)
     return l->w->value[row] != NULL;
 }
 
-/* True if a field that does not apply is ignored without an error: a scalar set
- * it for both sides, or it comes from a base and a later source changed the
- * kind. */
+/* True if a field that does not apply is ignored without an error, because a
+ * scalar set it for both sides, or a later source changed the kind. */
 static bool left_out(const Load *l, int row)
 {
     const Yaml *kind = l->w->value[field_row("kind")];
@@ -51,8 +50,8 @@ static bool is_part(const Field *spread, const char *key)
     return false;
 }
 
-/* Returns the row that sets this one and its siblings if none of them is
- * written, because then that row's value is missing; else this row. */
+/* Returns the row whose value is reported as missing: the row that sets this
+ * one and its siblings, if none of these is written; else this row. */
 static int missing_row(const Load *l, int row)
 {
     int spread = 0;
@@ -67,15 +66,16 @@ static int missing_row(const Load *l, int row)
     return spread;
 }
 
-/* Returns the position where --set removed it, else where it belongs. */
+/* Returns the position at which --set removed the key, else the position where
+ * it belongs. */
 static Pos missing_pos(const Load *l, int row, const char *key)
 {
     const Pos unset = l->w->unset[row];
     return unset.src ? unset : spec_pos(l->spec, key);
 }
 
-/* Returns a suggestion for a missing field, or "": its only valid value, the
- * file's name, or the common multiple of d_model. */
+/* Returns a suggestion for a missing field: its only valid value, the file's
+ * name, or the usual multiple of d_model. "": none. */
 static const char *suggested_line(Load *l, const Field *f)
 {
     const char *slash = strrchr(l->spec->path, '/');
@@ -99,7 +99,7 @@ static void missing(Load *l, int row)
 
     l->state[row] = StateBad;
     if (l->state[of - fields] == StateBad && of != f)
-        return; /* reported for a sibling */
+        return; /* already reported for a sibling */
     l->state[of - fields] = StateBad;
     error_at(missing_pos(l, row, of->key), "%s is missing", of->key);
     note_at((Pos){ 0 }, "%sit must be %s. %s", suggested_line(l, of),
@@ -124,8 +124,8 @@ static bool read_value(Load *l, int row)
     return field_read(l->arena, &f, l->spec, l->w->value[row]);
 }
 
-/* True if the field belongs to a stack with a pattern, whose rows may all set
- * it. */
+/* True if the field belongs to a stack with a pattern, in which each row may
+ * set it. */
 static bool is_of_rows(const Load *l, const char *key)
 {
     const char *dot = strrchr(key, '.');
@@ -154,7 +154,7 @@ static void read_row(Load *l, int row)
     }
 }
 
-/* Reads all rows. Without a kind, nothing can be missing or misplaced. */
+/* Reads all rows. Without a kind, no field can be missing or misplaced. */
 static bool read_rows(Load *l)
 {
     int kind = field_row("kind");
@@ -206,7 +206,8 @@ static void find_size(Load *l, SpecVocab *v, const char *size_key,
         l->state[size] = StateBad;
 }
 
-/* A shared vocabulary may be written for either side. */
+/* Gives both sides a shared vocabulary that was written for only one of
+ * them. */
 static void share(Spec *s)
 {
     if (!s->source.size && !s->source.file)
@@ -215,7 +216,7 @@ static void share(Spec *s)
         s->target = s->source;
 }
 
-/* Drops the source vocabulary, because rows of numbers have none. It is an
+/* Drops the source vocabulary, because rows of numbers have none. Reports an
  * error unless it was inherited. */
 static void drop_source(Load *l)
 {
@@ -298,7 +299,7 @@ static Spec *new_spec(Arena *a, const char *path, Pos top, unsigned sides)
     return s;
 }
 
-/* Checks slices of `names`, once all sizes are valid. */
+/* Checks the slices of `names`. Needs all sizes to be valid. */
 static void check_slices(Load *l)
 {
     const Spec *s = l->spec;
@@ -377,7 +378,7 @@ int spec_unwritten(const Spec *s, int32_t ids[2])
 
 struct attn_search_options spec_search(const Spec *s, int32_t ids[2])
 {
-    const int64_t ends = s->token_ends.n; /* the first is token_end */
+    const int64_t ends = s->token_ends.n; /* the first end token is token_end */
 
     return (struct attn_search_options){
         .beam = s->search_beam,

@@ -17,7 +17,7 @@ static int by_key(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-/* Returns false after an error. */
+/* Reads one word. Returns false after an error. */
 static bool read_word(Arena *a, const Field *f, Dtype *to, const Yaml *v)
 {
     const int word = v->kind == YamlScalar ? find_word(f->words, v->text) : -1;
@@ -34,7 +34,7 @@ bool read_dtypes(Arena *a, const Field *f, SpecDtypes *to, const Yaml *v)
     bool good = true;
 
     *to = (SpecDtypes){ .default_dtype = DtypeF32 };
-    if (v->kind != YamlMap) /* one word for all */
+    if (v->kind != YamlMap) /* one word for all matrices */
         return read_word(a, f, &to->default_dtype, v);
     for (int i = 0; i < v->keys.n; i++) {
         const Yaml *key = v->keys.at[i];
@@ -120,9 +120,9 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 
 /* ---- arithmetic ---- */
 
-/* Float weights stay in f32 if others are integers; without any integers the
- * arithmetic is an error. If a later change of dtype removed them, the
- * arithmetic is reset instead. */
+/* Checks the arithmetic. Float weights stay in f32 if others are integers;
+ * without any integer weights the arithmetic is an error, unless a later change
+ * of dtype removed them: then it is reset. */
 void check_arithmetic(Spec *s, const FieldState *state)
 {
     const SpecDtypes *d = &s->dtype;

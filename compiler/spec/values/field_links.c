@@ -1,8 +1,8 @@
-/* field_links.c: dependencies between fields: which others a default follows
- * from, and for which form a detail has a meaning. When another spec or --set
- * changes a spec, details of a replaced form are dropped silently. A value that
- * was written, but would follow from the changed field by default, stays, with
- * a warning. */
+/* field_links.c: dependencies between fields: the fields that a default follows
+ * from, and the forms for which a detail has a meaning. When another spec or
+ * --set changes a form, details of the replaced form are dropped silently. A
+ * written value that would by default follow from a changed field stays, with a
+ * warning. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -158,7 +158,8 @@ static int rank_of(Pos pos)
     return pos.src->rank;
 }
 
-/* Returns the current value of the field that a link depends on; NULL: none. */
+/* Returns the current value of the field that a link depends on; NULL if it has
+ * none. */
 static const char *form_of(const Written *w, const FieldLink *link)
 {
     const int of = field_row(link->of);
@@ -166,7 +167,8 @@ static const char *form_of(const Written *w, const FieldLink *link)
     return w->value[of] ? w->value[of]->text : fields[of].preset;
 }
 
-/* True if a link of the same field other than `but` gives it a meaning. */
+/* True if a link of the same field, other than `but`, gives the field a
+ * meaning. */
 static bool has_meaning(const Written *w, const FieldLink *but)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -229,8 +231,8 @@ static bool changed(const Written *w, int row)
             || strcmp(now->text, old->text));
 }
 
-/* Returns a field changed after `rank` from which the row's default follows,
- * directly or through other defaults; -1: none. */
+/* Returns a field that was changed after `rank` and from which the row's
+ * default follows, directly or through other defaults; -1: none. */
 static int changed_source(const Written *w, int row, int rank)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -262,7 +264,7 @@ static bool differs(Arena *a, const Spec *s, int row)
     return !field_same(a, f, &by_default, s);
 }
 
-/* Returns the row whose key the value was written at. */
+/* Returns the row at whose key the value was written. */
 static int row_written(const Written *w, int row)
 {
     for (int i = 0; w->spread[row] && i < row; i++)

@@ -11,7 +11,7 @@ typedef struct { /* a mask file while it is read */
     Arena *arena;
     Source *src;
     unsigned char *cell;
-    int64_t n, rows, columns; /* columns: length of the first row */
+    int64_t n, rows, columns; /* columns: cells of the first row */
 } MaskFile;
 
 /* ---- file ---- */
@@ -103,7 +103,7 @@ static bool read_mask_word(Arena *a, const Field *f, MaskSpec *mask,
     if (word < 0)
         return refuse_word(a, f, v);
     if (word == 0)
-        return true; /* none */
+        return true; /* the word is none */
     if (twice(f, v, *part, v->text))
         return false;
     *part = true;
@@ -236,7 +236,7 @@ bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix)
     return !m->causal || j <= i || (m->prefix && j < prefix);
 }
 
-/* Returns how many keys before `keys` row i sees. */
+/* Returns how many of the first `keys` keys row i sees. */
 static int64_t row_pairs(const MaskSpec *m, int64_t i, int64_t keys)
 {
     int64_t from = 0, to = keys, seen = 0;

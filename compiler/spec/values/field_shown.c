@@ -1,5 +1,5 @@
-/* field_shown.c: the values of a spec as people write them, for comparing two
- * specs field by field. */
+/* field_shown.c: prints the values of a spec as people write them, for
+ * comparing two specs field by field. */
 #include <string.h>
 
 #include "base/put_json.h"
@@ -46,7 +46,7 @@ static char *scale_shown(Arena *a, const Field *f, const Spec *s)
     return word ? arena_strdup(a, word) : number_shown(a, *number);
 }
 
-/* Returns a field's value as text; NULL or "": none. */
+/* Returns a field's value as text; NULL or "" if it has none. */
 static const char *shown(Arena *a, const Field *f, const Spec *s)
 {
     const void *at = (const char *)s + f->at;

@@ -1,6 +1,7 @@
 /* field_text.c: parses words and numbers, and reports wrong values. Numbers
- * follow YAML 1.2, but only in forms that all readers agree on: no sign but -,
- * no leading zero, no hexadecimal, no 1_000, and no truth like `yes`. */
+ * follow YAML 1.2, but only in forms that all readers understand alike: no sign
+ * but -, no leading zero, no hexadecimal, no 1_000, and no boolean like
+ * `yes`. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ bool parse_int(const char *s, int64_t *value)
     for (s += negative; *s; s++)
         if (__builtin_mul_overflow(*value, 10, value)
             || __builtin_sub_overflow(*value, *s - '0', value))
-            *value = INT64_MIN; /* out of every field's range */
+            *value = INT64_MIN; /* outside every field's range */
     if (!negative)
         *value = *value == INT64_MIN ? INT64_MAX : -*value;
     return true;
@@ -175,7 +176,7 @@ static const char *found(const Field *f, const Yaml *v)
     return v->quoted && unquoted ? "text in quotes" : NULL;
 }
 
-/* Adds a note for a list where none belongs, or a missing list. */
+/* Adds a note if a value is a list but should not be one, or the reverse. */
 static void note_list(const Field *f, const Yaml *v)
 {
     const bool list = v->kind == YamlList, wanted = f->type == FieldFlags;

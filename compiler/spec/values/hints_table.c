@@ -152,7 +152,7 @@ const Hint hints[] = {
     { "num_beams beam_size beam_width beam", "search.beam", HintValue, NULL },
     { "max_new_tokens", "search.max_output", HintValue, NULL },
 
-    /* without a field */
+    /* settings without a field */
     { "*dropout* *_pdrop drop drop_path* layerdrop *layerdrop initializer_* "
       "init_std gradient_checkpointing learning_rate lr batch_size "
       "weight_decay optimizer epochs warmup* label_smoothing*", NULL,
@@ -202,7 +202,8 @@ const WordHint word_hints[] = {
     { "positions.type", "nope null", "none" },
     { "positions.layout", "neox half", "halves" },
     { "positions.layout", "gptj pairs", "interleaved" },
-    /* float16 from torch_dtype; as a value of dtype, word_choices rejects it */
+    /* torch_dtype: float16 becomes f32; as a value of dtype, word_choices
+     * rejects float16 */
     { "dtype", "float32 fp32 float float16 fp16 f16 half torch.float32 32",
       "f32" },
     { "dtype", "bfloat16 torch.bfloat16 16", "bf16" },
@@ -237,7 +238,7 @@ const WordHint word_hints[] = {
 };
 const int n_word_hints = sizeof word_hints / sizeof *word_hints;
 
-/* Values without an equivalent, and the words to choose from. */
+/* Values without an equivalent, with the words to choose from. */
 const WordHint word_choices[] = {
     { "dtype", "float16 fp16 f16 half torch.float16",
       "f16 is not there: write bf16 or f32" },
