@@ -16,16 +16,18 @@ enum {
 #include "cli/options/commands.h"
     Commands
 };
-/* sets of commands, as bits: the commands that accept an option */
+/* sets of commands, as bits; an option has the set of commands that accept
+ * it */
 enum {
 #define COMMAND(word, id, ...) Cmd##id = 1 << Nth##id,
 #include "cli/options/commands.h"
-    CmdTiers = CmdRun | CmdScore, /* libtcc first, then a C compiler */
+    CmdTiers = CmdRun | CmdScore, /* commands whose backend can be libtcc, then
+                                   * a C compiler */
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdQuantize | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,
     CmdAll = (1 << Commands) - 1,
-    CmdWrites = CmdAll & ~CmdWatch, /* have an output file */
+    CmdWrites = CmdAll & ~CmdWatch, /* commands that write an output file */
     /* commands whose -o is a copy of stdout. The others write something else to
      * -o, or have no -o. */
     CmdReports = CmdAll
@@ -36,42 +38,45 @@ enum {
 typedef struct {
     const char *name;
     int bit;
-    const char *takes; /* operands: "SPEC"; "[ACTION [FILE ..]]"; "" */
+    const char *takes; /* operands as help shows them: "SPEC", "[ACTION [FILE
+                        * ..]]" or "" */
     int least;         /* minimum number of operands */
     const char *summary;
-    size_t bytes; /* size of the struct that its options fill */
+    size_t bytes; /* size of the struct that the options fill */
 } Command;
-extern const Command commands[]; /* options.c */
+extern const Command commands[]; /* in options.c */
 extern const int n_commands;
 
-/* Returns the command of this name. Ends with ExitUsage if there is none. */
+/* Returns the command with this name. Ends with ExitUsage if there is none. */
 const Command *command_find(const char *name);
 
-/* Parses the words after the command's name into a new struct of c->bytes. Ends
- * with ExitUsage and a message if they are invalid. */
+/* Parses the words after the command's name. Returns a new struct of c->bytes.
+ * Ends with ExitUsage and a message if a word is invalid. */
 void *options_parse(Arena *a, const Command *c, int argc, char **argv);
 
 typedef struct { /* options that every command accepts */
-    int color;   /* ColorWhen */
+    int color;   /* when to use colour: a ColorWhen */
     bool help, version, quiet, force;
-    const char *output; /* -o, of reports; NULL: stdout */
+    const char *output; /* -o of commands that print a report; NULL: stdout */
 } CommonOptions;
-/* Returns the common options found among the words, even if other words are
+/* Returns the common options among the words, even if other words are
  * invalid. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
 
 /* report_file.c: calls `print` and redirects its stdout to the file `path`
  * (NULL: no redirection). Returns the exit code of `print`, or ExitIO if the
- * file cannot be written. If `print` fails, no file is left, except after
- * ExitInput: then the file has the answers to the lines that were accepted. */
+ * file cannot be written. If `print` fails, no file is left. The exception is
+ * ExitInput: the file then has the answers to the lines that were accepted. */
 int report_print(const char *path, int print(const void *options),
                  const void *options);
 
-void print_help(FILE *out, const Command *c);   /* NULL: lists all commands */
-void print_manual(FILE *out, const Command *c); /* troff source for man(1) */
+void print_help(FILE *out, const Command *c);   /* prints the help of a command;
+                                                 * NULL: of all commands */
+void print_manual(FILE *out, const Command *c); /* prints a manual page as troff
+                                                 * source for man(1) */
 
-/* cmd_WORD.c: runs the command with its options (options.h). Returns an exit
- * code. */
+/* cmd_WORD.c: runs the command with the given options (options.h). Returns an
+ * exit code. */
 #define COMMAND(word, id, ...)            \
     typedef struct id##Command id##Command; \
     int cmd_##word(const id##Command *o);

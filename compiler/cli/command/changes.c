@@ -1,8 +1,7 @@
-/* changes.c: reports changed files by inotify.
- *
- * A path is watched as a list of (directory, name) pairs: one for each link on
- * the way, for a missing directory, and for the file. An event has a directory
- * and a name; if they match a pair, the path is concerned. */
+/* changes.c: reports changed files by inotify. A path is watched as a list of
+ * (directory, name) pairs: one for the file, one for each symbolic link on the
+ * way, and one for a missing directory. An event has a directory and a name. If
+ * they match a pair, the pair's path may have changed. */
 #define _XOPEN_SOURCE 700 /* lstat, readlink */
 #include "cli/command/changes.h"
 
@@ -19,8 +18,11 @@ enum { MostLinks = 40 };
 
 typedef struct {              /* a name in a watched directory */
     int folder;               /* watch descriptor of the directory */
-    const char *name, *whole; /* `whole` is relative to the path's start */
-    int path;                 /* index of the path that leads through it */
+    const char *name, *whole; /* name in the directory; path of that file,
+                               * relative to the same directory as the watched
+                               * path */
+    int path;                 /* index of the watched path that this name is a
+                               * part of */
 } Place;
 
 struct Changes {
@@ -28,7 +30,8 @@ struct Changes {
     int fd;
     VEC(const char *) paths;
     VEC(Place) places;
-    Arena *of_places, *spare; /* changes_renew() swaps them */
+    Arena *of_places, *spare; /* arenas of `places` and of the next ones;
+                               * changes_renew() swaps them */
 };
 
 static const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM
@@ -70,7 +73,8 @@ typedef struct {
     int path, links;
     Fault *why;
     bool failed;
-    char folder[PATH_MAX]; /* current one; "": working directory */
+    char folder[PATH_MAX]; /* the directory reached so far; "": the working
+                            * directory */
 } Walk;
 
 static bool add_place(Walk *w, const char *name, const char *whole)
@@ -79,7 +83,8 @@ static bool add_place(Walk *w, const char *name, const char *whole)
     const char *folder = *w->folder ? w->folder : ".";
     const int n = inotify_add_watch(c->fd, folder, events);
     if (n < 0) {
-        /* if the directory was just removed, its parent reports that */
+        /* no error if the directory was just removed: its parent reports
+         * that */
         w->failed = errno != ENOENT && errno != ENOTDIR && errno != EACCES;
         if (w->failed && errno == ENOSPC)
             too_few(w->why, "watches", "max_user_watches");
@@ -105,7 +110,8 @@ static bool enter(Walk *w, const char *name)
 
 static bool walk(Walk *w, const char *path);
 
-/* Follows the link in `folder`; its text is relative to its directory. */
+/* Replaces the link at the end of `folder` by its target, which is relative to
+ * the directory of the link. */
 static bool follow(Walk *w, size_t before, const char *rest)
 {
     char text[PATH_MAX], target[2 * PATH_MAX];
@@ -118,7 +124,7 @@ static bool follow(Walk *w, size_t before, const char *rest)
     return walk(w, target);
 }
 
-/* Walks a path's components and watches them. False: one is missing. */
+/* Watches all components of a path. Returns false if one is missing. */
 static bool walk(Walk *w, const char *path)
 {
     if (*path == '/')
@@ -219,15 +225,15 @@ bool changes_renew(Changes *c, Fault *why)
         bool used = false;
         for (int k = 0; k < c->places.n; k++)
             used |= c->places.at[k].folder == old[i].folder;
-        if (!used) /* fails, harmlessly, if the directory is gone */
+        if (!used) /* harmless if the directory no longer exists */
             inotify_rm_watch(c->fd, old[i].folder);
     }
     arena_reset(of_old);
     return done;
 }
 
-/* True unless the file is still being written: a new regular file is complete
- * when it is closed; links, hard links and directories at once. */
+/* True unless the file may still be being written. A new regular file is
+ * complete when it is closed; a link, hard link or directory at once. */
 static bool is_whole(const Place *p)
 {
     struct stat st;
@@ -266,7 +272,7 @@ Changed changes_read(Changes *c)
     return to;
 }
 
-#else /* no inotify */
+#else /* systems without inotify */
 
 Changes *changes_open(Arena *a, Fault *why)
 {

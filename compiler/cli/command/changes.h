@@ -15,17 +15,20 @@
 
 typedef struct Changes Changes;
 
-/* Returns NULL if the system or its limits prevent it; *why has a remedy. */
+/* Returns NULL if the system does not support it or a limit is reached; *why
+ * then has a remedy. */
 Changes *changes_open(Arena *a, Fault *why);
 void changes_close(Changes *c);   /* accepts NULL */
-int changes_fd(const Changes *c); /* for poll() */
-/* Adds a path unless it was added already. */
+int changes_fd(const Changes *c); /* returns a descriptor for poll() */
+/* Adds a path, unless it was added before. */
 bool changes_add(Changes *c, const char *path, Fault *why);
-/* Watches all paths anew, because directories may have come or gone. */
+/* Finds the directories of all paths again, because some may have been made or
+ * removed. */
 bool changes_renew(Changes *c, Fault *why);
 
 typedef struct {
-    const char *path; /* the first path that changed; NULL: none */
+    const char *path; /* the first path that changed; NULL: no watched path
+                       * changed */
     bool gone;        /* the last event removed the file */
 } Changed;
 /* Returns the changes since the last call. */

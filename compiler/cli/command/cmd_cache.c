@@ -13,7 +13,8 @@
 typedef struct {
     const CacheCommand *o;
     Arena *a;
-    int64_t before_ns; /* clean: removes files last used before this time */
+    int64_t before_ns; /* for `clean`: files last used before this time are
+                        * removed */
 } Job;
 
 static const char *const state_name[] = {
@@ -30,7 +31,7 @@ static int64_t now_ns(void)
     return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
 }
 
-/* Returns how long ago that was, as "5 min". */
+/* Returns the time since `ns` as text, e.g. "5 min". */
 static const char *age_text(Arena *a, int64_t ns)
 {
     static const struct {
@@ -195,7 +196,7 @@ static int verify(Job *w)
 
 /* ---- all ---- */
 
-/* Rejects options that the action does not take. */
+/* Rejects options that do not apply to the action. */
 static void check_cache_use(const CacheCommand *o)
 {
     const char *wrong = o->action != CacheClean && o->older   ? "--older-than"

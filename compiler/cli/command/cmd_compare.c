@@ -1,5 +1,6 @@
-/* cmd_compare.c: attnc compare. Compares kinds of layers over lengths, as Table
- * 1 of the paper does, and adds measured times: a sweep with its own table. */
+/* cmd_compare.c: attnc compare. Runs a sweep over kinds of layers and lengths
+ * and prints its results like Table 1 of the paper, with measured times
+ * added. */
 #include <string.h>
 
 #include "cli/options/options.h"
@@ -11,7 +12,7 @@ static const char columns[] = "complexity,operations,sequential,path,"
                               "layer_flops,latency,latency_low,latency_high,"
                               "exponent";
 
-/* True if one of the texts begins with "KEY=" or "KEY.". */
+/* True if any of the texts begins with "KEY=" or "KEY.". */
 static bool any_of(const char *const *texts, int n, const char *key)
 {
     const size_t length = strlen(key);
@@ -23,7 +24,8 @@ static bool any_of(const char *const *texts, int n, const char *key)
 }
 
 /* Makes the model an encoder without feed-forward networks, so that only the
- * mixing of rows is measured. The user's own settings come last and win. */
+ * mixing of rows is measured. The user's --set options come last, so they
+ * override this. */
 static void set_layer(Arena *a, SweepOptions *o)
 {
     VEC(const char *) sets = { 0 };

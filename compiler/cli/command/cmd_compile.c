@@ -13,11 +13,13 @@ static const char *const suffixes[] = { ".c", ".o", ".so", "" };
 typedef struct {
     const CompileCommand *o;
     Engine e;
-    const char *stem; /* path of all files without endings: "out/model" */
+    const char *stem; /* path that all files share, without their endings:
+                       * "out/model" */
     const char *text;
-    size_t n; /* bytes of text */
+    size_t n; /* length of `text` in bytes */
     EmitOptions emit;
-    const char *include; /* directory of embedded weights; NULL: unused */
+    const char *include; /* directory that holds embedded weights during
+                          * compilation; NULL: none */
 } Compile;
 
 /* ---- names ---- */
@@ -31,9 +33,9 @@ static bool is_only(const Compile *c, int kind)
     return c->o->kinds == 1 << kind;
 }
 
-/* Sets the stem: -o without the ending of a requested kind; without -o, the
- * spec's file name without directory and ending, or the model's name if stdin
- * has the spec. */
+/* Sets the stem. With -o it is the path without the ending of a requested kind.
+ * Otherwise it is the spec's file name without directory and ending or, if the
+ * spec comes from stdin, the model's name. */
 static void find_stem(Compile *c)
 {
     const char *slash = strrchr(c->o->model.spec, '/');
@@ -53,7 +55,8 @@ static void find_stem(Compile *c)
     c->stem = arena_strndup(c->e.arena, path, n);
 }
 
-/* Returns the output path of one kind: exactly -o if it is the only kind. */
+/* Returns the output path of a kind. If only one kind is requested, the path is
+ * exactly -o. */
 static const char *path_of(const Compile *c, int k)
 {
     return is_only(c, k) && c->o->output
@@ -67,8 +70,8 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Returns a setting whose path has no directories, because emitted files must
- * not name a place on this machine. */
+/* Returns a setting with the directories removed from its path, because emitted
+ * files must not name a place on this machine. */
 static const char *setting_name(Arena *a, const char *set)
 {
     const char *value = strchr(set, '=');
@@ -123,7 +126,7 @@ static const char *canonical_command(const Compile *c)
 
 /* ---- contents ---- */
 
-/* True if the weights come from a file, or are random. */
+/* True if the weights come from a file or are random, not from the caller. */
 static bool has_weights(const Compile *c)
 {
     return names_weights(c) || c->o->model.seed >= 0;
@@ -142,8 +145,8 @@ static PackedModel packed_model(const Engine *e)
     };
 }
 
-/* --embed: the largest weights, in bytes, that are written as C literals.
- * Larger ones stay in a file that the compiler includes. */
+/* With --embed, weights up to this size in bytes are written as C literals.
+ * Larger weights stay in a file that the compiler includes. */
 enum { MostLiteral = 16 << 20 };
 
 static const char *weights_path(const Compile *c)
@@ -183,7 +186,7 @@ static int embed_file(Compile *c, int64_t bytes)
     return ExitDone;
 }
 
-/* Fills the bytes of plain C's weight struct. Returns their number. */
+/* Allocates and fills the weight struct of plain C. Returns its size. */
 static int64_t plain_weights(const Compile *c, unsigned char **bytes)
 {
     const Engine *e = &c->e;
@@ -213,7 +216,8 @@ static int embed_weights(Compile *c)
     return ExitDone;
 }
 
-/* Checks that --max-input or --max-output is within what the model accepts. */
+/* Checks that the value of --max-input or --max-output is not above the model's
+ * limit. */
 static bool length_fits(const Compile *c, const char *option, int64_t given,
                         int64_t most)
 {
@@ -250,7 +254,8 @@ static void look_at_freestanding(const CompileCommand *o)
                         "whose memory they size");
 }
 
-/* Rejects --march of a C-only target unless C is all that is written. */
+/* Rejects a value of --march that only C can be written for, unless C is the
+ * only output. */
 static void look_at_march(const CompileCommand *o)
 {
     const char *march = o->code.march;
@@ -261,7 +266,7 @@ static void look_at_march(const CompileCommand *o)
              march);
 }
 
-/* Rejects options that --plain does not support. */
+/* Rejects options that cannot be combined with --plain. */
 static void look_at_plain(const CompileCommand *o)
 {
     const struct {
@@ -294,8 +299,8 @@ static void look_at_plain(const CompileCommand *o)
              "of --plain max_len sizes it: --set=max_len=N");
 }
 
-/* Checks that the model has nothing that plain C does not support: constant
- * lengths, and suppressed sequences of more than one id. */
+/* Checks that the model can be written as plain C, which supports neither
+ * constant lengths nor suppressed sequences of more than one id. */
 static bool plain_fits(const CompileCommand *o, const Plan *p)
 {
     const Spec *s = p->g->spec;
@@ -320,11 +325,13 @@ static bool plain_fits(const CompileCommand *o, const Plan *p)
     return true;
 }
 
-/* Returns the engine's options. --plain needs the same text on any machine. */
+/* Returns the engine's options. With --plain they do not depend on this
+ * machine, so that the text is the same everywhere. */
 static EngineOptions options_of(const CompileCommand *o)
 {
     EngineOptions options = engine_options(CmdCompile, &o->model, &o->code);
-    options.backend = "clang"; /* or --cc: its records are used */
+    options.backend = "clang"; /* unless --cc names a compiler; decides whose
+                                * tuning records are used */
     if (!o->plain)
         return options;
     options.march = "generic";
@@ -334,8 +341,8 @@ static EngineOptions options_of(const CompileCommand *o)
     return options;
 }
 
-/* True if a file of weights is written. With --embed that is only the case if
- * the C file stays and includes it. */
+/* True if a weights file is written. With --embed there is one only if the C
+ * file is an output that includes it. */
 static bool keeps_weights(const Compile *c)
 {
     const bool text = is_wanted(c, EmitC) || c->o->save_temps;
@@ -353,7 +360,7 @@ static const char *header_path(const Compile *c)
     return arena_printf(c->e.arena, "%s.h", c->stem);
 }
 
-/* Checks, before weights are packed, that every output file may be written. */
+/* Checks that all output files may be written, before packing the weights. */
 static bool may_write(Compile *c, Fault *why)
 {
     bool ok = true;
@@ -488,16 +495,16 @@ static bool write_files(Compile *c, Fault *why)
     return outputs_release(ok, why);
 }
 
-/* Does the same with the weights in a temporary directory, because the
- * compilers include them but they reach their final place only when all files
- * are complete. */
+/* Like write_files(), but first writes the weights to a temporary directory,
+ * from which the compilers include them. They are moved to their final place
+ * only when all files are complete. */
 static bool write_with_weights(Compile *c, Fault *why)
 {
     TempFolder temp;
     if (!temp_open(&temp, NULL))
         return fault(why, ExitIO, "no folder can be made in %s: %s",
                      temp_root(), strerror(errno));
-    interrupt_watch(); /* to remove the directory */
+    interrupt_watch(); /* an interrupt must not leave the directory behind */
     c->include = temp.path;
     const char *path = arena_printf(c->e.arena, "%s/%s", temp.path,
                                     c->emit.embed_file);
@@ -507,7 +514,8 @@ static bool write_with_weights(Compile *c, Fault *why)
     return ok;
 }
 
-/* Writes all files or none; --save-temps keeps C that does not compile. */
+/* Writes all files or none. With --save-temps, C that does not compile is
+ * left. */
 static bool write_all(Compile *c, Fault *why)
 {
     if (c->o->print_commands)
@@ -546,7 +554,8 @@ static void report(const Compile *c)
     report_written(&w);
 }
 
-/* Returns the kinds of --emit; without it, the kind with -o's ending, or C. */
+/* Returns the kinds of --emit or, without --emit, the kind that the ending of
+ * -o names; otherwise C. */
 static int kinds_of(const CompileCommand *o)
 {
     for (int k = 0; !o->kinds && o->output && k < EmitExe; k++)
@@ -564,7 +573,8 @@ int cmd_compile(const CompileCommand *given)
         quiet();
     Compile c = { .o = o };
     Fault why;
-    const bool alone = is_stream(o->output); /* no files next to it */
+    const bool alone = is_stream(o->output); /* output to a stream has no files
+                                              * next to it */
     look_at_freestanding(o);
     look_at_plain(o);
     look_at_march(o);

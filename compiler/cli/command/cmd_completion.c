@@ -1,6 +1,7 @@
-/* cmd_completion.c: attnc completion. Prints scripts that complete commands,
- * options and their values in a shell, by the rows of commands.h and options.c.
- * Each row becomes one line for all commands that have it. */
+/* cmd_completion.c: attnc completion. Prints scripts with which a shell
+ * completes commands, options and their values. They are generated from the
+ * rows of commands.h and options.c: each row becomes one line for all commands
+ * that accept it. */
 #include <string.h>
 
 #include "machine/target.h"
@@ -45,14 +46,16 @@ static bool completes_operand(const Option *row)
     return row->name[0] != '-';
 }
 
-/* True if `what` is the option's placeholder or the operand's name. */
+/* True if `what` is the placeholder of the option's value, or the name of the
+ * operand. */
 static bool takes(const Option *row, const char *what)
 {
     const char *it = completes_operand(row) ? row->name : row->takes;
     return it && strcmp(it, what) == 0;
 }
 
-/* Returns the values to suggest, or none: files, or unknown values. */
+/* Returns the values to suggest. There are none if the value is a file or can
+ * be anything. */
 static Texts choices(Arena *a, const Option *row)
 {
     static const struct {
@@ -83,7 +86,8 @@ static const char *spaced(Arena *a, const Texts *words)
     return b.n ? b.at : "";
 }
 
-/* Returns the names of the commands, each between `before` and `behind`. */
+/* Returns the names of a set of commands, each after `before` and before
+ * `behind`, separated by `between`. */
 static const char *names(Arena *a, int bits, const char *before,
                          const char *behind, const char *between)
 {
@@ -95,7 +99,8 @@ static const char *names(Arena *a, int bits, const char *before,
     return b.at;
 }
 
-/* Quotes text for single quotes, with a backslash before each of `special`. */
+/* Quotes text within single quotes and puts a backslash before each character
+ * that is in `special`. */
 static const char *quoted(Arena *a, const char *text, const char *special)
 {
     Buffer b = { .arena = a };
@@ -129,7 +134,7 @@ static void print_bash_options(Arena *a)
     puts("    esac");
 }
 
-/* Prints the values to suggest, or that the value is a file. */
+/* Prints the lines that suggest values or files for an option. */
 static void print_bash_value(Arena *a, const Option *row)
 {
     const Texts words = choices(a, row);
@@ -172,7 +177,7 @@ static void print_bash_operands(Arena *a)
     puts("    esac");
 }
 
-/* After the spec, attnc watch takes another command's options. */
+/* After the spec, attnc watch takes the options of another command. */
 static const char watched_in_bash[] =
     "    if [ \"$command\" = watch ] && [ \"$COMP_CWORD\" -gt 2 ] &&\n"
     "        [[ $cur == -* || $prev == -* || $cur == = || $prev == = ]]\n"
@@ -234,7 +239,8 @@ static void print_bash(Arena *a)
 
 /* ---- zsh ---- */
 
-/* operand: its number, from 1; 0: the row is an option. */
+/* Prints the line of a row. `operand` is the operand's number, from 1; 0 if the
+ * row is an option. */
 static void print_zsh_row(Arena *a, const Option *row, int operand)
 {
     static const char special[] = "\\[]:";

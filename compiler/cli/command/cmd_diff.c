@@ -4,7 +4,7 @@
 #include "cli/options/options.h"
 #include "diff/diff.h"
 
-typedef struct { /* one of the two */
+typedef struct { /* one of the two variants */
     Engine engine;
     Facts facts;
     const char *name;
@@ -27,7 +27,7 @@ static const char *shown_path(const char *path)
     return is_stdout(path) ? "stdin" : path;
 }
 
-/* Returns the name of a variant: the spec, and the options that change it. */
+/* Returns the name of a variant: its spec and the options that change it. */
 static const char *variant_name(Arena *a, const DiffCommand *o)
 {
     Buffer b = { .arena = a };

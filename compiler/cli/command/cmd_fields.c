@@ -1,7 +1,7 @@
 /* cmd_fields.c: attnc fields. Prints the reference of the spec's fields. */
 #include "cli/options/options.h"
 
-/* Checks that there is a field, or a group of fields, of this name. */
+/* Checks that a field or a group of fields has this name. */
 static bool check_key(Arena *a, const FieldsCommand *o, Fault *why)
 {
     const char *near = *o->key ? spec_field_near(a, o->key) : NULL;

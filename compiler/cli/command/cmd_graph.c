@@ -1,4 +1,5 @@
-/* cmd_graph.c: attnc graph. Prints the operations as text, JSON, dot or SVG. */
+/* cmd_graph.c: attnc graph. Prints the graph of a model as text, JSON, dot or
+ * SVG. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,8 @@ static int print_stages(Engine *e, EngineOptions options, const char *path)
     return code;
 }
 
-/* Describes the stage: "after the pass fuse-norm". */
+/* Returns the name of the stage that is printed, e.g. "after the pass
+ * fuse-norm". */
 static const char *stage_text(Arena *a, const GraphCommand *o)
 {
     if (o->stage == StageBuilt)

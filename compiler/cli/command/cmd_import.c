@@ -21,8 +21,8 @@ static const char *last_part(Arena *a, const char *path)
     return slash && slash[1] ? slash + 1 : text;
 }
 
-/* Returns a valid name for the spec: letters, digits and _ . - are kept, other
- * characters become _. */
+/* Returns a valid name for the spec: letters, digits and _ . - stay, any other
+ * character becomes _. */
 static const char *model_name(Arena *a, const char *text)
 {
     static const char kept[] = "abcdefghijklmnopqrstuvwxyz"
@@ -40,14 +40,15 @@ static const char *model_name(Arena *a, const char *text)
              : "model";
 }
 
-/* Returns a path next to the spec, with the spec's name. */
+/* Returns the path of a weights file next to the spec, with the name of the
+ * spec. */
 static const char *import_weights_path(Arena *a, const char *spec)
 {
     const size_t n = strlen(spec) - (ends_in(spec, ".yaml") ? 5 : 0);
     return arena_printf(a, "%.*s.safetensors", (int)n, spec);
 }
 
-/* Writes the spec and the vocabularies next to it: all files or none. */
+/* Writes the spec, and the vocabularies next to it: all files or none. */
 static int write_spec(const Imported *i, const char *path)
 {
     Fault why;
@@ -80,8 +81,9 @@ static void say_written(const ImportCommand *o, const Imported *i,
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
 }
 
-/* Compares the model compiled by libtcc, fused and unfused, with the graph in
- * double precision; then, with --check=PYTHON, with transformers. */
+/* Compiles the model with libtcc, fused and unfused, and compares both with the
+ * graph in double precision. Then, with --check=PYTHON, compares the model with
+ * transformers. */
 static int check_spec(const PythonCheck *c)
 {
     static const char alone[] = "the compiled code computes what the imported "

@@ -1,6 +1,6 @@
 /* cmd_new.c: attnc new. Prints a spec to start from: one of the files of
- * models/new, which are embedded in attnc. A model's name is the file name
- * without its ending; its description is the first line, a comment. */
+ * models/new, which are embedded in attnc. The name of a model is its file name
+ * without the ending; its description is the comment on the first line. */
 #include <string.h>
 
 #include "base/strings.h"

@@ -1,6 +1,6 @@
-/* cmd_quantize.c: attnc quantize. Measures the loss of weights in fewer bits
- * than f32: of each matrix; with --text, of the results; with --keep, which
- * matrices need more bits. */
+/* cmd_quantize.c: attnc quantize. Measures the loss that results from storing
+ * weights in fewer bits than f32: the error of each matrix and, with --text, of
+ * the model's results. With --keep, finds which matrices need more bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 enum { MostText = 1 << 26 };
 
-/* Parses --keep, "0.5%" or "0.5", as a fraction: 0.005. */
+/* Parses the value of --keep, e.g. "0.5%" or "0.5". Returns a fraction:
+ * 0.005. */
 static double keep_share(const char *text)
 {
     char *end;
@@ -37,7 +38,8 @@ static int by_error(const void *a, const void *b)
     const double d = error_of(y), e = error_of(x);
     if (d < e || d > e)
         return d < e ? -1 : 1;
-    return x < y ? -1 : x > y; /* stable: both point into one array */
+    return x < y ? -1 : x > y; /* keeps the order of equal errors: both point
+                                * into one array */
 }
 
 static void find_matrices(Quantized *q)
@@ -75,7 +77,7 @@ static int keep(Quantized *q, const Engine *f32, const QuantizeCommand *o)
     return code;
 }
 
-/* Measures the losses. Both models are open. */
+/* Measures the losses of an open model compared with the open f32 model. */
 static int compare_losses(Quantized *q, const Engine *f32,
                           const QuantizeCommand *o)
 {

@@ -7,13 +7,17 @@
 typedef struct {
     const RecordsCommand *o;
     Arena *a;
-    const char *path;          /* path of the records; NULL: no HOME */
-    Records r;                 /* the records read */
+    const char *path;          /* path of the tuning records; NULL if HOME is
+                                * not set */
+    Records r;                 /* the records that were read */
     Host here;                 /* this machine's CPU and caches */
     const char *target;        /* name of this machine's target */
-    const char *compiler;      /* its version; NULL: none here */
-    int added, replaced, less; /* merge */
-    int total, removed;        /* prune */
+    const char *compiler;      /* version of this machine's C compiler; NULL:
+                                * none is installed */
+    int added, replaced, less; /* for `merge`: numbers of records added,
+                                * replaced, and not better */
+    int total, removed;        /* for `prune`: numbers of records in the file,
+                                * and removed */
 } Selection;
 
 /* ---- choosing ---- */
@@ -39,7 +43,8 @@ static bool of_this_machine(const Selection *w, const Record *r)
     return host_same_machine(&r->host, &w->here);
 }
 
-/* True if it is of libtcc, or of this machine's C compiler at any level. */
+/* True if the record is of libtcc, or of this machine's C compiler at any -O
+ * level. */
 static bool of_its_compilers(const Selection *w, const Record *r)
 {
     const HostParts by = host_parts(w->a, &r->host);
@@ -140,7 +145,8 @@ static int export(Selection *w)
                                                      : report_fault(&why);
 }
 
-/* True if a has more samples than b or, with equal samples, is faster. */
+/* True if a has more samples than b or, with as many samples, a faster
+ * tiling. */
 static bool better(const Record *a, const Record *b)
 {
     return a->samples != b->samples ? a->samples > b->samples : a->ns < b->ns;
@@ -178,8 +184,8 @@ static int merge(Selection *w)
     return ExitDone;
 }
 
-/* Removes the records that --cpu, --compiler and --op match; without these, all
- * records of other machines, compilers or versions. */
+/* Removes the records that --cpu, --compiler and --op match. Without these
+ * options, removes all records of other machines, compilers or versions. */
 static void prune_from(Records *r, Arena *a, void *with)
 {
     Selection *w = with;
@@ -223,7 +229,7 @@ static int prune(Selection *w)
     return ExitDone;
 }
 
-/* Explains the records. Measures the machine for half a second. */
+/* Explains the records, after measuring the machine for half a second. */
 static int explain(Selection *w)
 {
     Machine m;

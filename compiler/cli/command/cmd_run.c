@@ -1,14 +1,16 @@
-/* cmd_run.c: attnc run. Rejects contradictory options and chooses the form that
- * answers: the program of an emitted file, run_input.c or run_attention.c. */
+/* cmd_run.c: attnc run. Rejects contradictory options and chooses the code that
+ * answers: the program that emitted files contain, run_input.c, or
+ * run_attention.c. */
 #include "cli/run/answering.h"
 
 #include "base/progress.h"
 
-/* Rejects options that mean nothing here or contradict each other. */
+/* Rejects options that do not apply to this use or contradict each other. */
 static int check_run_use(struct program *p, const RunCommand *o)
 {
     const int use = p->use = generate_use(p);
-    if (p->status == ExitDone) /* the model decides which kind of lines */
+    if (p->status == ExitDone) /* the model decides what kind of lines it
+                                * answers */
         options_for(o, &commands[NthRun],
                     use == ATTN_FOR_LINES ? use | ATTN_FOR_ENCODE : use);
     if (use != ATTN_FOR_PROMPT && p->status == ExitDone)

@@ -1,7 +1,7 @@
-/* cmd_score.c: attnc score. Each line of stdin is an input, a tab and an
- * output. The answer is the output's log-probability, a tab, and the
+/* cmd_score.c: attnc score. Each line of stdin is an input, a tab, and an
+ * output. The answer is the log-probability of the output, a tab, and the
  * log-probability of each token, including the end token. Use it to compare two
- * outputs. */
+ * outputs for the same input. */
 #include "cli/run/answering.h"
 
 static int score_fits(const Spec *s, const void *command)

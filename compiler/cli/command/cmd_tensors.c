@@ -1,5 +1,5 @@
-/* cmd_tensors.c: attnc tensors. Lists the weights of a model, where in the file
- * each of them is, and the file's unused tensors. */
+/* cmd_tensors.c: attnc tensors. Lists the weights of a model with their places
+ * in the file, and the tensors of the file that the model does not use. */
 #include <string.h>
 
 #include "base/table.h"
@@ -8,10 +8,10 @@
 
 typedef struct {
     Engine e;
-    int width;  /* length of the longest name */
-    bool *used; /* one flag per tensor of the file */
+    int width;  /* width of the longest name */
+    bool *used; /* [tensors of the file]: the model uses it */
     int weights, unused;
-    Buffer json; /* at == NULL: text is printed directly */
+    Buffer json; /* the JSON output; `at` is NULL if text is printed */
 } Listing;
 
 static int longest_name(const Graph *g)
@@ -32,7 +32,7 @@ static void print_tensor(const Listing *l, const char *weight,
     const int room = table_room(stdout);
     Arena *a = l->e.arena;
     int width = l->width;
-    if (room > 0) { /* half of the terminal for each name */
+    if (room > 0) { /* each of the two names gets half of the terminal */
         const int half = (room - Shape - Gaps) / 2;
         width = half < width ? (half < Least ? Least : half) : width;
         weight = cut_middle(a, weight, width);
@@ -41,7 +41,8 @@ static void print_tensor(const Listing *l, const char *weight,
     printf("%-*s  %-16s  %s\n", width, weight, shape, where);
 }
 
-/* Describes the part: "rows 16..31 of 48, transposed, times 0.5, plus 1". */
+/* Describes which part of a tensor a weight is, and how it is changed: "rows
+ * 16..31 of 48, transposed, times 0.5, plus 1". */
 static const char *part_of(Arena *a, const FileTensor *f)
 {
     const char *text = "", *turned = f->transposed ? ", transposed" : "";
@@ -66,13 +67,15 @@ static const char *part_of(Arena *a, const FileTensor *f)
     return text;
 }
 
-/* Appends one weight as an object; `part` tells which part of a tensor. */
+/* Appends one weight as a JSON object. `f` has the part of the tensor that the
+ * weight is read from. */
 static void json_weight(Listing *l, const Node *n, const char *name,
                         const FileTensor *f)
 {
     Buffer *b = &l->json;
     int64_t dim[3];
-    const int part = n->parts > 0; /* skip the dimension that counts parts */
+    const int part = n->parts > 0; /* skip the dimension that counts the
+                                    * concatenated parts */
     for (int i = part; i < n->type.rank; i++)
         dim[i - part] = n->type.dim[i].c;
     buffer_printf(b, "%s  {", l->weights ? ",\n" : "");
@@ -104,7 +107,7 @@ static void json_weight(Listing *l, const Node *n, const char *name,
     buffer_printf(b, "}");
 }
 
-/* Returns the shape of one tensor, or of one part. */
+/* Returns the shape of a weight or, if it is concatenated, of one part. */
 static const char *part_shape(Arena *a, const Node *n)
 {
     Type t = n->type;

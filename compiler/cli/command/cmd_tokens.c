@@ -1,5 +1,5 @@
-/* cmd_tokens.c: attnc tokens. Answers each line of stdin, a text, with its
- * token ids in a vocabulary; with --decode, the other way round. */
+/* cmd_tokens.c: attnc tokens. Prints the token ids of each line of stdin in a
+ * vocabulary or, with --decode, the text of a line of ids. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "cli/options/options.h"
 
 typedef struct {
-    Engine e; /* its arena; of a spec, also its vocabularies */
+    Engine e; /* owns the arena; for a spec, also the vocabularies */
     void *block;
     Tokens text, ids;
     Lines in;
     int32_t *id, *offset;
     const TokensCommand *o;
-    Buffer out; /* one line */
+    Buffer out; /* the answer to one line */
 } Answering;
 
 /* ---- vocabulary ---- */
@@ -114,7 +114,7 @@ static int open_work(Answering *w)
 
 /* ---- answers ---- */
 
-/* Appends a token as one word; spaces and unprintable bytes become \xNN. */
+/* Appends a token as one word, with spaces and unprintable bytes as \xNN. */
 static void add_piece(Buffer *b, const char *s, int64_t n)
 {
     for (int64_t i = 0, k; i < n; i += k) {
@@ -149,7 +149,8 @@ static void add_text(Answering *w, int64_t n)
     }
 }
 
-/* Appends the members tokens, pieces and offsets, as "offsets": [[0, 1]]. */
+/* Appends the JSON members tokens, pieces and offsets, the last as pairs:
+ * "offsets": [[0, 1]]. */
 static void add_json(Answering *w, int64_t n)
 {
     Buffer *b = &w->out;
@@ -173,8 +174,8 @@ static void add_json(Answering *w, int64_t n)
         buffer_add(b, "]", 1);
 }
 
-/* Writes the answer into w->out. Returns false, with nothing written, if the
- * text is invalid. */
+/* Writes the answer to a line to w->out. If the text is invalid, writes nothing
+ * and returns false. */
 static bool answer_text(Answering *w, const char *text, size_t n, Fault *why)
 {
     Buffer *b = &w->out;

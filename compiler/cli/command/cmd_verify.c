@@ -1,6 +1,7 @@
-/* cmd_verify.c: attnc verify. Runs the model as each backend compiles it, fused
- * and unfused, on inputs of many lengths. Prints the worst error of each op and
- * of the result; returns ExitNegative if one exceeds its gate. */
+/* cmd_verify.c: attnc verify. Compiles the model with each backend, fused and
+ * unfused, and runs it on inputs of many lengths. Prints the worst error of
+ * each op and of the result. Returns ExitNegative if any error exceeds its
+ * gate. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "cli/options/options.h"
 #include "oracle/verify.h"
 
-/* The default backends. */
+/* the backends that are verified by default */
 static const char *const backends[] = { "jit", "clang" };
 enum { Backends = sizeof backends / sizeof *backends };
 
@@ -19,7 +20,7 @@ enum { Backends = sizeof backends / sizeof *backends };
 
 enum { Longest = -1, MostSequences = 7 };
 
-/* Rows of each sequence of each input; a list ends with 0. */
+/* [inputs]: rows of each sequence; a list ends with 0 */
 static const struct {
     int64_t source[MostSequences], target[MostSequences];
 } lengths[] = {
@@ -34,8 +35,9 @@ static const struct {
 };
 enum { Lengths = sizeof lengths / sizeof *lengths };
 
-/* Returns the number of rows that the oracle computes in seconds for a model of
- * this size, or the number asked for; at most what the model accepts. */
+/* Returns the longest sequence to verify: `asked` or, if that is 0, what the
+ * oracle computes in seconds for a model of this size. Never above the model's
+ * limit. */
 static int64_t row_limit(const Engine *e, int64_t asked)
 {
     const Spec *s = e->spec;
@@ -59,13 +61,15 @@ static const Sample *make_sample(Arena *a, const Engine *e, int k,
     for (; n < MostSequences && lengths[k].source[n]; n++) {
         source[n] = bounded(lengths[k].source[n], limit);
         target[n] = bounded(lengths[k].target[n], limit);
-        if (e->spec->fix.target > 0) /* all values belong to one call */
+        if (e->spec->fix.target > 0) /* with `fix.target`, all values belong to
+                                      * one call */
             target[n] = e->spec->fix.target;
     }
     return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
 }
 
-/* Returns the rows of both sides; the oracle's time grows with them. */
+/* Returns the number of rows of both sides in input k, from which progress is
+ * estimated: the oracle's time grows with it. */
 static double case_rows(int k, int64_t limit)
 {
     double sum = 0;
@@ -93,7 +97,7 @@ static Verdict verdict_of(bool passed, bool failed)
 
 static const char *const verdict_word[] = { "held", "only zeros", "failed" };
 
-/* Begins a JSON line for an op or a result: {"backend": "jit", "fused": true,
+/* Begins the JSON line of an op or a result: {"backend": "jit", "fused": true,
  * "check": "op", ..., "verdict": "held"}. */
 static void json_begin(Buffer *b, const Engine *e, bool fused,
                        const char *check)
@@ -152,7 +156,8 @@ static Verdict json_result(const Engine *e, bool fused,
     return v;
 }
 
-/* Columns of the table of ops; the last, without a heading, has failures. */
+/* Columns of the table of ops. The last one has no heading and shows
+ * failures. */
 enum {
     OpName,
     OpValues,
@@ -185,8 +190,8 @@ static void put_op_row(Arena *a, const char *const cell[OpCells],
     printf("%s", cell[OpVerdict]);
 }
 
-/* Fits the columns to the terminal: cuts names, then drops columns. `name` and
- * `verdict` are the lengths of the longest entries. */
+/* Fits the columns to the terminal: shortens names, then drops columns. `name`
+ * and `verdict` are the widths of the longest entries. */
 static void fit_ops(TableFit fit[OpCells], int name, int verdict)
 {
     enum { Least = 16 + 2 };
@@ -255,7 +260,7 @@ static Verdict print_ops(Arena *a, const OpResults *r)
     return v;
 }
 
-/* Formats a gate as "1e-4" or "0.5". */
+/* Returns a gate as text, e.g. "1e-4" or "0.5". */
 static const char *gate_text(Arena *a, double x)
 {
     const double power = log10(x);
@@ -287,11 +292,11 @@ static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
 
 /* ---- the rest ---- */
 
-/* the check of a run on each of the inputs */
+/* what a run on all inputs compares */
 typedef enum {
     CheckResult,
-    CheckRounding, /* the result, compared with that of f32 weights */
-    CheckOps       /* every value; all of them are in memory */
+    CheckRounding, /* the result with that of the f32 weights */
+    CheckOps       /* every value, which a run with keep_all stores */
 } Compared;
 
 static bool is_fused(const Engine *e, const VerifyCommand *options)
@@ -351,7 +356,7 @@ static Verdict check(const Engine *e, const VerifyCommand *options,
              : print_result(e->arena, &worst, what == CheckRounding);
 }
 
-/* True if any weights are stored in another format than f32. */
+/* True if any weights have another format than f32. */
 static bool rounds(const Graph *g)
 {
     for (int i = 0; i < g->nodes.n; i++)
@@ -361,7 +366,8 @@ static bool rounds(const Graph *g)
     return false;
 }
 
-/* Checks one variant: as used, with memory reused, or with all values kept. */
+/* Checks one way to compile the model: as it is used, with memory reused, or
+ * with all values stored. */
 static int run_variant(const EngineOptions *o, const VerifyCommand *options,
                        Verdict *worst)
 {
@@ -389,7 +395,7 @@ static int run_variant(const EngineOptions *o, const VerifyCommand *options,
     return code;
 }
 
-/* Rejects --rows beyond what the model accepts. */
+/* Rejects --rows above the model's limit. */
 static int check_rows(const Spec *s, const void *command)
 {
     const VerifyCommand *o = command;
@@ -405,7 +411,8 @@ static int check_rows(const Spec *s, const void *command)
     return ExitDone;
 }
 
-/* Runs the model in four ways on one backend, number `turn` of `turns`. */
+/* Checks the model in four ways with one backend, which is number `turn` of
+ * `turns`. */
 static int run_backend(const VerifyCommand *options, const char *backend,
                        int turn, int turns, Verdict *worst)
 {
@@ -413,7 +420,7 @@ static int run_backend(const VerifyCommand *options, const char *backend,
                                         &options->code);
     base.fits = check_rows;
     base.command = options;
-    if (!options->code.backend) /* every backend runs anyway */
+    if (!options->code.backend) /* the default backends need no option */
         base.offers &= ~OfferBackend;
     for (int unfused = 0; unfused < 2; unfused++) {
         const Variant v = { backend, backend, unfused };

@@ -1,6 +1,6 @@
-/* cmd_watch.c: attnc watch. Runs a spec again whenever it, or a file that it
- * reads, changes. Each run is a process of its own (watch_child.c); this one
- * waits for files, the run and signals. */
+/* cmd_watch.c: attnc watch. Runs a spec again whenever it or a file that it
+ * reads changes. Each run is a separate process (watch_child.c); this process
+ * waits for changes, for the run, and for signals. */
 #define _GNU_SOURCE /* ppoll, memfd_create */
 #include <errno.h>
 #include <poll.h>
@@ -20,23 +20,26 @@
 #include "machine/machine.h"
 
 enum {
-    QuietMs = 5,     /* ms without a change until a file counts as complete */
-    GoneMs = 50,     /* ms until a removed file counts as gone */
-    MostChanges = 40 /* events after which a run starts anyway */
+    QuietMs = 5,     /* a file counts as complete if it has not changed for this
+                      * many ms */
+    GoneMs = 50,     /* a removed file counts as gone after this many ms */
+    MostChanges = 40 /* a run starts after this many events even if more
+                      * follow */
 };
 
-static const double quick = 0.01; /* seconds per workload */
+static const double quick = 0.01; /* seconds per workload in a bench */
 
 typedef struct {
     Arena *arena;
     Watched what;
     Changes *changes;
-    Facts before; /* in its own arena */
+    Facts before; /* facts of the last complete run, in an arena of their own */
     WatchChild child;
-    Buffer notes;        /* from the child, not yet parsed */
-    const char *changed; /* file that changed since the run began, or NULL */
+    Buffer notes;        /* notes from the child that are not yet parsed */
+    const char *changed; /* a file that has changed since the run began, or
+                          * NULL */
     bool gone;
-    sigset_t unblocked; /* signal mask while waiting */
+    sigset_t unblocked; /* signals that may arrive while waiting */
 } Watch;
 
 /* ---- command line ---- */
@@ -48,8 +51,8 @@ static bool is_command(const char *word)
     return false;
 }
 
-/* Returns the command to run: run or bench (the default). *first is the index
- * of its first option. */
+/* Returns the command to run: run or (by default) bench. Sets *first to the
+ * index of its first option. */
 static const Command *watched_command(const WatchCommand *o, int *first)
 {
     static const char *const known[] = { "run", "bench" };
@@ -68,7 +71,7 @@ static const Command *watched_command(const WatchCommand *o, int *first)
          near ? "?" : "");
 }
 
-/* Parses the options after the spec as the command itself would. */
+/* Parses the options after the spec as the watched command does. */
 static void *watched_options(Arena *a, const WatchCommand *o, const Command *c,
                              int first)
 {
@@ -102,7 +105,7 @@ static void prepare_bench(BenchCommand *b, const WatchCommand *o)
     b->bench.no_limit = b->bench.no_kernels = true;
 }
 
-/* Copies all lines of stdin into a file that each run reads from the start. */
+/* Copies all lines of stdin to a file, which each run reads from its start. */
 static int take_lines(void)
 {
     char block[65536];
@@ -167,8 +170,8 @@ static void take_changes(Watch *w)
     w->gone = c.gone;
 }
 
-/* Adds the files that the run reads. A file whose state differs from what the
- * run saw has changed. */
+/* Adds the files that the run reads to the watch. If a file's state differs
+ * from that before the run read it, the file has changed. */
 static void take_notes(Watch *w)
 {
     FileNote note;
@@ -191,7 +194,7 @@ static void take_notes(Watch *w)
     memmove(w->notes.at, w->notes.at + at, (size_t)w->notes.n);
 }
 
-/* Reads the child's notes. Returns false when the run is over. */
+/* Reads notes from the child. Returns false when the run is over. */
 static bool read_notes(Watch *w)
 {
     char block[4096];
@@ -206,8 +209,8 @@ static bool read_notes(Watch *w)
     }
 }
 
-/* Waits up to `ms` milliseconds (-1: forever) for a change or, with `runs`, for
- * the run. Returns false at the timeout. */
+/* Waits up to `ms` milliseconds (-1: forever) for a change or, if `runs`, for
+ * the run. Returns false after that time. */
 static bool wait_for(Watch *w, bool runs, int ms)
 {
     struct pollfd p[] = {
@@ -218,7 +221,8 @@ static bool wait_for(Watch *w, bool runs, int ms)
     return ppoll(p, 2, ms < 0 ? NULL : &t, &w->unblocked) != 0;
 }
 
-/* Waits until the file is left alone: an editor may write more than once. */
+/* Waits until the file stops changing: an editor may write it more than
+ * once. */
 static void let_rest(Watch *w)
 {
     for (int i = 0; i < MostChanges && !interrupted(); i++) {
@@ -264,7 +268,8 @@ static void put_status(Watch *w, int status, double seconds)
     put_time(how, "; waits for a change");
 }
 
-/* Replaces the facts of the last run by those of this one, if complete. */
+/* Replaces the facts of the last run by those of this one if they are
+ * complete. */
 static void take_facts(Watch *w)
 {
     Facts now = { .arena = arena_new() };
@@ -277,7 +282,7 @@ static void take_facts(Watch *w)
     }
 }
 
-/* Runs once, until the run ends or a file changes. */
+/* Starts a run and waits until it ends or a file changes. */
 static void run_once(Watch *w)
 {
     w->changed = NULL;
@@ -350,6 +355,6 @@ int cmd_watch(const WatchCommand *o)
     watch(&w);
     close_watch(&w);
     sigprocmask(SIG_SETMASK, &w.unblocked, NULL);
-    interrupt_end(); /* raises the recorded signal */
+    interrupt_end(); /* raises the recorded signal again */
     return ExitDone;
 }

@@ -1,9 +1,10 @@
-/* compile_parts.c: --parts: the parts of the C file, rows of emit/parts.h. */
+/* compile_parts.c: --parts: chooses the parts of the C file, which are the rows
+ * of emit/parts.h. */
 #include "cli/command/compile.h"
 
 static bool part_given(const CompileCommand *o, int part)
 {
-    return o->parts >> (1 + part) & 1; /* the first word is "model" */
+    return o->parts >> (1 + part) & 1; /* bit 0 is the word "model" */
 }
 
 unsigned parts_left_out(const CompileCommand *o)

@@ -1,6 +1,6 @@
-/* compile_report.c: the report of attnc compile: the files that it wrote, and
- * commands that build and run the program when pasted into a shell in the same
- * directory. */
+/* compile_report.c: the report of attnc compile. It lists the written files,
+ * and commands that build and run the program when pasted into a shell in the
+ * same directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 /* ---- a shell's ---- */
 
-/* Quotes a path as a word of a command line. */
+/* Returns a path quoted as a word of a command line. */
 static const char *shell_word(Arena *a, const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -29,7 +29,8 @@ static const char *shell_word(Arena *a, const char *path)
     return arena_printf(a, "'%s'", word);
 }
 
-/* Does the same for a program, which is not to be searched for in PATH. */
+/* Like shell_word(), for a program: a name without a slash gets "./", so that
+ * the shell does not search PATH for it. */
 static const char *program_word(Arena *a, const char *path)
 {
     return shell_word(a,
@@ -77,8 +78,8 @@ static void say_files(const Written *w)
 
 /* ---- the commands ---- */
 
-/* Returns the C compiler for the target, one in PATH if any is, and sets `aim`
- * to its --target or NULL. The caller quotes them for a shell. */
+/* Returns a C compiler for the target, preferably one in PATH, and sets *aim to
+ * its --target option or NULL. The caller quotes both for a shell. */
 static const char *compiler_name(const Written *w, const char **aim)
 {
     Arena *a = w->e->arena;
@@ -95,7 +96,7 @@ static const char *compiler_name(const Written *w, const char **aim)
     return named;
 }
 
-/* Returns a comment that explains how to get a compiler that is not in PATH. */
+/* Returns a comment that tells how to get a compiler that is not in PATH. */
 static const char *compiler_remedy(const Written *w, const char *name)
 {
     Arena *a = w->e->arena;
@@ -108,8 +109,8 @@ static const char *compiler_remedy(const Written *w, const char *name)
                         name ? t->packages : "gcc");
 }
 
-/* Returns -I of the directory with the weights that compilers include; "" if it
- * is the working directory. */
+/* Returns the -I option for the directory of included weights, or "" if it is
+ * the working directory. */
 static const char *include_word(const Written *w)
 {
     const char *slash = w->weights ? strrchr(w->weights, '/') : NULL;
@@ -120,7 +121,7 @@ static const char *include_word(const Written *w)
     return arena_printf(w->e->arena, " -I%s", shell_word(w->e->arena, folder));
 }
 
-/* Returns the command that builds a program, or an object if freestanding. */
+/* Returns the command that builds a program or, if freestanding, an object. */
 static const char *build_command(const Written *w)
 {
     Arena *a = w->e->arena;
@@ -147,7 +148,7 @@ static const char *build_command(const Written *w)
                         compiler_remedy(w, name));
 }
 
-/* True if the vocabulary has tokens for all of this text. */
+/* Returns true if the vocabulary has tokens for the complete text. */
 static bool has_text(const Tokens *t, const char *text, int32_t *ids)
 {
     const struct attn_vocab_header *h = t->block;
@@ -159,8 +160,8 @@ static bool has_text(const Tokens *t, const char *text, int32_t *ids)
     return n > 0;
 }
 
-/* Returns a line that the model can answer: text that most vocabularies have,
- * or the first token of lower-case letters. */
+/* Returns a line that the model can answer: a text that most vocabularies can
+ * encode, or else the first token made of lower-case letters. */
 static const char *text_line(Arena *a, const Tokens *t)
 {
     static const char *const texts[] = { "Hello world", "hello" };
@@ -179,8 +180,8 @@ static const char *text_line(Arena *a, const Tokens *t)
     return NULL;
 }
 
-/* Returns two ids from the middle of the vocabulary, because the first few are
- * often special tokens. */
+/* Returns a line of two ids from the middle of the vocabulary, because the
+ * first ids are often special tokens. */
 static const char *id_line(Arena *a, int64_t size)
 {
     const int64_t id = size > 8 ? size / 2 : size - 1;
@@ -188,7 +189,8 @@ static const char *id_line(Arena *a, int64_t size)
                         (long long)(id > 0 ? id - 1 : 0));
 }
 
-/* Returns a command that prints a question, or "" if none is known. */
+/* Returns a command that prints a line for the program to answer, or "" if no
+ * such line is known. */
 static const char *question(const Written *w)
 {
     Arena *a = w->e->arena;

@@ -5,20 +5,21 @@
 #include "cli/options/options.h"
 #include "diff/loss.h"
 
-/* quantize_text.c: reads the lines of a file as passages for an open engine and
- * skips empty lines. Reports each invalid line and then returns ExitInput. */
+/* quantize_text.c: reads the lines of a file as passages for an open engine.
+ * Skips empty lines. Reports every invalid line and then returns ExitInput. */
 int passages_read(Passages *to, const Engine *e, const File *text, bool ids);
 
-typedef struct { /* all results */
+typedef struct { /* everything that attnc quantize reports */
     Arena *arena;
     const Engine *e; /* the model with the spec's own dtypes */
     Matrices matrices;
     int fewer; /* number of matrices with fewer bits than f32 */
     const Matrix *const *worst;
-    const Passages *text; /* NULL: none was given */
+    const Passages *text; /* the text to compare results on; NULL: none was
+                           * given */
     Loss loss;
-    const char *limit; /* --keep; NULL: none was given */
-    double most;       /* the same as a fraction: 0.01 is 1 % */
+    const char *limit; /* value of --keep; NULL: not given */
+    double most;       /* the same limit as a fraction: 0.01 is 1 % */
     Kept kept;
     bool met;
 } Quantized;

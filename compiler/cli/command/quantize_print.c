@@ -1,4 +1,4 @@
-/* quantize_print.c: results of attnc quantize as text and as JSON. */
+/* quantize_print.c: prints the results of attnc quantize as text or JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "cli/command/quantize.h"
 
-typedef struct { /* sums over the matrices in fewer bits */
+typedef struct { /* sums over the matrices stored in fewer bits */
     int64_t f32_bytes, bytes;
     double squares, lost;
 } Total;
@@ -63,7 +63,7 @@ static void put_matrix_row(Arena *a, const char *const cell[Cells],
     }
 }
 
-/* Fits the columns to the terminal: cuts names, then drops columns. */
+/* Fits the columns to the terminal: shortens names, then drops columns. */
 static void fit_columns(TableFit fit[Cells], int name)
 {
     enum { Least = 16 };
@@ -145,7 +145,7 @@ static void print_loss(const Quantized *q)
     }
 }
 
-/* Returns the measure that --keep bounds, with its value. */
+/* Returns the name and value of the measure that --keep limits. */
 static const char *share_text(Arena *a, const Loss *l)
 {
     return arena_printf(a,

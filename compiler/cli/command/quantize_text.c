@@ -1,4 +1,5 @@
-/* quantize_text.c: reads the text on which two models are compared. */
+/* quantize_text.c: reads the text on which two variants of a model are
+ * compared. */
 #include "cli/run/answering.h"
 #include "cli/command/quantize.h"
 
@@ -16,7 +17,7 @@ static int32_t *ids_of(Arena *a, const int32_t *from, int64_t n)
     return ids;
 }
 
-/* Sets one side of a sample to one sequence of n ids. */
+/* Sets one side of a sample to a sequence of n ids. */
 static void set_side(Arena *a, Sample *x, int side, const int32_t *ids,
                      int64_t n)
 {
@@ -26,7 +27,8 @@ static void set_side(Arena *a, Sample *x, int side, const int32_t *ids,
     x->ids[side] = ids;
 }
 
-/* Sets the ids that the decoder reads, all but the last, and the targets. */
+/* Sets the ids that the decoder reads, which are all but the last, and the
+ * target tokens. */
 static void add_pair(Reading *r, Passage *p, const struct score_pair *x)
 {
     Arena *a = r->to->arena;

@@ -9,34 +9,36 @@
 
 typedef struct { /* the command that is repeated */
     const char *spec;
-    const RunCommand *run; /* NULL: bench */
+    const RunCommand *run; /* options of run; NULL: the command is bench */
     BenchCommand bench;
-    int lines; /* an open file with stdin's lines for `run`; -1: none */
+    int lines; /* open file with the lines for `run`; -1: none */
 } Watched;
 
-typedef struct { /* a file's state before it was read */
+typedef struct { /* state of a file before it was read */
     int64_t device, inode, size, seconds, nanoseconds;
 } FileState;
-FileState file_state(const char *path); /* all 0: no such file */
+FileState file_state(const char *path); /* all fields are 0 if there is no such
+                                         * file */
 bool same_state(const FileState *a, const FileState *b);
 
-typedef struct { /* a file that a run reads; `bytes` bytes of its path follow */
+typedef struct { /* a file that a run reads; its path follows, `bytes` long */
     FileState state;
     int64_t bytes;
 } FileNote;
 
 typedef struct {
     pid_t pid;
-    int notes;  /* FileNotes to read, until the process ends */
-    FILE *left; /* facts of the run, as facts_write() writes them */
+    int notes;  /* pipe from which FileNotes are read until the process ends */
+    FILE *left; /* file with the facts of the run, as facts_write() writes
+                 * them */
 } WatchChild;
 
 /* Starts a run in a child process, which prints its results and ends with an
- * exit code. `before` has the facts of the last completed run, if any. If there
- * can be no child, ends this process. */
+ * exit code. `before` has the facts of the last complete run, if any. Ends this
+ * process if no child can be created. */
 WatchChild watch_start(const Watched *w, const Facts *before);
 /* Waits for the child and returns its status, as waitpid() does. With `now`,
- * sends SIGTERM first, and SIGKILL if the child is still alive a second
+ * first sends SIGTERM, and SIGKILL if the child is still alive a second
  * later. */
 int watch_end(WatchChild *c, bool now);
 

@@ -1,6 +1,6 @@
-/* watch_child.c: one run of attnc watch, in a child process, so that errors of
+/* watch_child.c: one run of attnc watch, in a child process, so that errors in
  * a spec, a crash or a signal do not end the watch. The child reports the files
- * that it reads, and leaves facts with which the next run is compared. */
+ * that it reads, and writes the facts with which the next run is compared. */
 #define _GNU_SOURCE /* memfd_create, pipe2, prctl */
 #include "cli/command/watch.h"
 
@@ -39,7 +39,8 @@ bool same_state(const FileState *a, const FileState *b)
         && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
-/* State of the child: files_on_read()'s callback has no argument for it. */
+/* state of the child; global, because the callback of files_on_read() has no
+ * argument for it */
 static struct {
     int notes;
     const RunCommand *run;
@@ -51,8 +52,8 @@ static bool is_path(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* Reports a file that was read. A file that the run itself writes must not
- * trigger another run, so it is left out. */
+/* Reports that a file was read. A file that the run itself writes is left out,
+ * because its change must not trigger another run. */
 static void report_read(const char *path)
 {
     const RunCommand *run = child.run;
@@ -69,7 +70,7 @@ static void report_read(const char *path)
     memcpy(m.path, path, (size_t)m.note.bytes);
     /* at most PIPE_BUF bytes, so the write is atomic */
     if (write(child.notes, &m, sizeof m.note + (size_t)m.note.bytes) < 0)
-        return; /* the parent is gone */
+        return; /* the parent has ended */
 }
 
 /* ---- runs ---- */
@@ -78,7 +79,7 @@ static PassRecord *new_record(Arena *a)
     return arena_alloc(a, (size_t)n_passes * sizeof(PassRecord));
 }
 
-/* Measures each workload and adds its time. A search's workloads are its parts,
+/* Measures each workload and adds its time. For a search, measures its parts
  * one after the other. */
 static void add_times(Facts *to, const Engine *e, const BenchOptions *o)
 {
@@ -111,7 +112,8 @@ static int run_bench(Facts *to, const BenchCommand *o)
     return code;
 }
 
-/* Plans without messages first, because the run itself reports the errors. */
+/* Plans the model without messages first, because the run itself reports the
+ * errors. */
 static int run_run(Facts *to, const RunCommand *o)
 {
     Engine e = { 0 };
@@ -131,7 +133,7 @@ static int run_run(Facts *to, const RunCommand *o)
     return code;
 }
 
-/* Prints all costs of the first run, and what changed of later ones. */
+/* Prints all costs of the first run, and the changes in later ones. */
 static void show_run(const Facts *before, const Facts *now, bool answers)
 {
     const bool first = before->at.n == 0;
@@ -179,7 +181,7 @@ static _Noreturn void no_child(void)
 }
 
 /* Makes the child end with its parent, handle signals as any run does, and read
- * its lines from the start. */
+ * its lines from the start of their file. */
 static void follow_parent(const Watched *w, pid_t parent)
 {
     sigset_t none;
@@ -218,8 +220,8 @@ WatchChild watch_start(const Watched *w, const Facts *before)
     return c;
 }
 
-/* Waits until the pipe is closed by its writers. Returns false after a second
- * without that. */
+/* Waits until the child has closed its pipe. Returns false if that takes more
+ * than a second. */
 static bool ends_soon(const WatchChild *c)
 {
     char unread[4096];

@@ -1,4 +1,5 @@
-/* help.c: attnc help, by the rows of commands.h, options.c and pages.c. */
+/* help.c: attnc help, printed from the rows of commands.h, options.c and
+ * pages.c. */
 #include "cli/help/pages.h"
 
 static void print_head(FILE *out, const char *title)
@@ -7,7 +8,8 @@ static void print_head(FILE *out, const char *title)
             paint(out, PaintEnd));
 }
 
-/* Prints "  name    what it is", with the name padded to `columns`. */
+/* Prints a row such as " name what it is", with the name padded to
+ * `columns`. */
 static void print_row(FILE *out, int columns, const char *name,
                       const char *what)
 {

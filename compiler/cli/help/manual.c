@@ -1,10 +1,10 @@
-/* manual.c: prints manual pages, attnc(1) and one per command, in the macros of
- * man(7), by the rows of commands.h, options.c and pages.c. */
+/* manual.c: prints manual pages, attnc(1) and one per command, with the macros
+ * of man(7), from the rows of commands.h, options.c and pages.c. */
 #include <ctype.h>
 
 #include "cli/help/pages.h"
 
-/* Prints text with the characters escaped that troff interprets. */
+/* Prints text and escapes the characters that troff interprets. */
 static void put_manual_text(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')

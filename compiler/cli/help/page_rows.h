@@ -1,7 +1,7 @@
 /* page_rows.h: the text of help and manual pages that is not in commands.h and
  * options.c: a paragraph and three examples per command. An example is a line
- * of shell and its purpose; it runs in a directory that has models/. Define
- * PAGE before you include this file, which undefines it. */
+ * of shell and its purpose. It can be run in a directory that contains models/.
+ * Define PAGE before you include this file, which undefines it. */
 #ifndef PAGE
 #define PAGE(...)
 #endif

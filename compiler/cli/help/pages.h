@@ -1,4 +1,4 @@
-/* pages.h: the texts of help and manual pages, in addition to options.c. */
+/* pages.h: texts of help and manual pages that options.c does not have. */
 #ifndef ATTNC_CLI_PAGES_H
 #define ATTNC_CLI_PAGES_H
 
@@ -7,12 +7,12 @@
 enum { PageExamples = 3 };
 
 typedef struct {
-    const char *about; /* a paragraph */
+    const char *about; /* a paragraph about the command */
     struct {
         const char *line, *what; /* a line of shell; its purpose */
     } example[PageExamples];
 } Page;
-extern const Page pages[Commands]; /* in the order of commands[] */
+extern const Page pages[Commands]; /* pages in the order of commands[] */
 
 typedef struct { /* an exit code and the commands that can return it */
     int code, commands;
@@ -23,8 +23,9 @@ extern const int n_exits;
 
 extern const char *const group_title[OptionGroups];
 
-/* Returns the text between an option and its value: "=", "[=", " " or "". */
+/* Returns what stands between an option and its value: "=", "[=", " " or "". */
 const char *option_joint(const Option *row);
-const char *option_end(const Option *row); /* after the value: "]" or "" */
+const char *option_end(const Option *row); /* returns what stands after the
+                                            * value: "]" or "" */
 
 #endif

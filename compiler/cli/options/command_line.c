@@ -1,5 +1,5 @@
-/* command_line.c: parses a command line into its command's struct, by the rows
- * of options.c. */
+/* command_line.c: parses a command line into the struct of its command, using
+ * the rows of options.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -19,8 +19,8 @@ static bool is_operand(const Option *row)
 
 /* ---- command ---- */
 
-/* Ends with ExitUsage and the command to type if the word in place of a command
- * is a spec, a checkpoint or another file. */
+/* If the word in place of a command is a spec, a checkpoint or another file,
+ * ends with ExitUsage and suggests the command to type. */
 static void refuse_file(const char *word)
 {
     Fault why;
@@ -75,7 +75,7 @@ static double number(const Option *row, const char *text)
     return x;
 }
 
-/* The formats of all commands: aliases and file endings, with their words. */
+/* the formats of all commands, each with its aliases and file endings */
 static const struct {
     const char *other, *word;
 } formats[] = {
@@ -84,7 +84,8 @@ static const struct {
     { "svg", "svg" },    { "dot", "dot" },   { "md", "md" },
 };
 
-/* Returns the format's own word, or NULL if the text names no format. */
+/* Returns the name of the format that the text means, or NULL if it means
+ * none. */
 static const char *format_word(const char *text)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -93,7 +94,8 @@ static const char *format_word(const char *text)
     return NULL;
 }
 
-/* Returns the index of the row's word with these n characters, or -1. */
+/* Returns the index of the word of the row that equals these n characters, or
+ * -1. */
 static int find_word(const Option *row, const char *text, size_t n)
 {
     const char *own = row->kind == Form ? format_word(text) : NULL;
@@ -131,7 +133,7 @@ static int word_of(const Option *row, const char *text, size_t n)
     return found;
 }
 
-/* Parses a list such as "c,obj" as bits. */
+/* Parses a list such as "c,obj". Returns one bit per word. */
 static int words_of(const Option *row, const char *text)
 {
     int bits = 0;
@@ -167,7 +169,7 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     }
 }
 
-/* Stores the default value. Flags, texts and lists stay zero. */
+/* Stores the default value of an option. Flags, texts and lists stay zero. */
 static void store_default(void *at, const Option *row)
 {
     if (row->kind == Int)
@@ -219,8 +221,8 @@ void options_for(const void *options, const Command *c, int use)
 
 /* ---- reading ---- */
 
-/* Returns the row of an option, or NULL if there is none. *value is set if the
- * value is in the same word: "--beam=4", "-O2", "-omodel.c". */
+/* Returns the row of an option, or NULL if there is none. Sets *value if the
+ * word contains it too: "--beam=4", "-O2", "-omodel.c". */
 static const Option *find(const char *word, int command, const char **value)
 {
     bool is_long = strncmp(word, "--", 2) == 0;
@@ -241,8 +243,8 @@ static const Option *find(const char *word, int command, const char **value)
     return NULL;
 }
 
-/* Returns the row of operand n, from 0, of a command. A final list accepts all
- * further operands. NULL: there is no such operand. */
+/* Returns the row of operand n, counted from 0, or NULL if the command has
+ * fewer operands. A list as the last operand accepts all that follow. */
 static const Option *operand(const Command *c, int n)
 {
     const Option *last = NULL;
@@ -261,7 +263,7 @@ typedef struct {
     const Command *command;
     void *options; /* the command's struct */
     CommonOptions common;
-    int operands;        /* their number so far */
+    int operands;        /* number of operands so far */
     const char *operand; /* the last operand */
     bool alone;          /* an option was given that makes the spec optional */
     bool format;         /* --format or --json was given */
@@ -299,7 +301,7 @@ static void take_operand(Reading *r, const char *word)
     r->operands++;
 }
 
-/* True if the next word belongs to another command, whatever it looks
+/* Returns true if the next word belongs to another command, whatever it looks
  * like. */
 static bool takes_rest(const Reading *r)
 {
@@ -307,7 +309,7 @@ static bool takes_rest(const Reading *r)
     return row && row->kind == Rest;
 }
 
-/* Parses an option. Returns true if the next word is its value. */
+/* Parses an option. Returns true if `next` is its value. */
 static bool take_option(Reading *r, const char *word, const char *next)
 {
     const char *value;
@@ -348,7 +350,7 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
     return found;
 }
 
-/* Sets the format by the ending of -o if --format is not given. */
+/* Sets the format by the ending of -o, unless --format was given. */
 static void take_ending(Reading *r)
 {
     const char *dot = r->output ? strrchr(r->output, '.') : NULL;
@@ -358,7 +360,8 @@ static void take_ending(Reading *r)
         if (row->kind != Form || !(row->commands & r->command->bit))
             continue;
         if (find_word(row, word, strlen(word)) < 0 && strcmp(word, "md") == 0)
-            continue; /* no md format: text is Markdown already */
+            continue; /* the format md has no row here: text is Markdown
+                       * already */
         if (find_word(row, word, strlen(word)) < 0)
             fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
                  quote(r->output), r->command->name, word,
@@ -367,8 +370,8 @@ static void take_ending(Reading *r)
     }
 }
 
-/* Converts --fix: "source=32,batch=1" becomes "fix.source=32,fix.batch=1" of
- * --set. */
+/* Appends the value of --fix to --set: "source=32,batch=1" becomes
+ * "fix.source=32" and "fix.batch=1". */
 static void sets_of_fix(Arena *a, ModelOptions *model)
 {
     for (int i = 0; i < model->fix.n; i++) {
@@ -384,7 +387,7 @@ static void sets_of_fix(Arena *a, ModelOptions *model)
     }
 }
 
-/* Returns what the file of an option is used for. */
+/* Returns what the file named by an option is used for. */
 static FileUse use_of(const Option *row)
 {
     static const struct {
@@ -408,8 +411,8 @@ static void end_unless(bool done, const Fault *why)
         fail(why->code, "%s", why->text);
 }
 
-/* Registers an output file with the guard. Ends with ExitUsage if another
- * output option, above this one in the table, names the same file. */
+/* Registers an output file with the guard. If an output option that is above
+ * this one in the table names the same file, ends with ExitUsage. */
 static void guard_output(Reading *r, const Option *row, const char *path)
 {
     Fault why;
@@ -423,8 +426,8 @@ static void guard_output(Reading *r, const Option *row, const char *path)
     end_unless(guard_write(path, use_of(row), &why), &why);
 }
 
-/* Registers the files that the command reads and writes with the guard. Ends
- * with the guard's message if an output would replace an input. */
+/* Registers all files that the command reads and writes with the guard. If an
+ * output would replace an input, ends with the guard's message. */
 static void guard_files(Reading *r)
 {
     Fault why;
@@ -458,8 +461,8 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
     Reading r = { .arena = a, .command = c };
     bool options = true;
     r.options = arena_alloc(a, c->bytes);
-    /* defaults of all rows first; then again of this command's rows, because
-     * other commands' defaults of the same field may differ */
+    /* Store the defaults of all rows, then those of this command's rows again,
+     * because other commands may have other defaults for the same field. */
     for (int i = 0; i < 2 * n_options; i++) {
         const Option *row = &option_table[i % n_options];
         void *at = option_place(r.options, c, row);

@@ -16,7 +16,8 @@ void lines_open(Lines *l, Arena *a, int fd)
                   .ending = '\n' };
 }
 
-/* Reads once, appending to the buffer. Returns false at the end of input. */
+/* Reads input once and appends it to the buffer. Returns false at the end of
+ * the input. */
 static bool fill(Lines *l)
 {
     memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
@@ -33,7 +34,8 @@ static bool fill(Lines *l)
     return n > 0;
 }
 
-/* Skips the rest of a line that does not fit. Returns its full length. */
+/* Skips the rest of a line that is too long. Returns the length of the complete
+ * line. */
 static size_t skip_line(Lines *l)
 {
     size_t dropped = 0;
@@ -98,10 +100,8 @@ void line_error(int64_t line, const char *fmt, ...)
 }
 
 /* ---- document ---- */
-enum {
-    LongestDocument = 1 << 20
-}; /* the extra byte read makes the YAML parser
-    * reject it */
+/* One byte more is read; with it, the YAML parser rejects the document. */
+enum { LongestDocument = 1 << 20 };
 
 static bool read_byte(char *to)
 {
@@ -114,13 +114,13 @@ static bool read_byte(char *to)
     return n > 0;
 }
 
-/* Reads byte by byte, so that what follows the document stays unread. */
+/* Reads a document byte by byte, so that the input after it stays unread. */
 Document stdin_document(Arena *a)
 {
     Buffer b = { .arena = a };
     Source *src = arena_alloc(a, sizeof *src);
     Document d = { .text = src };
-    int line = 0; /* offset of the current line */
+    int line = 0; /* offset of the line being read */
     for (char c; b.n <= LongestDocument && !d.ended && read_byte(&c);) {
         buffer_add(&b, &c, 1);
         if (c != '\n')
@@ -168,8 +168,8 @@ static int64_t parse_ids(const Tokens *t, const char *text, size_t n,
     return count;
 }
 
-/* Returns the first character, or the first word if the vocabulary splits at
- * spaces. */
+/* Returns the first character of the text, or its first word if the vocabulary
+ * splits at spaces. */
 static const char *first_token(const void *block, const char *at, size_t n)
 {
     const struct attn_vocab_header *h = block;
@@ -196,7 +196,7 @@ int64_t tokens_of(const Tokens *t, const char *text, size_t n, int32_t *ids,
                   : tokens_at(t, text, n, ids, NULL, why);
 }
 
-/* Sets *why if `count` is an error. Returns the number of ids, or -1. */
+/* Returns `count`, the number of ids, or -1 with *why if it is an error. */
 static int64_t refuse_id(const Tokens *t, const char *text, size_t n,
                          int64_t count, int64_t bad, Fault *why)
 {
@@ -237,9 +237,12 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
     return refuse_id(t, text, n, count, bad, why);
 }
 
-enum { ShortText = 4096 }; /* bytes; longer texts go into the arena */
+enum {
+    ShortText = 4096
+}; /* size of a buffer in bytes; longer texts are
+    * allocated in the arena */
 
-/* Returns the text of ids and sets *size. */
+/* Returns the text of n ids and sets *size to its length. */
 static const char *text_of(Arena *a, const Tokens *t, const int32_t *ids,
                            int64_t n, char room[ShortText], int64_t *size)
 {

@@ -1,4 +1,4 @@
-/* model_options.c: converts options about the model and its code to those of
+/* model_options.c: converts options about the model and its code to options of
  * the engine. */
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 
 /* ---- model ---- */
 
-/* Returns the options that a hint about records may suggest: only ones that the
- * command accepts. */
+/* Returns the options that a hint about tuning records may suggest, which are
+ * those that the command accepts. */
 static int offers_of(int command)
 {
     static const struct {
@@ -43,7 +43,8 @@ void need_lines(const ModelOptions *model)
 }
 
 /* Returns the name of the backend. Commands that answer lines default to
- * ATTNC_BACKEND, then to auto; others measure one backend and reject auto. */
+ * ATTNC_BACKEND, or else to auto. Other commands measure one backend and reject
+ * auto. */
 static const char *backend_of(int command, const CodeOptions *code)
 {
     BackendOptions unused;
@@ -109,7 +110,7 @@ const char *generation_option(const RunCommand *o)
     return NULL;
 }
 
-/* Rejects options that have no meaning for how the model answers lines. */
+/* Rejects options that do not apply to the answers of this model. */
 static void check_answers(const Spec *s, const RunCommand *o)
 {
     const bool blocks = s->kind == KindAttention || s->input != InputTokens;
@@ -125,8 +126,8 @@ static void check_answers(const Spec *s, const RunCommand *o)
              "--pairs reads texts: this model reads rows of numbers");
 }
 
-/* Checks that the model can do what this form of run needs. Returns an exit
- * code. */
+/* Checks that the model can do what the options of attnc run request. Returns
+ * an exit code. */
 static int run_fits(const Spec *s, const void *command)
 {
     const RunCommand *o = command;

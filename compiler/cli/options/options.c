@@ -1,5 +1,5 @@
-/* options.c: the tables of commands and options. command_line.c parses by them,
- * help.c prints them. */
+/* options.c: the tables of commands and options. command_line.c parses command
+ * lines by them; help.c prints them. */
 #include <stddef.h>
 
 #include "cli/options/options.h"
@@ -12,8 +12,8 @@ const Command commands[] = {
 };
 const int n_commands = sizeof commands / sizeof *commands;
 
-/* Offsets of the shared parts in each command's struct, plus 1; 0: no such
- * part. */
+/* Offset of each shared part in the struct of each command, plus 1; 0: the
+ * command has no such part. */
 #define HAS(command, part) 1 + offsetof(command##Command, part)
 static const size_t part_at[][OptionParts] = {
     [NthNew] = { 0 },
@@ -85,7 +85,7 @@ static const char *const json_formats[] = { "text", "json" };
 static const char *const plan_formats[] = { "text", "json", "svg" };
 static const char *const run_formats[] = { "text", "json", "svg" };
 static const char *const field_formats[] = { "text", "json", "md", "schema" };
-/* Suggestions for options that accept other texts, too. */
+/* Values to suggest for options that accept other texts too. */
 static const char *const backends[] = { "auto", "jit", "clang", "gcc" };
 static const char *const compilers[] = { "clang", "gcc", "tcc" };
 static const char *const levels[] = { "0", "1", "2", "3" };
@@ -117,8 +117,8 @@ static const char *const color_words[] = {
 };
 
 /* clang-format off */
-/* Columns of a row: which commands accept the option, in which part of the
- * struct, at which offset. */
+/* The columns of a row that say which commands accept the option, in which part
+ * of the struct it is stored, and at which offset. */
 #define MODEL(commands, to) commands, PartModel, offsetof(ModelOptions, to)
 #define CODE(commands, to) commands, PartCode, offsetof(CodeOptions, to)
 #define SEARCH(commands, to) commands, PartSearch, offsetof(SearchOptions, to)
@@ -131,8 +131,8 @@ static const char *const color_words[] = {
 #define SWEEPS(to) \
     CmdSweep | CmdCompare, PartCommand, offsetof(SweepCommand, to)
 
-/* The same macros for the rows of runtime/options/option_rows.h, by their
- * column `place`. */
+/* The same columns for the rows of runtime/options/option_rows.h, whose column
+ * `place` names one of these macros. */
 #define PLACE_Lines(to) \
     CmdRun | CmdScore | CmdQuantize, PartLines, offsetof(LineOptions, to)
 #define PLACE_Settings(to) SEARCH(CmdRun, set.to)
@@ -170,7 +170,7 @@ static const char *const color_words[] = {
 #define WORDS(name, takes, place, list, value, text) \
     { name, takes, Words, place, 0, 0, value, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }
-/* The format of a report, and --json as a shorthand. */
+/* The option --format of a report, and --json as a shorthand for it. */
 #define FORMAT_AS(place, list, text) \
     { "--format", "NAME", Form, place, 0, 0, 0, \
       list, sizeof list / sizeof *list, text, GROUP, 0 }, \
@@ -181,11 +181,10 @@ static const char *const color_words[] = {
       list, sizeof list / sizeof *list, text, GROUP, 0 }
 #define MOST_INT 2147483647.0
 
-/* GROUP is the heading of `attnc help COMMAND` for the rows below it. */
+/* GROUP is the heading above the rows in `attnc help COMMAND`. */
 const Option option_table[] = {
 #define GROUP GroupOperands
-    /* operands: positional words, in this order; a list accepts all that
-     * follow */
+    /* operands, in this order; a list accepts all words that follow */
     TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune | CmdDiff, spec),
          ""),
     TEXT("SPEC", "", OWN(Diff, other), ""),
@@ -202,7 +201,7 @@ const Option option_table[] = {
     LIST("FOLDER", "", OWN(Import, folders), ""),
     LIST("SPEC", "", SWEEPS(specs), ""),
 
-    /* options that the program of an emitted file has, too */
+    /* options that the program in an emitted file has too */
 #define OPTION(uses, of, kind, name, takes, place, member, low, high, value, \
                text) \
     { name, takes, kind, PLACE_##place(member), low, high, value, \

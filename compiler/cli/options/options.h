@@ -12,23 +12,23 @@
 typedef VEC(const char *) Texts;
 
 /* ---- parts ---- */
-typedef struct { /* the model and its passes */
+typedef struct { /* options about the model and its passes */
     const char *spec;
-    Document text; /* the spec read from stdin if `spec` is "-" */
+    Document text; /* the spec, read from stdin, if `spec` is "-" */
     Texts sets, fix, skip, dump;
     const char *weights, *after;
     int64_t seed;
     bool explain, require_fusion, allow_nan;
 } ModelOptions;
 
-typedef struct { /* the target, the compiler and its settings */
+typedef struct { /* options about the target, the compiler and its settings */
     const char *march, *tile, *backend, *cc, *level, *records;
-    int64_t width;   /* 0: the target's own */
-    int64_t threads; /* -1: one per core */
+    int64_t width;   /* floats per vector; 0: the target's default */
+    int64_t threads; /* number of threads; -1: one per core */
     bool no_records, verbose, perf;
 } CodeOptions;
 
-typedef struct { /* lines of stdin and their answers */
+typedef struct { /* options about lines of stdin and their answers */
     bool ids;
 } LineOptions;
 
@@ -40,7 +40,8 @@ typedef struct {
 /* ---- commands ---- */
 typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
 
-extern const char *const part_words[]; /* "model", then rows of emit/parts.h */
+extern const char *const part_words[]; /* the words of --parts: "model", then
+                                        * the rows of emit/parts.h */
 
 struct NewCommand {
     const char *model, *output;
@@ -50,7 +51,7 @@ struct NewCommand {
 struct ImportCommand {
     Texts folders;
     const char *output, *compile, *lora, *rules;
-    const char *check; /* "": check without Python */
+    const char *check; /* value of --check; "": the check without Python */
     bool families, embed, quiet, average, allow_nan;
     int format; /* FamiliesFormat */
 };
@@ -59,10 +60,12 @@ struct CompileCommand {
     ModelOptions model;
     CodeOptions code;
     const char *output;
-    int kinds; /* bits: 1 << EmitKind; 0: chosen by the ending of -o */
-    int parts; /* bits, by place in part_words; 0: all that the model has */
+    int kinds; /* requested outputs, bits 1 << EmitKind; 0: the kind of -o's
+                * ending */
+    int parts; /* requested parts, bits by index in part_words; 0: all of the
+                * model */
     bool plain, embed, freestanding, save_temps, print_commands, quiet;
-    int64_t max_input, max_output; /* -1: the model's */
+    int64_t max_input, max_output; /* limits on lengths; -1: the model's */
 };
 
 typedef enum { RunText, RunJson, RunSvg } RunFormat;
@@ -74,19 +77,20 @@ struct RunCommand {
     LineOptions lines;
     bool quiet;
     bool pairs; /* each line is a pair of texts */
-    /* --prompt */
+    /* for --prompt */
     const char *prompt, *save_state, *load_state;
-    /* --chat */
+    /* for --chat */
     bool chat;
     const char *system;
     Texts stop;
-    int64_t tokens; /* -1: as the search settings say */
-    /* --input */
+    int64_t tokens; /* maximum number of tokens; -1: as the search settings
+                     * define */
+    /* for --input */
     const char *input, *output;
     Texts taps;
     int format; /* RunFormat */
     const char *attention;
-    int64_t layer, head, query; /* -1: all */
+    int64_t layer, head, query; /* what --attention draws; -1: all */
 };
 
 struct ScoreCommand {
@@ -100,7 +104,7 @@ typedef enum { StageFinal, StageBuilt, StageAll } Stage;
 typedef enum { PrintText, PrintJson, PrintDot, PrintSvg } PrintFormat;
 
 struct TokensCommand {
-    ModelOptions model; /* its `spec` may also be another kind of file */
+    ModelOptions model; /* `spec` may also name a vocabulary or another file */
     bool offsets, pieces, decode, plain, null, target;
     int json;
 };
@@ -122,9 +126,10 @@ struct PlanCommand {
 };
 
 struct DiffCommand {
-    ModelOptions model; /* A */
+    ModelOptions model; /* the first variant */
     CodeOptions code;
-    const char *other; /* B; NULL: A with --set and --skip applied */
+    const char *other; /* spec of the second variant; NULL: the first spec with
+                        * --set and --skip */
     bool all;
     int json;
 };
@@ -135,10 +140,11 @@ struct TensorsCommand {
 };
 
 struct VerifyCommand {
-    const char *agrees; /* printed instead of "verified"; or NULL */
+    const char *agrees; /* text to print instead of "verified", or NULL */
     ModelOptions model;
     CodeOptions code;
-    int64_t cases, rows; /* 0: all cases; rows that take seconds */
+    int64_t cases, rows; /* number of inputs, 0: all; longest sequence, 0: a few
+                          * seconds' work */
     int json;
 };
 
@@ -159,32 +165,34 @@ struct BenchCommand {
 };
 
 struct SweepCommand {
-    ModelOptions model; /* all but its spec */
+    ModelOptions model; /* the model, except for its spec */
     CodeOptions code;
     SweepOptions sweep;
     Texts specs, vary;
     const char *budget;
 };
 
-/* Has the same fields at the same offsets as a sweep. */
+/* The fields must have the same offsets as in SweepCommand. */
 struct CompareCommand {
     SweepCommand sweep;
 };
 
-/* cmd_sweep.c: runs a sweep with the options of a command. `change`, if not
- * NULL, adjusts the sweep's options last. Returns an exit code. */
+/* cmd_sweep.c: runs a sweep with the options of a command. If `change` is not
+ * NULL, it adjusts the options of the sweep at the end. Returns an exit
+ * code. */
 int sweep_command(Arena *a, int command, const SweepCommand *o,
                   void change(Arena *a, SweepOptions *to));
 
 struct WatchCommand {
     const char *spec;
-    Texts rest; /* run or bench, and its options */
+    Texts rest; /* the watched command, run or bench, and its options */
 };
 
 struct TuneCommand {
     ModelOptions model;
     CodeOptions code;
-    TuneOptions tune; /* all but its budget, records and model */
+    TuneOptions tune; /* options of the tuning, except budget, records and
+                       * model */
     const char *budget, *dtype;
 };
 
@@ -201,8 +209,8 @@ struct RecordsCommand {
     int action; /* RecordsAction */
     Texts files;
     const char *cpu, *compiler;
-    int op;     /* TaskKind; -1: all */
-    int format; /* used by `show` */
+    int op;     /* a TaskKind; -1: all */
+    int format; /* format of `show` */
     bool all, dry_run;
 };
 
@@ -223,7 +231,7 @@ typedef enum {
 } FieldsFormat;
 
 struct FieldsCommand {
-    const char *key; /* NULL: all */
+    const char *key; /* the field to print; NULL: all */
     int format;      /* FieldsFormat */
 };
 
@@ -232,7 +240,7 @@ struct CompletionCommand {
 };
 
 struct HelpCommand {
-    const char *command; /* NULL: all */
+    const char *command; /* the command to describe; NULL: all */
     int man;
 };
 
@@ -244,7 +252,7 @@ typedef enum {
     PartSearch,
     PartLines,
     PartBench,
-    PartCommon, /* not a part of the struct: CommonOptions */
+    PartCommon, /* in CommonOptions, not in the struct of the command */
     OptionParts
 } OptionPart;
 
@@ -271,37 +279,42 @@ typedef enum {
 } OptionGroup;
 
 typedef enum {
-    Flag,  /* bool */
-    Alone, /* bool; makes the spec optional */
+    Flag,  /* bool, set if the option is given */
+    Alone, /* like Flag, and makes the spec optional */
     Text,  /* const char *; NULL: not given */
     Out,   /* const char *; a file that the command writes */
     Maybe, /* const char *; "" if given without a value */
-    List,  /* Texts: repeatable, one more each time */
-    Rest,  /* Texts: all words that follow, options of another command */
+    List,  /* Texts; each use of the option adds one */
+    Rest,  /* Texts; all words that follow, which are options of another
+            * command */
     Int,   /* int64_t */
     Real,  /* double */
-    Word,  /* int: index into the words */
-    Form,  /* int: a format; its default is text, or follows -o's ending */
-    Json,  /* int without a value: sets FormatJson */
-    Words  /* int: a bit per word, as "c,obj" */
+    Word,  /* int: an index into the words */
+    Form,  /* int: a format. If not given, the ending of -o decides, or text. */
+    Json,  /* sets the format to FormatJson and takes no value */
+    Words  /* int: one bit per word of a list such as "c,obj" */
 } OptionKind;
 
-enum { FormatJson = 1 }; /* index of json in the words of every Form */
+enum { FormatJson = 1 }; /* index of json among the words of every Form */
 
 typedef struct {
-    const char *name;  /* without a leading "-": an operand */
-    const char *takes; /* placeholder of the value; NULL: takes none */
+    const char *name;  /* name of the option; without a leading "-", of an
+                        * operand */
+    const char *takes; /* placeholder for the value; NULL: the option takes
+                        * none */
     OptionKind kind;
     int commands;
-    OptionPart part;      /* part of the command's struct */
-    size_t at;            /* offset in that part */
-    double min, max;      /* range of an Int or Real */
-    double default_value; /* value if not given */
+    OptionPart part;      /* the part of the command's struct that has the
+                           * value */
+    size_t at;            /* offset of the value in that part */
+    double min, max;      /* range of the value, for Int and Real */
+    double default_value; /* value if the option is not given */
     const char *const *words;
     int n_words;
     const char *help;
     OptionGroup group;
-    int use; /* uses in `attnc run`: bits ATTN_FOR_LINES etc.; 0: all */
+    int use; /* uses of `attnc run` that it applies to, bits ATTN_FOR_LINES
+              * etc.; 0: all */
 } Option;
 extern const Option option_table[];
 extern const int n_options;
@@ -309,45 +322,53 @@ extern const int n_options;
 /* Returns the address of an option's value in the command's struct, or NULL if
  * the command has no such part. */
 void *option_place(void *options, const Command *c, const Option *row);
-ModelOptions *options_model(void *options, const Command *c); /* or NULL */
-Texts new_words(Arena *a); /* cmd_new.c: models that attnc new accepts */
-/* command_line.c */
+ModelOptions *options_model(void *options,
+                            const Command *c); /* NULL if the command
+                                                * has no model */
+Texts new_words(Arena *a); /* cmd_new.c: returns the models that attnc new
+                            * knows */
+/* command_line.c: does the command accept the option? */
 bool option_taken(int command, const char *name);
-bool option_needs(const Option *row);                   /* needs a value? */
-bool option_default(const void *at, const Option *row); /* is default? */
-/* unknown_option.c: ends with ExitUsage and suggests the option that was
+bool option_needs(const Option *row);                   /* does the option need
+                                                         * a value? */
+bool option_default(const void *at, const Option *row); /* does the option have
+                                                         * its default value? */
+/* unknown_option.c: ends with ExitUsage and suggests the option that the user
  * probably meant. */
 void unknown_option(Arena *a, const Command *c, const char *word)
     __attribute__((noreturn));
-/* True if a word such as "-ngl" is a known option of this or another
- * tool, rather than -n with a joined value. */
+/* Returns true if a word such as "-ngl" is an option that attnc or another tool
+ * is known to have, rather than -n with its value in the same word. */
 bool option_misread(const char *word, int command);
-/* Ends with ExitUsage if an option was given that does not apply to this use, a
- * bit of ATTN_FOR_LINES etc. */
+/* Ends with ExitUsage if an option was given that does not apply to this use,
+ * which is one bit ATTN_FOR_LINES etc. */
 void options_for(const void *options, const Command *c, int use);
 
 /* ---- as others take them ---- */
 
-/* Ends with ExitUsage if stdin had the spec and no lines follow it. */
+/* Ends with ExitUsage if the spec came from stdin and stdin has no lines after
+ * it. */
 void need_lines(const ModelOptions *model);
-/* Returns the engine's options for a command. code NULL: generates no code. */
+/* Returns the engine's options for a command. `code` is NULL for commands that
+ * generate no code. */
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code);
 EngineOptions run_engine_options(const RunCommand *o);
-/* Returns true if the format is svg; then also sets *to to "-" unless it is
+/* Returns true if the format is svg. Then also sets *to to "-" unless it is
  * set, because --format=svg means --svg=- with the report on stderr. */
 bool picture_asked(int format, int svg, const char **to);
-/* Parses a time such as "60s", "2m" or "90" as seconds. Ends with ExitUsage and
- * a message if it is invalid. */
+/* Returns the seconds of a time such as "60s", "2m" or "90". Ends with
+ * ExitUsage and a message if it is invalid. */
 double budget_seconds(const char *text);
-/* Returns --records or NULL. Ends with ExitUsage if it is stdout. */
+/* Returns the value of --records, or NULL. Ends with ExitUsage if it is
+ * stdout. */
 const char *records_option(const CodeOptions *code);
 
-/* Returns the name of a given option that applies only to generated answers, or
- * NULL. */
+/* Returns the name of an option that was given but applies only to generated
+ * answers, or NULL if there is none. */
 const char *generation_option(const RunCommand *o);
 
-/* Run the other forms of attnc run, each in the file of its name. */
+/* Run the other forms of attnc run, each in a file of the same name. */
 int run_input(const RunCommand *o);
 int run_attention(const RunCommand *o);
 

@@ -1,5 +1,6 @@
-/* report_file.c: -o of reports. Redirects a command's stdout to a file that
- * appears, complete, when the command ends; a pipe is written at once. */
+/* report_file.c: implements -o of commands that print a report. Redirects
+ * stdout to a file, which appears complete when the command ends; a pipe is
+ * written immediately. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <string.h>

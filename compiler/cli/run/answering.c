@@ -1,5 +1,5 @@
-/* answering.c: gives runtime/program an engine as its model, and attnc's own
- * messages and files. */
+/* answering.c: gives runtime/program an engine as its model, and implements its
+ * messages and files in attnc's way. */
 #include "cli/run/answering.h"
 
 /* ---- messages ---- */
@@ -25,8 +25,9 @@ void program_warn(struct program *p, const char *fmt, ...)
     warning_at((Pos){ 0 }, "%s", text);
 }
 
-/* Keeps a part's first message for its answer. The three blocks of kind
- * attention are one question: it gets the message of its last bad block. */
+/* Stores the first message about a part, for its answer. The three blocks of a
+ * model of `kind: attention` are one question, whose message is that of the
+ * last bad block. */
 void program_refuse(struct program *p, int64_t line)
 {
     const int64_t part = p->m->kind == ATTN_ATTENTION ? 0 : p->parts;

@@ -1,8 +1,8 @@
-/* answering.h: attnc run and attnc score are runtime/program, the program of an
- * emitted file, on an engine's model. run_generate.c and run_rows.c include the
- * program's sources, as an emitted file does. This header replaces the parts
- * that the emitter writes: options, messages, files, and the facts of the
- * spec. */
+/* answering.h: attnc run and attnc score use runtime/program, the program in
+ * emitted files, with an engine as the model. run_generate.c and run_rows.c
+ * include the program's sources, as an emitted file does. This header replaces
+ * the parts that the emitter writes: options, messages, files, and what the
+ * program knows about the spec. */
 #ifndef ATTNC_CLI_ANSWERING_H
 #define ATTNC_CLI_ANSWERING_H
 
@@ -15,40 +15,42 @@ struct answering {
     struct program p;
     struct attn_chat chat;
     int32_t unwritten[2];
-    File state; /* file of --load-state */
+    File state; /* the file that --load-state names */
     /* JSON output */
-    Buffer object;                        /* the object being written */
+    Buffer object;                        /* the JSON object being written */
     char why[PROGRAM_PARTS][PROGRAM_WHY]; /* why[i]: error of part i */
-    int64_t part;                         /* the last part that was refused */
+    int64_t part;                         /* the last part whose question was
+                                           * rejected */
     FILE *to;   /* stream for the answer to --prompt */
-    FILE *text; /* collects its text until it ends */
+    FILE *text; /* collects the text of that answer */
     char *at;
-    size_t bytes, begin; /* bytes of all text; where the answer begins */
+    size_t bytes, begin; /* bytes of all text so far; where the answer begins in
+                          * it */
     VEC(int32_t) ids;    /* ids of the answer */
 };
 
 /* Prepares `w` to answer lines. The caller may set p.use, e.g. to
  * ATTN_FOR_SCORE. */
 void answering_begin(struct answering *w, bool ids, bool json);
-/* Does the same with the options of attnc run. */
+/* Like answering_begin(), with the options of attnc run. */
 void answering_run(struct answering *w, const RunCommand *o);
 /* Opens the engine. Returns an exit code. */
 int answering_open(struct answering *w, const EngineOptions *o);
-/* Uses an open engine instead; answering_close() must not be called. */
+/* Uses an engine that is already open. answering_close() must not be called. */
 void answering_with(struct answering *w, const Engine *e);
 /* Closes the engine. Returns `code` or, if that is 0, the program's status. */
 int answering_close(struct answering *w, int code);
 
-/* The program of models that generate; rows_answers() serves all others. */
-int generate_use(struct program *p); /* program_use() */
+/* The program of models that generate. rows_answers() is that of all others. */
+int generate_use(struct program *p); /* implements program_use() */
 void generate_answers(struct program *p);
-/* Converts a line to ids at p->items; an empty line has none. Returns their
- * number, or -1 with p->why. */
+/* Converts a line to ids, which are stored at p->items; an empty line has none.
+ * Returns their number, or -1 with p->why. */
 int64_t generate_question(struct program *p, const char *line, int64_t bytes);
 /* Converts a line of quantize --text to the ids of an input and an output. For
- * a decoder it also accepts a line without a tab, as an output with an empty
- * input; without a start token, the first token becomes the input. Returns
- * false, with p->why, if the model does not accept it. */
+ * a decoder, a line without a tab is an output with an empty input; without a
+ * start token, its first token becomes the input. Returns false, with p->why,
+ * if the model does not accept the line. */
 bool generate_pair(struct program *p, const char *text, int64_t bytes,
                    struct score_pair *x);
 /* Reads a line of stdin. Returns false if there is none or it is too long. */
@@ -57,7 +59,8 @@ bool generate_line(struct program *p, const char **text, int64_t *bytes);
  * that the decoder reads for it: start token, prompt and answer. Returns their
  * number, or -1 with p->status after a message about --attention. */
 int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids);
-void generate_close(struct program *p); /* frees what its calls allocated */
+void generate_close(struct program *p); /* frees what the calls above
+                                         * allocated */
 void rows_answers(struct program *p);
 
 /* ---- for the program ---- */
@@ -66,7 +69,7 @@ void rows_answers(struct program *p);
 #define spec_states_beam spec_has(p->of->e.spec, "search.beam")
 #define spec_has_chat spec_chats(p->of->e.spec)
 #define chat_of_spec (p->of->chat)
-#define state_may_replace(p) ((void)(p)) /* guard.c has checked it */
+#define state_may_replace(p) ((void)(p)) /* checked before by guard.c */
 
 void program_fail(struct program *p, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -78,15 +81,17 @@ void state_put(struct program *p, const char *state, int64_t bytes);
 /* Prints how many lines are answered, if stderr is a terminal. */
 void answering_progress(int64_t lines, bool end);
 
-/* run_json.c: print answers as JSON, without the newline. */
+/* run_json.c: print answers as JSON objects, without a newline. */
 void answers_json(struct program *p, int64_t part,
                   const struct attn_hypothesis *h, int64_t found);
 void rows_json(struct program *p, int64_t part, const float *x, int64_t rows);
 int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
-               const float *scores); /* returns 0; scores NULL: p->why */
-/* The answer to --prompt as JSON. begin returns the stream for its text; add
- * takes a token and returns false if it has a text to write; answer marks where
- * the answer begins; end prints the object and returns its stream. */
+               const float *scores); /* returns 0; scores NULL: prints p->why */
+/* Print the answer to --prompt as JSON. prompt_json_begin() returns a stream
+ * that collects the text. prompt_json_add() records a token; if it returns
+ * false, the caller writes the token's text to that stream.
+ * prompt_json_answer() discards the tokens so far: the answer begins here.
+ * prompt_json_end() prints the object to `to` and returns `to`. */
 FILE *prompt_json_begin(struct program *p, FILE *to);
 bool prompt_json_add(struct program *p, int32_t id);
 void prompt_json_answer(struct program *p);

@@ -1,6 +1,7 @@
-/* run_attention.c: attnc run --attention FILE. Answers one line, then
- * recomputes source and answer unfused and draws the weights of all heads. With
- * --input it computes those tensors instead, without an answer. */
+/* run_attention.c: attnc run --attention FILE. Answers one line, then runs the
+ * unfused model on source and answer and draws the attention weights of all
+ * heads. With --input, runs it on the given tensors instead and answers
+ * nothing. */
 #include "cli/run/answering.h"
 
 #include <math.h>
@@ -9,22 +10,24 @@
 #include "draw/draw.h"
 #include "oracle/trial.h"
 
-enum { MostCells = 1 << 24 }; /* limit of weights in one picture */
+enum { MostCells = 1 << 24 }; /* maximum number of weights in one picture */
 
 typedef struct {
     const RunCommand *o;
     bool json; /* write numbers, not a picture */
     struct answering w;
-    SampleFile in; /* the inputs that are drawn */
+    SampleFile in; /* the tensors of --input */
     const char **label[2];
     VEC(AttentionMap) maps;
-    VEC(int) softmax; /* node of each map in the unfused graph */
-    Index kept;       /* names of values that can be read back */
+    VEC(int)
+    softmax;    /* [maps]: node of the unfused graph that has the
+                 * weights */
+    Index kept; /* names of values that can be read back */
 } AttentionRun;
 
 /* ---- options ---- */
 
-/* Rejects options that need more than one answer and its weights. */
+/* Rejects options that do not apply to the attention of a single answer. */
 static int check_options(const RunCommand *o)
 {
     const char *wrong = o->output               ? "--output"
@@ -81,7 +84,7 @@ static int check_range(const char *option, int64_t chosen, int64_t n)
     return ExitUsage;
 }
 
-/* Returns the layer of a node; kind attention counts as layer 0. */
+/* Returns the layer of a node; 0 for a model of `kind: attention`. */
 static int layer_of(const Node *n)
 {
     return n->layer < 0 ? 0 : n->layer;
@@ -110,7 +113,7 @@ static int check_choice(const AttentionRun *r)
 
 /* ---- tokens ---- */
 
-/* Reads the line's ids into side 0; for a decoder, into side 1. */
+/* Reads the ids of the line into side 0 or, for a decoder, side 1. */
 static int read_line(AttentionRun *r, int side)
 {
     struct program *p = &r->w.p;
@@ -145,8 +148,8 @@ static int read_line(AttentionRun *r, int side)
     return ExitDone;
 }
 
-/* Answers, and sets side 1 to the rows that the decoder reads: start, prompt
- * and answer. */
+/* Answers the line. Sets side 1 to the rows that the decoder reads: start,
+ * prompt and answer. */
 static int answer_for_attention(AttentionRun *r, int from)
 {
     int32_t *ids = NULL;
@@ -171,8 +174,8 @@ static int read_text(AttentionRun *r)
                                           : answer_for_attention(r, side);
 }
 
-/* Labels rows with tokens; with ids if there is no vocabulary; with row numbers
- * if there are no ids. */
+/* Labels rows with tokens; without a vocabulary, with ids; without ids, with
+ * row numbers. */
 static void make_labels(AttentionRun *r, int side)
 {
     const struct program_side *t = side ? &r->w.p.target : &r->w.p.source;
@@ -203,8 +206,8 @@ static float *value_of(AttentionRun *r, const Trial *t, int node,
     return x;
 }
 
-/* Reads the weights back after the run. Keys that a mask forbids have the score
- * -inf; their weight becomes -1. */
+/* Reads the weights after the run. A key that a mask hides has the score -inf;
+ * its weight is set to -1. */
 static void fill_map(AttentionRun *r, const Trial *t, AttentionMap *m, int node)
 {
     int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
@@ -234,7 +237,8 @@ static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
     return arena_printf(a, "%s layer %d, %s-attention", stack, m->layer, word);
 }
 
-/* Chooses the maps of the requested layer and head, without weights yet. */
+/* Chooses the maps of the layer and head that the options name, without reading
+ * the weights. */
 static int choose_maps(AttentionRun *r)
 {
     const Graph *g = r->w.e.unfused;

@@ -1,4 +1,5 @@
-/* run_generate.c: the program of a model that generates, on an engine. */
+/* run_generate.c: the program of a model that generates, with an engine as the
+ * model. */
 #include "cli/run/answering.h"
 
 #include "runtime/program/program.c"
@@ -37,7 +38,7 @@ bool generate_pair(struct program *p, const char *text, int64_t bytes,
         return false;
     const int64_t forced = (search.o.start >= 0) + search.o.prefix_n;
     if (alone && x->n + forced < 1 && x->target_n > 1) {
-        x->n++; /* the first token has nothing before it */
+        x->n++; /* nothing precedes the first token, so it cannot be a target */
         x->target++;
         x->target_n--;
     }
@@ -57,7 +58,8 @@ bool generate_line(struct program *p, const char **text, int64_t *bytes)
         && program_line(p, 1, text, bytes) == LINE_READ;
 }
 
-/* True if there is room for an answer with the forced tokens and limits. */
+/* Sets the limit of the answer from --tokens. Reports an error and returns
+ * false if an answer of `least` tokens does not fit. */
 static bool answer_fits(struct program *p, int64_t n, int64_t least)
 {
     struct attn_search_options *o = &search.o;

@@ -1,5 +1,6 @@
-/* run_input.c: attnc run --input FILE --output FILE. Reads and writes tensors
- * by their names in the graph, one sequence at a time. */
+/* run_input.c: attnc run --input FILE --output FILE. Reads the inputs and
+ * writes the results as tensors with their names in the graph, one sequence at
+ * a time. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static int64_t input_length(const Tensors *t, Dim d)
     }
 }
 
-/* Adds an output of that type. Returns memory for its elements. */
+/* Adds an output tensor of this type. Returns the memory for its elements. */
 static float *add_output(Tensors *t, const char *name, Type type)
 {
     TensorOut out = { .name = name, .rank = type.rank };
@@ -38,7 +39,7 @@ static float *add_output(Tensors *t, const char *name, Type type)
     return x;
 }
 
-/* Adds the result of the last entry, with all its rows. */
+/* Adds the result of the last entry as an output, with all rows. */
 static float *add_result(Tensors *t)
 {
     const Graph *g = t->e.unfused;
@@ -57,7 +58,7 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
                          name);
         const Node *n = &g->nodes.at[node];
         if (n->op == OpOutput)
-            continue; /* written anyway */
+            continue; /* the result is written in any case */
         float *x = add_output(t, name, n->type);
         const TensorOut *out = &t->out.at[t->out.n - 1];
         int64_t elements = 1;
@@ -74,7 +75,7 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
     return true;
 }
 
-/* Warns about numbers that are not finite; they are written as they are. */
+/* Warns about numbers that are not finite. They are written nevertheless. */
 static void warn_of_numbers(const TensorOut *result)
 {
     const float *x = result->data;

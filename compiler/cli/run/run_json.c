@@ -1,9 +1,10 @@
-/* run_json.c: answers of attnc run and attnc score as JSON, one object each. */
+/* run_json.c: prints answers of attnc run and attnc score as JSON, one object
+ * each. */
 #include "cli/run/answering.h"
 
 #include "base/put_json.h"
 
-/* Begins an object: {"line": 1, and "error" if there is one. */
+/* Begins an object: {"line": 1, and "error" if `why` is not NULL. */
 static Buffer *begin_object(struct program *p, int64_t line, const char *why)
 {
     Buffer *b = &p->of->object;

@@ -1,4 +1,5 @@
-/* run_rows.c: the program of a model that answers with rows, on an engine. */
+/* run_rows.c: the program of a model that answers with rows, with an engine as
+ * the model. */
 #include "cli/run/answering.h"
 
 #include "runtime/program/program.c"
