@@ -33,8 +33,8 @@ static Target here(void)
     return t;
 }
 
-/* Protection of the mapping that holds `at`, as "r-xp"; and whether any page
- * of the process is writable and executable.                                */
+/* Returns the protection of the mapping that holds `at`, such as "r-xp", and
+ * whether any page of the process is writable and executable. */
 static bool mapping_of(const void *at, char protection[5])
 {
     FILE *f = fopen("/proc/self/maps", "r");
@@ -103,7 +103,8 @@ static void test_jit_refusals(void **state)
     unsetenv("TMPDIR");
 }
 
-/* With one free descriptor the text is written, and then no folder is made. */
+/* Tests that with one free descriptor the text is written, but no folder is
+ * made. */
 static void test_names_refused(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void load(const CcOptions *o)
     load_text(o, object_text, 42);
 }
 
-/* The one object in the cache. */
+/* Returns the path of the only object in the cache. */
 static const char *cached(void)
 {
     const char *folder = in_dir("cache/attnc"), *name = NULL;
@@ -301,7 +302,7 @@ static void test_cache_full(void **state)
     struct stat st;
     assert_int_equal(stat(cached(), &st), 0);
     assert_int_equal(unlink(cached()), 0);
-    /* the object fits, with its seal it does not */
+    /* the object fits, but not with its seal */
     struct rlimit old, limit;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     limit = old;
@@ -314,7 +315,7 @@ static void test_cache_full(void **state)
     assert_int_equal(files(in_dir("cache/attnc")), 0);
     assert_int_equal(files(dir), 3); /* counting, count, cache */
 
-    Backend b = { 0 }; /* what can't be loaded isn't kept */
+    Backend b = { 0 }; /* an object that cannot be loaded is removed */
     o = options(script("trash",
                        "while [ $# -gt 1 ]; do shift; "
                        "[ $1 = -o ] && echo trash > $2; done; exit 0"));

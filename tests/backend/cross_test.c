@@ -147,7 +147,7 @@ static void test_refused(void **state)
     }
 }
 
-/* The command that is printed is one of a compiler for that machine. */
+/* Tests that the printed command uses a compiler for that machine. */
 static void test_report(void **state)
 {
     (void)state;

@@ -219,7 +219,7 @@ static void test_killed(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     kill(said_pid(), SIGKILL);
     assert_true(temp_open(&first, NULL));
-    assert_int_equal(files(dir), 5); /* first in place of the dead one */
+    assert_int_equal(files(dir), 5); /* first in place of the killed one */
     assert_int_equal(access(used.path, R_OK), 0);
     temp_close(&first);
     mkdir(in_dir("attnc-tmp-nobody"), 0700); /* killed before its lock */
@@ -232,7 +232,7 @@ static void test_killed(void **state)
     unsetenv("TMPDIR");
 }
 
-/* A limit on the size of files is one of the disk, whoever meets it. */
+/* Tests that a limit on file sizes is reported as one of the disk. */
 static void test_file_limit(void **state)
 {
     (void)state;

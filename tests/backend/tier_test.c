@@ -42,7 +42,7 @@ static Background started(CcOptions *o)
     return b;
 }
 
-/* Its end, or none within 60 s. */
+/* Waits for its end; fails after 60 s. */
 static BackgroundEnd end_of(Background *b, CacheKey *key, Fault *why)
 {
     const char *about = "";
@@ -77,7 +77,7 @@ static void test_done(void **state)
     assert_true(objcache_find(a, &b, key, "t_model"));
     assert_string_equal((const char *)b.model, "tier");
     backend_unload(&b);
-    at = started(&o); /* found by the note: no compiler is asked */
+    at = started(&o); /* found by the note, without asking a compiler */
     o.compiler = "/none";
     assert_int_equal(end_of(&at, &again, &why), BackgroundDone);
     assert_string_equal(key.hex, again.hex);

@@ -21,7 +21,7 @@ static CacheKey key(int i)
     return cache_key(&(CachePiece){ &i, sizeof i }, 1);
 }
 
-/* `bytes` bytes that follow from i. */
+/* Returns `bytes` bytes that depend on i. */
 static char *content(int i, size_t bytes)
 {
     char *at = arena_alloc(a, bytes + 1);
@@ -149,7 +149,7 @@ static void test_touched(void **state)
     assert_int_equal(rename(file_of(2), in_dir("elsewhere")), 0);
     assert_int_equal(symlink(in_dir("elsewhere"), file_of(2)), 0);
     assert_false(is_there(2, Bytes, CacheVerified));
-    kept(3, Bytes); /* under the name of another one: its own content */
+    kept(3, Bytes); /* under another key: has its own contents */
     assert_int_equal(rename(file_of(3),
                             arena_printf(a, "%s/%s.so", folder(), key(3).hex)),
                      0);
@@ -171,7 +171,7 @@ static void test_limit(void **state)
     assert_non_null(f = fopen(arena_printf(a, "%s/mine", folder()), "w"));
     fputs(content(7, 60000), f); /* it does not count */
     fclose(f);
-    assert_true(is_there(0, Bytes, CacheSize)); /* the last used one now */
+    assert_true(is_there(0, Bytes, CacheSize)); /* now the most recently used */
     kept(4, Bytes);
     assert_false(is_there(1, Bytes, CacheSize));
     assert_true(is_there(0, Bytes, CacheVerified));
@@ -232,7 +232,7 @@ static void test_list(void **state)
     const char *const others[] = { left, foreign, records };
     for (int i = 0; i < 3; i++)
         fclose(fopen(others[i], "w"));
-    cache_list(&l, a, false); /* a writer may be at work: left is not old */
+    cache_list(&l, a, false); /* a writer may be active: `left` is not old */
     assert_int_equal(l.at.n, 5);
     assert_int_equal(find(&l, key(2).hex)->state, CacheSound);
     const struct timespec old = { .tv_sec = time(NULL) - 4000 };
@@ -250,7 +250,7 @@ static void test_list(void **state)
     cache_clean(&removed, a, is_damaged, NULL, UINT64_MAX, true);
     assert_int_equal(files(folder()), 2 + 7 - 2);
     flip(2, 10);
-    flip(2, 1040); /* in the seal: that is seen without reading all */
+    flip(2, 1040); /* in the seal: detected without reading the contents */
     cache_clean(&removed, a, is_damaged, NULL, UINT64_MAX, false);
     assert_int_equal(removed.at.n, 3);
     cache_clean(&removed, a, NULL, NULL, 0, false);

@@ -80,7 +80,8 @@ static void patient(void **state)
     assert_string_equal(written(), "\r\033[K");
 }
 
-/* At most ten times a second, and back after it was cleared. */
+/* Tests that a line is redrawn at most ten times a second, and after it was
+ * cleared. */
 static void seldom(void **state)
 {
     (void)state;
@@ -104,7 +105,7 @@ static void seldom(void **state)
     progress_end();
 }
 
-/* The part of a step that a work within it has done. */
+/* Tests that the progress of an inner task counts as a part of a step. */
 static void nested(void **state)
 {
     (void)state;
@@ -117,7 +118,7 @@ static void nested(void **state)
         strstr(written(), " 50 %  verify, clang, opening the model"));
     test.now += 1;
     progress_begin("");
-    progress_at(0.5); /* of a work whose part is not known */
+    progress_at(0.5); /* of a task whose progress is unknown */
     assert_non_null(strstr(written(), " 50 %  verify, clang, opening"));
     progress_end();
     progress_end();
@@ -209,7 +210,7 @@ static void give_up(void)
     (fail)(ExitResource, "no more");
 }
 
-/* The line is gone before anything else is there. */
+/* Tests that the line is cleared before other output. */
 static void said(void **state)
 {
     (void)state;
@@ -224,7 +225,7 @@ static void said(void **state)
     assert_int_equal(WEXITSTATUS(status), ExitResource);
 }
 
-/* A pipe, a file and --quiet get nothing. */
+/* Tests that a pipe, a file and --quiet get no line. */
 static void nowhere(void **state)
 {
     (void)state;
@@ -249,7 +250,7 @@ static void nowhere(void **state)
     assert_string_equal(written(), "");
 }
 
-/* A work with a line of its own: those within it show none. */
+/* Tests that tasks inside one with its own line show none. */
 static void own(void **state)
 {
     (void)state;

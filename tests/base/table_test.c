@@ -46,7 +46,7 @@ static void fits(void **state)
     assert_true(c[0].shown && !c[2].shown);
 }
 
-/* A record's lines on terminals of all widths. */
+/* Tests a record's lines on terminals of all widths. */
 static void on_terminal(void **state)
 {
     (void)state;

@@ -85,8 +85,8 @@ static double number(const json_t *row, const char *key)
     return json_number_value(value);
 }
 
-/* The products' operations alone, in millions; the bench also counts biases,
- * norms and the like, which are a few percent more.                          */
+/* Returns the MFLOPs of the products only; the bench adds a few percent for
+ * biases, norms and others. */
 static double encode_mflop(void)
 {
     const double layer = 2.0 * n * d * (4 * d + 2 * d_ff) + 4.0 * n * n * d;
@@ -180,7 +180,8 @@ static void masked_encoder(void **state)
     json_decref(masked);
 }
 
-/* Matrices have half of the bytes, biases and norms all. */
+/* Tests that matrices take half of their bytes in bf16, biases and norms all.
+ */
 static void bytes_of_weights(void **state)
 {
     (void)state;
@@ -258,8 +259,8 @@ static void answers_repeat(void **state)
     json_decref(b);
 }
 
-/* Kernels' counts add up to their function's, those to the workload's; and each
- * is called once for each layer and block of 48 rows.                        */
+/* Tests that kernels' counts add up to their function's and those to the
+ * workload's, and that each is called once per layer and block of 48 rows. */
 static void kernels_add_up(void **state)
 {
     (void)state;
@@ -292,7 +293,7 @@ static void kernels_add_up(void **state)
     json_decref(report);
 }
 
-/* Each sentence counts by its own length. */
+/* Tests that each sentence counts by its own length. */
 static void ragged_batches(void **state)
 {
     (void)state;
@@ -312,7 +313,7 @@ static void ragged_batches(void **state)
     lengths = "10";
 }
 
-/* From the second step on there is a row for each hypothesis. */
+/* Tests that from the second step on each hypothesis has a row. */
 static void beams_by_hand(void **state)
 {
     (void)state;
@@ -327,8 +328,8 @@ static void beams_by_hand(void **state)
     beam = 1;
 }
 
-/* A pooled sentence is one row, whatever its length: here of one product. All
- * of its rows are read once, for that.                                      */
+/* Tests that pooling makes one row of a sentence, here for one product, and
+ * reads all of its rows once. */
 static void pooled_rows(void **state)
 {
     (void)state;

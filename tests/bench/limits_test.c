@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-/* 1 KB of L1, 10 of L2, 100 of L3; 1000 FLOP/s; a byte of memory costs a second
- * at 1, 10, 100, 1000 to L1.                                                 */
+/* A machine with 1 KB of L1, 10 KB of L2, 100 KB of L3, and 1000 FLOP/s. Memory
+ * delivers 1 byte per second; L3, L2 and L1 10, 100 and 1000. */
 static const Machine small = { .cache = { 1000, 10000, 100000 } };
 static const Rates one = { 1, 1e3, 4e3, { 1e3, 1e2, 1e1, 1 } };
 
@@ -49,7 +49,7 @@ static void levels(void **state)
                  1100, BoundDot);
 }
 
-/* Twice the threads have twice the near caches. */
+/* Tests that twice the threads have twice the near caches. */
 static void threads(void **state)
 {
     (void)state;
@@ -90,11 +90,12 @@ static void scans(void **state)
     assert_limit(limit(far, 2000, 1), 1010, LevelL2);
     const Cost both = cost_sum(near, far);
     assert_true(both.again == near.again + far.again);
-    assert_true(both.scan == 500); /* a bound of the longer one too */
+    assert_true(both.scan == 500); /* also a bound for the longer one */
     assert_true(cost_sum(far, (Cost){ .flops = 1 }).scan == 2000);
 }
 
-/* Weights of the states once a step, of all sequences; all others once. */
+/* Tests that weights of states are read once per step for all sequences, all
+ * others once. */
 static void scan_counts(void **state)
 {
     (void)state;
@@ -153,7 +154,8 @@ static BenchReport spoilt(Arena *a, const Cost *sum, const Cost *kernel)
     return r;
 }
 
-/* It is measured again, and then nothing is faster than it. */
+/* Tests that such a machine is measured again, and that then nothing exceeds
+ * its limits. */
 static void bad_moment(void **state)
 {
     (void)state;

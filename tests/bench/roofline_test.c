@@ -37,7 +37,7 @@ static int bench_into(const char *spec, const char *path, bool no_kernels)
     return code;
 }
 
-/* The picture, to be freed. */
+/* Returns the picture, to be freed. */
 static char *picture(const char *spec, bool no_kernels)
 {
     char path[128];
@@ -82,7 +82,8 @@ static void marks_and_legend(void **state)
     free(text);
 }
 
-/* Numbers in the plot: a digit is 6 wide, and 8 high. Returns how many. */
+/* Checks numbers in the plot, whose digits are 6 wide and 8 high; returns how
+ * many. */
 static int assert_apart(const char *text)
 {
     double x[100], y[100], width[100];

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "support/expected.h"
-#include "support/oracle_model.h" /* has a variable of the name of aot.h's */
+#include "support/oracle_model.h" /* has a variable that aot.h has, too */
 #include "support/aot.h"
 
 enum { MostWeights = 512 }; /* of one head, in these tests */
@@ -26,7 +26,7 @@ typedef struct { /* a model of tests/torch and its inputs */
     double rows[256];
 } Golden;
 
-/* Tensors of the .io file, and what the graph calls them. */
+/* Names of tensors in the .io file, and in the graph. */
 static const char *const inputs[][2] = {
     { "source", "source.ids" },  { "target", "target.ids" },
     { "types", "source.types" }, { "rows", "source.values" },
@@ -34,7 +34,7 @@ static const char *const inputs[][2] = {
 };
 enum { Inputs = sizeof inputs / sizeof *inputs };
 
-/* Its inputs are in the file "in" then. */
+/* Runs the model; the file "in" then has its inputs. */
 static void open_golden(Golden *g, const char *name)
 {
     Fault why;
@@ -86,7 +86,7 @@ static void run_oracle(OracleModel *m, Golden *g)
     oracle_model_run(m, rows[0], rows[1]);
 }
 
-/* The list of layers and heads that attnc wrote. */
+/* Returns the list of layers and heads that attnc wrote. */
 static const json_t *attention_of(const char *path)
 {
     static json_t *root;
@@ -100,7 +100,8 @@ static int64_t number(const json_t *head, const char *key)
     return json_integer_value(json_object_get(head, key));
 }
 
-/* Rows of zeros, which a mask lets nothing through to; the others sum to 1. */
+/* Checks that rows sum to 1, except rows of zeros, whose keys are all masked.
+ */
 static int check_rows(const json_t *rows)
 {
     double w[MostWeights];
@@ -118,7 +119,7 @@ static int check_rows(const json_t *rows)
     return zeros;
 }
 
-/* All heads of a model; returns its rows of zeros. */
+/* Checks all heads of a model; returns its rows of zeros. */
 static int check_golden(const char *name)
 {
     Golden g;
@@ -176,7 +177,7 @@ static void test_weights(void **state)
     assert_int_equal(check_golden("mask_file"), 2); /* one a head */
 }
 
-/* Two heads of queries to one of keys: seeded weights, in text's way. */
+/* Tests two query heads for each key head, with seeded weights, as text. */
 static void test_grouped(void **state)
 {
     (void)state;
@@ -204,7 +205,7 @@ static const json_t *choose(const char *first, const char *second)
     return attention_of(in_dir("a.json"));
 }
 
-/* 2 layers of 4 heads encode; 1 layer of 2 heads, twice, decodes. */
+/* Tests 2 encoder layers of 4 heads, and a decoder layer of 2 heads, twice. */
 static void test_choice(void **state)
 {
     (void)state;

@@ -23,8 +23,8 @@ typedef struct {
 
 static const Setting xterm = { "xterm", NULL };
 
-/* Both ends of what attnc writes to. A terminal is as raw as a pipe here, but
- * that it ends lines by CR LF.                                              */
+/* Opens both ends of attnc's output. A terminal here is as raw as a pipe,
+ * except that it ends lines with CR LF. */
 static void open_ends(Where where, int end[2])
 {
     if (where == ToPipe) {
@@ -92,7 +92,7 @@ static bool colored(const char *text)
     return strchr(text, '\033');
 }
 
-/* The text without its colours. */
+/* Returns the text without its colours. */
 static const char *plain(const char *text)
 {
     Buffer b = { .arena = a };
@@ -141,7 +141,7 @@ static void when(void **state)
         }
 }
 
-/* One of the two is a terminal: the other has no colours for that. */
+/* Tests that if one of the two is a terminal, the other has no colours. */
 static void each_for_itself(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void verify_table(void **state)
     set("COLUMNS", NULL);
 }
 
-/* Colours are all that differs. */
+/* Tests that colours are the only difference. */
 static void same_text(void **state)
 {
     static const char *const lines[] = {

@@ -135,7 +135,7 @@ static void test_compiler_that_is_there(void **state)
     }
 }
 
-/* "wrote m.c   1.5 kB": half a unit of its last digit is lost at most. */
+/* Checks "wrote m.c 1.5 kB", which is rounded to its last digit. */
 static void look_at_size(const char *line)
 {
     struct stat s;

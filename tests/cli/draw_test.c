@@ -118,7 +118,7 @@ static void test_picture(void **state)
                                  "a"));
 }
 
-/* One token, and more than can be pointed at. */
+/* Tests one token, and more tokens than the picture can highlight. */
 static void test_sizes(void **state)
 {
     (void)state;

@@ -80,7 +80,7 @@ static void check_one(int at, bool on, char *const *argv, int code, int whole)
     assert_int_equal(outputs(), code == ExitDone ? whole : 0);
 }
 
-/* Every allocation of one command; how many made it end. */
+/* Fails every allocation of one command in turn; returns how many ended it. */
 static int each_of(const char *program, const char *const *words)
 {
     char *argv[MostWords] = { arena_strdup(a, find_program(a, program)) };

@@ -53,13 +53,13 @@ static void write_weights_of(float value, bool nan)
     engine_close(&e);
 }
 
-/* All the model's weights are as large as a number can be. */
+/* Writes weights as large as a float can be. */
 static void write_weights(void)
 {
     write_weights_of(FLT_MAX, false);
 }
 
-/* A line of shell: $A is attnc, $S the model, $M $W the program. */
+/* Runs a shell line: $A is attnc, $S the model, $M $W the program. */
 static int sh(Spawned *s, const char *input, const char *line)
 {
     return RUN(s, input, "/bin/sh", "-c",
@@ -124,7 +124,7 @@ static void test_text(void **state)
     check_text("decoder");
 }
 
-/* The header's name for it. */
+/* Returns the header's name for it. */
 static void test_generate(void **state)
 {
     (void)state;
@@ -171,8 +171,8 @@ static void test_generate(void **state)
 /* ---- NaN ---- */
 #define ONE_NAN "tensor 'encoder.0.ffn.w1.weight': 1 of 2048 values are NaN"
 
-/* A NaN of the weights is refused unless it is allowed; then it passes the relu
- * of its layer, and the line whose results it reaches is refused. */
+/* Tests that NaN weights are rejected unless they are allowed. Then NaN passes
+ * the relu of its layer, and the line whose results it reaches is rejected. */
 static void test_nan(void **state)
 {
     static const char *const dtypes[] = { "f32", "bf16" };

@@ -207,7 +207,7 @@ static void check_outputs(const Case *c, const Bytes whole[MostOutputs])
 
 /* ---- kills ---- */
 
-/* Objects of earlier runs would make the next ones short. */
+/* Removes objects of earlier runs, which would make the next ones too short. */
 static void new_cache(void)
 {
     static int n;

@@ -59,7 +59,7 @@ static void places(void **state)
         }
 }
 
-/* A value that is not the default. */
+/* Returns a value that is not the default. */
 static const char *value_of(Arena *a, const Option *row)
 {
     switch (row->kind) {
@@ -191,7 +191,8 @@ static void common(void **state)
     assert_false(common_of("plan", "x").quiet);
 }
 
-/* Help has all options of a command, each under a head, in lines of 80. */
+/* Tests that the help has all options of a command, under headings, in lines of
+ * 80 columns. */
 static void help(void **state)
 {
     (void)state;
@@ -216,7 +217,8 @@ static void help(void **state)
     }
 }
 
-/* Each command has a row of page_rows.h, and ends well at least. */
+/* Tests that each command has a row of page_rows.h and returns at least one
+ * normal status. */
 static void pages_there(void **state)
 {
     (void)state;

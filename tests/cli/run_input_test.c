@@ -65,7 +65,7 @@ static void test_image(void **state)
     assert_memory_equal(out[0], out[1], sizeof out[0]);
 }
 
-/* One key: the softmax is 1, so every query gets the value as it is. */
+/* Tests one key: softmax is 1, so every query returns the value unchanged. */
 static void test_one_key(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void test_one_key(void **state)
     safetensors_close(out);
 }
 
-/* The weights of a softmax can be seen, and sum to 1. */
+/* Tests that the weights of a softmax can be written, and sum to 1. */
 static void test_tap(void **state)
 {
     (void)state;

@@ -58,7 +58,7 @@ static void assert_tensors(const Tensor *got, const Tensor *want)
     }
 }
 
-/* Asks for every tensor that is known, by name; `more`: an option or NULL. */
+/* Writes every known tensor by name; `more`: an option or NULL. */
 static void check_model(const char *name, const Safetensors *io,
                         const char *more)
 {
@@ -126,7 +126,7 @@ static void test_golden(void **state)
 
 /* ---- of full size ---- */
 
-/* The row that two layers of the model make of ids and types. */
+/* Returns the row that a model of two layers computes from ids and types. */
 static void sentence(const int32_t *ids, const int32_t *types, int64_t n,
                      float row[384])
 {

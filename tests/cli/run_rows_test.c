@@ -66,7 +66,7 @@ static const RowsCase cases[] = {
       3, 2, 3 },
 };
 
-/* A line of shell in the repository; its output in full. */
+/* Runs a shell line in the repository; returns its complete output. */
 static int sh(Spawned *s, const char *line)
 {
     return RUN(s, "", "/bin/sh", "-c",
@@ -105,7 +105,7 @@ static void try_case(const RowsCase *c)
     count(c, text_of(in_dir("ours"), &n));
 }
 
-/* The program of a case, with the weights that attnc makes of a seed. */
+/* Builds the program of a case, with attnc's seeded weights. */
 static void build(const RowsCase *c)
 {
     Engine e = { 0 };

@@ -14,8 +14,8 @@
 #include "support/aot.h"
 #include "support/check_xml.h"
 
-/* A line of shell in the test's folder: $A is attnc, $R the repository, $G a
- * model of phones, $T one of tests/torch, $M the program that the first is. */
+/* Runs a shell line in the test's folder: $A is attnc, $R the repository, $G a
+ * model of phones, $T one of tests/torch, $M the program of $G. */
 static int sh(Spawned *s, const char *input, const char *line)
 {
     char root[PATH_MAX], tool[PATH_MAX];
@@ -38,7 +38,7 @@ static void assert_code(const char *input, const char *line, int code)
         fail_msg("%s: %d: %s", line, found, s.tail);
 }
 
-/* `command FILE` and `command -` write the same bytes. */
+/* Tests that `command FILE` and `command -` write the same bytes. */
 static void assert_same_bytes(const char *command)
 {
     assert_code(
@@ -116,7 +116,7 @@ static void test_bytes(void **state)
     assert_int_equal(checked, Lines);
 }
 
-/* A picture's form is in its name: "-" is the first of them. */
+/* Tests that a picture's format follows its name; "-" is the first format. */
 static void test_attention(void **state)
 {
     (void)state;
@@ -159,8 +159,8 @@ static void assert_picture(const char *line, const char *path)
     assert_int_equal(check_xml(text, "svg"), 1);
 }
 
-/* --format=svg of reports whose numbers differ from run to run; formats_test
- * compares the others. The report itself is on stderr. */
+/* Tests --format=svg of reports whose numbers vary from run to run;
+ * formats_test compares the others. The report itself is on stderr. */
 static void test_svg_formats(void **state)
 {
     (void)state;

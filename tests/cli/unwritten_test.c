@@ -52,7 +52,7 @@ static void write_spec(const Model *m)
     assert_true(write_file(in_dir("m.yaml"), spec, strlen(spec), &why));
 }
 
-/* The program, and its seeded weights. */
+/* Builds the program and its seeded weights. */
 static void build_program(void)
 {
     Fault why;

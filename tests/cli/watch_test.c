@@ -66,7 +66,7 @@ static void refuse(Refusal r)
         _exit(77);
 }
 
-/* attnc watch with these words; `lines`: its stdin. */
+/* Starts attnc watch with these words; `lines`: its stdin. */
 static void start_with(Refusal r, const char *lines, const char *const *words)
 {
     const char *argv[20] = { attnc(), "watch" };
@@ -134,7 +134,7 @@ static void comes(const char *text)
     w.at = found + strlen(text);
 }
 
-/* Was it printed between the text that was found before the last, and now? */
+/* True if it was printed after the text found before the last one. */
 static void came_not(const char *from, const char *text)
 {
     const char *found = strstr(from, text);
@@ -142,7 +142,7 @@ static void came_not(const char *from, const char *text)
         fail_msg("'%s' came:\n%s", text, w.text);
 }
 
-/* Its end, as waitpid() tells it. */
+/* Waits for its end; returns waitpid()'s status. */
 static int status_of(void)
 {
     int status;
@@ -182,7 +182,7 @@ static void save_by_rename(const char *name, const char *text)
     assert_int_equal(rename(in_dir("new-file"), in_dir(name)), 0);
 }
 
-/* The end of a run: from there on it waits. */
+/* Waits for the end of a run, after which attnc waits. */
 static void rests(void)
 {
     comes("; waits for a change\n");
@@ -213,7 +213,7 @@ static void test_shows_what_is_new(void **state)
     comes(" 74,112  1.79\n");
     const char *from = w.at;
     comes("graph\n26 nodes differ; before has 112, now 112\n");
-    comes(" more\n"); /* the first of them alone are shown */
+    comes(" more\n"); /* only the first of them are shown */
     rests();
     came_not(from, "parameters"); /* unchanged facts */
     save("m.yaml", with(4, 1));
@@ -239,7 +239,7 @@ static void test_an_error_shows(void **state)
     comes("m.yaml changed\n");
     comes("error: ");
     comes("exit code 3 (invalid input); waits for a change\n");
-    /* compared with the last that was good */
+    /* compared with the last successful run */
     save("m.yaml", with(4, 1));
     comes("h           2    4\n");
     stop();
@@ -351,7 +351,7 @@ static void test_files_that_it_reads(void **state)
     stop();
 }
 
-/* Weights that are no weights, then good ones again. */
+/* Tests invalid weights, then valid ones again. */
 static void test_weights(void **state)
 {
     (void)state;
@@ -394,7 +394,7 @@ static void test_run(void **state)
     comes("run ");
     rests();
     stop();
-    /* each run answers the lines that stdin had */
+    /* each run answers the lines of stdin */
     save("lines", "3 4 5\n6 7\n");
     START_LINES(in_dir("lines"), in_dir("m.yaml"), "--", "run", "--ids",
                 "--scores", "--max-output=1", "--seed=1");
@@ -413,7 +413,7 @@ static void test_run(void **state)
     comes(answers);
     comes("run ");
     rests();
-    /* a line that is bad now: the others are answered */
+    /* a line that is now invalid: the others are answered */
     save("m.yaml", "attnc: 1\nname: m\nkind: encoder-decoder\nd_model: 8\n"
                    "h: 2\nd_ff: 16\nN: 1\nmax_len: 16\n"
                    "vocab: {size: 6, tokens: {start: 1, end: 2, pad: 0}}\n");
@@ -447,7 +447,7 @@ static void start_long(void)
         nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 }
 
-/* A file that changes ends the run that is under way. */
+/* Tests that a changed file ends the current run. */
 static void test_starts_anew(void **state)
 {
     (void)state;
@@ -483,7 +483,8 @@ static void test_crash(void **state)
     stop();
 }
 
-/* Ctrl-C while it runs, of a terminal: both end, and nothing is left. */
+/* Tests Ctrl-C of a terminal during a run: both processes end, and no file is
+ * left. */
 static void test_ctrl_c(void **state)
 {
     (void)state;
@@ -531,7 +532,8 @@ static void test_ctrl_c(void **state)
 }
 
 /* ---- limits ---- */
-/* More changes while it is stopped than the system keeps: it runs again. */
+/* Tests more changes, while it is stopped, than the system's queue holds: it
+ * runs again. */
 static void test_overflow(void **state)
 {
     (void)state;

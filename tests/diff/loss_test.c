@@ -85,7 +85,8 @@ static void test_dtype_of_tables(void **state)
     engine_close(&engine);
 }
 
-/* Tensors that layers share are one matrix, whose key names no layer. */
+/* Tests that tensors shared by layers are one matrix, whose key names no layer.
+ */
 static void test_shared(void **state)
 {
     static const char *const sets[] = {

@@ -101,7 +101,7 @@ static void test_forms(void **state)
     }
 }
 
-/* All layers of base are alike; one that is kept apart is drawn apart. */
+/* Tests that equal layers of base are drawn once, and a kept one separately. */
 static void test_folds(void **state)
 {
     (void)state;

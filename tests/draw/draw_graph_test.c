@@ -94,7 +94,8 @@ static void check_boxes(const Seen *s)
                               &p->run.at[p->segment.at[i].run].area));
 }
 
-/* A box is in its band and its layers' frame, and in no other. */
+/* Checks that a box is inside its band and its layers' frame, and in no other.
+ */
 static void check_frames(const Seen *s)
 {
     const Picture *p = s->p;
@@ -151,7 +152,7 @@ static void check_line(const Seen *s, int net, const Sink *sink)
     }
 }
 
-/* Lines of two values cross; they never run on each other. */
+/* Checks that lines of two values may cross, but never overlap. */
 static void check_apart(const Seen *s, const Sink *x, const Sink *y)
 {
     for (int i = 1; i < x->points; i++)
@@ -186,7 +187,7 @@ static void check_lines(const Seen *s)
         }
 }
 
-/* Each box reads what its node reads. */
+/* Checks that each box reads what its node reads. */
 static int lines_to(const Picture *p, int box)
 {
     int lines = 0;
@@ -251,7 +252,7 @@ static void test_forms(void **state)
     }
 }
 
-/* Every model of the repository after every pass. */
+/* Tests every model of the repository after every pass. */
 static void test_models(void **state)
 {
     static const char *const models[] = {
@@ -306,7 +307,7 @@ static void assert_attribute(const char *svg, const char *before, double most)
     assert_true(strtod(at + strlen(before), NULL) <= most);
 }
 
-/* 210 mm by 297 mm, of 96 pixels an inch. */
+/* 210 mm by 297 mm, at 96 pixels per inch. */
 static void test_base_fits_a_page(void **state)
 {
     (void)state;

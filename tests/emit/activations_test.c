@@ -74,7 +74,7 @@ static double formula(Activation act, double x)
 typedef struct { /* one function, and how to call it */
     const char *name;
     double (*want)(double); /* NULL: an activation */
-    double ulps;            /* more than the common gate; 0: none */
+    double ulps;            /* larger than the common gate; 0: none */
 } Function;
 
 static const Function functions[] = {
@@ -144,8 +144,8 @@ static float quiet(float x)
     return x;
 }
 
-/* Floats `step` apart by their bits; NaNs are quiet ones, as operations make
- * them: of a signalling one and 0 the larger is, to some machines, a NaN.   */
+/* Tests floats `step` apart by their bits. NaNs are quiet, as operations make
+ * them: on some machines the larger of a signalling NaN and 0 is a NaN. */
 static void test_floats(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void test_usual(void **state)
     }
 }
 
-/* Far below zero nothing may be left of an activation's tail. */
+/* Tests that far below zero an activation is exactly 0. */
 static void test_tails(void **state)
 {
     (void)state;

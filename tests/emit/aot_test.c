@@ -159,8 +159,8 @@ static void test_text_is_indented(void **state)
     assert_indented("models/tiny.yaml", "--plain");
 }
 
-/* Nothing in the file can be written but what its caller gives it, and it asks
- * the system for what open() and close() need alone.                        */
+/* Tests that an object has no writable data, and needs from the system only the
+ * functions of open() and close(). */
 static void test_no_writable_globals(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void test_same_bytes(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
-/* A file's name may hold what ends a comment. */
+/* Tests a file's name that contains the end of a comment. */
 static void test_comment_holds(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void test_header(void **state)
     }
 }
 
-/* Headers and files of several models in one program, in any order. */
+/* Tests headers and files of several models in one program, in any order. */
 static void test_several_models(void **state)
 {
     (void)state;

@@ -15,7 +15,8 @@
 #include "support/aot.h"
 #include "support/skip.h"
 
-/* Words that training held out, a line each, in the file "words". */
+/* Writes words that were not in the training data, one per line, to the file
+ * "words". */
 static void write_words(void)
 {
     Spawned s;
@@ -26,7 +27,7 @@ static void write_words(void)
     assert_int_equal(RUN(&s, "", "/bin/sh", "-c", line), 0);
 }
 
-/* Its answers to them go to a file. */
+/* Writes its answers to them to a file. */
 static void answer_words(const char *program, const char *weights,
                          const char *answers)
 {
@@ -37,8 +38,8 @@ static void answer_words(const char *program, const char *weights,
         fail_msg("%s: %s", program, s.tail);
 }
 
-/* With a second argument it prints the four best answers to each of a few
- * sources, their scores in all bits; else it is the file's own program.     */
+/* With a second argument it prints the four best answers to a few sources, with
+ * the bits of their scores; otherwise it is the file's own program. */
 static const char scores[] =
     "#include <stdio.h>\n"
     "#include <stdlib.h>\n"
@@ -77,7 +78,7 @@ static const char scores[] =
     "    return found != 4;\n"
     "}\n";
 
-/* m.c by one compiler: answers to words, scores. */
+/* Builds m.c by one compiler; checks answers to words, and scores. */
 static bool answers_by(const char *cc, const char *level, const char *march,
                        const char *name)
 {
@@ -103,7 +104,8 @@ static void same_answers(const char *name)
               in_dir(arena_printf(a, "%s.scores", name)));
 }
 
-/* Vector and scalar text, clang, gcc and tcc: one answer in all bits. */
+/* Tests that vector and scalar text, by clang, gcc and tcc, gives bit-identical
+ * answers. */
 static void test_compilers_agree(void **state)
 {
     (void)state;
@@ -121,7 +123,7 @@ static void test_compilers_agree(void **state)
         same_answers("tcc");
 }
 
-/* Debian has clang's sanitizers in a package of their own. */
+/* Debian has clang's sanitizers in a separate package. */
 static bool has_sanitizers(void)
 {
     Spawned s;

@@ -119,7 +119,8 @@ static void test_exp2(void **state)
     }
 }
 
-/* Floats `step` apart by their bits, in blocks; all labs agree in all bits. */
+/* Tests floats `step` apart by their bits, in blocks; all labs agree bit for
+ * bit. */
 static void test_exp_log(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Is it in the list of what the model exports? */
+/* True if it is in the list of the model's exports. */
 static bool exported(Engine *e, const EmitOptions *o, const char *name)
 {
     const char *other;
@@ -93,8 +93,8 @@ static void test_exports(void **state)
     check("models/gpt2-small.yaml");
 }
 
-/* For this process, there is the model alone: each mode's text has of what the
- * file exports that one function, and nothing of the core.                   */
+/* Tests that text for this process has only the model's function, and no code
+ * of the core. */
 static void check_model(const char *spec)
 {
     static const EmitMode modes[] = { EmitModel, EmitJit };

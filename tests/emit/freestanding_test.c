@@ -38,7 +38,7 @@ static void write_text(const char *name, const char *text)
 
 /* ---- what is linked ---- */
 
-/* A compiler makes bcmp() of a memcmp() that is only compared with 0. */
+/* Compilers replace a memcmp() that is only compared with 0 by bcmp(). */
 static void look_at_names(const char *list)
 {
     static const char *const allowed[] = { "memchr",  "memcmp", "memcpy",
@@ -131,7 +131,7 @@ static const char searches[] =
     "    return m_stream_next(&s) != (x.n ? x.tokens[0] : ATTN_STREAM_END);\n"
     "}\n";
 
-/* The program in the header's first comment. */
+/* Returns the program in the header's first comment. */
 static const char *example_of(const char *header)
 {
     size_t n;

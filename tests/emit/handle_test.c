@@ -46,7 +46,7 @@ static void test_read(void **state)
     check("-DBLOCKS=3", "-U__unix__", "-DTHREADS=1", false);
 }
 
-/* The pool has memory of its own, of another function. */
+/* Tests a handle with threads; their pool is not allocated by malloc(). */
 static void test_threads(void **state)
 {
     (void)state;

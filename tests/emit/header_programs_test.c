@@ -61,7 +61,7 @@ static void assert_same(const char *code, const char *got, const char *expected)
         fail_msg("\"%s\", not \"%s\":\n%s", got, expected, code);
 }
 
-/* stdout of a command in the folder, which ends well. */
+/* Returns the stdout of a command in the folder, which must succeed. */
 static const char *output_of(const char *command, const char *input)
 {
     Spawned s;
@@ -79,7 +79,7 @@ typedef struct {
     bool decoder;
 } Form;
 
-/* attnc COMMAND of the form's spec. */
+/* Runs attnc COMMAND with the form's spec. */
 static const char *attnc_says(const Form *f, const char *command,
                               const char *option, const char *input)
 {
@@ -97,7 +97,7 @@ static const char *attnc_says(const Form *f, const char *command,
     return arena_strdup(a, s.out);
 }
 
-/* The first numbers, up to three, that the model's own program prints. */
+/* Returns up to three first numbers printed by the model's own program. */
 static const char *numbers_of(const char *option, const char *input)
 {
     const char *out = output_of(
@@ -246,7 +246,7 @@ static void test_encoder(void **state)
     check(&(Form){ .spec = "tests/torch/class_token.yaml" });
 }
 
-/* One that has a vocabulary. */
+/* Returns a form with a vocabulary. */
 static void test_text_encoder(void **state)
 {
     (void)state;

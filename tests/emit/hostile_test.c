@@ -17,7 +17,7 @@
 static const char *const sanitizers[] = { "-fsanitize=address,undefined",
                                           "-fno-sanitize-recover=all" };
 
-/* Debian has clang's sanitizers in a package of their own. */
+/* Debian has clang's sanitizers in a separate package. */
 static bool has_sanitizers(void)
 {
     Spawned s;
@@ -26,7 +26,7 @@ static bool has_sanitizers(void)
         == 0;
 }
 
-/* Arguments of m_NAME in the header that can be wrong. */
+/* Counts the arguments of m_NAME in the header that can be wrong. */
 static int arguments_of(const char *header, const char *name)
 {
     static const char *const right[] = { "begun", "target", "error" };
@@ -48,7 +48,7 @@ static int arguments_of(const char *header, const char *name)
     return n;
 }
 
-/* The errors that the calls got of a function; -1: it was not called. */
+/* Returns how many errors the calls of a function returned; -1: not called. */
 static int errors_of(const char *out, const char *name)
 {
     const char *at = strstr(out, arena_printf(a, "%s ", name));
@@ -57,7 +57,7 @@ static int errors_of(const char *out, const char *name)
     return at ? atoi(at + strlen(name)) : -1;
 }
 
-/* model, embedded and options have nothing to refuse. */
+/* model, embedded and options have no arguments that can be wrong. */
 static void assert_all_called(const char *spec, const char *const *sets,
                               int nsets, const char *out)
 {

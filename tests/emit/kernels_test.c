@@ -144,7 +144,7 @@ static void run_copy(void)
     ((Map *)kernel("copy_rows"))(y, Ld, source(), Ld, Rows, d);
 }
 
-/* One head of x for three of y. */
+/* Tests one head of x for three of y. */
 typedef void CopyHeads(float *, int64_t, int64_t, const float *, int64_t,
                        int64_t, int64_t, int64_t, int64_t);
 
@@ -211,7 +211,7 @@ static void expect_depthwise(void)
         }
 }
 
-/* The kernels of one rounding at most: nothing is tolerated. */
+/* Kernels with at most one rounding, whose results must be exact. */
 static float at(const float *m, int64_t i, int64_t j)
 {
     return m[i * Ld + j];
@@ -339,7 +339,7 @@ static void expect_sigmoid(void)
         }
 }
 
-/* Rows of x as queries, three panels of r as keys. */
+/* Uses rows of x as queries, and three panels of r as keys. */
 static void run_additive(void)
 {
     ((void (*)(int64_t, const float *, int64_t, const float *, int64_t, int64_t,
@@ -557,7 +557,7 @@ static void test_rows(void **state)
             }
 }
 
-/* NaN in, NaN out: nothing that normalises may lose one. */
+/* Tests that NaN inputs result in NaN, which no norm may lose. */
 static void test_nan(void **state)
 {
     (void)state;

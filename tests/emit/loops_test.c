@@ -17,7 +17,7 @@
 
 enum { MostItems = 200 };
 
-/* "4(5(a) b) 2(a)", of letters that are the items. */
+/* Returns text such as "4(5(a) b) 2(a)"; letters are the items. */
 static void put_shape(Buffer *text, const LoopItem *item, const Loop *l)
 {
     for (const char *gap = ""; l; l = l->next, gap = " ") {
@@ -33,7 +33,7 @@ static void put_shape(Buffer *text, const LoopItem *item, const Loop *l)
     }
 }
 
-/* Items by their letters, numbers as they are given or their places. */
+/* Makes items from letters; their numbers are given, or are their positions. */
 static void assert_shape(const char *letters, const int64_t *numbers,
                          const char *shape)
 {
@@ -66,7 +66,7 @@ static void test_shapes(void **state)
     assert_shape("ababcababcababc", NULL, "3(2(a b) c)");
 }
 
-/* Numbers that do not grow evenly end a loop. */
+/* Tests that numbers that do not grow evenly end a loop. */
 static void test_numbers(void **state)
 {
     (void)state;
@@ -76,13 +76,13 @@ static void test_numbers(void **state)
     assert_shape("aaaaa", (int64_t[]){ 0, 5, 11, 18, 25 }, "2(a a) a");
     assert_shape("aaaaaa", (int64_t[]){ 0, 1, 2, 8, 9, 10 }, "2(3(a))");
     assert_shape("abab", (int64_t[]){ 0, 0, 1, 7 }, "2(a b)");
-    /* the inner loop's steps would be others in the second round */
+    /* the inner loop's steps would differ in the second round */
     assert_shape("aabaab", (int64_t[]){ 0, 1, 5, 10, 12, 15 }, "2(a a b)");
     assert_shape("aabaab", (int64_t[]){ 0, 1, 5, 10, 11, 16 }, "2(2(a) b)");
 }
 
 typedef struct Around Around;
-struct Around { /* the loops that are open, the innermost first */
+struct Around { /* open loops, the innermost first */
     const Loop *loop;
     int round;
     const Around *outer;

@@ -32,7 +32,7 @@ static void assert_near(double got, double want, double gate)
         fail_msg("%s: %a, not %a +- %g", l->name, got, want, gate);
 }
 
-/* All that the first way wrote, the others write. */
+/* Checks that all labs write the same as the first. */
 static void assert_same_bits(float *first, const float *got, size_t n)
 {
     if (l == &lab[0])
@@ -235,7 +235,8 @@ static double score_at(int64_t i, int64_t e, bool lifted)
     return (double)(lifted ? s + lift[e] : s);
 }
 
-/* The column of the best of those that are `open`: of equal ones the lower. */
+/* Returns the column of the best score among those `open`; the lower of equal
+ * ones. */
 static int64_t best_open(const double *value, const bool *open, int64_t n)
 {
     int64_t best = -1;

@@ -24,7 +24,7 @@ static const Case roberta = {
                "vocab.file=tests/tokenizers/roberta-pairs.json"
 };
 
-/* The lines of pairs.txt that are of one tokenizer. */
+/* Returns the lines of pairs.txt for one tokenizer. */
 static const char *recorded(const char *name)
 {
     size_t n;
@@ -36,7 +36,7 @@ static const char *recorded(const char *name)
     return lines;
 }
 
-/* All that a command of sh's prints. */
+/* Returns all output of a shell command. */
 static const char *output_of(const char *input, const char *command)
 {
     Spawned s;

@@ -42,7 +42,7 @@ static bool compiled(const char *spec, const char *name, const char *options)
     return code == 0;
 }
 
-/* A program that runs the header's and prints the bits of its result. */
+/* Writes a program that runs the header's and prints the bits of its result. */
 static void write_printing(const char *header, const char *result)
 {
     size_t n;
@@ -103,7 +103,7 @@ static void test_model(void **state)
 
 /* ---- some parts ---- */
 
-/* Looks for what an object exports, and what its header declares. */
+/* Checks which functions an object exports and its header declares. */
 static void look_at_names(void)
 {
     assert_string_equal(
@@ -145,7 +145,8 @@ static void test_parts(void **state)
     check_parts("models/tiny.yaml", "--seed=1 --freestanding");
 }
 
-/* The part main alone is the same program, but for --threads. */
+/* Tests that the part `main` alone gives the same program, except for
+ * --threads. */
 static void test_main(void **state)
 {
     static const char *const parts[] = { "", "--parts=main",

@@ -34,7 +34,7 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The identifiers of a text. */
+/* Returns the identifiers of a text. */
 static void add_words(Words *to, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -336,7 +336,8 @@ static void test_no_library_function(void **state)
     engine_close(&e);
 }
 
-/* Ordinary names keep theirs; different prefixes stay different. */
+/* Tests that ordinary names stay unchanged, and different prefixes different.
+ */
 static void test_rule(void **state)
 {
     (void)state;
@@ -362,7 +363,7 @@ static void test_rule(void **state)
         assert_string_equal(plan_prefix(a, rows[i][0]), rows[i][1]);
 }
 
-/* By the command, from the name on: those that were seen to fail. */
+/* Tests names that once failed, by the command. */
 static void test_by_the_command(void **state)
 {
     (void)state;

@@ -76,7 +76,8 @@ static void test_answers(void **state)
     assert_says(&s, "the prompt has 65 tokens, the model takes 64");
 }
 
-/* Refused lines name place and remedy; all others are answered. */
+/* Tests that rejected lines name position and remedy, and all others are
+ * answered. */
 static void test_bad_lines(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void test_exit_codes(void **state)
 
 /* ---- models of other kinds ---- */
 
-/* Weights without projections: attention is plain, and needs no file. */
+/* Tests weights without projections: plain attention, which needs no file. */
 static void test_attention(void **state)
 {
     (void)state;
@@ -171,8 +172,8 @@ static void test_attention(void **state)
                 "<stdin>:5: error: the block has 4 rows, the model takes 3");
 }
 
-/* The model of a spec, of another kind, by the JIT; its seeded weights go to
- * the file m.weights.                                                       */
+/* Opens the model of a spec by the JIT; writes its seeded weights to m.weights.
+ */
 static void open_seeded(Engine *e, const char *spec, const char *kind)
 {
     Fault why;
@@ -185,7 +186,7 @@ static void open_seeded(Engine *e, const char *spec, const char *kind)
                              &why));
 }
 
-/* Rows of an encoder's result, as the program prints them. */
+/* Formats rows of an encoder's result as the program prints them. */
 static const char *encoded(const Engine *e, const int32_t *ids, int64_t n)
 {
     const struct attn_model *m = e->backend.model;
@@ -236,7 +237,7 @@ static void test_threads(void **state)
     assert_int_equal(sh(&s, "", "$M $W --threads=257"), 2);
 }
 
-/* No vocabulary: ids in, rows of numbers out, the same as by the JIT. */
+/* Tests ids as input and rows of numbers as output: the same as by the JIT. */
 static void test_encoder(void **state)
 {
     (void)state;
@@ -290,7 +291,8 @@ static void test_rows_in(void **state)
                     "a row each, and an empty one behind the last");
 }
 
-/* Blocks that are more rows than a batch are not cut: all answers are one. */
+/* Tests that blocks with more rows than a batch are not cut: all answers are
+ * equal. */
 static void test_many_rows_in(void **state)
 {
     (void)state;
@@ -382,7 +384,7 @@ static void test_golden(void **state)
     assert_string_equal(s.out + strlen(s.out) - 3, "\n\n\n");
 }
 
-/* The class token is a row of the source in a search, too. */
+/* Tests that the class token counts as a row of the source in a search, too. */
 static void test_longest_source(void **state)
 {
     (void)state;
@@ -405,7 +407,8 @@ static void test_longest_source(void **state)
     }
 }
 
-/* Ids in, ids out, as attnc run --ids; the longest line leaves one place. */
+/* Tests ids as input and output, as by attnc run --ids; the longest line leaves
+ * one position. */
 static void test_decoder(void **state)
 {
     (void)state;
@@ -421,7 +424,7 @@ static void test_decoder(void **state)
                      0);
     assert_string_equal(s.out, run_.out);
     assert_true(strlen(s.out) > 8);
-    /* an empty line is an empty prompt: from the start token on */
+    /* an empty line is an empty prompt: only the start token */
     assert_int_equal(sh(&run_, "\n48\n\n", "$M $W"), 3);
     assert_int_equal(sh(&s, "", "$M $W --prompt '' --quiet"), 0);
     assert_true(strlen(s.out) > 2);

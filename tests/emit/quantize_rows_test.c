@@ -59,7 +59,7 @@ static void fill(int64_t k)
             default: *at *= ends[r - 6]; break;
             }
         }
-    /* finite but for one number */
+    /* finite except for one number */
     for (int64_t r = 12; r < 14; r++)
         for (int64_t j = 0; j < k; j++)
             x[r * Ldx + j] = j == k / 2 ? ends[r - 6] : (float)j;
@@ -68,7 +68,7 @@ static void fill(int64_t k)
             x[r * Ldx + j] = NAN;
 }
 
-/* Row r: the definition, with the rounding of doubles. */
+/* Computes row r by definition, with the rounding of doubles. */
 static void expect_row(int64_t r, int64_t k, int64_t stored, int planes)
 {
     const float *row = x + r * Ldx, most = planes == 2 ? 16256.0f : 127.0f;

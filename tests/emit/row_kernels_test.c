@@ -48,7 +48,8 @@ static void expect(int64_t at, double value, double tolerance)
 
 /* ---- norms ---- */
 
-/* d elements at `at`: x + share r, by gamma and maybe beta. */
+/* Expects d elements at `at`: x + share r, scaled by gamma, plus beta if
+ * present. */
 static void expect_norm(int64_t at, double share, bool rms, bool has_beta)
 {
     double mean = 0, square = 0, most = 0;
@@ -183,7 +184,8 @@ static void expect_l2(void)
 typedef void Rotate(float *, const float *, const float *, int64_t, int64_t,
                     int64_t);
 
-/* All that is even of two heads of d; of a longer head, all but some. */
+/* Returns the rotated columns of each of two heads: an even number, fewer than
+ * all of a long head. */
 static int64_t turned(void)
 {
     return d > 16 ? (d - 3) / 2 * 2 : d / 2 * 2;
@@ -203,7 +205,7 @@ static void run_interleaved(void)
     run_rotate("rotate_row_interleaved");
 }
 
-/* Pair j of a head: elements first(j) and first(j) + apart. */
+/* Elements first(j) and first(j) + apart are pair j of a head. */
 static void expect_rotated(int64_t step, int64_t apart)
 {
     const int64_t half = turned() / 2;
@@ -276,7 +278,7 @@ static void expect_max(void)
 
 /* ---- scores ---- */
 
-/* The first keys of a chunk; what follows them up to 16 is nobody's. */
+/* The first keys of a chunk; the memory after them, up to 16, is unused. */
 static int64_t keys_of(void)
 {
     return d < 64 ? d : 64;

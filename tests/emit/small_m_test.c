@@ -121,7 +121,7 @@ static void test_small_m(void **state)
     assert_true(cases > 1);
 }
 
-/* Weights that stay in a cache need no such nests, others have them. */
+/* Tests that only weights too large for a cache have these loop nests. */
 static void test_which_have_them(void **state)
 {
     (void)state;

@@ -35,11 +35,11 @@ typedef void End(float *, int64_t, int64_t, int64_t, const float *,
 static float score[Rows][Keys], value[Keys][MostD];
 static _Alignas(64) float y[Rows * Ldy + 7], first[Rows * Ldy + 7];
 
-/* One way of attending: row i sees keys 0 .. keys + i * step - 1 of all; with
- * a window the last of these only.                           */
+/* One form of attention: row i sees keys 0 .. keys + i * step - 1; with a
+ * window only the last of these. */
 typedef struct {
     int64_t keys, step, window, d_v;
-    float scale, sink; /* sink 0: none; else a score of no value */
+    float scale, sink; /* sink 0: none; else a score without a value */
 } Attend;
 
 static int64_t end_of(const Attend *a, int64_t i)
@@ -58,7 +58,7 @@ static bool sees(const Attend *a, int64_t i, int64_t key)
     return key >= start_of(a, i) && key < end_of(a, i);
 }
 
-/* o += p v: the tile's work, without the keys that no row sees. */
+/* o += p v as a tile computes it, without keys that no row sees. */
 static void add_values(float *o, const float *s, int64_t from, int64_t n,
                        int64_t d_v)
 {
@@ -77,7 +77,7 @@ static void load_chunk(float *s, const Attend *a, int64_t from)
             s[i * 64 + k] = sees(a, i, from + k) ? score[i][from + k] : NAN;
 }
 
-/* One chunk: what each row sees of it, and zeros elsewhere. */
+/* Runs one chunk: the keys that each row sees, and zeros elsewhere. */
 static void run_chunk(Chunk *chunk, const Attend *a, int64_t at, float *s,
                       float *max, float *sum, float *o)
 {
@@ -132,7 +132,8 @@ static void attend(const Lab *l, const Attend *a)
     attend_by(l, a, NULL);
 }
 
-/* softmax(scale s) v of one output, and the sum of p |v| for the gate. */
+/* Computes softmax(scale s) v for one output, and the sum of p |v| for the
+ * gate. */
 static double attended(const Attend *a, int64_t i, int64_t j, double *size)
 {
     const int64_t from = start_of(a, i), n = end_of(a, i);
@@ -211,7 +212,7 @@ static void test_attention(void **state)
             }
 }
 
-/* A score that no value has, below the others, among them and above them. */
+/* Tests a score without a value, below, among and above the others. */
 static void test_sinks(void **state)
 {
     (void)state;
@@ -228,7 +229,7 @@ static void test_sinks(void **state)
         }
 }
 
-/* A page that all rows see alike is a chunk. */
+/* Tests that a page that all rows see alike equals a chunk. */
 static void test_pages(void **state)
 {
     (void)state;
@@ -253,8 +254,8 @@ static void test_pages(void **state)
     }
 }
 
-/* Rows that begin late: in the same chunk as they end or in an earlier one;
- * chunks that one row sees and others do not.                               */
+/* Tests rows whose keys begin late: in the chunk where they end, or in an
+ * earlier one; and chunks that only some rows see. */
 static void test_windows(void **state)
 {
     (void)state;
@@ -272,14 +273,15 @@ static void test_windows(void **state)
             }
 }
 
-/* Maxima that grow by more than exp can hold, and scores of -inf. */
+/* Tests maxima that grow by more than exp can represent, and scores of -inf. */
 static void test_extremes(void **state)
 {
     (void)state;
     const Attend a = { .keys = 190, .step = 1, .d_v = 17, .scale = 1.0f };
     fill_scores(FillUniform);
     for (int64_t k = 0; k < Keys; k++) {
-        score[0][k] = (float)k * 5; /* each chunk buries the last */
+        score[0][k] = (float)k * 5; /* each chunk's weights make the last
+                                       ones 0 */
         score[1][k] = -(float)k * 5;
         score[2][k] = k < 100 ? -INFINITY : score[2][k];
         score[3][k] = -INFINITY;
@@ -290,7 +292,7 @@ static void test_extremes(void **state)
         assert_true(y[3 * Ldy + j] == 0);
 }
 
-/* Without FMA: other bits, within the same gate. */
+/* Tests targets without FMA: other bits, within the same gate. */
 static void test_without_fma(void **state)
 {
     (void)state;

@@ -16,7 +16,7 @@
 
 enum { Rows = 53, Keys = 300, Ld = 16 * 40, Floats = 1 << 19 };
 
-/* Each half of one is a number in bf16. */
+/* Returns random floats; each half of their bits is a number in bf16. */
 static float *random_floats(Arena *a, uint64_t seed)
 {
     float *x = aligned_memory(a, Floats * (int64_t)sizeof *x);
@@ -71,7 +71,7 @@ static void call_task(const TaskShape *s, TaskKind kind, Operands *x, int rows,
         run(product, sizes);
 }
 
-/* The task by the JIT, or by a compiler. */
+/* Runs the task by the JIT, or by a compiler. */
 static void run_task(const Engine *e, const Task *t, bool jit, Operands *x,
                      int rows)
 {
@@ -113,7 +113,7 @@ static void run_task(const Engine *e, const Task *t, bool jit, Operands *x,
     arena_free(a);
 }
 
-/* The sum in order, one by one: of what has no activation and is f32. */
+/* Checks the sum in order, for tasks in f32 without an activation. */
 static void check_sums(const Engine *e, const Task *t, const Operands *x,
                        int rows)
 {
@@ -137,7 +137,7 @@ static void check_sums(const Engine *e, const Task *t, const Operands *x,
         }
 }
 
-/* A task by default and by random tilings: the same bytes. */
+/* Tests that a task's bytes are the same with default and random tilings. */
 static void check_task(const Engine *e, const Task *task, Operands *x, bool jit,
                        uint64_t seed)
 {

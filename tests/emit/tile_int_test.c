@@ -123,7 +123,7 @@ static int number(Fullness full, int least, int most)
                                 : random_in(least, most);
 }
 
-/* Behind k int8 has zeros. */
+/* For int8, numbers from k on are zeros. */
 static void fill_int8(int64_t k, Fullness full)
 {
     for (int64_t n = 0; n < Wide; n++)
@@ -366,7 +366,7 @@ static void test_emitted(void **state)
     assert_true(cases > 0);
 }
 
-/* Every size, of every way, with each of the eight forms in turn. */
+/* Tests every size in every lab, with each of the eight forms in turn. */
 static void run_prebuilt(TileKey key)
 {
     static const Activation turn[] = { ActRelu, ActGeluTanh, ActSilu };
@@ -438,7 +438,7 @@ static void test_look_up(void **state)
 
 /* ---- unpacked ---- */
 
-/* int4 as int8: what k does not use is anything. */
+/* Tests int4 unpacked to int8; numbers from k on are arbitrary. */
 static void unpack(const Lab *l, Dtype d, int64_t k)
 {
     typedef void Unpack(int8_t *, const uint8_t *, int64_t);
@@ -471,7 +471,7 @@ static void test_unpack(void **state)
         }
 }
 
-/* Into 16 bits: what the tests above have. */
+/* Tests widening to 16 bits, with the panels of the tests above. */
 static void widen(const Lab *l, Dtype d, Arithmetic a, int64_t k)
 {
     typedef void Panel(void *, const uint8_t *, int64_t);

@@ -63,7 +63,7 @@ static _Alignas(64) uint16_t b_bf16[Wide * MostK];
 static _Alignas(64) float bias[Wide], residual[High * C];
 static _Alignas(64) float c[(High + 1) * C], want[(High + 1) * C];
 
-/* B is panels of 16 columns, k-major; element (k, j). */
+/* B has panels of 16 columns, k-major; returns element (k, j). */
 static float *b_at(int64_t depth, int64_t k, int64_t j)
 {
     return &b[j / 16 * depth * 16 + k * 16 + j % 16];
@@ -97,7 +97,7 @@ static float expected(const Lab *l, int64_t depth, int64_t i, int64_t j,
     return x;
 }
 
-/* Bit for bit, with the canaries around the block; +0 and -0 are the same. */
+/* Compares bit for bit, with the canaries around the block; +0 equals -0. */
 static void check_block(const char *who, const char *tile, int64_t depth)
 {
     for (int64_t i = 0; i < (High + 1) * C; i++) {
@@ -109,7 +109,7 @@ static void check_block(const char *who, const char *tile, int64_t depth)
     }
 }
 
-/* B as numbers that are of bf16, and as these. */
+/* Fills B with numbers that are exact in bf16, as floats and as bf16. */
 static void round_b(void)
 {
     for (int64_t i = 0; i < Wide * MostK; i++) {
@@ -185,7 +185,7 @@ static void test_emitted_tiles(void **state)
     assert_true(cases > 0);
 }
 
-/* Every tile that --tile can choose is prebuilt, and right. */
+/* Tests that every tile that --tile can choose is prebuilt and correct. */
 static void test_prebuilt_tiles(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void test_prebuilt_tiles(void **state)
     assert_true(cases > 0);
 }
 
-/* Integers below 2^24 are exact: the twin needs no FMA to be right. */
+/* Tests integers below 2^24, which are exact: the reference needs no FMA. */
 static void test_integers(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void test_integers(void **state)
             run_tile(&lab[i], tiles[0], 0, ActNone, 67);
 }
 
-/* Without FMA each product is rounded too: a gate instead of the bits. */
+/* Tests targets without FMA, which round each product: within a gate. */
 static void test_without_fma(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void test_without_fma(void **state)
         }
 }
 
-/* A NaN in A or B reaches its outputs and no other. */
+/* Tests that a NaN in A or B reaches only its outputs. */
 static void test_nan_stays_in_its_row(void **state)
 {
     (void)state;
@@ -269,8 +269,8 @@ static void test_nan_stays_in_its_row(void **state)
     }
 }
 
-/* Tokens of a table of 64 in panels and of one in rows, with and without a
- * position.                                                                 */
+/* Tests tokens from a table of 64, in panels or in rows, with and without a
+ * position. */
 static void test_look_up(void **state)
 {
     typedef void LookUp(float *, const uint16_t *, int64_t, int64_t, float,

@@ -165,7 +165,7 @@ static void test_calls(void **state)
     }
 }
 
-/* Code of its vocabularies' kinds and steps alone. */
+/* Tests that files have only code of their vocabularies' kinds and steps. */
 static void test_vocabularies(void **state)
 {
     (void)state;
@@ -222,8 +222,8 @@ static const char *answer(const char *path, const char *weights,
     return arena_strdup(a, code ? s.tail : s.out);
 }
 
-/* A program of ids passes over a vocabulary; one of words refuses a vocabulary
- * of characters, whose code it lacks.                                       */
+/* Tests that a program for ids ignores a vocabulary; one for words rejects a
+ * vocabulary of characters, whose code it lacks. */
 static void test_other_vocabulary(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ static void number_is_text(void **state)
     assert_int_equal(ATTNC_VERSION_NUMBER, major * 10000 + minor * 100 + patch);
 }
 
-/* The headers of two models, by C and by C++. */
+/* Tests the headers of two models, in C and C++. */
 static void in_programs(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void in_programs(void **state)
     }
 }
 
-/* Both files begin with it. */
+/* Tests that both files begin with the version. */
 static void first_lines(void **state)
 {
     (void)state;
