@@ -1,5 +1,5 @@
-/* call_sizes.c: finds the share of the model's time of each task, and the sizes
- * at which the workloads call it. Calls are divided into blocks of rows and
+/* call_sizes.c: finds each task's share of the model's time, and the sizes at
+ * which the workloads call the task. Calls are divided into blocks of rows and
  * among threads as in emitted code (emit/step/thread_split.c,
  * emit/attention/kv_cache.c). */
 #include <math.h>
@@ -74,8 +74,9 @@ static int64_t keys_of_sequence(const Plan *p, int node,
     return (b->past ? b->past[s] : 0) + rows;
 }
 
-/* Returns the size of an attention call of sequence `s`, one head. Sequences of
- * one source are one call if no mask or bias distinguishes them. */
+/* Returns the size of the attention call for one head of sequence `s`.
+ * Sequences with the same source share one call, unless a mask or bias
+ * distinguishes them. */
 static CallSize attention_size(const Plan *p, int node,
                                const struct attn_batch *b, int64_t s,
                                int threads)
@@ -97,7 +98,8 @@ static CallSize attention_size(const Plan *p, int node,
     u.parts = between(1, pairs * step_work(p, node) / p->target.part_work,
                       between(1, n->heads * b->sequences, threads));
     u.calls = (double)n->heads / (double)u.parts
-            / (double)(end - s); /* each of them has this size */
+            / (double)(end - s); /* each sequence has this size, so they share
+                                  * the call */
     return u;
 }
 
@@ -126,14 +128,15 @@ static void add_size(Sizes *s, CallSize u, const Work *w)
     vec_push(s->a, &s->all, u);
 }
 
-/* True if a product belongs to the task of small M, if the plan has one. */
+/* True if a product of this size uses the small-M task, if the plan has one. */
 static bool is_small_m(const Plan *p, int node, const CallSize *u)
 {
     return plan_task(p, TaskSmallM, node)
         && u->rows < tiling_parameters[Tiling_small_m].most;
 }
 
-/* Adds a workload's calls of the task at a node. Returns false if none. */
+/* Adds a workload's calls of the task at a node. Returns false if there are
+ * none. */
 static bool add_node(Sizes *s, int node, const Work *w)
 {
     const Plan *p = s->p;
@@ -157,7 +160,7 @@ static double size_work(const CallSize *u)
     return u->calls * (double)u->rows * (double)(u->count > 0 ? u->count : 1);
 }
 
-/* Keeps the four sizes with the most work; timing all would take long. */
+/* Keeps the four sizes with the most work, because timing all takes long. */
 static void keep_largest(CallSizes *sizes)
 {
     enum { Kept = 4 };
@@ -207,8 +210,8 @@ static int bound_of(const Spent *s)
     return most;
 }
 
-/* Returns the time at the machine's limit of a task, or of all if t is NULL.
- * Nothing is read from levels beyond `farthest`. */
+/* Returns the least time of a task on this machine, or of all tasks if t is
+ * NULL. Assumes that no data comes from beyond the level `farthest`. */
 static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
                       Level farthest)
 {
@@ -233,8 +236,8 @@ static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
     return sum;
 }
 
-/* Sets a task's limit: of a call, or of all workloads for a task of the
- * complete model. */
+/* Sets the limit of a task: of one call or, if the task's candidates are
+ * complete models, of all workloads. */
 static void set_limit(TuneReport *r, TuneTask *t, const Works *works,
                       Level farthest)
 {
@@ -258,7 +261,8 @@ void tune_shares(TuneReport *r, const Works *works)
     }
 }
 
-/* Returns the seconds of a task's fastest run; INFINITY: none was timed. */
+/* Returns the seconds of the task's fastest candidate; INFINITY if none was
+ * timed. */
 static double fastest(const TuneTask *t)
 {
     double best = INFINITY;
@@ -276,8 +280,9 @@ bool tune_beats_limits(const TuneReport *r)
     return beaten;
 }
 
-/* Sets the limits. If a task is faster than its limit, its data came from a
- * nearer level; if it beats even L1, the machine's rates are raised. */
+/* Sets the limits. If a task was faster than its limit, its data must have come
+ * from a nearer level. If it beats even the limit of L1, raises the machine's
+ * rates. */
 void tune_limits(TuneReport *r, const Works *works)
 {
     for (int i = 0; i < r->task.n; i++) {
@@ -292,6 +297,6 @@ void tune_limits(TuneReport *r, const Works *works)
         const double more = (1 + 1e-9) * t->limit / best;
         r->rates.fma *= more;
         r->rates.read[LevelL1] *= more;
-        i = -1; /* start again, because the rates apply to all */
+        i = -1; /* start again, because the rates apply to all tasks */
     }
 }

@@ -1,15 +1,15 @@
-/* cost_model.c: lists the tilings of a task and predicts their times.
- *
- * For each size at which a task is called, the model counts multiply-adds and
- * loads of a register tile, and where its operands come from. It only ranks;
- * measurement decides. */
+/* cost_model.c: lists the tilings of a task and predicts their times. For each
+ * size at which a task is called, the cost model counts the multiply-adds and
+ * loads of a register tile, and finds the cache level that its operands come
+ * from. It only ranks candidates; measurement decides. */
 #include <math.h>
 
 #include "tune/tuner.h"
 
 static const int ports = 2;           /* FMAs per cycle, and loads per cycle */
-static const int latency = 4;         /* cycles of an FMA */
-static const double call_cycles = 30; /* cost of a call of a tile */
+static const int latency = 4;         /* cycles until the result of an FMA is
+                                       * ready */
+static const double call_cycles = 30; /* cycles to call a tile */
 
 bool tiling_fits(const Target *t, const Tiling *tiling)
 {
@@ -66,22 +66,22 @@ static int64_t columns(const CostModel *m)
     return s->d_v > ATTN_PAGE ? round16(s->d_v) : ATTN_PAGE;
 }
 
-/* Adds from, 2 from, 4 from etc. below `end`. */
+/* Adds from, 2 from, 4 from and so on, while below `end`. */
 static void add_doubles(Values *v, int64_t from, int64_t end)
 {
     for (int64_t x = from > 0 ? from : 1; x < end; x *= 2)
         add_value(v, x);
 }
 
-/* True if all calls have fewer rows than a tile. Then its height is not tuned,
- * because the default is good for larger calls. */
+/* True if all calls have fewer rows than the default tile. Then the height of
+ * the tile is not tuned, because the default is good for larger calls. */
 static bool less_than_tile(const CostModel *m)
 {
     return most_rows(m) < m->task->defaults.mr;
 }
 
-/* Returns the values to try for a parameter of `t` besides the one it has, in
- * rising order. */
+/* Returns the values to try for a parameter of `t`, other than its present one,
+ * in rising order. */
 static Values parameter_values(const CostModel *m, int parameter,
                                const Tiling *t)
 {
@@ -140,8 +140,8 @@ static bool has_parameter(const CostModel *m, int parameter)
     return (tiling_parameters[parameter].tasks & On(m->task->key.kind)) != 0;
 }
 
-/* True if a tile has enough accumulators to keep the FMA units busy, or all
- * available rows. */
+/* True if the tile has enough accumulators to keep the FMA units busy, or is as
+ * tall as the calls. */
 static bool fills_ports(const CostModel *m, const Tiling *t)
 {
     const int vectors = (t->nr + m->plan->target.width - 1)
@@ -167,7 +167,8 @@ static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
 
 /* ---- space ---- */
 
-/* Adds all combinations of values of the parameters from `parameter` on. */
+/* Adds all combinations of values for the parameters from index `parameter`
+ * on. */
 static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
                  int parameter)
 {
@@ -183,7 +184,8 @@ static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
     Values v = parameter_values(m, parameter, &t);
     add_value(&v, tiling_get(&m->task->defaults, parameter));
     if (parameter == Tiling_panels && !any_columns(m))
-        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* the default */
+        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* only the value of the
+                                                   * default */
     for (int i = 0; i < v.n; i++) {
         tiling_set(&t, parameter, v.at[i]);
         fill(a, m, to, t, parameter + 1);
@@ -197,7 +199,7 @@ Tilings tiling_space(Arena *a, const CostModel *m)
     return all;
 }
 
-/* Returns the nearest value above (`up`) or below `now`; 0: none. */
+/* Returns the nearest value above (`up`) or below `now`; 0 if there is none. */
 static int32_t step_from(const Values *v, int32_t now, bool up)
 {
     int32_t best = 0;
@@ -233,7 +235,7 @@ Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t)
 static double rate(const CostModel *m, Level level)
 {
     const double r = m->rates->read[level];
-    return (r > 0 ? r : 1e10) / m->threads; /* per thread */
+    return (r > 0 ? r : 1e10) / m->threads; /* share of one thread */
 }
 
 static double cycle_rate(const CostModel *m)
@@ -241,8 +243,9 @@ static double cycle_rate(const CostModel *m)
     return m->rates->fma / m->threads / (2.0 * ports * m->plan->target.width);
 }
 
-/* Returns the seconds of a product, rows x k x n, with B in cache. Tiles have
- * even heights, and each column of tiles reads its part of B again. */
+/* Returns the seconds of a product of rows x k with k x n whose B is in cache.
+ * Tiles have even heights, and each column of tiles reads its part of B
+ * again. */
 static double product_seconds(const CostModel *m, const Tiling *t, double rows,
                               double k, double n, double k_block)
 {
@@ -256,14 +259,14 @@ static double product_seconds(const CostModel *m, const Tiling *t, double rows,
     double seconds = times * cycles / cycle_rate(m);
     const double l1 = (double)m->machine->cache[LevelL1];
     const double near = fmin(k, k_block) * 4;
-    if (near * (t->nr + mr) > l1) /* each tile reads B again */
+    if (near * (t->nr + mr) > l1) /* every tile reads B again */
         seconds += (tiles - 1) * n * k * 4 / rate(m, LevelL2) / 2;
-    if (near * rows > l1 / 2) /* each column reads A again */
+    if (near * rows > l1 / 2) /* every column reads A again */
         seconds += ceil(n / t->nr) * rows * k * 4 / rate(m, LevelL2) / 4;
     return seconds;
 }
 
-/* Returns the time of computing and reading, which overlap if B is
+/* Returns the seconds of computing and reading, which overlap if B is
  * prefetched. */
 static double together(double compute, double read, bool prefetch)
 {
@@ -302,7 +305,8 @@ static double use_seconds(const CostModel *m, const Tiling *t,
                     t->prefetch > 1);
 }
 
-/* Returns the distance from the default, a rough guess for complete models. */
+/* Returns how far the tiling is from the default: a rough rank for tasks whose
+ * candidates are complete models. */
 static double far_from_default(const CostModel *m, const Tiling *t)
 {
     const Tiling *by_default = &m->task->defaults;

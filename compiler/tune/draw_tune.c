@@ -1,7 +1,7 @@
-/* draw_tune.c: draws the search of a tuning as SVG, a small plot per task: the
- * times of its candidates relative to the default, in the order in which they
- * were first timed or removed. Colours follow the reader's light or dark mode;
- * shapes repeat their meaning. */
+/* draw_tune.c: draws the search of a tuning as SVG, with a small plot per task.
+ * It shows the times of the candidates relative to the default, in the order in
+ * which they were first timed or removed. Colours follow the reader's light or
+ * dark mode; shapes repeat their meaning. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,25 +9,27 @@
 #include "draw/plot.h"
 #include "tune/tune_report.h"
 
-/* pixels */
+/* sizes in pixels */
 static const double top = 92, plot_width = 270, plot_height = 150,
                     plot_left = 40, head = 40, below = 58, apart = 28;
-enum { Letters = 44 };           /* limit of a name above a plot */
-static const double highest = 2; /* top of the scale; 1: default */
+enum { Letters = 44 };           /* maximum length of the name above a plot */
+static const double highest = 2; /* top of the scale; the default is at 1 */
 
-typedef VEC(const Candidate *) Shown; /* in the order of time */
+typedef VEC(const Candidate *) Shown; /* candidates in the order in which they
+                                       * were timed */
 
 typedef struct {
     Buffer out;
     Arena *arena;
     const TuneReport *r;
-    int plots, across; /* tasks that were timed */
+    int plots, across; /* number of tasks that were timed; plots per line */
     double width, height;
-    /* the plot of one task: */
+    /* state of the plot being drawn: */
     const TuneTask *t;
-    double default_seconds; /* a run of the default */
+    double default_seconds; /* seconds of a run with the default tiling */
     Shown shown;
-    Plot plot; /* x: index in `shown`; y: multiples of default_seconds */
+    Plot plot; /* x: index in `shown`; y: time in multiples of
+                * default_seconds */
 } Picture;
 
 static const char sheet[] =
@@ -81,7 +83,7 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
     d->plot = plot_new(&d->out, at, x, y);
 }
 
-/* Returns the place of a time; times beyond the scale are at its top. */
+/* Returns the point for a time. Times above the scale are drawn at its top. */
 static Point place_of(const Picture *d, int i, double seconds)
 {
     return plot_point(&d->plot, i, fmin(highest, seconds / d->default_seconds));
@@ -153,7 +155,7 @@ static void put_lines(Picture *d)
     buffer_printf(&d->out, "H%.1f\"/>\n", at->x + at->w);
 }
 
-/* Marks the default with a square and the choice with a ring. */
+/* Draws a square at the default and a ring around the chosen candidate. */
 static void put_chosen(Picture *d)
 {
     const Candidate *best = task_stands(d->t);
@@ -175,8 +177,8 @@ static const Candidate *fastest_candidate(const Shown *shown)
     return best;
 }
 
-/* Prints the reason below a plot if another candidate looks faster than the
- * chosen one. */
+/* If another candidate looks faster than the chosen one, prints below the plot
+ * why it was not chosen. */
 static void put_reason(Picture *d)
 {
     const Candidate *stands = task_stands(d->t);

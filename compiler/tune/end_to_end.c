@@ -1,6 +1,6 @@
-/* end_to_end.c: compares the complete model with default and tuned tilings on
- * all workloads, because tasks are timed alone before. Tilings that make it
- * slower are reverted. */
+/* end_to_end.c: runs the complete model with default and with tuned tilings on
+ * all workloads, because the search times tasks alone. Tilings that make the
+ * model slower are reverted. */
 #include <math.h>
 #include <string.h>
 
@@ -8,8 +8,9 @@
 
 enum { MostPairs = 200, LeastPairs = 6, Interims = 2 };
 
-typedef struct {     /* pairs of one comparison, in order */
-    double *seconds; /* [pairs][2][works] */
+typedef struct {     /* the times of one comparison, in pairs in the order of
+                      * the runs */
+    double *seconds; /* [pairs][2][works]: default, tuned */
     int pairs;
 } Pairs;
 
@@ -34,7 +35,7 @@ static bool build_both(Tuner *t, Codes *code)
     return both[0].status == BuildDone && both[1].status == BuildDone;
 }
 
-/* Runs both in turn until `until` and adds their times. */
+/* Runs both models in turn until `until` and adds their times. */
 static void run_both(Tuner *t, const Codes *code, double until, Pairs *p,
                      Verdict *tuned)
 {
@@ -59,8 +60,9 @@ static void run_both(Tuner *t, const Codes *code, double until, Pairs *p,
     p->pairs += m.done;
 }
 
-/* True if the tuned workload is significantly slower: by the test that decides
- * on candidates, with the sign reversed, and an interval without any gain. */
+/* True if the workload is significantly slower with tuned tilings. Uses the
+ * test that decides on candidates with the sign reversed, and requires an
+ * interval without any gain. */
 static bool is_slower(const EndToEnd *end, const double *ratio)
 {
     double against[MostPairs];
@@ -70,7 +72,7 @@ static bool is_slower(const EndToEnd *end, const double *ratio)
         && signed_rank(against, end->pairs) <= TUNE_ALPHA;
 }
 
-/* Adds the result of one workload. Returns true if it is slower. */
+/* Adds the result of one workload. Returns true if the workload is slower. */
 static bool add_workload(Tuner *t, int work, const Pairs *p, int comparison)
 {
     const int works = t->works.n;
@@ -105,7 +107,7 @@ static bool is_chosen(const Tuner *t, const TaskKey *key)
 }
 
 /* Removes the records of this run that are no longer chosen, and restores those
- * they replaced. */
+ * that they replaced. */
 static void undo(Records *r, Arena *a, void *with)
 {
     const Tuner *t = with;
@@ -133,7 +135,7 @@ static void take_back(Tuner *t)
         warning_at((Pos){ 0 }, "the records stay: %s", why.text);
 }
 
-/* True if the task is part of that workload. */
+/* True if the workload runs the task. */
 static bool works_in(const Tuner *t, const Task *task, const Work *w)
 {
     const Plan *p = t->engine.plan;
@@ -146,7 +148,8 @@ static bool works_in(const Tuner *t, const Task *task, const Work *w)
     return false;
 }
 
-/* Returns "end to end, encode is slower with it: -3.1 % ...". */
+/* Returns the reason as text: "end to end, encode is slower with it: -3.1 %
+ * ...". */
 static const char *slower_text(const Tuner *t, const EndToEnd *e)
 {
     return arena_printf(t->arena,
@@ -157,7 +160,7 @@ static const char *slower_text(const Tuner *t, const EndToEnd *e)
                         e->pairs);
 }
 
-/* Keeps the choices of tasks that were not reverted. */
+/* Sets the choices to those of the tasks that were not reverted. */
 static void choose_again(Tuner *t)
 {
     int kept = 0;
@@ -172,8 +175,9 @@ static void choose_again(Tuner *t)
     t->choice.n = kept;
 }
 
-/* Reverts what this run found for the tasks of a workload, or for all if w is
- * NULL. Older records stay. Returns the number of tasks. */
+/* Reverts the tilings that this run found for the tasks of a workload, or for
+ * all tasks if w is NULL. Tilings from older records stay. Returns the number
+ * of reverted tasks. */
 static int drop(Tuner *t, const Work *w, const char *why)
 {
     int n = 0;
@@ -192,12 +196,12 @@ static int drop(Tuner *t, const Work *w, const char *why)
 
 /* ---- comparing ---- */
 typedef struct {
-    bool any;        /* true if any workload is slower */
-    bool *slower;    /* [works] */
-    const char *bad; /* error of the tuned model; or NULL */
+    bool any;        /* at least one workload is slower */
+    bool *slower;    /* [works]: the workload is slower */
+    const char *bad; /* why the tuned model cannot be used; NULL: it can */
 } Outcome;
 
-/* Analyses all pairs so far. The results replace those of the last time. */
+/* Analyses all pairs so far. The results replace those of the last analysis. */
 static void analyse(Tuner *t, const Pairs *p, int comparison, int first,
                     Outcome *to)
 {
@@ -209,7 +213,8 @@ static void analyse(Tuner *t, const Pairs *p, int comparison, int first,
     }
 }
 
-/* Compares until `until`, or half of that if a workload is slower by then. */
+/* Compares the models until `until`. Stops after half of the time if a workload
+ * is slower by then. */
 static Outcome compare_once(Tuner *t, double until, int comparison)
 {
     const size_t works = (size_t)t->works.n;
@@ -238,8 +243,8 @@ static Outcome compare_once(Tuner *t, double until, int comparison)
     return to;
 }
 
-/* Reverts the tilings that the outcome rejects. Returns false if none of them
- * is of this run. */
+/* Reverts the tilings that the outcome rejects. Returns false if this run found
+ * none of them. */
 static bool answer(Tuner *t, const Outcome *o)
 {
     const int last = t->report.end_to_end.n - t->works.n;
@@ -256,7 +261,7 @@ static bool answer(Tuner *t, const Outcome *o)
     return n > 0;
 }
 
-/* True if this run found a tiling that was not reverted. */
+/* True if this run found a tiling that is not reverted. */
 static bool found_any(const Tuner *t)
 {
     for (int i = 0; i < t->report.task.n; i++)
@@ -273,8 +278,8 @@ static bool any_reused(const Tuner *t)
     return false;
 }
 
-/* Compares both models. If a workload is slower, reverts its tasks and compares
- * again while any choice and time is left. */
+/* Compares both models. If a workload is slower, reverts the tilings of its
+ * tasks and compares again, while there is time and a choice left. */
 void end_to_end(Tuner *t, double until)
 {
     bool again = t->choice.n > 0;

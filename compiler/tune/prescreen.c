@@ -1,10 +1,9 @@
-/* prescreen.c: ranks candidates by short runs, before a C compiler spends time
- * on them.
- *
- * attnc contains prebuilt tiles of all sizes (for the JIT), and libtcc compiles
- * a candidate's loops around them in milliseconds. So many candidates can run
- * briefly; their times relative to the default replace the model's predictions.
- * They only decide which candidates are compiled and timed first. */
+/* prescreen.c: ranks candidates by short runs before a C compiler spends time
+ * on them. attnc contains prebuilt tiles of all sizes (for the JIT), and libtcc
+ * compiles a candidate's loops around them in milliseconds. So many candidates
+ * can run briefly; their times relative to the default replace the predictions
+ * of the cost model. These times only decide which candidates are compiled and
+ * timed first. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ typedef struct {
     const Tuner *t;
     TuneTask *task;
     ChildWork work;
-    Codes code; /* by candidate, for libtcc */
+    Codes code; /* code of the candidates, for libtcc */
     Arena *a;
 } Prescreen;
 
@@ -43,9 +42,9 @@ static void make_text(Prescreen *h, int i)
         m->text = emit_task(h->a, h->t->engine.plan, &task, EmitJit, &m->n);
 }
 
-/* Takes the result of a candidate. A wrong or crashing one is removed, because
- * any compiler would have that fault; one that libtcc cannot compile stays,
- * because another compiler may. */
+/* Stores the result of a candidate. A candidate that crashes or computes wrong
+ * results is removed, because it would with any compiler. One that libtcc
+ * cannot compile stays, because another compiler may. */
 static void take(Prescreen *h, const Measurement *m, int i,
                  double default_seconds)
 {
@@ -66,7 +65,8 @@ static void take(Prescreen *h, const Measurement *m, int i,
     c->tried = true;
 }
 
-/* Returns false if libtcc cannot run the default, or when the time is up. */
+/* Runs a batch of candidates. Returns false if libtcc cannot run the default,
+ * or if the time is up. */
 static bool run_batch(Prescreen *h, const int *who, int n, double until,
                       uint64_t order)
 {
@@ -86,7 +86,8 @@ static bool run_batch(Prescreen *h, const int *who, int n, double until,
     return true;
 }
 
-/* Returns the indices of all candidates but the default, by predicted time. */
+/* Returns the indices of all candidates except the default, in the order of
+ * their predicted times. */
 static int *by_prediction(Prescreen *h)
 {
     const int n = h->task->candidate.n;

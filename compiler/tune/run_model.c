@@ -1,5 +1,6 @@
 /* run_model.c: times complete models with different tilings on the workloads of
- * attnc bench: for tilings that no single task can time, and end to end. */
+ * attnc bench. Used for tilings that cannot be timed with a single task, and
+ * for the end-to-end comparison. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
@@ -7,9 +8,10 @@
 #include "tune/tuner.h"
 
 enum { MostWorks = 4 };
-static const double least_seconds = 0.0005; /* least duration of one reading */
+static const double least_seconds = 0.0005; /* minimum duration of one reading
+                                             * of the clock */
 
-typedef struct { /* a model, in the child */
+typedef struct { /* a model that the child has loaded */
     Engine engine;
     Backend backend;
     Setup *setup;
@@ -18,16 +20,16 @@ typedef struct { /* a model, in the child */
 
 struct ModelRun {
     const TuneReport *r;
-    BenchOptions options; /* with defaults applied */
+    BenchOptions options; /* options with all defaults applied */
     int works;
     double weight[MostWorks];
     bool each;
-    const Codes *code; /* by candidate */
-    /* in the child: */
-    LoadedModel *at; /* by candidate */
+    const Codes *code; /* code of the candidates */
+    /* used only in the child: */
+    LoadedModel *at; /* models of the candidates */
     struct attn_pool *pool;
     void *expected[MostWorks];
-    int64_t repeats[MostWorks]; /* 0: unknown */
+    int64_t repeats[MostWorks]; /* runs per reading; 0: not yet known */
 };
 
 Code model_code(const Engine *e, const Choice *choice, int n, bool jit)

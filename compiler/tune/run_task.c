@@ -1,8 +1,7 @@
 /* run_task.c: times one task alone, at the sizes at which its model calls it.
- *
  * Weights, keys and values rotate through a buffer as large as the data that
- * the model reads before it returns to them. So they come from the same cache
- * level as in the model; inputs and outputs stay in near caches. */
+ * the model reads before it reads the same data again. So they come from the
+ * same cache level as in the model. Inputs and outputs stay in near caches. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
@@ -11,25 +10,26 @@
 
 typedef void TaskFunction(void *const *at, const int64_t *n);
 
-enum { Guard = 64 }; /* floats after a result that must not change */
-static const double least_seconds = 0.0002; /* least duration of one reading */
+enum { Guard = 64 }; /* floats after a result, which must not change */
+static const double least_seconds = 0.0002; /* minimum duration of one reading
+                                             * of the clock */
 
 struct TaskRun {
-    Arena *arena; /* for operands, in the child */
+    Arena *arena; /* owns the operands, in the child */
     const CostModel *m;
     const RotatingBuffer *weights;
     const TuneTask *task;
-    const Codes *code; /* by candidate */
-    /* in the child: */
-    TaskFunction **call; /* by candidate */
+    const Codes *code; /* code of the candidates */
+    /* used only in the child: */
+    TaskFunction **call; /* functions of the candidates */
     struct attn_pool *pool;
     const struct attn_parallel *parallel;
     float *x, *y, *bias, *residual, *scratch;
     int32_t *page;
-    float *expected[8];       /* by case: the default's results */
-    int64_t ldx, ldy, floats; /* floats: size of y */
-    int64_t next;             /* place in the rotating buffer */
-    int64_t repeats[8];       /* by size: calls between readings; 0: unknown */
+    float *expected[8];       /* results of the default, by case */
+    int64_t ldx, ldy, floats; /* strides of x and y in elements; floats in y */
+    int64_t next;             /* next place in the rotating buffer */
+    int64_t repeats[8];       /* calls per reading, by size; 0: not yet known */
 };
 
 /* state of one call */
@@ -37,7 +37,7 @@ typedef struct {
     TaskRun *r;
     int candidate;
     const CallSize *size;
-    int64_t turn; /* place in the rotating buffer */
+    int64_t turn; /* place in the rotating buffer that this call reads */
 } TaskCall;
 
 /* ---- sizes ---- */
@@ -78,9 +78,9 @@ static int64_t pages_of(int64_t keys)
     return (keys + ATTN_PAGE - 1) / ATTN_PAGE;
 }
 
-/* Returns the number of heads that share a page of 64 keys; fewer for long
- * sequences, so that the buffer stays below `far` bytes, which no cache
- * holds. */
+/* Returns the number of heads that share a page of 64 keys. Long sequences get
+ * fewer heads, so that the buffer stays below `far` bytes, which is more than
+ * any cache holds. */
 static int64_t heads_of_page(const CostModel *m)
 {
     const int64_t far = (int64_t)1 << 28;
@@ -95,7 +95,7 @@ static int64_t heads_of_page(const CostModel *m)
     return heads;
 }
 
-/* Returns the bytes of one place in the buffer. */
+/* Returns the bytes of one place in the rotating buffer. */
 static int64_t place_bytes(const CostModel *m)
 {
     if (is_attention(m))
@@ -115,9 +115,8 @@ int64_t rotating_buffer_bytes(const CostModel *m)
     return most > one ? most / one * one : one;
 }
 
-/* Fills the buffer with small random numbers, like weights. The bits are valid
- * and small in every dtype: as f32, as pairs of bf16, as integers and
- * scales. */
+/* Fills the buffer with random bits that are small numbers in every dtype, like
+ * weights: as f32, as pairs of bf16, as integers with scales. */
 void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
                           int64_t bytes)
 {
@@ -158,16 +157,17 @@ static float *random_floats(Arena *a, int64_t n, uint64_t state)
     return x;
 }
 
-/* True if the rows of x are integers, whose stride counts bytes. */
+/* True if the rows of x are integers; their stride is in bytes. */
 static bool in_integers(const CostModel *m)
 {
     const Node *x = node_at(m->plan, task_node(m)->in[0]);
     return elem_arithmetic(x->type.elem) != ArithmeticF32;
 }
 
-/* Overwrites the first place of the buffer, which results are checked on, with
- * packed weights: tiles differ in the parts of a panel that they read, so they
- * agree only on panels that the packer made. Columns repeat after `Packed`. */
+/* Writes packed weights to the first place of the buffer, from which results
+ * are checked. Tiles differ in which parts of a panel they read, so they agree
+ * only on panels that the packer made. Columns repeat after `Packed` of
+ * them. */
 static void pack_weights(const TaskRun *r)
 {
     enum { Packed = 1024 };
@@ -189,7 +189,7 @@ static void pack_weights(const TaskRun *r)
         memcpy(at + i, at, (size_t)(all - i < some ? all - i : some));
 }
 
-/* Replaces the floats of x by quantised rows, as the model quantises them. */
+/* Quantises the rows of x in place, as the model does. */
 static void quantize_x(const TaskRun *r, int64_t rows)
 {
     typedef void Quantize(uint8_t *, int64_t, const float *, int64_t, int64_t,
@@ -253,7 +253,7 @@ static bool run_open(void *with, int candidate, Fault *why)
 {
     TaskRun *r = with;
     const Code *code = &r->code->at[candidate];
-    JitCode jit; /* never freed: lives as long as the child */
+    JitCode jit; /* not freed: needed until the child ends */
     void *at = NULL;
     if (!code->object) {
         if (!jit_function(&jit, &at, code->text, "attnc_task",
@@ -340,8 +340,8 @@ static void call_all(TaskCall *c)
 
 /* ---- checking ---- */
 
-/* Returns the number of cases to check: the model's sizes, then 1, 3 and 17
- * rows, to cover fewer and more rows than a tile has. */
+/* Returns the number of cases to check: the sizes at which the model calls the
+ * task, then 1, 3 and 17 rows, which are fewer and more than a tile has. */
 static int cases_of(const CostModel *m)
 {
     return m->sizes.n + 3;
@@ -361,7 +361,8 @@ static CallSize case_of(const CostModel *m, int i)
     u.by_columns = false;
     if (is_attention(m) && keys >= 0 && u.rows > u.count)
         u.rows = u.count;
-    if (is_attention(m) && keys >= 0) /* the last of the keys' rows */
+    if (is_attention(m) && keys >= 0) /* the rows are the last of the keys'
+                                       * rows */
         u.past = u.count - u.rows;
     return u;
 }
@@ -390,7 +391,7 @@ static double time_calls(TaskRun *r, int candidate, const CallSize *u,
     return (machine_seconds() - begin) / (double)n;
 }
 
-/* Returns how many calls the clock needs for one reading; the same number for
+/* Returns how many calls one reading needs to be accurate; it is the same for
  * all candidates. */
 static int64_t repeats_of(TaskRun *r, int candidate, int use)
 {
@@ -402,7 +403,7 @@ static int64_t repeats_of(TaskRun *r, int candidate, int use)
     return r->repeats[use] = n;
 }
 
-/* Times a run: the average call over the sizes. */
+/* Times a run: the average over the calls of all sizes. */
 static void run_time(void *with, int candidate, double *seconds)
 {
     TaskRun *r = with;

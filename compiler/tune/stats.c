@@ -1,4 +1,4 @@
-/* stats.c: tests whether one tiling is faster than another, and by how much. */
+/* stats.c: tests if one tiling is faster than another, and by how much. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static int by_magnitude(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sets twice the ranks of sorted differences, to have integers. */
+/* Sets the ranks of sorted differences, times two so that tied ranks are
+ * integers. */
 static void double_ranks(const double *d, int n, int *rank)
 {
     for (int i = 0, j; i < n; i = j) {
@@ -30,9 +31,9 @@ static void double_ranks(const double *d, int n, int *rank)
     }
 }
 
-/* Returns the tail probability. ways[s] counts the choices of signs whose
- * positive ranks have the sum s. A double holds powers of two up to 2^200, and
- * the rounding of the sums is negligible. */
+/* Returns the probability that the positive ranks have at least the sum `from`.
+ * ways[s] counts the choices of signs whose positive ranks have the sum s. A
+ * double can hold 2^200, and the rounding of the sums is negligible. */
 static double tail(const int *rank, int n, int from)
 {
     int most = 0;

@@ -1,5 +1,5 @@
 /* tune.c: tunes one model: measures the machine once, tunes the code of each
- * backend, prints the report. */
+ * backend, and prints the report. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "base/progress.h"
 #include "tune/tuner.h"
 
-/* Fraction of the time for libtcc's code, whose candidates compile in
- * milliseconds. Its results rank the compiler's candidates, which get the
- * rest. */
+/* Fraction of the time for tuning libtcc's code, whose candidates compile in
+ * milliseconds. Its results rank the candidates of the C compiler, which gets
+ * the rest. */
 static const double jit_part = 0.3;
 
 /* ---- beginning ---- */
@@ -31,8 +31,9 @@ static bool find_compiler(Tuner *t, Fault *why)
     return b->cc.compiler != NULL;
 }
 
-/* Loads the default model, on one thread, for sizes and counts: with libtcc, or
- * with the C compiler if the system forbids that. */
+/* Loads the model with default tilings on one thread, from which sizes and
+ * costs are counted. Uses libtcc or, if the system forbids it, the C
+ * compiler. */
 static bool load_default(Tuner *t, Fault *why)
 {
     Engine *e = &t->engine;
@@ -49,7 +50,7 @@ static bool load_default(Tuner *t, Fault *why)
     return true;
 }
 
-/* Reads the records of this host. An unreadable file only gives a warning. */
+/* Reads the records of this host. If the file is unreadable, only warns. */
 static void read_records(Tuner *t)
 {
     Fault why;
@@ -61,7 +62,8 @@ static void read_records(Tuner *t)
     }
 }
 
-/* Sets the weights and the machine's rates, or shares those of `first`. */
+/* Sets the weights and the machine's rates, or takes those of the backend
+ * `first`. */
 static int share(Tuner *t, const Tuner *first)
 {
     TuneReport *r = &t->report;
@@ -80,7 +82,8 @@ static int share(Tuner *t, const Tuner *first)
     return ExitDone;
 }
 
-/* Prepares one backend. Returns ExitBackend, with *why, if it is missing. */
+/* Prepares one backend. Returns ExitBackend, with *why, if it is not
+ * installed. */
 static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
 {
     EngineOptions o = t->options->model;
@@ -133,18 +136,19 @@ static int report(const TuneReport *r, FILE *out, Output *svg,
 }
 
 /* ---- back ends ---- */
-enum { BackEnds = 2 }; /* the compiler, libtcc */
+enum { BackEnds = 2 }; /* the C compiler, and libtcc */
 
 static void end_all(Tuner *t, int n)
 {
-    while (n-- > 0) { /* the first owns the weights of all */
+    while (n-- > 0) { /* backwards, because the first owns the weights of all */
         builder_close(&t[n].builder);
         engine_close(&t[n].engine);
     }
 }
 
-/* Prepares the available backends, each as a copy of `like`. One that the user
- * did not name may be missing. Returns their number, or 0 with *code. */
+/* Prepares the available backends, each as a copy of `like`. A backend that the
+ * user did not name may be missing. Returns the number of backends, or 0 with
+ * *code. */
 static int begin_all(Tuner *t, const Tuner *like, int *code)
 {
     static const char *const all[BackEnds] = { "clang", "jit" };
@@ -174,8 +178,8 @@ static int begin_all(Tuner *t, const Tuner *like, int *code)
     return n;
 }
 
-/* Sets the limits of timed tasks. If a time beats its limit, it measures the
- * machine again first. */
+/* Sets the limits of the timed tasks. If a time beats its limit, first measures
+ * the machine again. */
 static void set_limits(Tuner *t)
 {
     TuneReport *r = &t->report;
@@ -189,8 +193,8 @@ static void set_limits(Tuner *t)
     tune_limits(r, &t->works);
 }
 
-/* Tunes one backend's tasks; compares the complete model if anything changed;
- * and repeats while there is anything to try. */
+/* Tunes the tasks of one backend and compares the complete model if anything
+ * changed. Repeats this while there is anything to try. */
 static void tune_backend(Tuner *t, double until, Fault *unkept)
 {
     const Environment *env = t->env;
@@ -204,7 +208,8 @@ static void tune_backend(Tuner *t, double until, Fault *unkept)
     }
 }
 
-/* Tunes libtcc's code, then the compiler's; libtcc's gets the time left. */
+/* Tunes libtcc's code, then the C compiler's. The time left after that goes to
+ * libtcc's code. */
 static void tune_all(Tuner *t, int n, Fault *unkept)
 {
     const Environment *env = t->env;
@@ -245,7 +250,7 @@ int tune_on(const Environment *env, const TuneOptions *o, FILE *out)
     if (o->svg && !output_open(&svg, o->svg, &why))
         return report_fault(&why);
     interrupt_watch();
-    progress_begin(NULL); /* tune_progress() writes the line */
+    progress_begin(NULL); /* tune_progress() prints the line */
     const int n = begin_all(t, &like, &code);
     if (n > 0) {
         tune_all(t, n, &unkept);

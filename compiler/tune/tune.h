@@ -18,24 +18,27 @@
 
 typedef enum { TuneLines, TuneJson, TuneSvg } TuneFormat;
 
-enum { TuneBudget = 20 }; /* default, in seconds */
+enum { TuneBudget = 20 }; /* default budget in seconds */
 typedef struct {
-    double budget; /* seconds */
+    double budget; /* seconds of the complete tuning */
     TuneFormat format;
-    const char *svg;     /* NULL: none */
-    const char *records; /* path; NULL: the user's own */
-    bool again;          /* tune recorded tasks, too */
-    bool exhaustive;     /* time every candidate */
-    BenchOptions work;   /* lengths, steps, batch, beam */
+    const char *svg;     /* file for a picture of the search; NULL: none */
+    const char *records; /* path of the tuning records; NULL: the user's own
+                          * file */
+    bool again;          /* also tune tasks that have a record */
+    bool exhaustive;     /* time every candidate instead of the best-ranked */
+    BenchOptions work;   /* workloads to tune for: lengths, steps, batch,
+                          * beam */
     EngineOptions model;
 } TuneOptions;
 
 /* Prints the report on `out` and progress on stderr. Returns an exit code. */
 int tune_run(const TuneOptions *o, FILE *out);
 
-/* Prints the machine and a sentence for each record, with the choice and its
- * reason: for `attnc records explain` and the end of the report. target: this
- * machine's name among those of its instruction set. */
+/* Prints the machine and, for each record, a sentence with the chosen tiling
+ * and why it is fast. Used by `attnc records explain` and at the end of the
+ * report. `target` is the name that this machine's target has among those of
+ * its instruction set. */
 void records_explain(const Records *r, const Host *here, const char *target,
                      const Machine *m, FILE *out);
 

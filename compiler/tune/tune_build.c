@@ -32,9 +32,10 @@ void builder_close(Builder *b)
 }
 
 /* ---- compiling ---- */
-static const double patience = 20; /* limit, in multiples of what others took */
+static const double patience = 20; /* timeout of a job, in multiples of the time
+                                    * that others took */
 
-/* Updates the seconds per job, when compiled in parallel. */
+/* Updates the estimated seconds per job of a parallel compilation. */
 static void learn(Builder *b, const BuildJob *job, double each)
 {
     b->each[job->whole_model] = each;
@@ -43,7 +44,8 @@ static void learn(Builder *b, const BuildJob *job, double each)
         b->each[1] = each * (double)b->whole_bytes / (double)job->code->n;
 }
 
-/* Copies the first error message, without its position, cut for the report. */
+/* Copies the first error message without its position, shortened for the
+ * report. */
 static void first_error(char why[160], const SpawnJob *j)
 {
     const char *at = strstr(j->messages.tail, "error: ");
@@ -59,7 +61,7 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* Returns the object of an equal text that was compiled before, or NULL. */
+/* Returns the object compiled earlier from the same text, or NULL. */
 static const char *built_before(const Builder *b, const Code *m)
 {
     for (int i = 0; i < b->built.n; i++)
@@ -70,9 +72,9 @@ static const char *built_before(const Builder *b, const Code *m)
     return NULL;
 }
 
-/* Returns the timeout of a job in seconds. The default gets all remaining time;
- * a candidate gets a multiple of what the last one took, which includes the
- * load of the machine. */
+/* Returns the timeout of a job in seconds. The default gets all remaining time.
+ * A candidate gets a multiple of the time of the last job, which reflects how
+ * busy the machine is. */
 static double limit_of_job(const Builder *b, const BuildJob *job, double last)
 {
     const double left = fmax(1, last - b->env->now());
@@ -108,7 +110,7 @@ static void take_job(Builder *b, BuildJob *job, const SpawnJob *j, double last)
         b->took[job->whole_model] = j->took;
 }
 
-/* Compiles all of them in parallel. */
+/* Compiles all n jobs in parallel. */
 static void make_some(Builder *b, Arena *a, BuildJob *jobs, int n, double last)
 {
     SpawnJob *spawns = arena_alloc(a, (size_t)n * sizeof *spawns);
@@ -136,7 +138,7 @@ static void make_some(Builder *b, Arena *a, BuildJob *jobs, int n, double last)
 void builder_build(Builder *b, Arena *a, BuildJob *jobs, int n, double until,
                    double last)
 {
-    int next = b->at_once; /* first one per core */
+    int next = b->at_once; /* the first batch has one job per core */
     for (int i = 0; i < n && b->jit; i++)
         jobs[i].status = BuildDone;
     for (int i = 0; i < n && !b->jit && !interrupted(); i += next) {

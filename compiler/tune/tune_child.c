@@ -1,7 +1,7 @@
-/* tune_child.c: runs candidates in a child process. The child posts each step
- * on a board, memory shared with the parent, before it takes it. So the parent
- * knows which candidate crashed or hung, and sleeps while the child is
- * timed. */
+/* tune_child.c: runs candidates in a child process. Before each step, the child
+ * notes it on a board, which is memory shared with the parent. So the parent,
+ * which sleeps while the child is timed, knows which candidate crashed or
+ * hung. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <math.h>
@@ -20,16 +20,16 @@ static const char *const doing_text[] = { "beginning", "loading", "checking",
                                           "timing" };
 
 typedef struct {
-    atomic_int doing, at; /* the step; index of the candidate */
-    atomic_llong steps;   /* increases with each step */
-    atomic_int done;      /* complete repetitions */
+    atomic_int doing, at; /* the current step; index of its candidate */
+    atomic_llong steps;   /* number of steps begun */
+    atomic_int done;      /* number of complete repetitions */
     atomic_bool over;
 } Board;
 
 typedef struct { /* a board and the arrays that follow it */
     Board *board;
-    Verdict *verdict; /* [n] */
-    double *sample;   /* [repetitions][n][parts] */
+    Verdict *verdict; /* [n]: verdicts on the candidates */
+    double *sample;   /* [repetitions][n][parts]: seconds */
     size_t bytes;
 } Shared;
 
@@ -78,7 +78,7 @@ static int64_t count_strange(const Result *r)
     return n;
 }
 
-/* Describes the first float that differs. */
+/* Writes which float differs first, as the reason of the verdict. */
 static void say_where(Verdict *v, const char *name, const Result *expected,
                       const Result *r)
 {
@@ -109,7 +109,8 @@ static void compare(Verdict *v, const Result *expected, const Result *r)
                  name);
 }
 
-/* Compares a candidate's results with the default's, which come first. */
+/* Compares a candidate's results with those of the default, which runs
+ * first. */
 static void check(Arena *a, const ChildWork *w, int candidate, Result *expected,
                   Verdict *v)
 {
@@ -196,7 +197,7 @@ static void blame(Measurement *m, const Board *b, Status status,
              doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
 }
 
-/* Sets the verdict when the child has ended by itself. */
+/* Sets the verdict after the child has ended by itself. */
 static void judge_end(Measurement *m, const Board *b, int status)
 {
     char what[100];
@@ -253,7 +254,7 @@ static bool attend(const ChildWork *w, Measurement *m, const Board *b,
     }
 }
 
-/* Takes the times, and the verdicts on candidates that have none yet. */
+/* Copies the times, and the verdicts on candidates that have none yet. */
 static void take_results(Measurement *m, const Shared *s, int parts)
 {
     const size_t n = (size_t)m->n * (size_t)parts;
@@ -268,7 +269,8 @@ static void take_results(Measurement *m, const Shared *s, int parts)
     memcpy(m->sample, s->sample, n * (size_t)m->done * sizeof *m->sample);
 }
 
-/* Runs a child. Returns false to run again without the blamed candidate. */
+/* Runs one child. Returns false if the candidate to blame must be left out and
+ * the others run again. */
 static bool run_once(const ChildWork *w, Measurement *m)
 {
     Shared s;

@@ -11,13 +11,16 @@
 typedef struct {
     Arena *a;
     const Machine *m;
-    const Rates *r; /* for the number of threads; NULL: not measured */
+    const Rates *r; /* rates for the record's number of threads; NULL: not
+                     * measured */
     const Record *record;
-    Target target;         /* registers 0: unknown here */
-    Tiling by, by_default; /* by_default: 0 if unknown */
-    int64_t k, n;          /* a product's sizes, or d_k and d_v */
+    Target target;         /* target of the record; its `registers` is 0 if
+                            * unknown here */
+    Tiling by, by_default; /* the recorded and the default tiling; the latter is
+                            * 0 if unknown */
+    int64_t k, n;          /* sizes of a product, or d_k and d_v */
     double size;           /* bytes of a weight */
-    const char *text;      /* the clauses */
+    const char *text;      /* the clauses of the sentence so far */
 } Why;
 
 static void add_reason(Why *w, const char *fmt, ...)
@@ -35,7 +38,7 @@ static void add_reason(Why *w, const char *fmt, ...)
 
 /* ---- numbers ---- */
 
-/* Returns the read rate of a level; NAN: not measured. */
+/* Returns the read rate of a level of memory; NAN if not measured. */
 static double level_rate(const Why *w, Level from)
 {
     return w->r && w->r->read[from] > 0 ? w->r->read[from] : NAN;
@@ -52,7 +55,8 @@ static int32_t or_else(int32_t parameter, int64_t otherwise)
                      : (int32_t)(otherwise < INT32_MAX ? otherwise : INT32_MAX);
 }
 
-/* Adds whether arithmetic hides reading; each byte is used for `flops`. */
+/* Adds a clause that tells if arithmetic hides the time of reading from the
+ * level `from`. Each byte read is used for `flops` operations. */
 static void say_bound(Why *w, const char *what, Level from, double flops)
 {
     const double need = w->r ? w->r->fma / level_rate(w, from) : NAN;
@@ -103,8 +107,8 @@ static double panel_bytes(const Why *w, const Tiling *t)
     return (double)t->nr * (double)(k < w->k ? k : w->k) * w->size;
 }
 
-/* Adds which cache holds the panels that the tiles of one column read
- * repeatedly. */
+/* Adds a clause that names the cache with the panels that the tiles of one
+ * column read repeatedly. */
 static void say_panels(Why *w)
 {
     const double bytes = panel_bytes(w, &w->by);
@@ -128,7 +132,7 @@ static void say_panels(Why *w)
         say_bound(w, "them", in, 2.0 * w->by.mr / w->size);
 }
 
-/* Returns the column steps, such as "10 x 48 + 32" for 512 columns. */
+/* Returns the steps over the columns: for 512 columns, "10 x 48 + 32". */
 static const char *steps_text(const Why *w, int nr)
 {
     int64_t left = (int64_t)whole16(w->n);
@@ -186,7 +190,8 @@ static void why_matmul(Why *w)
                    w->by.panels, whole16(w->n) / 16);
 }
 
-/* Explains a product of small M, which takes the time to read W once. */
+/* Explains the tiling of a small-M product, whose time is that of reading W
+ * once. */
 static void why_small_m(Why *w)
 {
     const double bytes = (double)w->k * whole16(w->n) * w->size;
@@ -281,8 +286,8 @@ static void (*const why[TaskKinds])(Why *w) = {
 
 /* ---- a record ---- */
 
-/* Finds the target of a record's instruction set. Returns false if it is
- * unknown here. `name`: a target to try first. */
+/* Finds the target of a record's instruction set; tries the one with this name
+ * first. Returns false if it is unknown here. */
 static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
 {
     const HostParts is = host_parts(a, h);
@@ -292,7 +297,8 @@ static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
     return target_find(t, has ? name : is.march, is.width, NULL, &unused);
 }
 
-/* Returns the parameters of `t` that differ from `than`: "8x48 prefetch=2". */
+/* Returns the parameters of `t` that differ from those of `than`, such as "8x48
+ * prefetch=2". */
 static const char *difference(Arena *a, const Tiling *t, const Tiling *than)
 {
     const bool tile = t->mr != than->mr || t->nr != than->nr;
@@ -319,7 +325,7 @@ static const char *choice_text(const Why *w)
                                     r->samples, r->samples == 1 ? "" : "s");
     if (*to && *from)
         return arena_printf(w->a, "%s instead of %s%s", to, from, gain);
-    if (r->usual_ns > r->ns) /* the default `small_m` depends on the plan */
+    if (r->usual_ns > r->ns) /* the default of `small_m` depends on the plan */
         return arena_printf(w->a, "%s%s", all, gain);
     return arena_printf(w->a, "as by default, %s", all);
 }

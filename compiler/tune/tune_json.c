@@ -73,7 +73,7 @@ static json_t *end(Arena *a, const EndToEnd *e)
                      "pairs", e->pairs, "comparison", e->comparison);
 }
 
-/* Returns the machine as attnc bench prints it. */
+/* Returns the machine with the keys that attnc bench prints. */
 static json_t *machine(Arena *a, const Machine *m)
 {
     Buffer b = { .arena = a };

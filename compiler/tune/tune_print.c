@@ -1,5 +1,5 @@
-/* tune_print.c: prints the results of a tuning as text. tune_json.c has the
- * same numbers, and all candidates. */
+/* tune_print.c: prints the results of a tuning as text. tune_json.c prints the
+ * same numbers and all candidates. */
 #include "base/strings.h"
 #include "tune/tune_report.h"
 
@@ -16,7 +16,7 @@ static const char *percent_text(Arena *a, const char *format, double part)
              : "-";
 }
 
-/* Formats percentages: "+3.1 (+2.7..+3.6)". */
+/* Returns a gain and its interval as percentages: "+3.1 (+2.7..+3.6)". */
 static const char *interval_text(Arena *a, const Interval *i)
 {
     const char *middle = percent_text(a, "%+.1f", i->middle - 1);
@@ -65,7 +65,7 @@ static void put_tiling(Arena *a, const TuneTask *t, FILE *out)
     put_wrapped(out, 4, 8, *to ? arena_printf(a, "%s -> %s", from, to) : from);
 }
 
-/* Prints how the search decided. */
+/* Prints the numbers on which the search based its decision. */
 static void put_search(Arena *a, const TuneTask *t, FILE *out)
 {
     const int n = t->candidate.n, timed = task_count(t, was_timed);
@@ -107,7 +107,7 @@ static void put_task(Arena *a, const TuneTask *t, FILE *out)
     put_search(a, t, out);
 }
 
-/* Prints a sentence for each tiling that is not the default. */
+/* Prints a sentence that explains each tiling that is not the default. */
 static void put_why(Arena *a, const TuneReport *r, FILE *out)
 {
     for (int i = 0; i < r->task.n; i++) {
@@ -168,7 +168,7 @@ static void put_ends(Arena *a, const TuneReport *r, FILE *out)
     }
 }
 
-/* Returns the commands and options that use the result. */
+/* Returns the commands and options that make use of the result. */
 static const char *users(Arena *a, const TuneReport *r)
 {
     const EngineOptions *o = &r->engine->options;
@@ -196,7 +196,7 @@ static const char *users(Arena *a, const TuneReport *r)
                         h->threads, plural(h->threads));
 }
 
-typedef struct { /* numbers of tasks by result */
+typedef struct { /* number of tasks with each result */
     int reused, decided, found, back, stand;
 } Tally;
 
@@ -283,7 +283,8 @@ static void put_backend(Arena *a, const TuneReport *r, FILE *out)
     put_outcome(a, r, out);
 }
 
-/* Returns half the interval's width relative to its middle; 0: meaningless. */
+/* Returns half of the interval's width relative to its middle; 0 if that has no
+ * meaning. */
 static double interval_error(const Interval *i)
 {
     const double most = 10, error = (i->high - i->low) / 2 / i->middle;
@@ -307,7 +308,7 @@ static void put_busy(Arena *a, const TuneReport *r, FILE *out)
     }
 }
 
-/* Prints why the default budget is short, and how to raise it. */
+/* Prints why the default budget is too short, and how to raise it. */
 static void put_budget(const TuneReport *r, FILE *out)
 {
     if (r->options->budget > (double)TuneBudget || r->interrupted)

@@ -8,8 +8,8 @@
 
 enum { ShortName = 12 };
 
-/* Returns "  1.93 ms +3.1 %" after `before`: the best time so far, which is the
- * default's or faster. */
+/* Returns the best time so far after the text `before`, as in " 1.93 ms +3.1
+ * %". It is never slower than the default's. */
 static const char *best_text(Arena *a, const char *before, const TuneTask *t)
 {
     const bool found = t->finished && t->incumbent > 0;
@@ -25,7 +25,8 @@ static const char *best_text(Arena *a, const char *before, const TuneTask *t)
                                               : 1));
 }
 
-/* Returns the number of finished tasks and the current one: "3/12 ". */
+/* Returns the number of finished tasks, counting the current one, and of all
+ * tasks: "3/12 ". */
 static const char *count_text(Arena *a, const TuneReport *r,
                               const TuneTask *now)
 {
@@ -38,7 +39,8 @@ static const char *count_text(Arena *a, const TuneReport *r,
     return arena_printf(a, "%d/%d ", n, all);
 }
 
-/* Returns ", libtcc" if another backend has the same tasks. */
+/* Returns the backend, ", libtcc", if another backend has the same tasks;
+ * otherwise "". */
 static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     for (const TuneReport *at = r; at && r->other; at = at->other)
@@ -47,7 +49,7 @@ static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
     return "";
 }
 
-/* If the line is too long, leaves out first the best time, then the bar. */
+/* If the line is too long, drops the best time, then the bar. */
 char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          int columns)
 {
@@ -71,7 +73,7 @@ char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          arena_printf(a, "%s%s", best, end), columns);
 }
 
-/* Prints the final line of a task, for a log. */
+/* Prints the final line of a task on its own, for a log. */
 static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     const Candidate *best = task_best(t);

@@ -1,11 +1,12 @@
-/* tune_report.h: results of a tuning; its report as text, JSON or picture. */
+/* tune_report.h: the results of a tuning, and the report about them as text,
+ * JSON or picture. */
 #ifndef ATTNC_TUNE_REPORT_H
 #define ATTNC_TUNE_REPORT_H
 
 #include "tune/tune.h"
 
 typedef enum {
-    StatusRanked, /* ranked too low by the model: not timed */
+    StatusRanked, /* not timed, because the cost model ranked it too low */
     StatusTimed,
     StatusFailed, /* did not compile */
     StatusCrashed,
@@ -14,21 +15,25 @@ typedef enum {
     StatusNaN,   /* its result has NaN */
     Statuses
 } Status;
-extern const char *const status_word[Statuses]; /* "ranked", "timed" etc. */
+extern const char *const status_word[Statuses]; /* the words of reports:
+                                                 * "ranked", "timed" etc. */
 
 typedef struct {
     Tiling tiling;
     Status status;
-    char why[160];    /* reason for removal: "signal 11 (..)"; "" */
-    double predicted; /* seconds of a run, by the model */
-    double seconds;   /* seconds of a run: median; NAN: not timed */
-    double spread;    /* relative half-width, as in a record */
+    char why[160];    /* why it was removed, e.g. "signal 11 (..)"; "" */
+    double predicted; /* seconds of a run as predicted by the cost model */
+    double seconds;   /* median seconds of a run; NAN: not timed */
+    double spread;    /* relative half of the median's interval, as in a
+                       * record */
     int samples;
-    int rung;    /* last rung of the halving, from 1; 0: none */
-    double when; /* seconds into the tuning: first timed, or removed */
-    double gain; /* default / own time, in the same repetition: median; NAN: not
-                  * timed */
-    bool tried;  /* it ran or failed, so its rank is not from the model alone */
+    int rung;    /* last rung of the halving that it was in, from 1; 0: none */
+    double when; /* seconds from the begin of the tuning until it was first
+                  * timed, or removed */
+    double gain; /* median of default / own time in the same repetition; NAN:
+                  * not timed */
+    bool tried;  /* it ran or failed, so its rank no longer comes from the cost
+                  * model alone */
 } Candidate;
 
 typedef struct { /* a 95 % interval and its middle */
@@ -39,83 +44,96 @@ typedef struct TaskSearch TaskSearch; /* tune_search.c */
 
 typedef struct { /* the search for one task */
     const Task *task;
-    double share;             /* part of the default model's time */
-    double limit;             /* seconds of a run at the machine's limit */
-    const char *bound;        /* resource: "FMA", "L2", "memory" */
-    VEC(Candidate) candidate; /* [0]: the default */
-    TaskSearch *search;       /* NULL: not begun */
-    int lead;                 /* the fastest so far; 0: the default */
-    int incumbent;            /* the decision; 0: the default */
-    const char *taken_back;   /* why it was reverted; NULL: it was not */
-    Interval gain;            /* default / incumbent, from fresh pairs */
-    double p_value;           /* probability that it is not faster */
-    int pairs;                /* pairs in that test */
-    bool reused;              /* taken from a record: nothing was timed */
+    double share;             /* fraction of the default model's time */
+    double limit;             /* least seconds of a run on this machine */
+    const char *bound;        /* resource that sets the limit: "FMA", "L2",
+                               * "memory" */
+    VEC(Candidate) candidate; /* candidates; [0] is the default */
+    TaskSearch *search;       /* state of the search; NULL: not begun */
+    int lead;                 /* index of the fastest so far; 0: the default */
+    int incumbent;            /* index of the tiling decided on; 0: the
+                               * default */
+    const char *taken_back;   /* why the decision was reverted; NULL: it was
+                               * not */
+    Interval gain;            /* default / incumbent, from pairs not used to
+                               * choose it */
+    double p_value;           /* probability of this result if the incumbent is
+                               * not faster */
+    int pairs;                /* number of pairs in that test */
+    bool reused;              /* the tiling is from a record; nothing was
+                               * timed */
     bool finished;            /* decided with enough pairs, and recorded */
-    bool spent;               /* nothing is left to try */
-    bool said;                /* its end was printed on stderr */
+    bool spent;               /* another turn would find nothing */
+    bool said;                /* the final line was printed on stderr */
 } TuneTask;
 
-typedef struct {              /* default and tuned times of a workload */
+typedef struct {              /* times of a workload with default and tuned
+                               * tilings */
     const char *name;         /* "encode", "step" etc. */
-    double by_default, tuned; /* medians, in seconds */
-    Interval gain;            /* by_default / tuned */
+    double by_default, tuned; /* median seconds */
+    Interval gain;            /* ratio by_default / tuned */
     int pairs;
-    int comparison; /* from 1: slower tilings were reverted before the next */
+    int comparison; /* number of the comparison, from 1; between two
+                     * comparisons, slower tilings are reverted */
 } EndToEnd;
 
 typedef struct TuneReport TuneReport;
-struct TuneReport {          /* tuning of one backend's code */
-    const TuneReport *other; /* other backend's tuning; NULL: none */
+struct TuneReport {          /* the tuning of one backend's code */
+    const TuneReport *other; /* the other backend's tuning; NULL: none */
     Arena *arena;
-    const Engine *engine; /* with default tilings */
+    const Engine *engine; /* the model with default tilings */
     const TuneOptions *options;
     Machine machine;
     Rates rates;
     Host host;
     bool jit;         /* the backend is libtcc */
-    const char *path; /* path of the records */
+    const char *path; /* path of the tuning records */
     VEC(TuneTask) task;
     VEC(EndToEnd) end_to_end;
     double seconds; /* time that the tuning took */
     bool interrupted;
-    bool rejected; /* end to end slower than the default: its new records were
-                    * reverted */
-    bool stale;    /* older records are slower end to end */
+    bool rejected; /* the model is slower end to end than with default tilings,
+                    * so the new records were reverted */
+    bool stale;    /* older records make the model slower end to end */
 };
 
 /* ---- tune_text.c ---- */
-/* Texts that all forms of the report share; they are in the arena. */
+/* Texts that all forms of the report share, allocated in the arena. */
 const char *backend_word(const TuneReport *r);     /* "libtcc", "clang" */
 const char *task_text(Arena *a, const TaskKey *k); /* "matmul 9x9 f32 bias" */
-char *gain_text(Arena *a, double ratio);           /* 1.031: "+3.1 %" */
+char *gain_text(Arena *a, double ratio);           /* "+3.1 %" for the ratio
+                                                    * 1.031 */
 /* Return the default, the fastest tiling found, and the one in use after all
- * tests; NULL: none. */
+ * tests. NULL: there is none. */
 const Candidate *task_default(const TuneTask *t);
 const Candidate *task_best(const TuneTask *t);
 const Candidate *task_stands(const TuneTask *t);
 /* True if the tiling in use is not the default. */
 bool task_differs(const TuneTask *t);
-/* Returns default / best, from fresh pairs or from the times so far; or NAN. */
+/* Returns the ratio default / best: from the deciding pairs, otherwise from the
+ * times so far; NAN if there are none. */
 double task_gain(const TuneTask *t);
 int task_count(const TuneTask *t, bool is(const Candidate *c));
-const char *task_state(const TuneTask *t); /* NULL: found another tiling */
+const char *task_state(const TuneTask *t); /* NULL: a tiling that is not the
+                                            * default was found */
 bool was_timed(const Candidate *c);
 bool was_removed(const Candidate *c); /* failed, crashed, hung, wrong or NaN */
 
-const char *plural(int n); /* "s", or "" for 1 */
-/* Prints the machine in two or more lines. r NULL: not measured. */
+const char *plural(int n); /* returns "s", or "" if n is 1 */
+/* Prints the machine in two or more lines. `r` is NULL if it was not
+ * measured. */
 void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out);
 
 /* ---- tune_progress.c ---- */
 typedef struct {              /* state of the progress line */
-    const TuneReport *report; /* first of all backends */
-    TuneTask *now;            /* NULL: the complete model, end to end */
-    double begin, until;      /* time of the complete tuning */
+    const TuneReport *report; /* report of the first backend */
+    TuneTask *now;            /* current task; NULL: the complete model is
+                               * compared */
+    double begin, until;      /* begin and end of the complete tuning */
 } Progress;
-/* Shows progress; `done`, 0 to 1, is the finished fraction and `left` the
+/* Shows progress: `done`, from 0 to 1, is the finished fraction, and `left` the
  * seconds that remain (not finite: unknown). On a terminal it updates the line
- * of base/progress.h: a bar, the task, its best time and gain, time left.
+ * of base/progress.h: a bar, the task, its best time and gain, the time left.
  * Elsewhere, or if TERM is dumb, it prints a line when a task is finished. Must
  * be called within progress_begin(NULL). */
 void tune_progress(Progress *p, double done, double left);
@@ -126,11 +144,12 @@ char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
 /* ---- tune_print.c, tune_json.c, tune_explain.c, draw_tune.c ---- */
 void tune_print(const TuneReport *r, FILE *out);
 void tune_json(const TuneReport *r, FILE *out);
-/* Returns the search of each task as SVG: candidates over time, the best so far
- * and the limit. */
+/* Returns a picture of each task's search as SVG: the candidates over time, the
+ * best so far, and the limit. */
 const char *draw_tune(const TuneReport *r);
-/* Returns the sentence. by_default NULL: the default tiling of `target`; target
- * NULL: the record's instruction set. */
+/* Returns a sentence that explains why the record's tiling is fast.
+ * `by_default` NULL: the default tiling of `target`. `target` NULL: the
+ * instruction set of the record. */
 char *explain_record(Arena *a, const Record *r, const Tiling *by_default,
                      const char *target, const Machine *m);
 

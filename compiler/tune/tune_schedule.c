@@ -1,14 +1,20 @@
-/* tune_schedule.c: decides the order of a tuning's tasks and the time of each,
- * and records the results. */
+/* tune_schedule.c: decides the order of the tasks of a tuning and the time for
+ * each, and records the results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tune/tuner.h"
 
-static const double least_share = 0.005; /* smaller tasks come last */
-static const double most_whole = 0.4;    /* time for complete models */
-enum { EndPairs = 24 }; /* intended pairs of the end-to-end comparison */
+static const double least_share = 0.005; /* tasks with a smaller share come
+                                          * last */
+static const double most_whole = 0.4;    /* largest fraction of the time for
+                                          * tasks whose candidates are complete
+                                          * models */
+enum {
+    EndPairs = 24
+}; /* number of pairs that the end-to-end comparison aims
+    * at */
 
 void schedule_buffers(Tuner *t)
 {
@@ -51,7 +57,8 @@ static Candidate recorded(const Tiling *tiling, double ns, const Record *r)
                         .when = NAN };
 }
 
-/* Takes a task's result from the records, if there is one. */
+/* Takes the result of a task from the records. Returns false if there is
+ * none. */
 static bool reuse(Tuner *t, TuneTask *task)
 {
     const Record *r = t->options->again ? NULL
@@ -82,7 +89,7 @@ static Record record_of(const Tuner *t, const TuneTask *task)
                      .spread = best->spread };
 }
 
-/* Records a decided task. It replaces what this run recorded earlier. */
+/* Records the decision on a task. It replaces an earlier one of this run. */
 static void keep(Tuner *t, const TuneTask *task, Fault *why)
 {
     if (task->pairs < least_pairs_of(task->task->key.kind))
@@ -90,7 +97,7 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
     const Record one = record_of(t, task), *old = known_task(t, &one.key);
     int i = 0;
     if (!records_add(t->arena, t->report.path, &one, 1, why)
-        || task->incumbent == 0) /* nothing to revert later */
+        || task->incumbent == 0) /* the default needs no record */
         return;
     while (i < t->fresh.n && !task_same(&t->fresh.at[i].key, &one.key))
         i++;
@@ -105,8 +112,8 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
 
 /* ---- the tasks ---- */
 
-/* Orders tasks that are timed alone before those of the complete model, and
- * larger shares first. */
+/* Sorts tasks: those timed alone come before those whose candidates are
+ * complete models, and larger shares come first. */
 static int by_turn(const void *a, const void *b)
 {
     const TuneTask *x = *(TuneTask *const *)a, *y = *(TuneTask *const *)b;
@@ -117,9 +124,9 @@ static int by_turn(const void *a, const void *b)
     return (x->share < y->share) - (x->share > y->share);
 }
 
-/* Returns a task's weight when the first pass divides the time. Candidates of
- * complete models take long to compile. Time that a task does not use goes to
- * the next ones. */
+/* Returns the weight by which the first pass gives time to a task. It is
+ * bounded for tasks of the complete model, whose candidates take long to
+ * compile. Time that a task does not use goes to the tasks after it. */
 static double worth(const TuneTask *k)
 {
     static const double least[TaskKinds] = {
@@ -134,15 +141,15 @@ static double worth(const TuneTask *k)
     return fmin(fmax(k->share, least[kind]), most[kind]);
 }
 
-/* True if there is still anything to try. */
+/* True if the task has anything left to try. */
 static bool is_open(const Tuner *t, const TuneTask *k)
 {
     return !k->reused && !k->spent && k->share > 0
         && (k->task->key.kind != TaskSplit || t->report.host.threads > 1);
 }
 
-/* Chooses the tasks of a pass. First come those with a large share of the
- * model's time; then the undecided ones; then all that can be improved. */
+/* Chooses the tasks of a pass: first those with a large share of the model's
+ * time, then those not decided, then all that may improve. */
 static int choose_open(const Tuner *t, int pass, TuneTask **turn)
 {
     int n = 0;
@@ -159,8 +166,8 @@ static int choose_open(const Tuner *t, int pass, TuneTask **turn)
 
 /* ---- time ---- */
 
-/* Returns the seconds of a run of the workloads: as measured, or else twice
- * their limits. `all`: including workloads composed of others. */
+/* Returns the seconds of a run of the workloads: as measured or, before that,
+ * twice their limits. `all`: includes workloads composed of others. */
 static double time_of_run(const Tuner *t, bool all)
 {
     double run = 0;
@@ -175,7 +182,8 @@ static double time_of_run(const Tuner *t, bool all)
     return run;
 }
 
-/* Returns seconds for end_to_end(): compiling two models, and pairs of runs. */
+/* Returns the seconds that end_to_end() needs: to compile two models and to run
+ * them in pairs. */
 static double end_to_end_time(const Tuner *t)
 {
     const double budget = t->options->budget;
@@ -184,15 +192,15 @@ static double end_to_end_time(const Tuner *t)
     return fmin(fmax(all, 0.05 * budget), 0.5 * budget);
 }
 
-/* Returns when the search must end. While nothing was found, most of the time
- * left is for searching. */
+/* Returns when the search must end. As long as nothing was found, most of the
+ * remaining time goes to the search. */
 static double search_end(const Tuner *t)
 {
     const double end = end_to_end_time(t), left = t->until - t->env->now();
     return t->until - (t->changed ? end : fmin(end, left / 4));
 }
 
-/* Returns the seconds below which a turn is useless. */
+/* Returns the seconds that a turn must have to be useful. */
 static double least_turn(const Tuner *t, const TuneTask *k)
 {
     const TaskKind kind = k->task->key.kind;
@@ -249,14 +257,14 @@ static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
     search_task(t, task, until);
     const bool other = task->incumbent != incumbent;
     if (task->finished && (other || !finished) && !why->code)
-        keep(t, task, why); /* only the first failure is reported */
+        keep(t, task, why); /* only the first failure to record is reported */
     if (other)
         choose(t, task);
     tuner_tick(t);
 }
 
-/* Gives each open task a turn; unused time goes to the next one. Returns false
- * if there is no task, or no time. */
+/* Gives each open task a turn; unused time goes to the next. Returns false if
+ * no task is open or no time is left. */
 static bool run_pass(Tuner *t, int pass, Fault *why)
 {
     const size_t all = (size_t)t->report.task.n + 1;

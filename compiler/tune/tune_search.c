@@ -1,27 +1,30 @@
-/* tune_search.c: searches for the best tiling of one task.
- *
- * The default and the candidates that the model ranks first are timed together,
- * interleaved. The half with the best median ratio to the default of the same
- * repetition advances to the next rung, of twice as many repetitions
- * [successive halving: Jamieson and Talwalkar, 2016], until one is left. Then
- * its neighbours, one parameter away, are tried while one of them is faster. At
- * the end the best is compared with the default in fresh pairs; if it is
- * faster, it becomes the incumbent. */
+/* tune_search.c: searches for the best tiling of one task. The default and the
+ * candidates that the cost model ranks first are timed together, interleaved.
+ * Each candidate is rated by the median of its ratio to the default in the same
+ * repetition. The better half advances to the next rung, which has twice as
+ * many repetitions [successive halving: Jamieson and Talwalkar, 2016], until
+ * one candidate is left. Then tilings that differ from it in one parameter are
+ * tried, as long as one of them is faster. At the end the best is compared with
+ * the default in fresh pairs; if it is faster, it becomes the incumbent. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tune/tuner.h"
 
-/* tasks timed alone; tasks of the complete model */
+/* [0] for tasks timed alone, [1] for tasks whose candidates are complete
+ * models */
 static const int first_repetitions[] = { 12, 5 }, least_pairs[] = { 24, 16 };
 enum { MostRepetitions = 96, MostPairs = 200 };
-static const double least_gain = 1.01; /* a smaller gain changes nothing */
-static const double deciding = 0.25;   /* fraction for fresh pairs */
-static const double patience = 50;     /* a hang is this many times a run */
+static const double least_gain = 1.01; /* a smaller gain is not worth a
+                                        * record */
+static const double deciding = 0.25;   /* fraction of the time for the pairs
+                                        * that decide */
+static const double patience = 50;     /* a run that takes this many times
+                                        * longer counts as hung */
 
-static const double prescreening = 0.3; /* fraction of the time left */
-static const double compiling = 0.45;   /* fraction of the other time */
+static const double prescreening = 0.3; /* fraction of the remaining time */
+static const double compiling = 0.45;   /* fraction of the time after that */
 enum { LeastTried = 8, LeastWhole = 3 };
 
 struct TaskSearch {
@@ -29,16 +32,20 @@ struct TaskSearch {
     TuneTask *task;
     CostModel model;
     Arena *a;
-    bool whole_model;       /* each candidate is a complete model */
-    Codes code;             /* by candidate; no text: not compiled */
-    VEC(Times) time, ratio; /* by candidate: seconds; default / own */
+    bool whole_model; /* the candidates are complete models */
+    Codes code;       /* code of the candidates; no text: not compiled */
+    VEC(Times)
+    time, ratio; /* times of the candidates: seconds; default /
+                  * own */
     ChildWork work;
-    double begin, until; /* time of this turn */
-    double each;         /* seconds of a run, with loading and checking */
+    double begin, until; /* begin and end of this turn */
+    double each;         /* seconds of a run, including loading and checking */
     int measured;
-    int best;         /* the fastest that runs besides the default; 0: none */
-    bool prescreened; /* prescreen() ranked them, or is not needed */
-    bool failed;      /* the default itself does not run */
+    int best;         /* index of the fastest candidate that runs; 0: only the
+                       * default runs */
+    bool prescreened; /* prescreen() has ranked the candidates, or is not
+                       * needed */
+    bool failed;      /* the default does not run */
 };
 
 static Candidate *candidate_at(const TaskSearch *s, int i)
@@ -51,7 +58,7 @@ static double now(const TaskSearch *s)
     return s->t->env->now();
 }
 
-/* Returns the seconds until `part` of the time is left. */
+/* Returns the seconds that may pass before only `part` of the turn is left. */
 static double time_left(const TaskSearch *s, double part)
 {
     return s->until - part * (s->until - s->begin) - now(s);
@@ -73,7 +80,8 @@ static void add_candidate(TaskSearch *s, const Tiling *t)
     vec_push(s->a, &s->ratio, (Times){ 0 });
 }
 
-/* Returns the index of a tiling; adds it if it is new. */
+/* Returns the index of the candidate with this tiling, which is added if
+ * new. */
 static int candidate_of(TaskSearch *s, const Tiling *t)
 {
     for (int i = 0; i < s->task->candidate.n; i++)
@@ -83,7 +91,7 @@ static int candidate_of(TaskSearch *s, const Tiling *t)
     return s->task->candidate.n - 1;
 }
 
-/* Replaces the model's predictions by the times of libtcc's code. */
+/* Replaces the predictions of the cost model by the times of libtcc's code. */
 static void take_earlier(TaskSearch *s, const TuneTask *from)
 {
     int n = 0;
@@ -141,7 +149,7 @@ static Code text_of(TaskSearch *s, int i)
     return model_code(&s->t->engine, all.at, all.n, jit);
 }
 
-/* Returns the index of another candidate with the same text; -1: none. */
+/* Returns the index of another candidate with the same text, or -1. */
 static int same_code(const TaskSearch *s, int i)
 {
     const Code *m = &s->code.at[i];
@@ -157,8 +165,8 @@ static double compile_time(const TaskSearch *s)
     return fmax(0, time_left(s, deciding)) * compiling;
 }
 
-/* Makes jobs for candidates in who[] without code. A candidate whose code
- * equals another's is marked as tried. */
+/* Makes compile jobs for the candidates in who[] that have no code. If a
+ * candidate has the same code as another, marks it as tried. */
 static int without_code(TaskSearch *s, int *who, int n, BuildJob *b, int *of)
 {
     int count = 0;
@@ -197,8 +205,8 @@ static void take_build(TaskSearch *s, int i, const BuildJob *b)
     memcpy(c->why, b->why, sizeof c->why);
 }
 
-/* Compiles the untried candidates in who[]. Keeps those that can run and
- * returns their number. */
+/* Compiles the untried candidates in who[]. Removes from who[] those that
+ * cannot run; returns the number of the others. */
 static int build(TaskSearch *s, int *who, int n)
 {
     BuildJob *b = arena_alloc(s->a, (size_t)(n + 1) * sizeof *b);
@@ -233,7 +241,7 @@ static int count_untried(const TaskSearch *s)
     return n;
 }
 
-/* True if enough candidates were tried for their best to be recorded. */
+/* True if enough candidates were tried to record the best one. */
 static bool is_covered(const TaskSearch *s)
 {
     int tried = 0;
@@ -244,17 +252,19 @@ static bool is_covered(const TaskSearch *s)
     return tried >= least || tried >= all;
 }
 
-/* Returns how many candidates can be compiled in the time for that. */
+/* Returns how many candidates can be compiled in the time for compiling. */
 static int room(const TaskSearch *s)
 {
     if (s->t->options->exhaustive)
         return 1 << 20;
     const double n = compile_time(s) / s->t->builder.each[s->whole_model];
-    const int least = is_covered(s) ? 1 : 3; /* once covered, trust the ranks */
+    const int least = is_covered(s) ? 1 : 3; /* once enough were tried, trust
+                                              * the ranks */
     return n < least ? least : n > 256 ? 256 : (int)n;
 }
 
-/* Adds the untried with the best predictions after the `n` chosen ones. */
+/* Adds the untried candidates with the best predictions after the `n` in
+ * who[]. */
 static int add_ranked(TaskSearch *s, int *who, int n, int most)
 {
     const int begin = n;
@@ -277,7 +287,8 @@ static int add_ranked(TaskSearch *s, int *who, int n, int most)
     return n;
 }
 
-/* Adds what an earlier run found, or the best tiling of a similar shape. */
+/* Adds the tiling that an earlier run found, or the best one for a similar
+ * shape. */
 static int add_nearest(TaskSearch *s, int *who, int n)
 {
     const Tuner *t = s->t;
@@ -343,12 +354,12 @@ static void take_times(TaskSearch *s, int i)
     c->gain = median_of(s->ratio.at[i].at, s->ratio.at[i].n);
 }
 
-/* Times who[0], the default, and the other candidates until `until`. Returns
+/* Times the default, who[0], and the other candidates until `until`. Returns
  * the number of complete repetitions. */
 static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                    double until)
 {
-    const double hang = s->whole_model ? 20 : 2; /* first calls take long */
+    const double hang = s->whole_model ? 20 : 2; /* the first calls take long */
     Measurement m = { .which = who,
                       .n = n,
                       .repetitions = repetitions,
@@ -383,8 +394,8 @@ static double ratio_of(const TaskSearch *s, int i)
     return i == 0 ? 1 : candidate_at(s, i)->gain;
 }
 
-/* Sorts the candidates who[1 ..] that still run, the fastest first. Returns
- * their number, including who[0]. */
+/* Sorts the candidates who[1] to who[n - 1] that still run, the fastest first.
+ * Returns their number plus one, for who[0]. */
 static int sort_alive(const TaskSearch *s, int *who, int n)
 {
     int kept = 1;
@@ -401,7 +412,8 @@ static int sort_alive(const TaskSearch *s, int *who, int n)
     return kept;
 }
 
-/* Returns the fastest of who[1 ..] by successive halving; 0: none runs. */
+/* Returns the fastest of who[1] to who[n - 1] by successive halving; 0 if none
+ * runs. */
 static int halve(TaskSearch *s, int *who, int n)
 {
     int repetitions = first_repetitions[s->whole_model];
@@ -414,7 +426,8 @@ static int halve(TaskSearch *s, int *who, int n)
         const int done = measure(s, who, n, repetitions, now(s) + left);
         n = sort_alive(s, who, n);
         s->task->lead = n > 1 && ratio_of(s, who[1]) > 1 ? who[1] : 0;
-        if (n <= 2 || done < repetitions) /* one is left, or time is up */
+        if (n <= 2 || done < repetitions) /* one candidate is left, or the time
+                                           * is up */
             break;
         n = 1 + n / 2;
         repetitions = repetitions * 2 < MostRepetitions ? repetitions * 2
@@ -423,8 +436,8 @@ static int halve(TaskSearch *s, int *who, int n)
     return n > 1 && !s->failed ? who[1] : 0;
 }
 
-/* Returns the fastest of the next candidates and `best`, the fastest before; 0:
- * none runs besides the default. */
+/* Tries the next candidates. Returns the fastest of them and of `best`, the
+ * fastest before; 0 if only the default runs. */
 static int search(TaskSearch *s, int best)
 {
     const int near = 2 * TilingParameters + 4;
@@ -450,9 +463,9 @@ static int search(TaskSearch *s, int best)
 
 /* ---- deciding ---- */
 
-/* Compares a candidate with the default, in pairs that were not used to choose
- * it, so that the test's level holds. Returns false if there were too few
- * pairs. */
+/* Compares a candidate with the default in pairs that were not used to choose
+ * the candidate, so that the significance level of the test holds. Returns
+ * false if there were too few pairs. */
 static bool decide(TaskSearch *s, int candidate)
 {
     TuneTask *task = s->task;
@@ -464,7 +477,7 @@ static bool decide(TaskSearch *s, int candidate)
     int most = fit < (double)MostPairs ? (int)fit : MostPairs;
     if (most < least || ratio_of(s, candidate) < 1)
         most = least;
-    /* even a late decision gets the least number of pairs */
+    /* even a late decision gets the minimum number of pairs */
     measure(s, who, 2, most,
             fmin(fmax(s->until, s->t->last), now(s) + 4 * most * s->each));
     const double *fresh = ratio->at + before;
@@ -479,7 +492,7 @@ static bool decide(TaskSearch *s, int candidate)
                      && p <= TUNE_ALPHA && gain.middle >= least_gain
                      && gain.low > 1;
     if (task->finished && !(faster && gain.middle > task->gain.middle))
-        return true; /* the earlier result is better */
+        return true; /* the earlier decision is better */
     task->incumbent = faster ? candidate : 0;
     task->gain = faster ? gain : (Interval){ 1, 1, 1 };
     task->p_value = p;
@@ -521,7 +534,8 @@ int least_pairs_of(TaskKind kind)
     return least_pairs[kind > TaskAttention];
 }
 
-/* True if another turn would find nothing. `untried`: number before it. */
+/* True if another turn would find nothing. `untried` is the number of untried
+ * candidates before this turn. */
 static bool is_spent(const TaskSearch *s, int untried)
 {
     const int left = count_untried(s);
@@ -547,7 +561,7 @@ void search_task(Tuner *t, TuneTask *task, double until)
     if (ran && s->best > 0 && !again && decide(s, s->best))
         task->finished |= task->incumbent > 0 || is_covered(s);
     else if (ran && s->best == 0 && is_covered(s))
-        task->finished = true; /* none of them runs */
+        task->finished = true; /* no candidate runs */
     task->lead = task->incumbent;
     task->spent = s->failed ? candidate_at(s, 0)->status > StatusTimed
                             : is_spent(s, untried);

@@ -1,4 +1,4 @@
-/* tune_text.c: words and numbers that all forms of a tuning's report share. */
+/* tune_text.c: words and numbers shared by all forms of the report. */
 #include "base/strings.h"
 #include "tune/tune_report.h"
 
@@ -12,7 +12,7 @@ const char *const status_word[Statuses] = {
     [StatusNaN] = "nan",
 };
 
-/* Returns the name in --backend; for "jit", "libtcc". */
+/* Returns the backend's name for --backend, but "libtcc" for "jit". */
 const char *backend_word(const TuneReport *r)
 {
     const char *name = r->engine->options.backend;
