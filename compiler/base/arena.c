@@ -22,14 +22,14 @@ enum { ChunkBytes = 1 << 16 };
 
 typedef struct Chunk Chunk;
 struct Chunk {
-    Chunk *next, *before; /* before: the newer neighbour */
-    size_t used, size;    /* bytes of memory[] */
+    Chunk *next, *before; /* before: the chunk allocated after this one */
+    size_t used, size;    /* used and total bytes of memory[] */
     alignas(max_align_t) char memory[];
 };
 
 struct Arena {
-    Chunk *chunk; /* the one being filled, followed by the others */
-    size_t bytes; /* total handed out */
+    Chunk *chunk; /* the chunk being filled; older ones follow it */
+    size_t bytes; /* total of all allocations */
 };
 
 static void *zeroed(size_t bytes)
@@ -61,7 +61,7 @@ void arena_free(Arena *a)
     free(a);
 }
 
-/* Keeps the current chunk for the next compilation. */
+/* Empties the arena, but keeps the current chunk for the next compilation. */
 void arena_reset(Arena *a)
 {
     Chunk *c = a->chunk;

@@ -1,9 +1,9 @@
-/* base.h: what every other module builds on: arenas, growable text, an index of
- * names, and diagnostics with source positions. It knows nothing about models.
+/* base.h: what all other modules build on: arenas, growable text, an index of
+ * names, and diagnostics with source positions. Knows nothing about models.
  *
  * In:  sizes, text, positions in a text.
- * Out: memory in an arena, which is freed as a whole; messages on stderr in
- *      clang's format and colours.
+ * Out: memory in an arena, which is freed all at once; messages on stderr in
+ * clang's format and colours.
  * Other public headers: user_dir.h, user_cache.h, strings.h, put_json.h,
  * progress.h, table.h, terminal.h. */
 #ifndef ATTNC_BASE_H
@@ -15,18 +15,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "runtime/rt.h" /* exit codes, Fault, PackList */
+#include "runtime/rt.h" /* for exit codes, Fault, PackList */
 
 #define ATTNC_VERSION "0.1.0"
 #define ATTNC_VERSION_NUMBER 100 /* major * 10000 + minor * 100 + patch */
 #define ATTNC_DATE "2026-11-22" /* release date of this version */
 
 /* ---- arena.c ---- */
-typedef struct Arena Arena; /* one per compilation; freed as a whole */
+typedef struct Arena Arena; /* memory that is freed all at once; one per
+                               compilation */
 
 Arena *arena_new(void);
 void arena_free(Arena *a);
-void arena_reset(Arena *a); /* empties it; its newest chunk is reused */
+void arena_reset(Arena *a); /* empties the arena; its newest chunk is reused */
 void *arena_alloc(Arena *a, size_t bytes); /* zeroed; never NULL: running out
                             of memory exits with ExitResource and a message */
 char *arena_strdup(Arena *a, const char *s);
@@ -36,7 +37,7 @@ char *arena_printf(Arena *a, const char *fmt, ...)
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 char *arena_grouped(Arena *a, int64_t n); /* formats n as "1,234,567" */
-size_t arena_bytes(const Arena *a);       /* bytes handed out so far */
+size_t arena_bytes(const Arena *a);       /* total bytes allocated so far */
 
 /* A growable array in the arena: VEC(Node) nodes; vec_push(a, &nodes, n).
  * Growing may move it; the old memory of a long array is freed. */
@@ -49,7 +50,7 @@ void vec_grow(Arena *a, void **at, int n, int *cap, size_t size);
 /* ---- buffer.c ---- */
 typedef struct { /* text that is appended to */
     Arena *arena;
-    char *at; /* ends in '\0'; NULL: nothing was added yet */
+    char *at; /* ends in '\0'; NULL if nothing was added yet */
     int n, cap;
 } Buffer;
 
@@ -59,7 +60,7 @@ void buffer_printf(Buffer *b, const char *fmt, ...)
 
 /* ---- index.c ---- */
 typedef struct {
-    const char *name; /* or the bytes of a key */
+    const char *name; /* a name, or the bytes of a key */
     size_t bytes;
     int number;
 } IndexEntry;
@@ -69,7 +70,8 @@ typedef struct {            /* maps names or byte keys to numbers */
     int slots;
 } Index;
 
-int index_find(const Index *x, const char *name); /* -1: absent */
+int index_find(const Index *x, const char *name); /* number of a name; -1:
+                                                     absent */
 /* Adds a name with `number` unless it is already there, and returns the name's
  * number. The name must outlive the index. */
 int index_add(Arena *a, Index *x, const char *name, int number);
@@ -77,11 +79,13 @@ int index_add(Arena *a, Index *x, const char *name, int number);
 int index_find_key(const Index *x, const void *key, size_t bytes);
 int index_add_key(Arena *a, Index *x, const void *key, size_t bytes,
                   int number);
-void index_reserve(Arena *a, Index *x, int n); /* new index for n names */
+void index_reserve(Arena *a, Index *x, int n); /* prepares an empty index for
+                                                  n names */
 
 /* ---- color.c ---- */
 typedef enum { ColorAuto, ColorAlways, ColorNever } ColorWhen;
-void color_choose(ColorWhen when); /* auto: on a terminal, unless NO_COLOR */
+void color_choose(ColorWhen when); /* auto: colours on a terminal, unless
+                                      NO_COLOR is set */
 
 typedef enum {
     PaintEnd, /* back to plain text */
@@ -103,7 +107,7 @@ typedef struct {      /* a text that messages point into */
     const char *name; /* path as given, or "--set" */
     const char *text;
     size_t size;
-    int rank; /* held errors of lower rank are shown first */
+    int rank; /* errors held by errors_hold() are shown in order of rank */
 } Source;
 
 typedef struct { /* a source position; src NULL: unknown */
@@ -111,12 +115,13 @@ typedef struct { /* a source position; src NULL: unknown */
     int line, col; /* from 1; col counts bytes */
 } Pos;
 
-typedef struct { /* a position in generated text and where it came from */
+typedef struct { /* a position in generated text and the position that it was
+                    generated from */
     int line, col;
     Pos from;
 } TextOrigin;
-/* From now on, shows errors at these positions of the text at their origins.
- * Call it with NULL to stop. */
+/* From now on, shows errors at these positions of text `of` at their origins.
+ * NULL: stops that. */
 void messages_origins(const Source *of, const TextOrigin *at, int n);
 
 /* Reports an error in clang's format: `path:line:col: error: text`, the source
@@ -131,19 +136,19 @@ void warning_at(Pos pos, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Prints a warning without a position, unless it was printed before. */
 void warning_once(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void note_once(const char *fmt, ...) /* a note of its own, printed once */
+void note_once(const char *fmt, ...) /* prints a note without an error, once */
     __attribute__((format(printf, 1, 2)));
 void notes_off(void); /* silences note_once() from now on */
-void note_at(Pos pos, const char *fmt, ...) /* attached to the last error */
+void note_at(Pos pos, const char *fmt, ...) /* a note on the last error */
     __attribute__((format(printf, 2, 3)));
 int error_count(void);
 void error_reset(void);
-/* Collects errors between the two calls, then shows them in source order. */
+/* errors_hold() collects errors; errors_release() shows them in source
+ * order. */
 void errors_hold(void);
 void errors_release(void);
-/* While muted, errors are counted but not shown, so that a caller can try
- * to read a text. The count is reset by each call. fail() still
- * prints. */
+/* While muted, errors are counted but not shown, so that a caller can try to
+ * read a text. Each call resets the count. fail() still prints. */
 void messages_mute(bool mute);
 bool messages_muted(void);
 
@@ -159,8 +164,9 @@ void die_at(const char *file, int line, const char *fmt, ...)
  * truncates at 80 bytes. The result is one of 8 static buffers. */
 const char *quote(const char *s);
 const char *quote_n(const char *s, size_t n);
-/* nearest.c: returns the one of n names that the word is a prefix of, else an
- * abbreviation of, else closest to by edit distance; NULL: none is close. */
+/* nearest.c: returns the one of n names that a misspelled word most likely
+ * means: one that begins with the word, else one that the word abbreviates,
+ * else the closest by edit distance. NULL: none is close. */
 const char *nearest(const char *word, const char *const *names, int n);
 
 /* ---- report.c ---- */

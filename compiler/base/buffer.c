@@ -4,7 +4,8 @@
 
 #include "base/base.h"
 
-/* Makes room for n more bytes and the final '\0'; returns the end. */
+/* Makes room for n more bytes and the final '\0'. Returns the end of the
+ * text. */
 static char *room(Buffer *b, size_t n)
 {
     while ((size_t)(b->cap - b->n) <= n)

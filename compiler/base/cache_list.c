@@ -1,6 +1,6 @@
 /* cache_list.c: lists the files of the cache and removes the least recently
  * used. A lock on the folder lets one process remove at a time. */
-#define _DEFAULT_SOURCE /* flock */
+#define _DEFAULT_SOURCE /* for flock */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@ const char *cache_kind_name(CacheKind kind)
 
 /* ---- limit ---- */
 
-/* Parses "500M" into bytes; false: it is not a size. */
+/* Parses a size such as "500M" into bytes. Returns false if the text is not a
+ * size. */
 static bool read_size(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMGT";
@@ -61,7 +62,8 @@ static bool is_key(const char *name)
         && name[KeyDigits] == '.';
 }
 
-/* Finds the kind of "KEY.so"; false: not a name of a cache file. */
+/* Finds the kind of a file from a name such as "KEY.so". Returns false if it is
+ * not the name of a cache file. */
 static bool kind_of(const char *name, CacheKind *kind)
 {
     for (int k = 0; is_key(name) && k < CacheKinds; k++)
@@ -105,7 +107,8 @@ static void read_seal(Arena *a, CacheFile *f, const char *path, bool whole)
     file_close(&file);
 }
 
-/* Returns false if the file does not belong in a list. */
+/* Reads the entry of one file. Returns false if the file does not belong in a
+ * list. */
 static bool read_one(Arena *a, CacheFile *f, const char *folder,
                      const char *name, bool whole)
 {
@@ -164,9 +167,9 @@ void cache_list(CacheList *l, Arena *a, bool whole)
 
 /* ---- removal ---- */
 
-/* Waits for at most 2 s while another process removes files. On a file system
- * without locks two may remove at once, which is harmless. Returns the folder's
- * descriptor. */
+/* Locks the folder and returns its descriptor. Waits at most 2 s while another
+ * process removes files. On a file system without locks two processes may
+ * remove files at once, which is harmless. */
 static int lock_folder(const char *folder)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

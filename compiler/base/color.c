@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-static ColorWhen chosen; /* global, because the terminal is */
+static ColorWhen chosen; /* global, because the terminal is global too */
 
 void color_choose(ColorWhen when)
 {
@@ -20,7 +20,8 @@ static bool is_set(const char *name)
     return text && *text;
 }
 
-/* NO_COLOR (no-color.org) counts if it is set to any non-empty text. */
+/* True if `out` shows colours. NO_COLOR (no-color.org) counts if it is not
+ * empty. */
 static bool is_colored(FILE *out)
 {
     const char *term = getenv("TERM");

@@ -11,10 +11,11 @@
 
 enum {
     ShownErrors = 20,
-    HeldErrors = 200,    /* later ones are only counted */
-    MessageBytes = 2048, /* heading, source line, caret */
-    WindowBytes = 100,   /* part of a long source line that is shown ... */
-    WindowBefore = 50,   /* ... starting this far before the caret */
+    HeldErrors = 200,    /* most errors held; later ones are only counted */
+    MessageBytes = 2048, /* most bytes of a message: heading, source line,
+                            caret */
+    WindowBytes = 100,   /* bytes shown of a long source line */
+    WindowBefore = 50,   /* bytes shown before the caret of a long line */
 };
 
 typedef struct {
@@ -23,27 +24,28 @@ typedef struct {
 } Text;
 
 typedef struct Pending Pending;
-struct Pending { /* an error and its notes */
+struct Pending { /* a held error and its notes */
     Pos pos;
-    char *text; /* malloc()ed, because arena.c builds on diag.c */
+    char *text; /* from malloc(), because arena.c builds on diag.c */
 };
 
-/* Messages shown and pending; global, because stderr is. */
+/* Messages shown and pending; global, because stderr is global too. */
 static struct {
-    int errors;               /* errors that were shown or counted */
-    bool shown;               /* the last error was shown: show its notes */
-    bool holds;               /* errors are collected, not shown yet */
-    bool mute;                /* errors are counted, nothing is shown */
-    bool no_notes;            /* note_once() is silent */
-    int unheard;              /* errors counted while mute */
-    const Source *made;       /* a text whose positions have origins */
-    const TextOrigin *origin; /* [origins] */
+    int errors;    /* number of errors shown or counted */
+    bool shown;    /* the last error was shown, so its notes are shown too */
+    bool holds;    /* errors are collected, not shown yet */
+    bool mute;     /* errors are counted, nothing is shown */
+    bool no_notes; /* note_once() is silent */
+    int unheard;   /* errors counted while mute */
+    const Source *made;       /* generated text whose positions have origins */
+    const TextOrigin *origin; /* array of `origins` elements */
     int origins;
     Pending pending[HeldErrors]; /* in source order */
     int n;                       /* length of pending[] */
     int newest;                  /* index of the latest error, or -1 */
-    int unheld;                  /* errors beyond HeldErrors */
-    char once[8][MessageBytes];  /* latest warning_once(), note_once() texts */
+    int unheld;                  /* number of errors beyond HeldErrors */
+    char once[8][MessageBytes];  /* latest texts of warning_once() and
+                                    note_once() */
     int n_once;
 } messages;
 
@@ -88,7 +90,8 @@ static bool printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-/* Replaces each unsafe byte by one byte, so that the caret stays aligned. */
+/* Adds text, with each unsafe byte replaced by one byte, so that the caret
+ * stays aligned. */
 static void add_safe(Text *t, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -182,7 +185,8 @@ static void compose(Text *t, Pos pos, const Level *level, const char *fmt,
     t->n = 0;
     add_heading(t, pos, level);
     add_format(t, fmt, ap);
-    if (t->n > sizeof t->at - 512) /* leave room for line and caret */
+    if (t->n > sizeof t->at - 512) /* leave room for the source line and the
+                                      caret */
         t->n = sizeof t->at - 512;
     add_paint(t, PaintEnd);
     add(t, "\n");
@@ -222,7 +226,8 @@ static bool same_place(Pos a, Pos b)
     return a.src == b.src && a.line == b.line && a.col == b.col;
 }
 
-/* Returns `text`, reallocated, with `more` appended; fails if out of memory. */
+/* Returns `text`, reallocated, with `more` appended. Calls fail() if out of
+ * memory. */
 static char *joined(char *text, const char *more)
 {
     const size_t old = text ? strlen(text) : 0, n = strlen(more) + 1;
@@ -234,8 +239,8 @@ static char *joined(char *text, const char *more)
     return grown;
 }
 
-/* Inserts an error into pending[] in source order. A message that is already
- * held for the same place is dropped along with its notes. */
+/* Inserts an error into pending[] in source order. Drops a message that is
+ * already held for the same place, along with its notes. */
 static void keep(Pos pos, const char *text)
 {
     int i = messages.n;
@@ -271,8 +276,8 @@ void errors_release(void)
     messages.n = messages.unheld = 0;
 }
 
-/* Returns early for errors that will not be shown, because composing 40,000
- * messages takes long. */
+/* Reports an error. Returns early if it will not be shown, because composing
+ * 40,000 messages takes long. */
 static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;

@@ -1,6 +1,6 @@
-/* embed.c: build-time program. `embed FILE ...` prints a C file with the text
- * of each file and a table of them, which becomes part of attnc. Files below
- * models/ are named by their path there, others by their file name.
+/* embed.c: a program run at build time. `embed FILE ...` prints a C file with
+ * the text of each file and a table of them, which becomes part of attnc. Files
+ * below models/ are named by their path there, other files by their file name.
  * emit/text/embedded.h declares the table. */
 #include <stdio.h>
 #include <stdlib.h>

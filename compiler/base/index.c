@@ -8,7 +8,7 @@
 
 struct IndexSlot {
     uint32_t hash;
-    int at; /* place in the list, from 1; 0: the slot is free */
+    int at; /* index in the list plus 1; 0: the slot is free */
 };
 
 static uint32_t hash_of(const void *key, size_t bytes)
@@ -45,8 +45,9 @@ int index_find(const Index *x, const char *name)
     return index_find_key(x, name, strlen(name));
 }
 
-/* Keeps at least three of four slots free, so that a lookup of an absent name
- * ends after one or two probes. Rehashing compares no names: all differ. */
+/* Doubles the table if more than a quarter of the slots would be taken, so that
+ * a lookup of an absent name ends after one or two probes. Rehashing compares
+ * no names, because all of them differ. */
 static void make_room(Arena *a, Index *x)
 {
     const Index old = *x;

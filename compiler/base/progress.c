@@ -1,5 +1,5 @@
 /* progress.c: one terminal line that shows the progress of a long task. */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#define _POSIX_C_SOURCE 200809L /* for clock_gettime */
 #include "base/progress.h"
 
 #include <math.h>
@@ -7,13 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double patience = 2.0, often = 0.1; /* seconds */
+static const double patience = 2.0, often = 0.1; /* seconds before the line
+                                                    appears, and between
+                                                    redraws */
 enum { Deepest = 6, MostBar = 24 };
 
 typedef struct {
     const char *what;
-    char step[64];         /* "": no step was named */
-    double from, to, done; /* fractions: the step's range; all that is done */
+    char step[64];         /* name of the current step; "": none */
+    double from, to, done; /* fractions of the task: range of the current
+                              step, and the part that is done */
     double begin;          /* start time in seconds */
 } WorkShown;
 
@@ -24,14 +27,16 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Global, because the terminal is. */
+/* Global, because the terminal is global too. */
 static struct {
     WorkShown work[Deepest];
-    int depth;           /* open tasks, including those beyond Deepest */
-    int fd;              /* the terminal; -1: none */
-    bool off, other;     /* set by progress_off(); by progress_use() */
-    bool own;            /* the outermost task draws its own line */
-    double begin, shown; /* start of the outermost task; time last drawn */
+    int depth;       /* number of open tasks, including those beyond Deepest */
+    int fd;          /* descriptor of the terminal; -1: none */
+    bool off, other; /* off: progress_off() was called; other:
+                        progress_use() replaced fd and clock */
+    bool own;        /* the outermost task draws its own line */
+    double begin, shown; /* start of the outermost task; time of the last
+                            redraw */
     double (*now)(void);
 } line = { .fd = -1, .now = seconds_now };
 
@@ -66,7 +71,8 @@ void progress_use(int fd, double (*now)(void))
 char *progress_bar(Arena *a, double done, int columns)
 {
     char text[MostBar + 1] = "";
-    const double part = done > 0 ? fmin(done, 1) : 0; /* NAN counts as 0 */
+    const double part = done > 0 ? fmin(done, 1) : 0; /* NAN counts as
+                                                         nothing done */
     const int size = columns < 8 * MostBar ? columns / 8 : MostBar;
     for (int i = 0; i < size; i++)
         text[i] = i < lround(part * (double)size) ? '#' : '.';
@@ -82,7 +88,8 @@ const char *progress_left(Arena *a, double seconds)
     return arena_printf(a, "  %.0f min left", seconds / 60);
 }
 
-/* Leaves the last column free, because a terminal may wrap there. */
+/* Returns the line, which leaves the last column free, because a terminal may
+ * wrap there. */
 char *progress_line(Arena *a, const char *begin, const char *text,
                     const char *end, int columns)
 {
@@ -125,8 +132,8 @@ static int innermost(void)
 }
 
 /* Returns the fraction done of the outermost task for which it is known, and
- * stores when that task began. A task's current step counts by the fraction
- * done of the tasks within it. NAN: unknown for all. */
+ * stores that task's start in *begin. A task's current step counts by the
+ * fraction done of the tasks within it. NAN: unknown for all tasks. */
 static double known_done(double *begin)
 {
     double known = NAN, inner = NAN;
@@ -142,7 +149,8 @@ static double known_done(double *begin)
     return known;
 }
 
-/* Returns the names of all open tasks: "verify, clang, unfused". */
+/* Returns the names of all open tasks and their steps, e.g. "verify, clang,
+ * unfused". */
 static const char *works_text(Arena *a)
 {
     const char *text = "";
@@ -157,7 +165,7 @@ static const char *works_text(Arena *a)
     return text;
 }
 
-/* Extrapolates the time left from the fraction done so far. */
+/* Draws the line. Extrapolates the time left from the fraction done so far. */
 static void show_works(int columns)
 {
     Arena *a = arena_new();

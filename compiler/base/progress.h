@@ -19,40 +19,43 @@
 #include "base/base.h"
 #include "base/terminal.h"
 
-/* Begins a task named `what`; "": it has no name. It counts as the current step
- * of the task around it. Calls nest to any depth. NULL, for the outermost: the
- * task draws its own line with progress_due() and progress_show(), and nested
- * tasks draw none. The text must outlive the task. */
+/* Begins a task named `what`; "": a task without a name. A nested task counts
+ * as the current step of the task around it; tasks nest to any depth. If the
+ * outermost task is NULL, it draws its own line with progress_due() and
+ * progress_show(), and nested tasks draw none. The text must outlive the
+ * task. */
 void progress_begin(const char *what);
 void progress_end(void);
-/* Names the current step of the innermost task and the range of the task that
- * it covers, within 0 .. 1; NAN: unknown. text NULL: the step has no name. */
+/* Names the current step of the innermost task, and the part of the task that
+ * the step covers, within 0 .. 1; NAN: unknown. text NULL: the step has no
+ * name. */
 void progress_step(const char *text, double from, double to);
 /* Sets how much of the innermost task is done, 0 .. 1; NAN: unknown. A call is
  * cheap: it reads the clock. */
 void progress_at(double done);
-void progress_tick(void); /* redraws the line if it is time to */
+void progress_tick(void); /* redraws the line if it is due */
 /* Draws no line from now on (--quiet). */
 void progress_off(void);
 bool progress_is_off(void);
-void quiet(void); /* progress_off() and notes_off() */
+void quiet(void); /* calls progress_off() and notes_off() */
 
-/* For a task that draws its own line. progress_terminal() returns whether there
- * is a terminal for it, progress_due() the columns to fill now, or 0 if it is
- * too early to redraw. */
+/* For a task that draws its own line. progress_terminal() returns true if there
+ * is a terminal for it. progress_due() returns the number of columns to fill
+ * now, or 0 if it is too early to redraw. */
 bool progress_terminal(void);
 int progress_due(void);
 void progress_show(const char *line);
 
-/* Parts of such a line. "[####....] ", an eighth of `columns` at most. */
+/* Returns a bar such as "[####....] ", at most an eighth of `columns` wide. */
 char *progress_bar(Arena *a, double done, int columns);
-/* Returns "  12 s left"; "": unknown. */
+/* Returns a text such as "  12 s left"; "" if the time is unknown. */
 const char *progress_left(Arena *a, double seconds);
-/* Fits begin, text and end into the columns; `text` is truncated first. */
+/* Returns `begin`, `text` and `end` in a line of `columns` columns; `text` is
+ * truncated first. */
 char *progress_line(Arena *a, const char *begin, const char *text,
                     const char *end, int columns);
 
-/* Replaces stderr and the clock, which returns seconds, for tests. */
+/* For tests: replaces stderr and the clock. now() returns seconds. */
 void progress_use(int fd, double (*now)(void));
 
 #endif

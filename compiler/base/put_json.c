@@ -1,4 +1,4 @@
-/* put_json.c: JSON as it is printed. */
+/* put_json.c: prints JSON. */
 #include "base/put_json.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* report.c: turns a fault, or the end of an output, into an exit code. */
+/* report.c: reports faults, and returns exit codes for them. */
 #include "base/base.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* strings.c: text and numbers for people, terminals, XML and JSON. */
+/* strings.c: formats text and numbers for people, terminals, XML and JSON. */
 #include "base/strings.h"
 
 #include <math.h>
@@ -32,7 +32,8 @@ int text_columns(const char *s)
     int columns = 0;
     for (int64_t n; *s; s += n) {
         n = attn_character(s, (int64_t)strlen(s));
-        columns += (unsigned char)*s < 0xe3 ? 1 : 2; /* wide from U+3000 on */
+        columns += (unsigned char)*s < 0xe3 ? 1 : 2; /* characters from
+                                                        U+3000 on are wide */
     }
     return columns;
 }
@@ -54,7 +55,7 @@ const char *number_text(Arena *a, double x)
     return arena_printf(a, "%.17g", x);
 }
 
-/* Formats three digits, in a unit that needs no exponent. */
+/* Formats seconds with three digits, in a unit that needs no exponent. */
 char *seconds_text(Arena *a, double seconds)
 {
     static const char *const units[] = { "s", "ms", "us", "ns" };
@@ -62,7 +63,7 @@ char *seconds_text(Arena *a, double seconds)
     int unit = 0;
     if (!isfinite(x) || x < 0)
         return arena_strdup(a, "-");
-    if (x >= 1e6) /* too long for three digits */
+    if (x >= 1e6) /* more than three digits in any unit */
         return arena_printf(a, "%.2g s", x);
     for (; unit < 3 && x < 0.9995; unit++)
         x *= 1e3;

@@ -10,21 +10,23 @@
 const char *attention_label(Arena *a, const char *token, int64_t n);
 /* Returns a string as printable text, like attention_label(). */
 const char *plain_text(Arena *a, const char *text);
-/* Returns how many terminal columns a text takes. */
+/* Returns the number of terminal columns that a text takes. */
 int text_columns(const char *s);
 /* Returns the shortest text that reads back as x. */
 const char *number_text(Arena *a, double x);
-char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-": unknown */
-/* Three digits: "63.1 KiB", or in powers of 1000 "63.1 kB"; two: "63 kB". */
+char *seconds_text(Arena *a, double seconds); /* e.g. "1.93 ms"; "-" if
+                                                 unknown */
+/* Formats a number of bytes with two or three digits: "63.1 KiB" if binary,
+ * else "63.1 kB" or, with two digits, "63 kB". */
 char *bytes_text(Arena *a, double bytes, bool binary, int digits);
-/* Returns the n bytes of a spec followed by the mark of looks.h. */
+/* Returns n bytes of a spec, followed by the mark that looks.h defines. */
 const char *marked_spec(Arena *a, const char *text, size_t n);
-/* Prints words wrapped at 80 columns and ends the line. The first line
- * continues at `column`, the others are indented by `indent`. */
+/* Prints words wrapped at 80 columns, and ends the last line. The first line
+ * continues at `column`; the others are indented by `indent`. */
 void put_wrapped(FILE *out, int column, int indent, const char *words);
 /* True if `text` ends in `end` and is longer than it. */
 bool ends_in(const char *text, const char *end);
-/* True if the text matches a pattern, in which * matches any text. */
+/* True if the text matches a pattern. A * in the pattern matches any text. */
 bool glob_fits(const char *pattern, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* table.c: selects the columns of a table that fit a terminal. */
-#define _POSIX_C_SOURCE 200809L /* fileno */
+#define _POSIX_C_SOURCE 200809L /* for fileno */
 #include "base/table.h"
 
 #include <string.h>
@@ -31,7 +31,8 @@ int table_fit(TableFit *column, int n, int room)
     return room > 0 ? left : 0;
 }
 
-/* The end tells more than the beginning: w1 in "encoder.3.ffn.w1". */
+/* Cuts the middle, because the end tells more than the beginning: w1 in
+ * "encoder.3.ffn.w1". */
 const char *cut_middle(Arena *a, const char *text, int width)
 {
     const int n = (int)strlen(text), dots = width < 5 ? 0 : 3;

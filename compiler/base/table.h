@@ -5,19 +5,21 @@
 #include "base/base.h"
 
 typedef struct {
-    int width; /* with the space before it */
-    int rank;  /* 0: always shown; the highest is dropped first */
+    int width; /* width in bytes, including the space before the column */
+    int rank;  /* 0: always shown; columns of the highest rank are dropped
+                  first */
     bool shown;
 } TableFit;
 
-/* Returns the columns that a table on `out` may take; 0: it is no terminal, so
- * there is no limit. */
+/* Returns the number of terminal columns that a table on `out` may take; 0:
+ * `out` is no terminal, so there is no limit. */
 int table_room(FILE *out);
-/* Sets `shown` of n columns so that they fit into `room`, and returns the room
- * left, which may be negative. Room 0: shows all and returns 0. */
+/* Sets `shown` of n columns so that the shown ones fit into `room`, and returns
+ * the room left, which may be negative. Room 0: shows all columns and returns
+ * 0. */
 int table_fit(TableFit *column, int n, int room);
-/* Returns the text; if it is longer than `width` bytes, its two ends joined by
- * "...". */
+/* Returns the text. If it is longer than `width` bytes, returns its two ends
+ * joined by "...". */
 const char *cut_middle(Arena *a, const char *text, int width);
 
 #endif

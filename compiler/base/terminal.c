@@ -1,6 +1,6 @@
-/* terminal.c: the width of a terminal, and a line that is overwritten. */
-#define _POSIX_C_SOURCE 200809L /* isatty, tcgetpgrp */
-#define _DEFAULT_SOURCE /* TIOCGWINSZ */
+/* terminal.c: finds the width of a terminal, and overwrites a line on it. */
+#define _POSIX_C_SOURCE 200809L /* for isatty and tcgetpgrp */
+#define _DEFAULT_SOURCE /* for TIOCGWINSZ */
 #include "base/terminal.h"
 
 #include <signal.h>
@@ -13,8 +13,9 @@
 enum { DefaultColumns = 80 };
 static const char clear_line[] = "\r\033[K";
 
-/* Global, because a signal handler, which clears the line, gets no argument. */
-static volatile sig_atomic_t open_on = -1; /* descriptor with an open line */
+/* Global, because the signal handler that clears the line gets no argument. */
+static volatile sig_atomic_t open_on = -1; /* descriptor of the terminal with
+                                              an open line; -1: none */
 
 int terminal_columns(int fd)
 {
@@ -40,7 +41,7 @@ bool terminal_rewrites(int fd)
     return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* tcgetpgrp fails if fd is not the process's controlling terminal. */
+/* tcgetpgrp() fails if fd is not the process's controlling terminal. */
 bool terminal_is_ours(int fd)
 {
     const pid_t group = tcgetpgrp(fd);
@@ -54,7 +55,7 @@ static void put(int fd, const char *text, size_t n)
             return;
 }
 
-/* Calls only functions that are safe in a signal handler. */
+/* Calls only functions that are safe in signal handlers. */
 void terminal_clear(void)
 {
     const int fd = open_on;

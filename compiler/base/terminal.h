@@ -4,19 +4,21 @@
 
 #include <stdbool.h>
 
-/* Returns the terminal's columns; if it does not report them, $COLUMNS or 80.
- * 0: fd is not a terminal. */
+/* Returns the number of columns of a terminal; if it reports none, $COLUMNS or
+ * 80. 0: fd is not a terminal. */
 int terminal_columns(int fd);
-int terminal_lines(int fd);     /* its height in lines; 0: unknown */
-bool terminal_rewrites(int fd); /* can overwrite a line; not if TERM=dumb */
-bool terminal_is_ours(int fd);  /* false: attnc runs in the background */
+int terminal_lines(int fd);     /* height of the terminal; 0: unknown */
+bool terminal_rewrites(int fd); /* true if a line can be overwritten; false
+                                   if TERM=dumb */
+bool terminal_is_ours(int fd);  /* false if attnc runs in the background */
 
-/* Overwrites the current line with `text`, which has no newline and is shorter
- * than the terminal is wide. Called by progress.c. */
+/* Overwrites the current line with `text`, which must have no newline and be
+ * shorter than the line. Called by progress.c. */
 void terminal_line(int fd, const char *text);
 bool terminal_has_line(void);
-/* Erases the line before other text is printed. diag.c and the handlers of
- * fatal signals do so; code that prints while a task is open must too. */
+/* Erases the line. Must be called before other text is printed, as diag.c and
+ * the handlers of fatal signals do; code that prints while a task is open must
+ * call it too. */
 void terminal_clear(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* user_cache.h: a cache in user_dir() of files that can be made again, such as
- * compiled objects and packed weights. A file is named KEY.so or similar; KEY
- * is a hash of everything that determines the content. Behind the content is a
- * seal: a description for people, and hashes of both. A file appears by one
- * rename; a truncated or changed file counts as absent. The least recently used
- * files are removed when the total exceeds the limit. */
+/* user_cache.h: a cache, in user_dir(), of files that can be made again, such
+ * as compiled objects and packed weights. A file is named KEY.so or similar;
+ * KEY is a hash of everything that determines the content. A seal follows the
+ * content: a description for people, and hashes of both. A file appears by one
+ * rename; a truncated or changed file counts as absent. When the total exceeds
+ * the limit, the least recently used files are removed. */
 #ifndef ATTNC_USER_CACHE_H
 #define ATTNC_USER_CACHE_H
 
@@ -23,7 +23,7 @@ typedef struct {
     const void *at;
     size_t n;
 } CachePiece;
-/* Hashes the pieces and their lengths. */
+/* Returns a hash of the pieces and their lengths. */
 CacheKey cache_key(const CachePiece *pieces, int n);
 
 /* ---- user_cache.c ---- */
@@ -33,13 +33,14 @@ typedef enum {
 } CacheCheck;
 
 typedef struct {
-    const char *path; /* for dlopen(); the file may be gone by then */
-    const void *at;   /* the content, read-only, page-aligned */
+    const char *path; /* path for dlopen(); the file may have been removed
+                         since */
+    const void *at;   /* the content: read-only memory, aligned to a page */
     size_t bytes;
     File file;
 } CacheEntry;
 /* Finds and maps a file and marks it as just used. Returns false, without a
- * message, if there is none or it cannot be trusted. The mapping lasts until
+ * message, if the file is missing or cannot be trusted. The mapping lasts until
  * cache_close(), even if the file is removed. */
 bool cache_get(CacheEntry *e, Arena *a, CacheKind kind, CacheKey key,
                CacheCheck check);
@@ -59,42 +60,44 @@ typedef enum {
     CacheNot,   /* larger than the limit; no message is needed */
     CacheFailed /* *why is set */
 } CachePutResult;
-/* Any number of processes may put and get at the same time. */
+/* Writes a file. Any number of processes may put and get files at the same
+ * time. */
 CachePutResult cache_put(Arena *a, const CachePut *p, Fault *why);
-/* True if a file of this size is within the limit. */
+/* True if a file of this size fits within the limit. */
 bool cache_takes(size_t bytes);
 void cache_remove(Arena *a, CacheKind kind, CacheKey key);
 
 /* ---- cache_list.c ---- */
 
-/* Returns the limit of the total size in bytes: ATTNC_CACHE_LIMIT, such as
+/* Returns the limit for the total size in bytes: ATTNC_CACHE_LIMIT, e.g.
  * "500M", or 2 GiB. */
 uint64_t cache_limit(void);
 
 typedef enum {
     CacheSound,   /* passed the checks that were made */
     CacheDamaged, /* truncated, changed, or from another version of attnc */
-    CacheOpen,    /* others may write it */
-    CacheLeft,    /* left by a writer that was killed over an hour ago */
+    CacheOpen,    /* other users may write it */
+    CacheLeft,    /* left by a writer that was killed more than an hour ago */
     CacheForeign  /* not a file of the cache; never touched */
 } CacheState;
 typedef struct {
     const char *name, *what; /* `what` may be "" */
-    CacheKind kind;          /* if the name has a key */
+    CacheKind kind;          /* kind of file; unset for names without a key */
     CacheState state;
     uint64_t bytes;
-    int64_t made, used_ns; /* seconds, nanoseconds since 1970 */
+    int64_t made, used_ns; /* time of writing in seconds and of last use in
+                              nanoseconds, since 1970 */
 } CacheFile;
 typedef struct {
-    const char *folder; /* NULL: missing, or not trusted */
+    const char *folder; /* NULL if the folder is missing or not trusted */
     VEC(CacheFile) at;  /* most recently used first */
-    uint64_t bytes;     /* total without foreign files */
+    uint64_t bytes;     /* total size without foreign files */
 } CacheList;
-/* Lists the folder; `whole`: also checks the hashes of the contents. */
+/* Lists the folder. whole: also checks the hashes of the contents. */
 void cache_list(CacheList *l, Arena *a, bool whole);
-/* Removes the files for which `is` returns true, then the least recently used
- * until the rest is within `limit`; stores what it removed in `removed`.
- * Foreign files stay. `is` NULL: only the limit counts. */
+/* Removes the files for which `is` returns true (NULL: none), then the least
+ * recently used files until the rest is within `limit`. Stores what it removed
+ * in *removed. Never removes foreign files. */
 void cache_clean(CacheList *removed, Arena *a,
                  bool (*is)(const CacheFile *f, const void *with),
                  const void *with, uint64_t limit, bool dry_run);

@@ -1,5 +1,5 @@
 /* user_dir.c: the user's cache folder, and files only that user can write. */
-#define _GNU_SOURCE /* O_DIRECTORY, O_NOFOLLOW */
+#define _GNU_SOURCE /* for O_DIRECTORY and O_NOFOLLOW */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

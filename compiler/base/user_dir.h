@@ -1,5 +1,5 @@
-/* user_dir.h: the user's cache folder, where attnc keeps files from run to run.
- * A file is trusted only if nobody else could have written it. */
+/* user_dir.h: the user's cache folder, in which attnc keeps files from run to
+ * run. A file is trusted only if nobody else could have written it. */
 #ifndef ATTNC_USER_DIR_H
 #define ATTNC_USER_DIR_H
 
@@ -15,9 +15,9 @@ bool user_dir_trusted(const char *path);
 /* True if the path is inside user_dir(). */
 bool user_dir_has(Arena *a, const char *path);
 /* Reads a file; a missing file counts as empty. A file inside user_dir() must
- * not be a link, must belong to the user and be writable by nobody else.
- * Returns false with *why if it is not so, has more than `limit` bytes, or
- * cannot be read. */
+ * not be a link, must belong to the user, and must be writable by nobody else.
+ * Returns false with *why if it breaks these rules, has more than `limit`
+ * bytes, or cannot be read. */
 bool user_dir_read(Arena *a, const char *path, size_t limit, const char **at,
                    size_t *n, Fault *why);
 

@@ -1,5 +1,5 @@
-/* added_list.c: tokens that were added to a tokenizer; they are matched in the
- * text before anything else. */
+/* added_list.c: lists the tokens that were added to a tokenizer; they are
+ * matched in the text before anything else. */
 #include "tokenizer/reader.h"
 
 static void grow(Reader *r)
@@ -44,7 +44,8 @@ bool added_put(Reader *r, const char *place, Added a)
     return true;
 }
 
-/* Reads an added token: {"content": "[CLS]", "special": true}, with its id. */
+/* Reads an added token: an object such as {"content": "[CLS]", "special":
+ * true}, and its id. */
 bool added_of(Reader *r, const json_t *o, const char *place, int64_t id,
               Added *to)
 {

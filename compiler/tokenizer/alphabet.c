@@ -1,8 +1,9 @@
-/* alphabet.c: the characters that byte-level vocabularies write bytes with:
- * printable Latin-1 characters for themselves, U+0100 and up for the rest. */
+/* alphabet.c: the characters in which byte-level vocabularies write bytes: a
+ * printable Latin-1 character stands for its own byte, U+0100 and up for the
+ * others. */
 #include "tokenizer/block.h"
 
-/* Returns the byte that a character stands for; -1: none. */
+/* Returns the byte that a character stands for; -1 if it stands for none. */
 static int byte_of(uint32_t c)
 {
     uint32_t next = 0x100;

@@ -1,5 +1,5 @@
-/* block.c: turns a tokenizer that a reader found in a file into the block used
- * to encode and decode (runtime/text/text.h). */
+/* block.c: turns a tokenizer that was read from a file into the block used to
+ * encode and decode (runtime/text/text.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static struct attn_part string(Maker *m, Text text)
     return (struct attn_part){ at, (uint32_t)text.n };
 }
 
-/* True if a space or U+2581 follows another character in the token. */
+/* True if the token has a space or U+2581 after another character. */
 static bool has_space_inside(const Token *k)
 {
     bool word = false;
@@ -95,8 +95,9 @@ static bool has_space_inside(const Token *k)
     return false;
 }
 
-/* True if a text can be merged word by word. For merges by rank, that is so if
- * words begin with a token and have no mark at their end. */
+/* True if a text can be merged word by word. For merges by rank this requires
+ * that no merge needs the whole text and that words have no prefix or
+ * suffix. */
 static bool is_apart(const Tokenizer *t)
 {
     const int whole = ATTN_MODEL_BYTES | ATTN_MODEL_WHOLE;
@@ -141,7 +142,7 @@ static void put_head(Maker *m, struct attn_part prefix, struct attn_part suffix)
     memcpy(m->block.at, &head, sizeof head);
 }
 
-/* Updates the header with sections added since. */
+/* Updates the header with the sections that were added since. */
 static void renew_head(Maker *m)
 {
     const struct attn_vocab_header *h = (const void *)m->block.at;
@@ -150,9 +151,11 @@ static void renew_head(Maker *m)
 
 /* ---- texts ---- */
 
-static const Token *order_tokens; /* for by_text(): qsort() has no context */
+static const Token *order_tokens; /* an argument of by_text(), global because
+                                     qsort() passes none */
 
-/* Orders bytewise; equal texts by id, those that the model makes first. */
+/* Orders tokens by their bytes; equal texts by id, with those of the model
+ * before added tokens. */
 static int by_text(const void *a, const void *b)
 {
     const Token *x = &order_tokens[*(const int32_t *)a];
@@ -180,8 +183,8 @@ static bool refuse_duplicate(const Maker *m, const Token *first,
 }
 
 /* Stores the ids of tokens that are found by their text, one for each text, and
- * returns their number. -1: a text occurs twice; reports the token of the
- * lowest id that repeats one. */
+ * returns their number. Returns -1 if a text occurs twice, after reporting the
+ * repeated token with the lowest id. */
 static int64_t ids_to_find(const Maker *m, int32_t *id)
 {
     const Token *token = m->t->token, *twice = NULL, *first = NULL;
@@ -255,8 +258,8 @@ static bool add_scores(Maker *m)
     return add_bytes(m, ATTN_SCORES, &b);
 }
 
-/* Adds the token of each byte: its piece "<0x0A>", or the token whose text is
- * that byte and the suffix. */
+/* Adds the token of each byte: the piece "<0x0A>", or the token whose text is
+ * the byte and the suffix. */
 static bool add_byte_ids(Maker *m, int section, Text suffix)
 {
     const Tokenizer *t = m->t;
@@ -357,8 +360,8 @@ static bool add_tables(Maker *m)
         && add_part(m, ATTN_CHARMAP, m->t->charmap.at, m->t->charmap.n);
 }
 
-/* Adds the classes of characters if a step, a word's end or a space next to an
- * added token needs them. */
+/* Adds the classes of characters if they are needed: by a step, for the end of
+ * a word, or for spaces next to an added token. */
 static bool add_classes(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -370,10 +373,10 @@ static bool add_classes(Maker *m)
     return add_bytes(m, ATTN_CLASSES, &b);
 }
 
-enum { AddedMost = 1024 }; /* maximum bytes of an added token */
+enum { AddedMost = 1024 }; /* most bytes of an added token */
 
-/* Stores the text of an added token as it will occur in the text that is
- * searched, which may be the normalised one. */
+/* Stores an added token's text in the form in which it occurs in the searched
+ * text, which may be normalised. */
 static bool add_added_text(Maker *m, const Added *from, struct attn_added *to)
 {
     char text[64 * AddedMost];
@@ -402,8 +405,8 @@ static bool add_added_text(Maker *m, const Added *from, struct attn_added *to)
     return true;
 }
 
-/* Adds the added tokens. Needs the normaliser's sections, because their texts
- * are normalised. */
+/* Adds the added tokens. Needs the sections of the normaliser, because some of
+ * their texts are normalised. */
 static bool add_added(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -423,7 +426,8 @@ static bool add_added(Maker *m)
 
 /* ---- words ---- */
 
-/* True if the model encodes the token's text as a word of this one token. */
+/* True if the model encodes the token's text as a word that is this one
+ * token. */
 static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
 {
     const Text suffix = m->t->suffix;
@@ -476,7 +480,8 @@ static bool add_words(Maker *m)
     return add_bytes(m, ATTN_WORDS, &table);
 }
 
-/* Adds all pairs of pieces that join to a piece, ranked by its score. */
+/* Adds all pairs of pieces that join to a piece, ranked by the score of the
+ * joined piece. */
 static bool add_pairs_of_pieces(Maker *m)
 {
     struct attn_vocab v;
@@ -507,7 +512,7 @@ static bool add_pairs_of_pieces(Maker *m)
     return add_bytes(m, ATTN_PAIRS, &table);
 }
 
-/* Adds the tables that speed up merging to a block with all other sections. */
+/* Adds the tables that speed up merging. Needs all other sections. */
 static bool add_merges(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -539,7 +544,7 @@ static bool make(Maker *m)
     for (int list = 0; list < 3; list++)
         if (!add_steps(m, list))
             return false;
-    /* add the strings so far, because normalising needs them */
+    /* the strings so far go first, because normalising needs them */
     if (m->strings.full
         || !add_part(m, ATTN_STRINGS, m->strings.at, m->strings.n))
         return no_memory(m);

@@ -5,20 +5,20 @@
 
 #include "tokenizer/tokenizer.h"
 
-typedef struct { /* any bytes, owned by the file or by its reader */
+typedef struct { /* bytes that the file or its reader owns */
     const char *at;
     size_t n;
 } Text;
 
 typedef struct {
     const char *at;
-    size_t n; /* bytes of the text */
+    size_t n; /* length of the text in bytes */
     int32_t id;
-    double score;        /* for merges by score and unigram */
+    double score;        /* used by merges by score, and by unigram */
     unsigned char piece; /* ATTN_PIECE_ flags */
 } Token;
 
-typedef struct { /* ids; merges are in order of their ranks */
+typedef struct { /* ids of tokens; merges are in the order of their ranks */
     int32_t left, right, into;
 } Merge;
 
@@ -27,7 +27,7 @@ typedef struct {
     Text text, other;
 } Step;
 
-typedef struct { /* an added token; `text` as the file has it */
+typedef struct { /* an added token, with its text as in the file */
     Text text;
     int32_t id, flags;
 } Added;
@@ -37,14 +37,17 @@ enum { TemplateRows = 32 };
 typedef struct {
     const char *path; /* for messages */
     VocabTokens special;
-    int kind, flags; /* a model; ATTN_MODEL_ flags */
-    int most;        /* maximum characters of a word; 0: any */
+    int kind, flags; /* model (ATTN_MERGES and so on) and its ATTN_MODEL_
+                        flags */
+    int most;        /* most characters of a word; 0: no limit */
     Text prefix, suffix;
-    Token *token; /* by id; only the model knows the last `extra` */
+    Token *token; /* by id; the last `extra` tokens exist only within the
+                     model */
     int64_t tokens, extra;
     Merge *merge;
     int64_t merges;
-    Step step[3][ATTN_STEPS]; /* normaliser, splitting, decoder */
+    Step step[3][ATTN_STEPS]; /* steps of the normaliser, of splitting, and
+                                 of the decoder */
     int steps[3];
     Added *added;
     int64_t addeds;
@@ -55,22 +58,22 @@ typedef struct {
 
 /* ---- block.c ---- */
 
-/* Checks the number of tokens and the ids of the special ones. */
+/* Checks the number of tokens and the ids of special tokens. */
 bool tokenizer_check(const Tokenizer *t, int64_t expected, Fault *why);
-/* Returns the block, malloc'd; NULL with *why if a text occurs twice or memory
- * runs out. */
+/* Returns the block, which the caller frees with free(). NULL with *why: a text
+ * occurs twice, or memory ran out. */
 void *tokenizer_block(const Tokenizer *t, int64_t *bytes, Fault *why);
 
 /* ---- block_rows.c ---- */
-/* A growing part of a block, malloc'd. */
+/* A part of a block that grows, in memory from malloc(). */
 typedef struct {
     char *at;
     size_t n, cap;
-    bool full; /* out of memory */
+    bool full; /* memory ran out */
 } Bytes;
 void bytes_add(Bytes *b, const void *at, size_t n);
-/* Appends a hash table of the tokens `id[0 .. n - 1]` by their texts, without
- * their last `suffix` bytes. */
+/* Appends a hash table from texts to ids, of the tokens `id[0 .. n - 1]`. The
+ * last `suffix` bytes of a text are left out. */
 void table_of_texts(Bytes *out, const Token *token, const int32_t *id,
                     int64_t n, size_t suffix);
 void table_of_merges(Bytes *out, const Merge *merge, int64_t n);
@@ -80,31 +83,34 @@ void trie_of_added(Bytes *out, const struct attn_added *row, int64_t n,
 /* ---- alphabet.c ---- */
 
 /* Decodes a text of a byte-level vocabulary into out[n]. Returns the number of
- * bytes; SIZE_MAX: it is not such a text. */
+ * bytes; SIZE_MAX if the text is not of this form. */
 size_t tokenizer_alphabet(const char *text, size_t n, char *out);
 
 /* ---- patterns.c ---- */
 
-/* Finds the step that splits like a regular expression; false: none does. */
+/* Finds the step that splits text as a regular expression does; returns false
+ * if there is none. */
 bool tokenizer_pattern(Text regex, int *op);
 
 /* ---- unicode.c ---- */
 
-/* Appends the section ATTN_CLASSES. */
+/* Appends the content of section ATTN_CLASSES. */
 void unicode_classes(Bytes *out);
 
 /* ---- mappings.c, double_array.c ---- */
-/* Append ATTN_MAPPINGS and ATTN_MODEL_TRIE; nothing if no step needs them. */
+/* Append the content of ATTN_MAPPINGS and of ATTN_MODEL_TRIE, or nothing if no
+ * step needs it. */
 void unicode_mappings(Bytes *out, const Tokenizer *t);
 void trie_of_tokens(Bytes *out, const Tokenizer *t);
 
 /* ---- token_list.c ---- */
 bool lines_read(Tokenizer *t, const File *f, Fault *why);
-int64_t lines_count(const File *f, Fault *why); /* -1: not a token list */
+int64_t lines_count(const File *f, Fault *why); /* number of tokens; -1: the
+                                                   file is no token list */
 
 /* ---- piece_file.c ---- */
 bool pieces_is_json(const char *path);
-/* Reads pieces; their texts belong to *root, a json_t. */
+/* Reads pieces. Their texts belong to *root, a json_t. */
 bool pieces_read(Tokenizer *t, const File *f, void **root, Fault *why);
 void pieces_free(void *root);
 

@@ -1,6 +1,6 @@
 /* class.c: reads a tokenizer without tokenizer.json. The row of its class in
- * models/import/tokenizers.json names its files, the ids of their tokens, and
- * how a text is processed. */
+ * models/import/tokenizers.json names its files, the ids of its special tokens,
+ * and the steps that process a text. */
 #include "tokenizer/folder.h"
 #include "tokenizer/sentencepiece.h"
 
@@ -11,7 +11,8 @@ static const char *row_text(const Folder *f, const char *key)
 
 /* ---- pieces ---- */
 
-/* Adds a list of tokens from `id` on, before or after the pieces. */
+/* Adds a list of tokens, with ids from `id` on. They precede or follow the
+ * pieces. */
 static bool put_list(Folder *f, const json_t *list, int64_t id)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -24,8 +25,8 @@ static bool put_list(Folder *f, const json_t *list, int64_t id)
     return true;
 }
 
-/* Gives pieces their index plus a shift as ids. Pieces that are among the
- * tokens before them are skipped. */
+/* Gives each piece its index plus a shift as its id. Skips pieces that occur
+ * among the tokens before the pieces. */
 static bool put_shifted(Folder *f, const SentencePieces *s)
 {
     Reader *r = f->r;
@@ -41,8 +42,8 @@ static bool put_shifted(Folder *f, const SentencePieces *s)
     return true;
 }
 
-/* Gives pieces the ids of a map. Pieces that it lacks still split a text, into
- * unknown tokens; only the model knows them. */
+/* Gives pieces the ids of a map. Pieces that the map lacks still split a text,
+ * into unknown tokens; they exist only within the model. */
 static bool put_mapped(Folder *f, const SentencePieces *s, const json_t *map)
 {
     Reader *r = f->r;
@@ -207,7 +208,7 @@ static bool read_steps(Folder *f)
     return true;
 }
 
-/* Returns the token's id, or the next free one if it is new. */
+/* Returns the token's id; if the token is new, the next free id. */
 static int32_t special_id(Folder *f, Text text)
 {
     const int32_t at = token_find(f->r, text);
@@ -217,7 +218,7 @@ static int32_t special_id(Folder *f, Text text)
     return at < 0 ? (int32_t)next : at;
 }
 
-/* Adds a token with a role, or of a language, which is matched in texts. */
+/* Adds the token of a role or of a language, which is matched in texts. */
 static bool put_special(Folder *f, Text text, int flags)
 {
     return added_put(f->r, "the class's tokens",
@@ -243,7 +244,7 @@ static bool is_listed(const Folder *f, Text text)
     return false;
 }
 
-/* Adds a language's token that is never matched in a text. */
+/* Adds the token of a language, which is never matched in texts. */
 static bool put_hidden(Folder *f, Text text)
 {
     const int32_t id = special_id(f, text);
@@ -293,8 +294,8 @@ static bool put_specials(Folder *f)
     return true;
 }
 
-/* Adds numbered tokens after all others, the highest number first. They absorb
- * the spaces around them. */
+/* Adds numbered tokens after all others, the highest number first. They match
+ * along with the spaces around them. */
 static bool put_numbered(Folder *f)
 {
     const char *form = row_text(f, "numbered");

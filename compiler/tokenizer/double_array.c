@@ -1,5 +1,6 @@
-/* double_array.c: builds the double array of the tokens that a model matches
- * along a text (runtime/text/text.h, struct attn_trie): 32 bits per node. */
+/* double_array.c: builds the double array with which a model matches tokens
+ * along a text (runtime/text/text.h, struct attn_trie), with 32 bits per
+ * node. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,12 @@
 typedef struct {
     const char *at;
     size_t n;
-    unsigned char root; /* byte before the text; 0: none */
+    unsigned char root; /* a byte that precedes the text; 0: none */
     int32_t id;
 } Key;
 
-typedef struct { /* keys that share their first `depth` bytes, and their node */
+typedef struct { /* keys that share their first `depth` bytes, and the node
+                    for these bytes */
     int64_t from, to;
     size_t depth;
     uint32_t node;
@@ -22,14 +24,15 @@ typedef struct { /* keys that share their first `depth` bytes, and their node */
 typedef struct {
     Key *key;
     uint32_t *unit;
-    unsigned char *taken; /* bit 0: a node; bit 1: base of some children */
+    unsigned char *taken; /* by unit; bit 0: it is a node; bit 1: it is the
+                             base of some node's children */
     uint32_t units, first;
-    Part *part; /* stack of nodes without children yet */
+    Part *part; /* stack of nodes whose children are not placed yet */
     int64_t parts, cap;
     bool failed;
 } Trie;
 
-/* Returns the byte at `depth`; 0: the key ends there. */
+/* Returns the byte at `depth`; 0 at the key's end. */
 static unsigned key_byte(const Key *k, size_t depth)
 {
     if (k->root != 0 && depth == 0)
@@ -71,7 +74,7 @@ static bool more_units(Trie *t)
     return true;
 }
 
-/* Encodes the offset from a node to its children; 0: it cannot be encoded. */
+/* Encodes the offset from a node to its children; 0 if it cannot be encoded. */
 static uint32_t distance(uint32_t node, uint32_t place)
 {
     const uint32_t far = node ^ place;
@@ -93,8 +96,8 @@ static bool fits(const Trie *t, uint32_t node, uint32_t place,
     return true;
 }
 
-/* Returns a base for children with these labels, which ascend. UINT32_MAX: out
- * of memory. */
+/* Returns a base for children with these labels, which must ascend. UINT32_MAX:
+ * memory ran out. */
 static uint32_t find_place(Trie *t, uint32_t node, const unsigned char *label,
                            int n)
 {
@@ -185,7 +188,7 @@ static bool has_nul(const Token *k)
     return memchr(k->at, 0, k->n) != NULL;
 }
 
-/* True if the model finds this token by its trie. */
+/* True if the model finds this token in its trie. */
 static bool is_key(const Tokenizer *t, const Token *k)
 {
     if (k->n == 0 || (k->piece & (ATTN_PIECE_UNUSED | ATTN_PIECE_ADDED))
@@ -207,7 +210,8 @@ static int64_t add_keys(const Tokenizer *t, const Token *k, Key *key)
     return 2;
 }
 
-/* Returns a score below all others, for unknown text, and the highest one. */
+/* Returns the highest score, and a score for unknown text that is below all
+ * others. */
 static struct attn_unigram_head scores(const Tokenizer *t)
 {
     double least = INFINITY, most = -INFINITY;

@@ -1,13 +1,13 @@
-/* folder.c: reads the tokenizer of a checkpoint folder: tokenizer.json if there
- * is one, else the files that its class names; tokens with a role; and tokens
- * added in other files. */
+/* folder.c: reads the tokenizer of a checkpoint folder: tokenizer.json, or else
+ * the files that its class names; then the tokens with a role, and tokens added
+ * in other files. */
 #include <stdlib.h>
 
 #include "tokenizer/folder.h"
 
 /* ---- added tokens ---- */
 
-/* Reads added_tokens_decoder: {"0": {"content": "[PAD]"}} */
+/* Reads added_tokens_decoder, e.g. {"0": {"content": "[PAD]"}}. */
 static bool read_decoder(Folder *f)
 {
     const json_t *list = json_value(f->config, "added_tokens_decoder");
@@ -25,14 +25,14 @@ static bool read_decoder(Folder *f)
         if (!added_of(f->r, o, place, id, &a))
             return false;
         if (f->by_class)
-            a.flags &= ~ATTN_ADDED_NORMALISED; /* search the raw text only */
+            a.flags &= ~ATTN_ADDED_NORMALISED; /* match in the raw text only */
         if (!added_put(f->r, place, a))
             return false;
     }
     return true;
 }
 
-/* Reads added_tokens.json: {"<mask>": 250001} */
+/* Reads added_tokens.json, e.g. {"<mask>": 250001}. */
 static bool read_added(Folder *f)
 {
     const char *path = folder_file(f, "added_tokens.json"), *key;
@@ -79,8 +79,8 @@ static Text language_text(const Folder *f, const char *code)
                       : code);
 }
 
-/* Finds the language of this side, and puts it in the template in place of the
- * default source language. */
+/* Finds the language of this side. In the template, its token replaces that of
+ * the default source language. */
 static bool find_language(Folder *f)
 {
     const bool target = f->from->side == TextTarget;
@@ -120,7 +120,7 @@ static const json_t *read_beside(Folder *f, const char *name, bool *ok)
     return root;
 }
 
-/* Finds the row of tokenizer_class, whose name may end in "Fast". */
+/* Finds the row of tokenizer_class. The name may also end in "Fast". */
 static bool find_class(Folder *f)
 {
     const char *name = json_string_value(

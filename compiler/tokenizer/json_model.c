@@ -81,7 +81,8 @@ void merges_room(Reader *r, int64_t n)
     r->t.merge = arena_alloc(r->arena, (size_t)(n + 1) * sizeof *r->t.merge);
 }
 
-/* Rejects a text option that is not empty, because it would change tokens. */
+/* Rejects a text option that is not empty, because it would change the
+ * tokens. */
 static bool must_be_empty(Reader *r, const json_t *model, const char *key)
 {
     Text text;
@@ -169,8 +170,8 @@ static bool wordpiece_read(Reader *r, const json_t *model)
     return unknown_read(r, model, "[UNK]");
 }
 
-/* Reads a model of complete words only: a WordPiece whose continuing pieces
- * would begin with a byte that no text has. */
+/* Reads a model whose words are all complete: a WordPiece whose continuing
+ * pieces would begin with a byte that occurs in no text. */
 static bool wordlevel_read(Reader *r, const json_t *model)
 {
     static const char *const known[] = { "type", "unk_token", "vocab", NULL };
@@ -235,7 +236,8 @@ static void mark_bytes(Reader *r)
     }
 }
 
-/* Returns the model's type. Old files do not name it, so its keys decide. */
+/* Returns the model's type. Old files do not name the type; the keys of the
+ * model then decide. */
 static const char *type_of(const json_t *model)
 {
     const char *type = json_string_value(json_object_get(model, "type"));

@@ -1,4 +1,5 @@
-/* load_tokenizer.c: selects the reader of a file by its content. */
+/* load_tokenizer.c: selects the reader of a tokenizer file by the file's
+ * content. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +9,7 @@
 
 /* ---- files of other tools ---- */
 
-/* True if all members are integers, and there is at least one. */
+/* True if the object has members, and all of them are integers. */
 static bool is_map(const json_t *root)
 {
     const char *key;
@@ -42,8 +43,8 @@ static bool read_map(Reader *r, const json_t *map)
         && step_put(r, StepsDecode, ATTN_STEP_BYTE_LEVEL_OUT, 0, none, none);
 }
 
-/* Reads a JSON file of another tool; *is: it has one of these formats. False:
- * reading failed. */
+/* Reads a JSON file of another tool. *is: the file has one of these formats.
+ * Returns false if reading failed. */
 static bool load_json(Reader *r, const char *path, bool *is)
 {
     const json_t *root = reader_json(r, path);
@@ -63,8 +64,8 @@ static bool load_json(Reader *r, const char *path, bool *is)
     return true;
 }
 
-/* True for a SentencePiece model, which begins with a piece: field 1 whose
- * first field is 1. */
+/* True for a SentencePiece model. It begins with a piece: field 1, whose first
+ * field is 1. */
 static bool is_model(const File *f)
 {
     return f->size > 2 && f->at[0] == '\n' && f->at[2] == '\n';
@@ -84,8 +85,8 @@ static bool read_other(Reader *r, const char *path, bool *is)
 
 /* ---- load ---- */
 
-/* Applies the spec's special tokens over the file's. An end token that the
- * template already adds is not added twice. */
+/* Replaces the file's special tokens by those of the spec. An end token that
+ * the template already adds is not added twice. */
 static void take_special(Tokenizer *t, const VocabTokens *s)
 {
     const int last = t->singles ? t->single[t->singles - 1].id : -1;
@@ -120,7 +121,7 @@ static bool is_folder(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-/* Loads a list of one token per line, or of pieces with scores. */
+/* Loads a list with one token per line, or a list of pieces with scores. */
 static void *load_list(const File *f, int64_t expected,
                        const VocabTokens *special, int64_t *bytes, Fault *why)
 {

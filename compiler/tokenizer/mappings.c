@@ -15,7 +15,8 @@ typedef struct { /* the table of one step */
     uint16_t index[Pages];
     Bytes page, record, pair;
     uint32_t pages, times;
-    bool composed; /* second[c]: c is the second of a composed pair */
+    bool composed; /* true if second[] is used; second[c]: c is the second
+                      character of a pair that composes */
     unsigned char *second;
 } Table;
 
@@ -40,7 +41,8 @@ static void grows(Table *t, uint32_t c, size_t bytes)
 
 /* ---- characters, one by one ---- */
 
-/* Returns the record of a text; texts of at most one byte share records. */
+/* Returns the record of a text. Equal texts of at most one byte share a
+ * record. */
 static uint16_t text_record(Table *t, const char *text, size_t n)
 {
     const char length = (char)n;
@@ -62,7 +64,8 @@ static uint16_t lower_case(Table *t, uint32_t c)
     char text[8];
     int32_t lower = utf8proc_tolower((int32_t)c);
     size_t n = 0;
-    if (c == 0x130) { /* the only one that becomes two: i and a dot above */
+    if (c == 0x130) { /* the only letter whose lower case is two characters:
+                         i and a dot above */
         text[n++] = 'i';
         lower = 0x307;
     }
@@ -88,7 +91,8 @@ static uint16_t no_accents(Table *t, uint32_t c)
              : 0;
 }
 
-/* Cleans like BertNormalizer: drops control characters; spaces become ' '. */
+/* Cleans a character as BertNormalizer does: drops control characters, and
+ * turns spaces into ' '. */
 static uint16_t clean(Table *t, uint32_t c)
 {
     const utf8proc_category_t k = utf8proc_category((int32_t)c);
@@ -100,8 +104,8 @@ static uint16_t clean(Table *t, uint32_t c)
     return 0;
 }
 
-/* Drops or turns into spaces the characters that SentencePiece's rules for
- * translation do. */
+/* Maps a character by the translation rules of SentencePiece, which drop some
+ * characters and turn others into spaces. */
 static uint16_t translation(Table *t, uint32_t c)
 {
     static const struct {
@@ -136,14 +140,15 @@ static utf8proc_ssize_t decompose(uint32_t c, bool compatible, int32_t *to)
                                    &boundary);
 }
 
-/* Returns the one character that the parts compose to; 0: more than one. */
+/* Returns the character that the parts compose to; 0 if they compose to more
+ * than one. */
 static uint32_t compose(int32_t *part, utf8proc_ssize_t n)
 {
     n = utf8proc_normalize_utf32(part, n, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
     return n == 1 ? (uint32_t)part[0] : 0;
 }
 
-/* Finds the pair that composes to c, if there is one. */
+/* Finds the pair that composes to c. Returns false if there is none. */
 static bool pair_of(uint32_t c, struct attn_composition *p)
 {
     int32_t part[Longest], some[Longest];
@@ -187,8 +192,8 @@ static void add_pairs(Table *t)
         qsort(t->pair.at, t->pair.n / sizeof p, sizeof p, by_pair);
 }
 
-/* Returns the record of a character: the number of items with flags that tell
- * in which forms c stays, then the items. */
+/* Returns the record of a character: a number with flags for the forms in which
+ * c stays, then the characters that it decomposes to. */
 static uint16_t form_record(Table *t, uint32_t c)
 {
     int32_t part[Longest];
@@ -227,7 +232,7 @@ static uint16_t cluster_class(Table *t, uint32_t c)
 }
 
 /* Returns the largest factor by which the character map lengthens a text. Its
- * trie has no more nodes than units. out->full: out of memory. */
+ * trie has no more nodes than units. Sets out->full if memory runs out. */
 static uint32_t map_times(Bytes *out, const Text *map)
 {
     struct {
@@ -280,7 +285,8 @@ static uint32_t map_times(Bytes *out, const Text *map)
 
 /* ---- tables ---- */
 
-/* The table that each step needs, and its value for a code point. */
+/* The table that each step needs, and the function that computes its value for
+ * a code point. */
 static const struct {
     int op, table;
     uint16_t (*value)(Table *t, uint32_t c);
@@ -347,8 +353,8 @@ static void free_table(Table *t)
     free(t);
 }
 
-/* Returns the table of a row; NULL: out of memory. It is made once per process,
- * because it depends only on Unicode. */
+/* Returns the table of a row; NULL: memory ran out. Each table is made once per
+ * process, because it depends only on Unicode. */
 static const Table *table_of(int row)
 {
     static Table *made[Rows];
@@ -391,7 +397,7 @@ static void add_table(Bytes *out, const Table *t, const Text *charmap,
         memcpy(out->at + directory, &m, sizeof m);
 }
 
-/* Lists the rows whose tables the steps need, each table once. */
+/* Lists the rows whose tables the steps need, each table only once. */
 static int needed(const Tokenizer *t, int *row)
 {
     int n = 0;

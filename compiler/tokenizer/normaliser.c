@@ -78,8 +78,8 @@ static bool read_prepend(Reader *r, const json_t *o, const char *place, int op)
         && normal_put(r, op, 0, text, none);
 }
 
-/* Recognises a regular expression by its text: runs of at least `least` of the
- * character `text`, which is "" for white space. */
+/* Recognises a regular expression by its text: one for runs of at least *least
+ * times the character *text, or of white space if *text is "". */
 static bool run_of(Reader *r, const char *place, Text regex, int *least,
                    Text *text)
 {
@@ -97,7 +97,7 @@ static bool run_of(Reader *r, const char *place, Text regex, int *least,
                           arena_strndup(r->arena, regex.at, regex.n));
 }
 
-/* True if an expression matches only a fixed text, which *text gets. */
+/* True if an expression matches only one fixed text; sets *text to it. */
 static bool is_literal(Text regex, Text *text)
 {
     *text = regex;
@@ -150,7 +150,7 @@ static int digit64(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Decodes base64 [RFC 4648]; false: invalid. */
+/* Decodes base64 [RFC 4648]. Returns false if it is invalid. */
 static bool decode64(Arena *a, Text from, Text *to)
 {
     char *out = arena_alloc(a, from.n / 4 * 3 + 1);

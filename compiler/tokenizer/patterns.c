@@ -1,5 +1,5 @@
 /* patterns.c: the regular expressions with which known tokenizers split text,
- * and the step that does the same as each. */
+ * and for each the step that splits in the same way. */
 #include <string.h>
 
 #include "tokenizer/block.h"

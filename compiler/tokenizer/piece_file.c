@@ -86,7 +86,7 @@ static bool read_piece(const Tokenizer *l, int64_t i, const json_t *piece,
         && read_text(l, i, json_object_get(piece, "text"), why);
 }
 
-/* Checks that an id in the file belongs to a piece of that kind. */
+/* Checks that an id in the file belongs to a piece of kind `piece`. */
 static bool check_id(const Tokenizer *l, const json_t *root, const char *key,
                      int piece, Fault *why)
 {
@@ -103,7 +103,8 @@ static bool check_id(const Tokenizer *l, const json_t *root, const char *key,
                  l->path, key, piece_kinds[piece]);
 }
 
-/* Takes special tokens that the spec does not set from the pieces. */
+/* Sets special tokens that the spec leaves out, from the kinds of the
+ * pieces. */
 static void take_piece_special(Tokenizer *l)
 {
     for (int64_t i = l->tokens - 1; i >= 0; i--) {
@@ -114,7 +115,8 @@ static void take_piece_special(Tokenizer *l)
     }
 }
 
-/* Recognises a file of another tool by its keys; NULL: unknown. */
+/* Recognises a file of another tool by its keys, and returns a description;
+ * NULL: unknown. */
 static const char *other_form(const json_t *root)
 {
     const json_t *model = json_object_get(root, "model"), *id;

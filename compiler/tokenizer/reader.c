@@ -1,4 +1,4 @@
-/* reader.c: keeps the files of a tokenizer until its block is made, and rejects
+/* reader.c: holds the files of a tokenizer until its block is made, and rejects
  * invalid JSON. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -23,25 +23,26 @@ typedef struct {
 } SentencePiece;
 
 typedef struct {
-    SentencePiece *piece; /* [n] */
+    SentencePiece *piece; /* array of n pieces */
     int64_t n;
     int model;                         /* PiecesUnigram or PiecesMerges */
-    int32_t unknown, begin, end, pad;  /* ids; below 0: none */
-    bool fallback;                     /* bytes have pieces */
-    bool dummy, extra, escape, suffix; /* the normaliser adds a space in front;
-                         drops surplus spaces; writes spaces as U+2581; adds its
-                         space at the end instead */
-    bool whole;                        /* the normaliser, its end, was read */
-    Text charmap, surface;             /* surface: text of an unknown piece */
+    int32_t unknown, begin, end, pad;  /* ids; negative: none */
+    bool fallback;                     /* single bytes have pieces */
+    bool dummy, extra, escape, suffix; /* the normaliser adds a space in
+                                          front; drops surplus spaces; writes
+                                          spaces as U+2581; adds its space at
+                                          the end, not in front */
+    bool whole;            /* the file was read to its end, the normaliser */
+    Text charmap, surface; /* table of characters; text of an unknown piece */
 } SentencePieces;
 
 bool sentencepiece_read(Reader *r, const File *file, SentencePieces *s);
-/* Sets the model and its steps, without tokens. */
+/* Sets the model and its steps, but no tokens. */
 bool sentencepiece_steps(Reader *r, const SentencePieces *s);
 /* Adds piece i as token `id`. */
 bool sentencepiece_put(Reader *r, const SentencePieces *s, int64_t i,
                        int64_t id);
-/* Reads a complete tokenizer, in which ids are indices of pieces. */
+/* Reads a complete tokenizer. The ids are the indices of the pieces. */
 bool sentencepiece_load(Reader *r, const File *file);
 
 #endif

@@ -1,5 +1,6 @@
-/* sentencepiece_file.c: reads a SentencePiece .model file: pieces with scores,
- * and how a text is normalised (sentencepiece_model.proto of that project). */
+/* sentencepiece_file.c: reads a SentencePiece .model file: the pieces with
+ * their scores, and the rules that normalise a text (sentencepiece_model.proto
+ * of that project). */
 #include <math.h>
 
 #include "tokenizer/sentencepiece.h"
@@ -108,7 +109,8 @@ bool sentencepiece_read(Reader *r, const File *file, SentencePieces *s)
             return false;
         s->whole = s->whole || f.number == 3;
     }
-    if (w.wrong || !s->whole) /* pieces come first, the normaliser last */
+    if (w.wrong || !s->whole) /* the pieces come first in the file, the
+                                 normaliser last */
         return wrong_at(r, &w, w.at);
     if (s->model != PiecesUnigram && s->model != PiecesMerges)
         return refuse(r,

@@ -1,5 +1,6 @@
-/* template.c: reads the "post_processor" of a tokenizer.json: tokens around a
- * text and between two texts, and whether offsets exclude spaces. */
+/* template.c: reads the "post_processor" of a tokenizer.json: the tokens added
+ * around a text and between two texts, and a flag that excludes spaces from
+ * offsets. */
 #include "tokenizer/reader.h"
 
 enum { TextFirst = -1, TextSecond = -2 };
@@ -16,7 +17,7 @@ bool template_put(Reader *r, const char *place, bool pair, int32_t id, int type)
     return true;
 }
 
-/* Adds a template from a form: "c1s" is class token, text, separator. */
+/* Adds a template from a form such as "c1s": class token, text, separator. */
 static bool put_form(Reader *r, const char *place, const char *form,
                      const int *types, int32_t class, int32_t separator)
 {
@@ -177,7 +178,7 @@ bool template_read(Reader *r, const json_t *o, const char *place)
     static const struct {
         const char *type;
         bool (*read)(Reader *r, const json_t *o, const char *place);
-        bool around; /* adds tokens around a text */
+        bool around; /* true if it adds tokens around a text */
     } rows[] = { { "Sequence", read_templates, false },
                  { "TemplateProcessing", read_template, true },
                  { "BertProcessing", read_bert_template, true },

@@ -5,8 +5,9 @@
 
 #include "tokenizer/block.h"
 
-/* Counts lines, which end only in \n, because other characters may be tokens. A
- * final newline begins no further line. */
+/* Returns the number of lines. Only
+ *  ends a line, because other characters may be tokens. A final newline begins
+ * no further line. */
 static int64_t count_lines(const File *f)
 {
     int64_t n = 0;
@@ -37,8 +38,8 @@ static bool check_token(const File *f, const Token *t, Fault *why)
     return true;
 }
 
-/* Returns the start of the first line: after a byte order mark, unless that
- * mark is the first token. */
+/* Returns the start of the first line. It follows a byte order mark, unless the
+ * mark is itself the first token. */
 static const char *first_line(const File *f)
 {
     size_t mark = file_mark(f);

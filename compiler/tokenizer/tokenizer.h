@@ -12,43 +12,46 @@
 
 #include "runtime/rt.h"
 
-typedef struct { /* ids from the spec, -1: none; split, append_end: 0 or 1 */
+typedef struct { /* ids from the spec, -1 if not set; split and append_end: 0
+                    or 1 */
     int32_t split, start, end, pad, unknown, append_end;
 } VocabTokens;
 
 /* ---- load_tokenizer.c ---- */
-/* Loads a folder or a file, whose content tells its format: a list of tokens,
+/* Loads a folder or a file. The content tells the format: a list of tokens,
  * pieces with scores, a tokenizer.json, a vocab.json next to its merges.txt, a
- * .model of SentencePiece, or a block. `expected`: number of tokens, or -1.
+ * .model of SentencePiece, or a block. expected: number of tokens, or -1.
  * Returns a malloc'd block; NULL with *why on failure. */
 void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
                  int64_t *bytes, Fault *why);
-int64_t vocab_count(const char *path, Fault *why); /* tokens; -1: failed */
+int64_t vocab_count(const char *path, Fault *why); /* number of tokens; -1:
+                                                      failed */
 
 /* ---- folder.c ---- */
 
-/* The only vocabulary of a model; or, in an encoder-decoder, the one that
- * encodes source texts or the one that decodes answers. */
+/* The only vocabulary of a model; or, in an encoder-decoder, the vocabulary
+ * that encodes source texts, or the one that decodes answers. */
 typedef enum { TextAlone, TextSource, TextTarget } TextSide;
 
 typedef struct { /* a vocabulary read from a checkpoint */
-    void *block; /* malloc'd */
+    void *block; /* from malloc() */
     int64_t bytes;
-    int64_t size; /* tokens in the block */
+    int64_t size; /* number of tokens in the block */
     int32_t begin, end, pad, unknown, mask, class_token,
         separator;      /* ids; -1: none */
-    int32_t language;   /* id of this side's language; -1: none */
+    int32_t language;   /* id of the token of this side's language; -1: none */
     int64_t length;     /* model_max_length; 0: none */
-    bool template_adds; /* tokens are added around a text */
-    const char *kind;   /* such as "WordPiece"; a static string */
+    bool template_adds; /* the template adds tokens around a text */
+    const char *kind;   /* e.g. "WordPiece"; a static string */
 } Vocabulary;
 
 typedef struct {
     const char *folder;
     TextSide side;
-    const char *language; /* NULL: as in tokenizer_config.json */
-    int64_t size;         /* rows of the embedding; rows beyond the tokens are
-                             gaps; -1: unknown */
+    const char *language; /* language code; NULL: the one in
+                             tokenizer_config.json */
+    int64_t size;         /* rows of the embedding table; ids without a token
+                             are gaps; -1: unknown */
     const char *classes;  /* text of models/import/tokenizers.json; NULL:
                              tokenizer.json is required */
     size_t classes_bytes;
@@ -56,21 +59,22 @@ typedef struct {
 
 /* Reads tokenizer.json if the folder has it, else the files that its
  * tokenizer_class names; also tokenizer_config.json, special_tokens_map.json
- * and added_tokens.json. Returns true with found false if the folder has no
- * tokenizer. */
+ * and added_tokens.json. Returns false with *why on failure; true with *found
+ * false if the folder has no tokenizer. */
 bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
                           bool *found, Fault *why);
 
 /* ---- tokenizer_gguf.c ---- */
-/* Reads the tokenizer of the llama.cpp file `folder`. `classes` is the text of
- * models/import/gguf_splitting.json, which says how a byte-level BPE ("gpt2")
- * splits text. Returns true with found false if the file has no tokenizer. */
+/* Reads the tokenizer of from->folder, which is a llama.cpp file. from->classes
+ * is the text of models/import/gguf_splitting.json, which defines how a
+ * byte-level BPE ("gpt2") splits text. Returns false with *why on failure; true
+ * with *found false if the file has no tokenizer. */
 bool vocabulary_of_gguf(const VocabularyFrom *from, Vocabulary *v, bool *found,
                         Fault *why);
 
 /* ---- block_file.c ---- */
 
-/* Writes a block to NAME.vocab. */
+/* Writes a block to a file, NAME.vocab. */
 bool vocabulary_write(const char *path, const void *block, int64_t bytes,
                       Fault *why);
 

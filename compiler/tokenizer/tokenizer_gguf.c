@@ -1,7 +1,7 @@
 /* tokenizer_gguf.c: reads the tokenizer from the metadata of a llama.cpp file:
  * SentencePiece's BPE or Unigram with scores, a byte-level BPE with merges, or
- * WordPiece. The file names the way in which a BPE splits text; a row of
- * models/import/gguf_splitting.json defines each name in the terms of a
+ * WordPiece. The file names the rule by which a BPE splits text; a row of
+ * models/import/gguf_splitting.json defines each name as in a
  * tokenizer.json. */
 #include <math.h>
 
@@ -13,16 +13,18 @@
 typedef struct {
     Reader *r;
     const json_t *metadata;
-    const json_t *tokens, *types; /* [n] */
+    const json_t *tokens, *types; /* lists of n elements */
     int64_t n;
     SentencePieces pieces;            /* for "llama" and "t5" */
     int32_t begin, end, unknown, pad; /* ids; -1: none */
-    bool adds_begin, adds_end;        /* defaults if the file has none */
+    bool adds_begin, adds_end;        /* values that apply if the file does
+                                         not set them */
 } GgufTokens;
 
 /* ---- lists ---- */
 
-/* Finds a list of `n` values; n < 0: any number. Does not check the values. */
+/* Finds a list of `n` values (n < 0: any number), without checking the
+ * values. */
 static bool list_of(GgufTokens *g, const char *key, int64_t n,
                     const json_t **to)
 {
@@ -70,7 +72,7 @@ static int gguf_type_of(const GgufTokens *g, int64_t i)
 {
     const json_t *type = json_array_get(g->types, (size_t)i);
     const int kind = (int)json_integer_value(type);
-    return kind ? kind : PieceNormal; /* 0: undefined */
+    return kind ? kind : PieceNormal; /* 0: type undefined */
 }
 
 static bool read_id(GgufTokens *g, const char *key, int32_t *id)
@@ -78,7 +80,8 @@ static bool read_id(GgufTokens *g, const char *key, int32_t *id)
     int64_t n;
     if (!json_int(g->r, g->metadata, "the file", key, -1, &n))
         return false;
-    if (n >= g->n && n != UINT32_MAX) /* UINT32_MAX is -1 in 32 bits: none */
+    if (n >= g->n && n != UINT32_MAX) /* UINT32_MAX is -1 in 32 bits and
+                                         means none */
         return refuse(g->r, "%s: %lld, and there are %lld tokens", key,
                       (long long)n, (long long)g->n);
     *id = n >= 0 && n < g->n ? (int32_t)n : -1;
@@ -116,7 +119,7 @@ static bool fill_pieces(GgufTokens *g, const json_t *scores)
     return true;
 }
 
-/* Makes control tokens match in a text, because chat templates contain them. */
+/* Makes control tokens match in texts, because chat templates contain them. */
 static bool put_controls(GgufTokens *g)
 {
     for (int64_t i = 0; i < g->n; i++)
@@ -150,8 +153,8 @@ static bool read_gguf_charmap(GgufTokens *g, Text *to)
     return true;
 }
 
-/* Reads pieces with scores. For merges by score, llama.cpp changes no character
- * and drops no space; for Unigram the file says what to do. */
+/* Reads pieces with scores. For merges by score, llama.cpp changes no
+ * characters and drops no spaces; for Unigram the file has the rules. */
 static bool read_gguf_pieces(GgufTokens *g, int model)
 {
     const json_t *scores;
@@ -189,7 +192,8 @@ static json_t *keep(Reader *r, json_t *root)
     return root;
 }
 
-/* Returns the row of the file's "pre"; NULL with a message: unknown. */
+/* Returns the row for the file's key "pre"; NULL with a message if the name is
+ * unknown. */
 static const json_t *row_of(GgufTokens *g, const VocabularyFrom *from)
 {
     const char *name = json_string_value(
@@ -219,7 +223,8 @@ static const json_t *row_of(GgufTokens *g, const VocabularyFrom *from)
     return row;
 }
 
-/* Lists a token as added if its type says that it is matched in texts. */
+/* Adds a token to the list of added tokens if its type says that it is matched
+ * in texts. */
 static void put_added(GgufTokens *g, json_t *added, int64_t i)
 {
     const int type = gguf_type_of(g, i);
@@ -231,7 +236,7 @@ static void put_added(GgufTokens *g, json_t *added, int64_t i)
                                         "special", type == PieceControl));
 }
 
-/* Fills `vocab` with {"token": id}, and `added`. */
+/* Fills `vocab` with {"token": id}, and `added` with the added tokens. */
 static bool put_tokens(GgufTokens *g, json_t *vocab, json_t *added)
 {
     for (int64_t i = 0; i < g->n; i++) {
@@ -278,8 +283,8 @@ static bool read_gguf_merges(GgufTokens *g, const json_t *row)
 
 /* ---- words ---- */
 
-/* Returns a token in the form of a WordPiece vocabulary: "[CLS]" as it is, a
- * word's beginning without its space mark, a continuation with "##". */
+/* Returns a token in the form of a WordPiece vocabulary: "[CLS]" unchanged, the
+ * beginning of a word without its space mark, a continuation with "##". */
 static const char *word_of(GgufTokens *g, int64_t i)
 {
     static const char mark[] = "\xe2\x96\x81";
@@ -312,7 +317,8 @@ static bool put_words(GgufTokens *g, json_t *vocab, json_t *added)
     return true;
 }
 
-/* Finds an id by one of two keys, else by the word; false: refused. */
+/* Finds an id by the first of two keys that is set, else by the word. Returns
+ * false after an error. */
 static bool gguf_special_id(GgufTokens *g, const json_t *vocab,
                             const char *const keys[2], const char *word,
                             int32_t *id)
@@ -329,7 +335,7 @@ static bool gguf_special_id(GgufTokens *g, const json_t *vocab,
                   keys[0], word);
 }
 
-/* Adds [CLS] $A [SEP]; for a pair also $B [SEP], of type 1. */
+/* Adds the template [CLS] $A [SEP]; for a pair also $B [SEP], of type 1. */
 static bool put_word_template(GgufTokens *g, const json_t *vocab)
 {
     static const char *const begins[] = { KEY("cls_token_id"),
@@ -349,7 +355,7 @@ static bool put_word_template(GgufTokens *g, const json_t *vocab)
     return true;
 }
 
-/* Reads a WordPiece as an equivalent tokenizer.json; llama.cpp always makes
+/* Reads a WordPiece as an equivalent tokenizer.json. llama.cpp always makes
  * text lower-case. */
 static bool read_gguf_words(GgufTokens *g)
 {
@@ -371,7 +377,7 @@ static bool read_gguf_words(GgufTokens *g)
 
 /* ---- file ---- */
 
-/* Adds the template of a text, bos $A eos, and for a pair the same twice. */
+/* Adds the template bos $A eos; for a pair, the same around each text. */
 static bool put_gguf_template(GgufTokens *g)
 {
     const char *const keys[] = { KEY("add_bos_token"), KEY("add_eos_token") };

@@ -75,8 +75,7 @@ static bool sets_only(const char *path, const char *key)
     return f->type == FieldSpread && !f->words[1] && !strcmp(f->words[0], key);
 }
 
-/* Returns the field's value so far, written in the file `of` (NULL: in any) or
- * suggested by a hint. */
+/* Returns the field's value so far: from file `of` (NULL: any), or a hint. */
 static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -145,8 +144,7 @@ static void say_left_out(Explain *e, const LeftOut *group)
     note_at(nowhere, "leave %s out: %s", *more ? "them" : "it", group->why);
 }
 
-/* Returns the line as it must be written inside the map that holds the key.
- * Sets *top if it belongs at the top of the spec instead. */
+/* Returns the line for the map of the key; *top: it belongs at the top. */
 static const char *from_here(Explain *e, const KeyValue *k, const char *line,
                              bool *top)
 {
@@ -189,8 +187,7 @@ static bool off(const Explain *e, const char *key)
     return e->kind >= 0 && !(fields[field_row(key)].kinds & 1u << e->kind);
 }
 
-/* Adds a line for the field, unless the file already sets the field or the
- * field does not apply. */
+/* Adds a line for the field, unless the file sets it or it does not apply. */
 static bool put(Explain *e, const KeyValue *k, const char *key,
                 const Yaml *value)
 {
@@ -220,8 +217,7 @@ static bool put_line(Explain *e, const KeyValue *k, const char *line)
     return true;
 }
 
-/* Reports the lines to write in place of the key; if there are none, reports
- * that the key can go. */
+/* Reports the lines to write in place of the key, or that the key can go. */
 static void finish(Explain *e, const KeyValue *k, const char *ours)
 {
     const size_t n = strcspn(ours, " :");
@@ -259,8 +255,7 @@ static const Yaml *translated(const Explain *e, const char *key, const Yaml *v)
     return scalar_of(e->arena, text, v->pos);
 }
 
-/* Returns the key for the side named in the path: N.encoder for
- * encoder.layers. */
+/* Returns the key for the path's side: N.encoder for encoder.layers. */
 static const char *key_of_side(Explain *e, const KeyValue *k, const char *key)
 {
     static const char *const sides[] = { "encoder", "decoder" };
@@ -299,8 +294,7 @@ static void explain_true(Explain *e, const KeyValue *k, const Hint *h)
     put_line(e, k, no ? h->more : h->ours);
     finish(e, k, h->ours);
     for (int i = 0; k->value->kind == YamlMap && i < k->value->keys.n; i++) {
-        const Yaml *key = k->value->keys.at[i]; /* a map of keys, e.g. rope:
-                                                   {theta: 10000} */
+        const Yaml *key = k->value->keys.at[i]; /* {theta: 10000} */
         vec_push(e->arena, &e->u->unknown,
                  ((KeyValue){
                      arena_printf(e->arena, "%s.%s", k->path, key->text), key,
@@ -443,8 +437,7 @@ static const char *last_key(const char *path)
     return dot ? dot + 1 : path;
 }
 
-/* Returns the only field whose path ends in the name, e.g. norm.place for
- * place. */
+/* Returns the only field whose path ends in `name`: norm.place. */
 static const char *only_field(const char *name)
 {
     const char *only = NULL;
