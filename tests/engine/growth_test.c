@@ -16,7 +16,7 @@
 
 enum { Layers = 64, MostPercent = 210 };
 
-static _Atomic uint64_t edges; /* weights are packed by threads */
+static _Atomic uint64_t edges; /* threads pack the weights */
 
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
@@ -24,7 +24,7 @@ void __sanitizer_cov_trace_pc(void)
     edges++;
 }
 
-/* Each weight has a row of names of its own layer. */
+/* Returns a spec in which each weight has a row of `names` for its layer. */
 static const char *write_spec(const char *kind, int layers)
 {
     static char text[1 << 20];
@@ -44,7 +44,7 @@ static const char *write_spec(const char *kind, int layers)
     return scratch_file("deep.yaml", text, n);
 }
 
-typedef struct { /* a model on its way to C */
+typedef struct { /* a model being compiled */
     Engine e;
     EngineOptions options;
     bool keep_all, unfused;

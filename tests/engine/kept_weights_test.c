@@ -76,7 +76,7 @@ typedef struct { /* an engine that was opened with its weights */
     int64_t bytes;
 } Opened;
 
-/* Processes that keep weights end before it returns. */
+/* Waits for the processes that cache weights. */
 static Opened open_with(const char *set)
 {
     Engine e = { 0 };
@@ -148,7 +148,8 @@ static void packed_once(void **state)
     (void)state;
     const Opened young = open_with(NULL);
     assert_false(young.kept);
-    assert_null(kept_file()); /* it could be changed and look the same */
+    assert_null(kept_file()); /* its file could be modified without a visible
+                                 change */
     grow_old();
     const Opened first = open_with(NULL), second = open_with(NULL);
     assert_false(first.kept);
@@ -171,11 +172,11 @@ static void another_layout_is_another(void **state)
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         assert_false(open_with(sets[i]).kept);
     for (size_t i = 1; i < sizeof sets / sizeof *sets; i++)
-        assert_true(open_with(sets[i]).kept); /* in bf16 it is too small */
+        assert_true(open_with(sets[i]).kept); /* too small in bf16 */
     forget_kept();
 }
 
-/* The bytes of blocks and of their hashes. */
+/* Returns the bytes of blocks and of their hashes. */
 static void damage_is_found(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static void add_tensor(Tensors *t, const PackItem *it, const char *prefix)
     out->data = arena_alloc(a, (size_t)(dim[0] * dim[1]) * sizeof(float));
 }
 
-/* A file that the spec of `e` reads, but for the prefix. */
+/* Writes a file that the spec of `e` reads, apart from the prefix. */
 static const char *write_weights(const Engine *e, const char *prefix)
 {
     Tensors *t = arena_alloc(a, sizeof *t);
@@ -78,7 +78,7 @@ static const char *write_weights(const Engine *e, const char *prefix)
 
 /* ---- specs ---- */
 
-/* The model's spec up to its names, with others in their place. */
+/* Returns the model's spec up to its names, followed by other names. */
 static const char *spec_with(const char *model, const char *names)
 {
     File f;

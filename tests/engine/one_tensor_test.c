@@ -103,7 +103,8 @@ static float as_it_is(const char *name, float x)
     return x;
 }
 
-/* All layers are one, seeded, in a file of one layer, in one of three. */
+/* Tests that all layers share one: seeded, in a file of one layer, in one of
+ * three. */
 static void one_layer_for_all(void **state)
 {
     Ran seeded, one, three, other;

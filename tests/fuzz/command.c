@@ -70,7 +70,7 @@ static struct {
     size_t n;
 } given[MostFiles];
 static int given_n;
-static char *word[512]; /* of the dictionary: options, names, values */
+static char *word[512]; /* from the dictionary: options, names, values */
 static uint32_t words;
 
 static void take_file(const char *name)
@@ -87,7 +87,7 @@ static void take_file(const char *name)
     fclose(f);
 }
 
-/* By the folder's own name: nothing else is ever removed. */
+/* Empties the folder, by its own name, so that nothing else is ever removed. */
 static void empty_folder(void)
 {
     DIR *d = opendir(folder);
@@ -112,7 +112,7 @@ static void add_word(const char *text, size_t n)
         word[words++] = strndup(text, n);
 }
 
-/* Each option of a command; one that takes a value ends in "=". */
+/* Options of all commands; those that take a value end in "=". */
 static void add_options(const Command *c)
 {
     for (int i = 0; i < n_options; i++) {
@@ -187,7 +187,8 @@ static void cut(WordList *to, FuzzPart part)
     to->at[to->n++] = strdup("attnc");
     while (*at && to->n < MostWords) {
         const size_t n = strcspn(at, "\n");
-        char *copy = strndup(at, n); /* a word read too far is seen */
+        char *copy = strndup(at, n); /* its own memory, so that reads beyond
+                                        its end are detected */
         for (char *c = copy; *c; c++)
             *c = *c == '/' ? '_' : *c;
         to->at[to->n++] = copy;

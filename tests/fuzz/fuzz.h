@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every target has both, and may have the third. */
+/* Every target defines the first two; the third is optional. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
                                unsigned seed);
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
-/* libFuzzer's own changes of bytes; replay.c makes none. */
+/* libFuzzer's own mutations; replay.c makes none. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
     __attribute__((weak));
 
@@ -28,7 +28,7 @@ int fuzz_run(int (*job)(void *with), void *with);
 extern struct FuzzLimits {
     int64_t memory, layers, rows;
 } fuzz_limits;
-/* Stops the run: a property of the code does not hold. */
+/* Stops the run because a property of the code does not hold. */
 _Noreturn void fuzz_wrong(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
@@ -38,8 +38,8 @@ _Noreturn void fuzz_wrong(const char *fmt, ...)
 void fuzz_file(const char *path, const void *data, size_t n);
 void fuzz_files_clear(void);
 
-/* The parts of an input that a line of `%%` cuts, in order, at most 8: files
- * and texts of any bytes.                                                   */
+/* Splits an input at lines of `%%` into at most 8 parts, in order: files and
+ * texts of any bytes. */
 typedef struct {
     const uint8_t *at;
     size_t n;
@@ -51,7 +51,7 @@ typedef struct {
     uint64_t state;
 } FuzzDice;
 uint32_t fuzz_dice(FuzzDice *d, uint32_t n);
-/* A number that is likely to matter: around a power of 2, or one of these. */
+/* Returns a number near a power of 2, or one of these. */
 int64_t fuzz_number(FuzzDice *d);
 /* Lets libFuzzer change data[from .. from + n - 1], which may grow up to
  * `most`; later bytes move. Returns the new total size. */

@@ -16,7 +16,7 @@ typedef struct {
     HeldKind kind;
 } Held;
 
-/* A hash table by address; it is empty when no job runs. */
+/* A hash table by address, empty when no job runs. */
 static struct {
     Held *at;
     size_t room, used, bytes;
@@ -97,7 +97,7 @@ static void give_back(const Held *h)
     case HeldFile:  __real_file_close(h->at); break;
     case HeldMap:   __real_munmap(h->at, h->size); break;
     case HeldBlock: __real_free(h->at); break;
-    case HeldStream: /* its buffer is a variable that is gone */
+    case HeldStream: /* its buffer is a local variable that no longer exists */
         if (__lsan_ignore_object)
             __lsan_ignore_object(h->at);
         break;

@@ -27,7 +27,8 @@ typedef enum {
 } HeldKind;
 
 void held_begin(void);    /* starts recording */
-void held_end(bool drop); /* .. to here, and given back or forgotten */
+void held_end(bool drop); /* stops recording; releases or forgets what was
+                             recorded */
 bool held_on(void);
 void hold(HeldKind kind, void *at, size_t size);
 void let_go(const void *at);

@@ -154,7 +154,7 @@ static void replace(Maker *m, size_t at, size_t old, const char *text, size_t n)
     m->n += n - old;
 }
 
-/* The first of these characters from `at` on, else the end. */
+/* Returns the first of these characters from `at` on, or the end. */
 static size_t next_of(const Maker *m, size_t at, const char *set)
 {
     while (at < m->n && (!m->at[at] || !strchr(set, m->at[at])))

@@ -13,7 +13,7 @@ typedef struct {
     uint8_t *at; /* the input; n may exceed `most`, its capacity */
     size_t n, most;
     const uint8_t *choice, *end;
-    char token[MostTokens][TokenBytes]; /* by id, no two alike */
+    char token[MostTokens][TokenBytes]; /* by id, all different */
     int tokens, merges;
     int merge[MostMerges][2]; /* ids */
 } Maker;
@@ -30,13 +30,13 @@ void put(Maker *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void put_part(Maker *m);                     /* ends a part of the input */
 void put_string(Maker *m, const char *text); /* as JSON */
 
-int find(const Maker *m, const char *text); /* an id; -1: no token's */
+int find(const Maker *m, const char *text); /* an id; -1: not a token */
 int add(Maker *m, const char *text);        /* its id, perhaps a new one */
 const char *any(Maker *m);                  /* the text of a token */
 /* Characters unchanged; as letters for bytes; with a mark for spaces. */
 typedef enum { Plain, Letters, Marked } Style;
 void add_characters(Maker *m, Style style);
-/* Tokens of two others each; left ones do not end in the suffix. */
+/* Adds tokens that each join two others; left ones do not end in the suffix. */
 void add_merges(Maker *m, const char *suffix);
 void add_specials(Maker *m); /* <unk>, <s>, </s>, <pad>, <mask> */
 

@@ -32,7 +32,7 @@ static const struct attn_model model = {
     .target_vocab = 4,
 };
 
-/* `other`: it may be of another model. */
+/* `other`: it may be a file of another model. */
 static void seal(char *file, size_t n, bool other)
 {
     struct attn_packed_header h;
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t rest = size - 1 - head;
     Input in = { .bytes = (int64_t)(rest ? page + rest : head),
                  .lazy = data[0] & BitLazy };
-    /* of exactly its size, at a multiple of 64 */
+    /* exactly its size, 64-byte aligned */
     void *file;
     if (posix_memalign(&file, 64, (size_t)in.bytes + (size_t)!in.bytes))
         return 0;
@@ -181,7 +181,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most,
     if (what < 48) {
         static const uint8_t bits[] = { BitBare, BitLazy, BitOther };
         data[0] ^= bits[fuzz_dice(&d, 3)];
-    } else if (what < 128) { /* a number of the head, any or near */
+    } else if (what < 128) { /* a number of the head: any, or a near one */
         int64_t x;
         uint8_t *at = data + 1 + 8 * fuzz_dice(&d, words);
         memcpy(&x, at, 8);

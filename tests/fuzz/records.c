@@ -149,7 +149,7 @@ static const char usual[] =
     "\"bias\", \"tile\": {\"mr\": 12, \"nr\": 32}, \"ns\": 1250000.0, "
     "\"usual_ns\": 1500000.0, \"samples\": 12, \"spread\": 0.004";
 
-/* A value that a member may have, or one that it may not. */
+/* Returns a value that a member may have, or an invalid one. */
 static void add_value(char *to, size_t room, FuzzDice *d)
 {
     /* clang-format off */

@@ -25,13 +25,13 @@ static void take(FILE *f)
     Input *to = &inputs.at[inputs.n];
     fseek(f, 0, SEEK_END);
     to->n = (size_t)ftell(f);
-    to->at = malloc(to->n + !to->n); /* no byte more than there are */
+    to->at = malloc(to->n + !to->n); /* no byte beyond the end */
     rewind(f);
     inputs.n += fread(to->at, 1, to->n, f) == to->n;
     fclose(f);
 }
 
-/* All files are read before the first is run, which may change the folder. */
+/* Reads all files before running the first, which may change the folder. */
 static void take_folder(const char *folder)
 {
     struct dirent **entry;

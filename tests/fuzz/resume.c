@@ -29,8 +29,8 @@ static SweepOptions options_of(const char *path)
                            .work = { .steps = -1, .beam = 1 } };
 }
 
-/* Three variants that are planned, to search and to encode, and one that is
- * refused.                                                                   */
+/* Three variants that can be planned, to search and to encode, and one that is
+ * rejected. */
 static void add_rows(Sweep *s)
 {
     for (int i = 0; i < s->variants.n; i++) {
@@ -75,7 +75,7 @@ static Sweep new_sweep(Arena *a, const SweepOptions *o)
 
 /* ---- file ---- */
 
-/* A file in memory, with this text; its path in `path`. */
+/* Makes a file in memory with this text; sets `path`. */
 static int new_file(char path[32], const void *text, size_t n)
 {
     const int fd = memfd_create("rows", MFD_CLOEXEC);
@@ -104,7 +104,7 @@ static json_t *new_header(void)
     return header;
 }
 
-/* The header with what `other` has in its place. */
+/* Returns the header with members replaced by those of `other`. */
 static char *header_with(json_t *other)
 {
     static json_t *usual;
@@ -137,7 +137,7 @@ static int put_loads(char *to)
 
 enum { LoadsBytes = 4 * Loads + 8 };
 
-/* Each @ is such a list. */
+/* Each @ is replaced by such a list. */
 static size_t put_lines(char *to, const uint8_t *from, size_t size)
 {
     size_t n = 0;
@@ -188,7 +188,7 @@ static void read_rows(Sweep *s)
     keep_take(s);
 }
 
-/* Are they the same, or both of them not known? */
+/* True if they are equal, or both unknown. */
 static bool same_number(double x, double y)
 {
     return isnan(x) ? isnan(y) : !(x < y) && !(x > y);
@@ -292,7 +292,7 @@ static const char usual_work[] =
     "\"bound\":1,\"results\":\"ab\",\"times\":[2000000,2100000,1900000],"
     "\"load\":@}";
 
-/* The line of a variant, with all kinds of work or with some of them. */
+/* Returns the line of a variant, with some or all kinds of work. */
 static size_t add_line(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
     char line[4096];
@@ -308,7 +308,7 @@ static size_t add_line(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     return size + (size_t)n;
 }
 
-/* A value that a member may have, or one that it may not. */
+/* Returns a value that a member may have, or an invalid one. */
 static void some_value(char *to, size_t room, FuzzDice *d)
 {
     static const char *const words[] = {

@@ -167,13 +167,13 @@ static void add_name(Line *l, FuzzDice *d)
     }
     add(l, name);
     while (fuzz_dice(d, 3) == 0 && l->at[l->n - 1] != '"')
-        l->n--; /* a name's beginning is one, too */
+        l->n--; /* the beginning of a name is valid, too */
     add(l, "\": ");
     add(l, forms[fuzz_dice(d, sizeof forms / sizeof *forms)]);
     add(l, "}");
 }
 
-/* A word, or a map of words by the beginnings of names. */
+/* Writes a word, or a map from beginnings of names to words. */
 static void add_dtypes(Line *l, FuzzDice *d, const char *const *words)
 {
     static const char *const keys[] = { "default",   "embedding", "logits",
@@ -235,7 +235,7 @@ static void add_value(Line *l, FuzzDice *d, const Field *f)
     }
 }
 
-/* A line that the format may have: "positions.type: rotary". */
+/* Writes a line that the format may have: "positions.type: rotary". */
 static Line some_line(FuzzDice *d)
 {
     Line l = { .n = 0 };

@@ -41,7 +41,7 @@ static void fake_of(Fake *f, uint8_t head)
               1);
 }
 
-/* A stream of n tokens, saved: its bytes, in memory of the caller. */
+/* Saves a stream of n tokens in the caller's memory. */
 static void *make_state(const Fake *f, int64_t n, int64_t *bytes)
 {
     struct attn_search_options o = greedy();

@@ -31,7 +31,7 @@ WRAP(bool, user_dir_read, Arena *a, const char *path, size_t limit,
 WRAP(Spec *, spec_read, Arena *a, const char *path, const Source *text,
      const char *const *sets, int nsets);
 
-/* No other program is started from here. */
+/* No other program is started. */
 int __wrap_posix_spawn(void)
 {
     return EAGAIN;
@@ -120,7 +120,7 @@ bool __wrap_file_map(File *f, const char *path, Fault *why)
     }
     const bool done = __real_file_map(f, path, why);
     if (done && f->mapped) {
-        let_go(f->at); /* no longer a map: file_close ends it */
+        let_go(f->at); /* no longer a mapping: file_close() ends it */
         hold(HeldFile, f, 0);
     }
     return done;
@@ -152,7 +152,8 @@ int __wrap_access(const char *path, int mode)
     return find_file(path) >= 0 ? 0 : __real_access(path, mode);
 }
 
-/* Time is linear in layers and rows, and nothing is learned from more. */
+/* Limits layers and rows: time is linear in them, and more of them reveal
+ * nothing new. */
 Spec *__wrap_spec_read(Arena *a, const char *path, const Source *text,
                        const char *const *sets, int nsets)
 {
@@ -173,8 +174,8 @@ __attribute__((constructor)) static void keep_stderr(void)
     said = dup(STDERR_FILENO);
 }
 
-/* Tables that are made once a process: before the first job, for the memory
- * that a job has is given back. */
+/* Makes the tables that exist once per process. It must run before the first
+ * job, because a job's memory is freed. */
 __attribute__((constructor)) static void make_tables(void)
 {
     static const int ops[] = { ATTN_STEP_NFC,          ATTN_STEP_NFD,

@@ -10,7 +10,7 @@
 #include "runtime/weights/gguf.h"
 #include "fuzz.h"
 
-/* Numbers of the tensor's end and beginning, as the packer converts them. */
+/* Converts numbers at the tensor's ends as the packer does. */
 static void read_tensor(const Safetensors *s, const Tensor *t)
 {
     float x[4];

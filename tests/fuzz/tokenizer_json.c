@@ -41,8 +41,8 @@ static void put_merges(Maker *m)
 
 /* ---- steps ---- */
 
-/* Steps of a tokenizer.json, each with places for choices: %b true or false,
- * %t the text of a token.                                                   */
+/* Steps of a tokenizer.json with choices: %b is true or false, %t the text of a
+ * token. */
 static const char *const normalizers[] = {
     "{\"type\":\"NFC\"}",
     "{\"type\":\"NFD\"}",
@@ -116,7 +116,8 @@ static void put_step(Maker *m, const char *form)
     }
 }
 
-/* null, a step, or a sequence of at most three; `first`: one that must be. */
+/* Writes null, a step, or a sequence of at most three; `first`: a required
+ * step. */
 static void put_steps(Maker *m, const char *list, const char *const *forms,
                       int n, const char *first)
 {
@@ -144,7 +145,7 @@ static void put_steps(Maker *m, const char *list, const char *const *forms,
 #define STEPS(m, list, forms, first) \
     put_steps(m, list, forms, (int)(sizeof(forms) / sizeof *(forms)), first)
 
-/* A row of a template: a token, or a text. */
+/* Writes a row of a template: a token, or a text. */
 static void put_row(Maker *m, const char *kind, const char *id, int type)
 {
     put(m, "{\"%s\":{\"id\":", kind);

@@ -132,7 +132,7 @@ static void put_list(Maker *m, const char *key, uint32_t type, int n)
     put_length(m, (uint64_t)n);
 }
 
-/* Pieces have scores, a BPE has merges and how it cuts a text. */
+/* Writes the scores of pieces; for a BPE, merges and how it splits a text. */
 static int put_scores(Maker *m)
 {
     put_list(m, "scores", GgufReal, m->tokens);
@@ -197,7 +197,7 @@ static void put_gguf(Maker *m)
 
 /* ---- inputs ---- */
 
-/* A text of tokens and of anything; then a stop string. */
+/* Writes a text of tokens and other characters, then a stop string. */
 static void put_texts(Maker *m)
 {
     static const char *const texts[] = {
@@ -319,7 +319,7 @@ static void make_merges_folder(Maker *m)
     put_map(m);
 }
 
-/* A model, in some classes with a map of ids. */
+/* Writes a model; some classes have a map of ids. */
 static void make_model_folder(Maker *m)
 {
     static const char *const classes[] = {

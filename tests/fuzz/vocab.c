@@ -117,7 +117,7 @@ static void check_tokens(const void *block, int from)
     }
 }
 
-/* A block of others; NULL: it is refused. */
+/* Returns a block made from others, or NULL if it is rejected. */
 static void *take_block(const FuzzPart *file, int64_t *bytes)
 {
     void *block = malloc(file->n + !file->n);
@@ -219,7 +219,7 @@ static int run(void *with)
     return code;
 }
 
-/* The files that an input has of a folder; the last is under names enough. */
+/* Adds the files of a directory; the last one under many names. */
 static void hold_folder(const FuzzPart *part)
 {
     static const struct {
@@ -306,7 +306,7 @@ static size_t number_pieces(uint8_t *data, size_t size, size_t most)
     return size;
 }
 
-/* Puts a piece, or a member of one, in front of a random one. */
+/* Inserts a piece, or a member of one, before a random one. */
 static size_t add_piece(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
     static const char *const kinds[] = { "normal", "normal", "normal",  "byte",
@@ -356,7 +356,8 @@ static size_t change_block(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     return size;
 }
 
-/* One of merges by rank, with steps, added tokens and a template. */
+/* Makes a vocabulary of ranked merges, with steps, added tokens and a template.
+ */
 static void *ranks_block(int64_t *n, FuzzDice *d)
 {
     static Token token[] = {
@@ -393,7 +394,7 @@ static void *ranks_block(int64_t *n, FuzzDice *d)
     return tokenizer_block(&t, n, &why);
 }
 
-/* The block of a few tokens, which chance would not find. */
+/* Makes the block of a few tokens, which random bytes would never be. */
 static size_t some_block(uint8_t *data, size_t most, FuzzDice *d)
 {
     static const char *const files[] = {
@@ -426,8 +427,7 @@ static size_t some_block(uint8_t *data, size_t most, FuzzDice *d)
     return size <= most ? size : 0;
 }
 
-/* Another word of the block that the file becomes; the parts that are not there
- * yet become empty ones.                                                    */
+/* Changes a word of the file's block; missing parts are added empty. */
 static size_t add_change(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
     FuzzPart part[8];
@@ -444,7 +444,7 @@ static size_t add_change(uint8_t *data, size_t size, size_t most, FuzzDice *d)
     return size + 8;
 }
 
-/* New choices, or others in the place of some. */
+/* Makes new choices, or changes some of them. */
 static size_t choose(uint8_t *data, size_t size, size_t most, FuzzDice *d)
 {
     enum { Choices = 400 };

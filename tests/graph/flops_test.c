@@ -83,7 +83,7 @@ static void test_norms(void **state)
     count(9 * Out, (Node){ .op = OpAddNorm, .in = { x, x, w }, .nin = 3 });
     count(8 * Out,
           (Node){ .op = OpHeadNorm, .in = { x, head }, .nin = 2, .heads = 2 });
-    /* a square, its sum, the product with 1 / length */
+    /* a square, its sum, and the product with 1 / length */
     count(3 * Out, (Node){ .op = OpL2Norm, .in = { x }, .nin = 1 });
 }
 
@@ -156,7 +156,7 @@ static void test_pools(void **state)
                                   .pool = (PoolType)pool });
 }
 
-/* 2 heads of 3 columns; the keys of the cache are 7. */
+/* Tests 2 heads of 3 columns with 7 keys in the cache. */
 static void test_attention(void **state)
 {
     (void)state;
@@ -180,8 +180,8 @@ static void test_attention(void **state)
                                        .heads_kv = 2 });
 }
 
-/* 2 heads of 3 columns: 4 operations for each column of a pair that a mask lets
- * through.                                                                   */
+/* Tests 2 heads of 3 columns: 4 operations for each column of a visible pair.
+ */
 static void count_masked(Entry entry, MaskSpec mask, int64_t keys, int pairs)
 {
     Type t = { ElemF32,
@@ -206,7 +206,8 @@ static void count_masked(Entry entry, MaskSpec mask, int64_t keys, int pairs)
     assert_int_equal(node_sums(&graph, node, 1, 1), 2 * 4 * 3);
 }
 
-/* Rows 0 to 4 of an encoder, rows 2 to 6 of a decoder: keys for each row. */
+/* Tests the keys of each row: rows 0 to 4 of an encoder, 2 to 6 of a decoder.
+ */
 static void test_masks(void **state)
 {
     static const unsigned char file[5 * 5] = { 1, 0, 0, 0, 1, 0, 0, 0, 0,

@@ -47,7 +47,7 @@ static void test_shapes(void **state)
     arena_free(a);
 }
 
-/* The memory has two names. */
+/* Checks that both names refer to the same memory. */
 static void test_finds_memory(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static Spec *imported(Arena *a, char **said)
     return imported_from(a, scratch, said);
 }
 
-/* Two turns and an answer between them. */
+/* Formats two turns and an answer between them. */
 static char *conversation(Arena *a, const Spec *s, const char *system)
 {
     const struct attn_chat chat = spec_chat(s);
@@ -138,8 +138,8 @@ static void known(void **state)
     }
 }
 
-/* Conversations as transformers has them (tests/families/chats.py): turns with
- * white space around them, with a system's text and without one.            */
+/* Tests conversations as formatted by transformers (tests/families/chats.py):
+ * turns with white space around them, with and without a system text. */
 static void compare_chat(Arena *a, const json_t *root, const json_t *chat)
 {
     const json_t *turns = json_object_get(root, "turns");
@@ -226,9 +226,9 @@ static void places(void **state)
     arena_free(a);
 }
 
-/* A file of llama.cpp has the template among its metadata, and the texts of its
- * tokens; the same conversation by transformers (tests/families/gguf_files.py).
- */
+/* Tests a file of llama.cpp, which has the template and the tokens' texts in
+ * its metadata; compares the conversation with transformers'
+ * (tests/families/gguf_files.py). */
 static void of_gguf(void **state)
 {
     (void)state;

@@ -25,7 +25,7 @@ static const char recorded[] = "tests/import/check";
 /* ---- answers ---- */
 enum { Answers = 3 };
 
-typedef struct { /* a result of one number, as the reranker has */
+typedef struct { /* a result of one number, like the reranker's */
     float x[Answers];
     TensorOut t[Answers];
     int n;
@@ -50,7 +50,7 @@ static Changed recorded_answers(void)
     return c;
 }
 
-/* A script that answers by this file. */
+/* Writes a script that answers with this file. */
 static const char *answering(Changed *c)
 {
     Fault why;
@@ -66,7 +66,8 @@ static const char *answering(Changed *c)
 
 /* ---- import ---- */
 
-/* The output of attnc is in *s; nothing is left in TMPDIR. Its exit code. */
+/* Runs the check; the output is in *s, and TMPDIR must be empty afterwards.
+ * Returns the exit code. */
 static int checked(Spawned *s, const char *folder, const char *python,
                    const char *option)
 {
@@ -103,7 +104,7 @@ static const char *printed(const Spawned *s)
     return at + strlen(agrees);
 }
 
-/* The script that answers right, and does `more` before. */
+/* Writes the correct script, which runs `more` first. */
 static const char *right(const char *more)
 {
     return script(
@@ -140,7 +141,7 @@ static void test_right(void **state)
     assert_non_null(strstr(s.out, "the same within 1e-4 of the scale, "));
 }
 
-/* A Python by its name, on the way that PATH is. */
+/* Tests a Python given by name, which is searched in PATH. */
 static void test_by_name(void **state)
 {
     (void)state;
@@ -151,7 +152,8 @@ static void test_by_name(void **state)
     setenv("PATH", usual_path, 1);
 }
 
-/* Only compiler and oracle were compared, which read the same spec. */
+/* Tests the comparison of only compiler and oracle, which read the same spec.
+ */
 static void assert_alone(const Spawned *s)
 {
     static const char end[] = "\nthe compiled code computes what the imported "
@@ -183,7 +185,7 @@ static void test_alone(void **state)
     assert_alone(&s);
 }
 
-/* The mean of one checkpoint and itself is that one. */
+/* Tests that the mean of a checkpoint and itself is that checkpoint. */
 static void test_merged(void **state)
 {
     (void)state;

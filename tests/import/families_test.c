@@ -26,13 +26,13 @@ typedef struct { /* how a model is compiled */
     const char *backend, *level, *option;
 } Way;
 
-/* -O0 is what a compiler does fastest; the code is the same. */
+/* -O0 is the fastest to compile; the code is the same. */
 static const Way ways[] = { { "jit", NULL, NULL }, { "clang", "0", "-O0" } };
 enum { Ways = sizeof ways / sizeof *ways };
 
 /* ---- import ---- */
 
-/* All files of the family, as links, but the forms of config.json. */
+/* Links all files of the family except the forms of config.json. */
 static void link_files(const char *family, const char *to)
 {
     char *from = realpath(arena_printf(a, "%s/%s", families, family), NULL);
@@ -80,7 +80,7 @@ static const char *imported_as(const char *family, const char *config,
     return imported(family, folder);
 }
 
-/* The path of a spec that is written. */
+/* Returns the path for a spec. */
 static const char *written(const char *folder, const char *text)
 {
     const char *spec = arena_printf(a, "%s.yaml", folder);
@@ -91,7 +91,8 @@ static const char *written(const char *folder, const char *text)
     return spec;
 }
 
-/* The path of the spec, which both forms of the config give. */
+/* Imports both forms of the config, which must give the same spec; returns its
+ * path. */
 static const char *import_both(const char *family)
 {
     const char *folder = in_dir(family);
@@ -102,8 +103,8 @@ static const char *import_both(const char *family)
     return written(folder, five);
 }
 
-/* The spec of the same decoder without its head, by the class that `bare` of
- * expected.json names.                                                      */
+/* Imports the same decoder without its head, by the class that `bare` of
+ * expected.json names. */
 static const char *import_bare(const char *family, const json_t *bare)
 {
     const char *folder = in_dir(arena_printf(a, "%s-bare", family));
@@ -136,7 +137,7 @@ static void read_ids(Input *in, int side, const json_t *list)
     in->x.ids[side] = in->ids[side];
 }
 
-/* A class token has a row too, which nobody reads. */
+/* A class token has a row too, which is not compared. */
 static void read_rows(Input *in, const Spec *s, const json_t *list)
 {
     const int64_t n = (int64_t)json_array_size(list), all = n * s->input_width;
@@ -179,7 +180,7 @@ static const json_t *wanted(const json_t *c)
     return logits ? logits : json_object_get(c, "rows");
 }
 
-/* The largest number of a list, or of lists in it. */
+/* Returns the largest number in a list, or in its lists. */
 static double largest(const json_t *list)
 {
     double most = 0;
@@ -305,7 +306,7 @@ static const char *import_by(const char *from, const char *option)
     return spec;
 }
 
-/* An adapter of peft's, whose model is tests/families/llama. */
+/* Tests an adapter of peft for tests/families/llama. */
 static void test_adapter(void **state)
 {
     (void)state;

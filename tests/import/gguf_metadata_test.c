@@ -25,7 +25,8 @@ static void read_gguf(const char *name)
     assert_true(bytes > 64 && !memcmp(file, "GGUF", 4));
 }
 
-/* Another key of the same length; false: it is not there. */
+/* Replaces a key by another of the same length; returns false if it is absent.
+ */
 static bool rename_key(const char *from, const char *to)
 {
     unsigned char *at = memmem(file, bytes, from, strlen(from));
@@ -74,7 +75,8 @@ static void insert(const char *key, const char *text, uint32_t number)
     memcpy(file + 24, pair, n);
     arena_free(a);
     bytes += n;
-    file[16] = (unsigned char)(file[16] + 2); /* of the count: below 256 */
+    file[16] = (unsigned char)(file[16] + 2); /* of the count, which is below
+                                                 256 */
 }
 
 /* Returns the messages; *code: the exit code. */
@@ -119,7 +121,7 @@ static void names_architectures(void **state)
     read_gguf("gpt2-f16");
     assert_true(rename_key("general.architecture", "general.architecturx"));
     expect("m.gguf: general.architecture is missing");
-    read_gguf("bert-f16"); /* of its value, 8 bytes of length before it */
+    read_gguf("bert-f16"); /* of its value, after 8 bytes of length */
     assert_true(rename_key("bert", "tree"));
     expect("no rules are known for a gguf of architecture 'tree': the families "
            "that have some are bert, cohere, gemma, gpt2, granite, llama, phi, "

@@ -26,7 +26,7 @@ static char *text_of(Arena *a, const char *path)
     return text;
 }
 
-/* `from` in the text becomes `to`. */
+/* Replaces `from` by `to` in the text. */
 static char *changed(Arena *a, const char *text, const char *from,
                      const char *to)
 {
@@ -37,8 +37,8 @@ static char *changed(Arena *a, const char *text, const char *from,
                         at + strlen(from));
 }
 
-/* The scratch folder has this config.json, and a family's weights as a link, as
- * a Hugging Face cache has them.                                            */
+/* Writes this config.json to the scratch folder, and a link to a family's
+ * weights, as in a Hugging Face cache. */
 static void make_folder_of(const char *name, const char *config)
 {
     char weights[4096];
@@ -278,7 +278,7 @@ static void untied(void **state)
     arena_free(a);
 }
 
-/* A key that the class of transformers reads and does not use. */
+/* Tests a key that the class of transformers reads but does not use. */
 static void noted_key(void **state)
 {
     Arena *a = arena_new();
@@ -292,7 +292,7 @@ static void noted_key(void **state)
     arena_free(a);
 }
 
-/* An index whose shards are elsewhere. */
+/* Tests an index whose shards are in another folder. */
 static void shards(void **state)
 {
     static const char out[] = "{\"weight_map\": {\"a\": \"../b.safetensors\"}}";

@@ -15,7 +15,7 @@
 
 static int64_t position_ids[1] = { 0 };
 
-/* A file of these tensors in the folder, opened. */
+/* Writes these tensors to a file in the folder and opens it. */
 static Safetensors *file_of(const char *name, const TensorOut *t, int n)
 {
     Fault why = { 0 };
@@ -54,7 +54,7 @@ static const TensorOut base_tensors[] = {
 static const float a[6] = { 1, 0, 2, 0, 1, 1 }, b[4] = { 1, 2, 3, 4 };
 static const float head[4] = { 9, 8, 7, 6 };
 
-/* A of a.weight [2, 3], its B [2, 2]. */
+/* Matrices A of a.weight [2, 3], and B [2, 2]. */
 #define PRODUCT(text, rows, columns, numbers)                              \
     { .name = text, .rank = 2, .dim = { rows, columns }, .data = numbers }
 #define A(module) PRODUCT(module ".lora_A.weight", 2, 3, a)
@@ -106,7 +106,7 @@ static void turns_and_scales(void **state)
     const TensorOut t[] = { A("base_model.model.t"), B("base_model.model.t") };
     Safetensors *s;
     Fault why;
-    /* scale 3 of its own / 2; the matrix is [in, out] */
+    /* its own scale 3 / 2; the matrix is [in, out] */
     const float merged[6] = { 2.5f, 6.5f, 6, 10, 11, 21 };
     assert_true(merge("{\"peft_type\": \"LORA\", \"lora_alpha\": 4, "
                       "\"fan_in_fan_out\": true, "

@@ -16,7 +16,7 @@
 
 enum { PathBytes = 4096 };
 
-/* The family's files, but config.json, as links. */
+/* Links the family's files except config.json. */
 static void link_files(const char *family)
 {
     char from[PathBytes], path[2 * PathBytes];

@@ -94,7 +94,7 @@ static const Refused all[] = {
 };
 // clang-format on
 
-/* A folder of links to all files of the family, but for config.json. */
+/* Makes a folder of links to the family's files, except config.json. */
 static const char *folder_of(Arena *a, const Refused *r)
 {
     const char *to = scratch_path("folder");
@@ -133,7 +133,7 @@ static void remove_folder(Arena *a, const char *folder)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static const char *imported; /* the folder that the child imports */
+static const char *imported; /* the folder to import, in the child */
 
 static void import_it(void)
 {

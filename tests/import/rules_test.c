@@ -51,7 +51,8 @@ static const char *said(Arena *a, const char *from, const char *rules,
     return strncmp(text, scratch, n) ? text : text + n + 1;
 }
 
-/* Its own rules are those that count; they must be of the folder's family. */
+/* Tests that given rules are used instead; they must be of the folder's family.
+ */
 static void takes_own(void **state)
 {
     (void)state;
@@ -186,7 +187,7 @@ static void names_what_is_wrong(void **state)
     }
 }
 
-/* No file, rules of another family, of a gguf too. */
+/* Tests a missing file and rules of another family, also for a gguf file. */
 static void other_files(void **state)
 {
     (void)state;

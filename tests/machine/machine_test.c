@@ -27,7 +27,7 @@ static void rates_of_threads(void **state)
     assert_true(machine_seconds() > begin);
 }
 
-/* Code for a min_of target may use less of the machine. */
+/* Tests that code for a lesser target may use fewer features of the machine. */
 static void rates_of_targets(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void target_beside_machine(void **state)
     assert_true(machine_clock(0.01) >= 0);
 }
 
-/* Ranks from 1, as tables of the binomial distribution have them. */
+/* Tests ranks, from 1, as in tables of the binomial distribution. */
 static void median_intervals(void **state)
 {
     static const struct {
@@ -140,7 +140,7 @@ static void summaries(void **state)
     (void)state;
     double at[20];
     for (int i = 0; i < 20; i++)
-        at[i] = (i * 7 + 3) % 20 + 1; /* 1 .. 20 in disorder */
+        at[i] = (i * 7 + 3) % 20 + 1; /* 1 .. 20, shuffled */
     const Times t = { at, 20, 20 }, few = { at, 3, 3 };
     const Summary s = times_summary(&t), none = times_summary(&few);
     assert_true(s.n == 20 && s.best == 1 && s.p50 == 10 && s.p95 == 19);

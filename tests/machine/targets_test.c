@@ -46,7 +46,7 @@ static Target target(const char *name)
     return t;
 }
 
-/* Can compilers here make code for it at all? */
+/* True if a compiler here can compile for it. */
 static bool of_this_family(const Target *t)
 {
     return t->triple && !target_foreign(t);
@@ -224,7 +224,7 @@ static void test_program(void **state)
                                     t.name, needs.at[0])));
 }
 
-/* A file for one machine is not taken for a min_of one. */
+/* Tests that a file for one machine is rejected for a lesser one. */
 static void test_guard(void **state)
 {
     (void)state;
@@ -250,7 +250,7 @@ static const TaskKey floats = { .kind = TaskMatmul,
                                 .shape = "",
                                 .epilogue = "" };
 
-/* The tiles that a row's default tilings have. */
+/* Collects the tiles of a row's default tilings. */
 static int default_tiles(const Target *t, Size size[4])
 {
     static const int64_t sums[] = { 64, 512, 2048, 8192 };
@@ -286,8 +286,8 @@ static void test_prebuilt(void **state)
     }
 }
 
-/* The lines of one function of an assembler's text that multiply and add,
- * floats or integers. */
+/* Counts the lines of an assembler function that multiply and add floats or
+ * integers. */
 static void count_vectors(const char *text, const char *name, int *whole,
                           int *other)
 {
@@ -304,8 +304,9 @@ static void count_vectors(const char *text, const char *name, int *whole,
     }
 }
 
-/* Compilers may prefer vectors of half the width for these processors: then
- * sums do not fit the registers, and a tile runs at a quarter of its speed.  */
+/* Compilers may prefer vectors of half the width for these processors. Then
+ * sums do not fit into the registers, and a tile runs at a quarter of its
+ * speed. */
 static void check_vectors(const Target *t, const char *compiler)
 {
     Kernels *k = kernels_new(a, t, false);

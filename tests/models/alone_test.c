@@ -27,8 +27,8 @@
     "type: yarn, original_max_len: 64, truncate: false, beta_fast: 5, "       \
     "beta_slow: 0.05"
 
-/* Each row has the lines that a field needs to have a meaning, and a number for
- * the field. A field without a row needs no lines. */
+/* Each row has a number for a field, and the lines without which the field has
+ * no effect. A field without a row needs no lines. */
 static const struct {
     const char *key, *text;
     double value;
@@ -80,7 +80,7 @@ typedef struct { /* a field in a form, in a kind of model */
     const Field *field;
     const char *text;
     double first, second; /* of the layers */
-    const char *weights;  /* the file of both layers */
+    const char *weights;  /* file with both layers */
     VEC(TensorOut) tensor;
 } Case;
 
@@ -150,7 +150,7 @@ static const char *both_layers(const Case *c)
                      "");
 }
 
-/* The layer of that place in the file, which reads the rows of `table`. */
+/* Returns the spec of one of the file's layers, with the rows of `table`. */
 static const char *one_layer(const Case *c, double x, int place,
                              const char *table)
 {
@@ -225,7 +225,7 @@ static const char *write_tensors(const Case *c, const char *name)
     return path;
 }
 
-/* Random ones of both layers; logits are the rows themselves. */
+/* Makes random weights of both layers; logits are the rows themselves. */
 static void make_weights(Case *c)
 {
     Engine e;
@@ -248,7 +248,7 @@ static void make_weights(Case *c)
     c->weights = write_tensors(c, "both.safetensors");
 }
 
-/* The result of both layers, one by one. */
+/* Runs both layers one by one. */
 static const float *run_alone(Case *c, EngineOptions o)
 {
     o.weights = c->weights;
@@ -281,7 +281,7 @@ static const char *fixed_lengths(const Case *c)
     return set[c->kind];
 }
 
-/* `ways`: bits of the ways that take a compiler. */
+/* `ways`: bits of the ways that need a compiler. */
 static void check_ways(Case *c, unsigned ways)
 {
     static const char *const all[] = { "all" };
@@ -328,7 +328,7 @@ static void check_shown(const Case *c)
                  c->field->key, both_layers(c));
 }
 
-/* The numbers are floats next to each other. */
+/* Checks that the numbers are adjacent floats. */
 static void run_case(ModelKind kind, const Field *f, const char *text,
                      double value, unsigned ways)
 {

@@ -14,7 +14,7 @@
 enum { MostIds = 512 };
 
 static char folder[512];
-static char *vocabulary[64]; /* of the target, by id */
+static char *vocabulary[64]; /* by id of the target */
 static int64_t vocabulary_n;
 
 /* ---- reading ---- */
@@ -177,7 +177,7 @@ static void check_search(const Engine *e, const json_t *c)
     arena_free(a);
 }
 
-/* Log-probabilities of a given target. */
+/* Tests log-probabilities of given targets. */
 static void check_score(const Engine *e, const json_t *c)
 {
     Arena *a = arena_new();

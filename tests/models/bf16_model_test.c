@@ -43,7 +43,7 @@ static void ran_open(Ran *r, const char *spec, const char *set,
     trial_free(&t);
 }
 
-/* The weights of a model as it has them, f32 in a file. */
+/* Writes the model's weights to a file, in f32. */
 static const char *write_weights(const Engine *e)
 {
     const PackList *p = &e->plan->pack;
@@ -139,7 +139,7 @@ static const char *says(const char *cc, const char *march, const char *weights)
     return arena_strdup(a, s.out);
 }
 
-/* The program that was compiled last, with weights in f32. */
+/* Runs the last compiled program with weights in f32. */
 static void refuses_f32(void)
 {
     Spawned s;

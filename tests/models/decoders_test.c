@@ -14,7 +14,7 @@ enum { MostIds = 512, MostPrompts = 16 };
 
 typedef struct { /* a model and its expected results */
     const char *spec, *folder;
-    int32_t end; /* ends an answer; -1: nothing does */
+    int32_t end; /* ends an answer; -1: none */
 } Known;
 
 static const Known stories = { "models/stories260K.yaml", "stories260K", 1 };
@@ -55,7 +55,7 @@ static struct attn_search_options greedy(const Known *k, int64_t most)
                                          .end = k->end };
 }
 
-/* The first `n` tokens of an answer. */
+/* Returns the first `n` tokens of an answer. */
 static void assert_tokens(const struct attn_hypothesis *h, const json_t *want,
                           int64_t n)
 {
@@ -67,7 +67,7 @@ static void assert_tokens(const struct attn_hypothesis *h, const json_t *want,
 
 /* ---- stories260K ---- */
 
-/* Each prompt alone, up to the length that was recorded. */
+/* Checks each prompt alone, up to the recorded length. */
 static void check_prompts(Model *m)
 {
     size_t i;
@@ -91,7 +91,7 @@ static void check_prompts(Model *m)
     assert_int_equal(i, 8);
 }
 
-/* All of them in one batch, whose answers go on to the same length. */
+/* Checks all of them in one batch, with answers of the same length. */
 static void check_batch(Model *m)
 {
     int32_t ids[MostPrompts * MostIds], start[MostPrompts + 1] = { 0 };
@@ -222,7 +222,7 @@ static void check_cases(Model *m)
     assert_int_equal(i, 81);
 }
 
-/* All inputs that there are, as one batch: the reference sorts each. */
+/* Checks all possible inputs in one batch; the reference sorts each. */
 static void check_all_inputs(Model *m)
 {
     enum { Inputs = 3 * 3 * 3 * 3 * 3 * 3 };

@@ -32,7 +32,8 @@ typedef struct {
     const char *path;
     Arena *arena;
     const Sample *sample; /* several sequences, lengths 1 to max_len */
-    const float *result;  /* of the JIT, fused: the others' equal */
+    const float *result;  /* results of the JIT, fused, which the others must
+                             equal */
     int64_t size;         /* floats of it */
 } Case;
 
@@ -106,7 +107,7 @@ static void assert_ops(const Case *c, const OpResults *r, const char *name)
     }
 }
 
-/* Every value of every sequence, with all of them kept. */
+/* Checks every value of every sequence, with all values kept. */
 static void check_ops(Case *c, const Variant *v)
 {
     Engine e;
@@ -160,7 +161,7 @@ static void check_result(const Case *c, const Engine *e, const float *out,
 
 /* ---- the same bits ---- */
 
-/* Rows fed through the cache by ones and by threes. */
+/* Feeds rows through the cache one by one and in threes. */
 static void check_steps(const Case *c, const Engine *e)
 {
     static const int64_t chunks[] = { 1, 3 };
@@ -209,7 +210,7 @@ static void check_causal(const Case *c, const Engine *e)
     Trial t = { 0 };
     float *out = floats(c->arena, c->size);
     trial_run(&t, e, &x, 0, out);
-    if (e->spec->d_model > 4) /* two columns, normalised, are +-1 */
+    if (e->spec->d_model > 4) /* two columns, normalised, are always +-1 */
         assert_memory_not_equal(c->result, out, (size_t)c->size * sizeof *out);
     for (int64_t s = 0; s < x.sequences; s++) {
         int32_t begin = x.start[1][s], at = (begin + x.start[1][s + 1]) / 2;
@@ -220,7 +221,7 @@ static void check_causal(const Case *c, const Engine *e)
     trial_free(&t);
 }
 
-/* Another compiler, width, tile: the same bits. */
+/* Checks another compiler, width and tile for the same bits. */
 static void check_compiler(const Case *c, const EngineOptions *o,
                            const char *name)
 {
@@ -239,7 +240,8 @@ static void check_compiler(const Case *c, const EngineOptions *o,
     engine_close(&e);
 }
 
-static char compiler[128]; /* clang with sanitizers, as a program */
+static char compiler[128]; /* Runs a program compiled by clang with
+                              sanitizers. */
 
 static void write_compiler(void)
 {
@@ -258,7 +260,7 @@ static void write_compiler(void)
     arena_free(a);
 }
 
-/* Every n-th spec of the paper's form, every 2n-th of any. */
+/* True for every n-th spec of the paper's form, and every 2n-th of any form. */
 static bool now_and_then(const Case *c, uint64_t n)
 {
     return full || c->seed % (c->form ? 2 * n : n) == 0;
@@ -339,7 +341,7 @@ static const char *fixed_lengths(const Case *c, const Spec *s)
     return set.at;
 }
 
-/* Code for some lengths alone: the bits of code for any. */
+/* Checks that code with constant lengths gives the bits of code for any. */
 static void check_fixed(const Case *c, const Engine *e, EngineOptions o,
                         const char *name)
 {

@@ -16,7 +16,7 @@ enum { MostCases = 400, MostIds = 20000, End = 2 };
 
 static const char spec[] = "models/g2p-en/g2p-en.yaml";
 
-typedef struct { /* expected.json: all words, as one batch */
+typedef struct { /* all words of expected.json, as one batch */
     json_t *root;
     const json_t *cases, *letters, *phones;
     int64_t n;

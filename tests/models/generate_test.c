@@ -44,7 +44,7 @@ static void need_model(void)
         SKIP("%s/stories260K is not there", data_folder());
 }
 
-/* A line of shell: $A is attnc, $S the model, $M its program, $W its weights,
+/* Runs a shell line: $A is attnc, $S the model, $M its program, $W its weights,
  * $D a folder. */
 static int sh(Spawned *s, const char *line)
 {
@@ -139,7 +139,7 @@ static void test_seeds(void **state)
 
 /* ---- the program is attnc ---- */
 
-/* Options of both, but for the texts of messages. */
+/* Command lines for both, which may differ only in the texts of messages. */
 static const char *const calls[] = {
     "-n 0 --prompt=attention",
     "--prompt attention -n 3",
@@ -299,7 +299,7 @@ static void test_example(void **state)
     run_example(some_clang(), "-std=c++17", "c++");
 }
 
-/* With threads of its own, by OpenMP. */
+/* Tests a caller's own threads, by OpenMP. */
 static void test_threads(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static void build(const Form *f, const char *const *cc, const char *march,
                       in_dir(program)));
 }
 
-/* All bits go to the file PROGRAM.bits. */
+/* Writes all bits to the file PROGRAM.bits. */
 static void run_program(const char *emulator, const char *program)
 {
     Spawned s;
@@ -77,7 +77,8 @@ static void check_there(const Form *f, const char *name, bool by_gcc)
     same_file(in_dir("here.bits"), in_dir("there.bits"));
 }
 
-/* By both compilers in turn; with its instructions for integers, too. */
+/* Tests both compilers in turn, also with the machine's instructions for
+ * integers. */
 static void check(const Form *f, int turn)
 {
     const char *const here[] = { some_clang(), QUIET };

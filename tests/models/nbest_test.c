@@ -54,7 +54,7 @@ static const char driver[] =
     "    return 0;\n"
     "}\n";
 
-/* The sources of all recorded cases, each once, a line of ids for each. */
+/* Writes the sources of all recorded cases, each once, as lines of ids. */
 static const char *sources(const char *folder)
 {
     const json_t *list, *id, *c;

@@ -33,7 +33,7 @@ static void write_spec(int n)
     assert_int_equal(fclose(spec), 0);
 }
 
-/* Values of one: every sum of weights is one. */
+/* Sets all values to one, so that every sum of weights is visible. */
 static void write_ones(int n)
 {
     static const char *const names[] = { "query", "key", "value" };

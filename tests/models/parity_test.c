@@ -50,8 +50,8 @@ static const char *const files_[] = {
 
 /* ---- command lines ---- */
 
-/* A model: what attnc takes, options always given, and lines of stdin. prompt
- * NULL: it is an encoder, which reads lines alone, and `pairs` are good ones.
+/* A model: attnc's arguments, options that are always given, and lines of
+ * stdin. prompt NULL: an encoder, which reads only lines; `pairs`: valid pairs.
  */
 typedef struct {
     const char *spec, *always, *lines, *prompt, *pairs;
@@ -78,7 +78,7 @@ static void number_lines(const char *begin, const Row *r)
     line(arena_printf(a, "%s '%s'", begin, no_numbers[i]));
 }
 
-/* For a use that the row is not for, a few. */
+/* Adds a few lines for a use that does not have the option. */
 static void row_lines(const char *use, int bit, const Row *r)
 {
     const char *begin = arena_printf(a, "%s %s", use, r->name);
@@ -253,7 +253,7 @@ static const char *log_of(const Model *m, const char *functions)
     return text_of(in_dir("log"), &n);
 }
 
-/* The text with each `from` as `to`. */
+/* Replaces each `from` by `to`. */
 static const char *instead(const char *text, const char *from, const char *to)
 {
     Buffer b = { .arena = a };
@@ -265,7 +265,7 @@ static const char *instead(const char *text, const char *from, const char *to)
     return arena_strndup(a, b.at, (size_t)b.n);
 }
 
-/* The first command line of two logs that have not the same of it. */
+/* Fails at the first command line for which the two logs differ. */
 static void same_logs(const char *x, const char *y)
 {
     const char *head = x;
@@ -373,7 +373,7 @@ static void test_chat(void **state)
                     "hello", "h\\te\\nH\\te\\n" });
 }
 
-/* A reranker: lines of texts and of pairs. */
+/* Tests a reranker: lines of texts and of pairs. */
 static void test_encoder(void **state)
 {
     (void)state;

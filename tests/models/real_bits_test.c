@@ -41,7 +41,7 @@ static void append_ids(const json_t *c, const char *key, int32_t *ids,
         *end += (int32_t)json_ids(json_object_get(c, key), ids + *end, MostIds);
 }
 
-/* Recorded answers of a translator, whose ids are in `expected`. */
+/* Reads recorded answers of a translator, whose ids are in `expected`. */
 static void append_answer(const json_t *c, int32_t *ids, int32_t *end)
 {
     const json_t *e = json_object_get(c, "expected");
@@ -187,7 +187,7 @@ static void go_on(struct attn_stream *s, int64_t n)
         ;
 }
 
-/* Tokens, caches and the last logits. */
+/* Compares tokens, caches and the last logits. */
 static void assert_same(const Talk *t, const struct attn_stream *x,
                         const struct attn_stream *y)
 {
@@ -199,7 +199,7 @@ static void assert_same(const Talk *t, const struct attn_stream *x,
                         (size_t)t->e->spec->target.size * sizeof(float));
 }
 
-/* A stream of the prompt and of `cut` more tokens, which are read with it. */
+/* Opens a stream on the prompt and `cut` further tokens, read together. */
 static void check_prefill(const Talk *t, const struct attn_stream *whole,
                           int64_t cut)
 {
@@ -211,7 +211,7 @@ static void check_prefill(const Talk *t, const struct attn_stream *whole,
     assert_same(t, whole, &s);
 }
 
-/* Saved after `cut` tokens of the answer, and taken up in other memory. */
+/* Saves a stream after `cut` tokens and restores it in other memory. */
 static void check_state(const Talk *t, const struct attn_stream *whole,
                         int64_t cut)
 {
@@ -241,7 +241,8 @@ static void check_state(const Talk *t, const struct attn_stream *whole,
     assert_same(t, whole, &again);
 }
 
-/* Each text's first half as a prompt, cut at eight places of its answer. */
+/* Tests each text's first half as a prompt, with its answer cut at eight
+ * positions. */
 static void check_streams(const Engine *e, const Sample *x)
 {
     for (int64_t i = 0; i < x->sequences; i++) {
@@ -272,7 +273,7 @@ static void check_streams(const Engine *e, const Sample *x)
 
 /* ---- tests ---- */
 
-/* The weights of a model; NULL: they are not here. */
+/* Returns the weights of a model, or NULL if they are not installed. */
 static const char *weights_of(Arena *a, const Texts *m)
 {
     const char *path = file_of(a, m, "model.safetensors");

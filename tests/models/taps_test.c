@@ -50,7 +50,7 @@ static void assert_near(const char *what, int64_t i, double got, double want)
         fail_msg("%s[%lld]: %.9g, not %.9g", what, (long long)i, got, want);
 }
 
-/* The tensor of `out` that has a node's name, with the run's part of ours. */
+/* Compares a node's tensor of `out` with the run's part of the recorded one. */
 static void check_tensor(const Lab *lab, const Safetensors *out,
                          const Partial *p)
 {
@@ -70,7 +70,7 @@ static void check_tensor(const Lab *lab, const Safetensors *out,
     }
 }
 
-/* The last of them: what a softmax makes of the logits. */
+/* Compares the last one, the softmax of the logits. */
 static void check_probabilities(const Lab *lab, const Safetensors *out)
 {
     const Tensor *probs = safetensors_find(lab->want, "probs");
@@ -132,7 +132,7 @@ static void test_all_at_once(void **state)
     safetensors_close(lab.want);
 }
 
-/* A C compiler takes a second for each. */
+/* A C compiler needs a second for each. */
 static void test_one_by_one(void **state)
 {
     (void)state;

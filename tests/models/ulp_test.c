@@ -34,7 +34,7 @@ typedef struct {
     int slot;                     /* -1: no step's */
 } Definition;
 
-typedef struct { /* a model, and its C */
+typedef struct { /* a model and its C text */
     Engine e;
     Arena *a;
     Timers timers;
@@ -57,7 +57,7 @@ static void tick(int64_t slot)
     (void)slot;
 }
 
-/* The word that ends at `end`. */
+/* Returns the word that ends at `end`. */
 static const char *word_before(Arena *a, const char *from, const char *end)
 {
     const char *at = end;
@@ -132,7 +132,7 @@ static void add_packed(const Made *m, int block, Buffer *to)
     }
 }
 
-/* All numbers that a step of the plan's order computes with. */
+/* Adds all numbers that a step of the plan's order computes with. */
 static const char *numbers_of(const Made *m, int step)
 {
     const Plan *p = m->e.plan;
@@ -154,7 +154,7 @@ static const char *numbers_of(const Made *m, int step)
 
 /* ---- models ---- */
 
-/* False: the form does not take these layers. */
+/* Returns false if the form does not allow these layers. */
 static bool make_model(const Case *c, Made *m, const char *layers)
 {
     const char *sets[] = { "N=3", arena_printf(c->a, "layers=%s", layers) };
@@ -185,8 +185,8 @@ static bool same_steps(const Plan *a, const Plan *b)
     return same;
 }
 
-/* Each step of `mixed` has the numbers of its own layer. Returns whether the
- * numbers of any layer show the field. */
+/* Checks that each step of `mixed` has the numbers of its own layer. Returns
+ * true if the numbers of any layer contain the field. */
 static bool compare(const Case *c, Made m[3])
 {
     const Plan *p = m[2].e.plan;
@@ -248,7 +248,8 @@ static void check_values(const Case *c, const char *layers)
 
 /* ---- cases ---- */
 
-/* The field in a row of layers, with its number `up` ulps above the form's. */
+/* Returns a row of layers with the field's number `up` ulps above the form's.
+ */
 static const char *row(const Case *c, const Spec *s, int up)
 {
     const Field *f = c->field;
@@ -314,7 +315,7 @@ static int next_field(Arena *a, const Spec *s, const long *shown,
     return best;
 }
 
-/* One field that the form shows; -1: it shows none. */
+/* Returns a field whose number appears in the code; -1: none. */
 static int run_form(uint64_t seed, const long *shown)
 {
     Case c = { .a = arena_new(), .seed = seed };

@@ -29,7 +29,7 @@ static void write_spec(const char *fields)
     assert_int_equal(fclose(spec), 0);
 }
 
-/* The bits of what --output has. */
+/* Returns the bits of the file of --output. */
 static const float *output(int n)
 {
     Fault why;
@@ -130,14 +130,14 @@ static void test_biases(void **state)
     }
 }
 
-/* The flags make code for AVX-512 that a machine without it can run. */
+/* Flags that make code for AVX-512 run on machines without it. */
 #define SANITIZED_CC                                                          \
     "clang-19", "-w", "-O0", "-march=x86-64-v3", "-D__AVX512F__",             \
         "-D__builtin_cpu_supports(x)=1", "-fsanitize=pointer-overflow",       \
         "-fno-sanitize-recover=all", "-std=c11"
 
-/* Code for AVX-512 does no arithmetic on NULL, for any number of rows: while
- * no rows wait as well. */
+/* Tests that code for AVX-512 does no arithmetic on NULL, for any number of
+ * rows, even if none is pending. */
 static void test_no_null(void **state)
 {
     (void)state;

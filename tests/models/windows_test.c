@@ -59,8 +59,8 @@ static const struct attn_model *keeping(Arena *a, const struct attn_model *m)
     return all;
 }
 
-/* Window 70 in two layers; h_kv 1; block 96; the rest: and the cross cache of a
- * model that has none.                                                      */
+/* Models: window 70 in two layers; h_kv 1; block 96; and the cross cache of a
+ * model without a window. */
 static void test_caches(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void test_caches(void **state)
     engine_close(&e);
 }
 
-/* At once, in chunks, one by one; fused and unfused each. */
+/* Checks rows at once, in chunks, and one by one; fused and unfused. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -122,8 +122,8 @@ static void test_rows(void **state)
 
 /* ---- streams ---- */
 
-/* Prompts on both sides of a window and of a chunk, forked, read again, saved:
- * the tokens of a model that keeps all pages.                               */
+/* Tests prompts on both sides of a window and of a chunk; forked, read again,
+ * saved: the tokens equal those of a model that keeps all pages. */
 static void check_stream(const Engine *all, const Engine *e, int64_t prompt)
 {
     Talk x, y;
@@ -162,8 +162,8 @@ static void test_streams(void **state)
     arena_free(a);
 }
 
-/* A window has the pages of itself and of the rows that are read at once, not
- * of all that there may be; a saved state what a later row may read.        */
+/* Tests that a cache with a window has only the pages of the window and of a
+ * chunk, and that a saved state has only rows that a later row may read. */
 static void test_memory(void **state)
 {
     (void)state;
