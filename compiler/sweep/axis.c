@@ -1,4 +1,5 @@
-/* axis.c: parses texts of --vary, "h=4,8,16" or "N=2..6", as axes of a grid. */
+/* axis.c: parses the texts of --vary, such as "h=4,8,16" or "N=2..6", as axes
+ * of a grid. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +8,10 @@
 
 /* ---- options ---- */
 typedef struct {
-    const char *key, *option; /* either is accepted */
+    const char *key, *option; /* key and option of the axis; --vary accepts
+                               * either */
     AxisKind kind;
-    int64_t least, most; /* range of numbers; 0: texts */
+    int64_t least, most; /* range of numbers; 0: the values are texts */
 } AxisOption;
 
 static const AxisOption options[] = {
@@ -40,7 +42,7 @@ static const AxisOption *option_of(AxisKind kind)
     return NULL;
 }
 
-/* True if the option itself was given. */
+/* True if the user gave the option itself, not as an axis. */
 static bool is_given(const SweepOptions *o, AxisKind kind)
 {
     switch (kind) {
@@ -76,16 +78,18 @@ int64_t axis_number(const Axis *x, const char *value)
 
 /* ---- values ---- */
 
-/* A text between commas, or a rising range of numbers. */
+/* One value of an axis, or a rising range of numbers. */
 typedef struct {
     const char *text;
     bool range;
-    int64_t from, to, step; /* step is added */
-    bool times;             /* step is a factor */
+    int64_t from, to, step; /* bounds of the range, and the step that is
+                             * added */
+    bool times;             /* the step is a factor */
 } Piece;
 typedef VEC(Piece) Pieces;
 
-/* Parses "2..6", "8..64..8" or "1..32..x2". False: it is no range. */
+/* Parses a range: "2..6", "8..64..8" or "1..32..x2". Returns false if the text
+ * is not a range. */
 static bool read_range(Arena *a, const char *key, const char *text, Piece *p)
 {
     const char *dots = strstr(text, ".."), *more;
@@ -129,8 +133,8 @@ static void push_range(Arena *a, const Piece *p, Words *to)
     }
 }
 
-/* Returns the comma that ends a value, outside brackets and quotes; else the
- * end of the text. */
+/* Returns the comma that ends a value, skipping brackets and quotes, or the end
+ * of the text. */
 static const char *value_end(const char *text)
 {
     int depth = 0;
@@ -174,14 +178,15 @@ static void split_values(Arena *a, const char *key, const char *text,
 
 /* ---- keys ---- */
 
-/* True if one key is the other or a part of it. */
+/* True if the keys are equal or one is a part of the other. */
 static bool overlap(const char *x, const char *y)
 {
     const size_t n = strlen(x), m = strlen(y), least = n < m ? n : m;
     return !strncmp(x, y, least) && (n == m || (n < m ? y : x)[least] == '.');
 }
 
-/* True if "thread" begins "threads"; one letter is too short. */
+/* True if `all` begins with `part`, as "threads" with "thread". A single letter
+ * is too short. */
 static bool begins(const char *part, const char *all)
 {
     return part[0] && part[1] && !strncmp(part, all, strlen(part));
@@ -215,7 +220,7 @@ static Axis new_axis(Arena *a, const SweepOptions *o, const char *key)
                    .key = option ? option->key : key };
 }
 
-/* Rejects a key that --set, "h=4,d_k=8", also sets. */
+/* Rejects a key that --set sets too, as "h=4,d_k=8" does. */
 static void refuse_set(Arena *a, const char *key, const char *set)
 {
     for (const char *at = set, *end;; at = end + 1) {
@@ -244,7 +249,7 @@ static void refuse_twice(Arena *a, const SweepOptions *o, const Axes *axes,
 
 /* ---- count ---- */
 
-/* approximate time to plan a small variant */
+/* approximate seconds to plan a small variant */
 static const double plan_seconds = 0.003;
 
 static const char *time_text(Arena *a, double seconds)
@@ -263,8 +268,9 @@ static const char *time_text(Arena *a, double seconds)
     return arena_printf(a, "%.0f seconds", seconds);
 }
 
-/* Rejects more than MostVariants combinations of `count` values per axis. With
- * --zip there are only as many combinations as an axis has values. */
+/* Rejects more than MostVariants combinations. `count` is the number of values
+ * of each axis. With --zip there are only as many combinations as each axis has
+ * values. */
 static void refuse_many(Arena *a, const SweepOptions *o, const Axes *axes,
                         const double *count)
 {

@@ -1,14 +1,14 @@
-/* compare_layers.c: Table 1 of the paper for the variants of a sweep. A line
- * has all lengths of one kind of layer: its formulas, its times, and the power
- * of the length with which they grow. */
+/* compare_layers.c: prints Table 1 of the paper for the variants of a sweep. A
+ * line has one kind of layer with all lengths: its formulas, its times, and the
+ * power of the length with which its time grows. */
 #include <math.h>
 #include <string.h>
 
 #include "base/strings.h"
 #include "sweep/sweep_draw.h"
 
-/* The exponent is fitted to this many of the longest lengths; at shorter ones,
- * other costs dominate. */
+/* number of longest lengths from which the exponent is fitted; at shorter
+ * lengths, other costs dominate */
 enum { PowerPoints = 4 };
 
 int compare_axis(const Sweep *s)
@@ -28,7 +28,7 @@ static double length_of(const Sweep *s, const Row *r)
 /* ---- exponents ---- */
 
 /* Returns the slope of the least-squares line through the logarithms of the
- * last points; x rises. NAN: fewer than two points. */
+ * last PowerPoints points. x rises. NAN if there are fewer than two points. */
 static double slope(const double *x, const double *y, int n)
 {
     const int from = n > PowerPoints ? n - PowerPoints : 0;
@@ -93,7 +93,7 @@ void compare_exponents(Sweep *s)
 
 /* ---- table ---- */
 typedef VEC(const char *) Texts;
-typedef struct { /* texts by line and column */
+typedef struct { /* [lines][columns]: texts */
     const Sweep *s;
     Texts head;
     VEC(Texts) line;
@@ -109,15 +109,15 @@ const char *compare_name(const Sweep *s, const Row *r)
     return *text ? text : r->variant->label;
 }
 
-/* True if the table has the column for each length; other columns show the
+/* True if the table has this column once per length. Any other column has the
  * value of the longest length. */
 static bool each_length(const SweepColumn *c)
 {
     return c->needs == NeedsTimes && c->kind == UnitSeconds;
 }
 
-/* True if the table has the column; of a time it omits the interval's ends,
- * which --format=csv has. */
+/* True if the table has this column. The ends of a time's interval are left
+ * out; --format=csv prints them. */
 static bool is_shown(const SweepColumn *c)
 {
     return !each_length(c) || !strcmp(c->name, "latency");
@@ -158,7 +158,7 @@ static void put_heads(Table *t, const Row *const *row, int n)
     }
 }
 
-/* True if the cell is left-aligned: names and formulas. */
+/* True if the cell is aligned to the left, as names and formulas are. */
 static bool is_left(int cell)
 {
     return cell <= 1;

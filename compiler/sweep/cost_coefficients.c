@@ -1,19 +1,20 @@
-/* cost_coefficients.c: the cost model, fitted to times of other models. A
- * workload takes the sum of c[i] x[i] seconds: x[i] are its features, for each
- * kind of work the seconds at the machine's rates (bench/slow_work.c), and c[i]
- * is the slowdown of that kind. Measured times are cached with their features
- * for each host; c minimises their squared relative error. To keep c >= 0 it is
- * solved coordinate by coordinate, because there are few features; see Lawson
- * and Hanson, Solving Least Squares Problems (1974), chapter 23. */
+/* cost_coefficients.c: the cost model, which is fitted to the times of other
+ * models. A workload takes the sum of c[i] x[i] seconds. The features x[i] are,
+ * for each kind of work, the seconds at the machine's rates
+ * (bench/slow_work.c); the coefficient c[i] is how much slower that kind runs.
+ * Measured times are cached with their features for each host; c minimises the
+ * squared relative error. To keep c >= 0, the minimum is found coordinate by
+ * coordinate, which is fast because there are few features; see Lawson and
+ * Hanson, Solving Least Squares Problems (1974), chapter 23. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
-/* The prior of the coefficients: slowdowns of products at typical sizes, and
- * seconds of work that no rate covers. The prior counts as `worth` times that
- * agree with it. */
+/* The prior of the coefficients: how much slower products of typical sizes run
+ * than the machine's rates allow, and the seconds of work that no rate covers.
+ * The prior counts as much as `worth` times that agree with it. */
 #define PRODUCTS(of, row, few, many)                                          \
     [of + LoadRow] = row, [of + LoadFew] = few, [of + LoadMany] = many
 static const double guess[Loads] = {
@@ -36,12 +37,12 @@ static const double worth = 0.005;
 enum { LeastTimes = 20, MostTimes = 1024, Sweeps = 200, Rounds = 8 };
 
 /* ---- fit ---- */
-typedef struct { /* normal equations of the times, each divided by the time */
+typedef struct { /* normal equations for the times, each divided by itself */
     double a[Loads][Loads], b[Loads];
 } Normal;
 
-/* Returns a smaller weight for a time far from its prediction, because the
- * machine may have been busy. */
+/* Returns the weight of a time. It is smaller if the time is far from its
+ * prediction, because the machine may have been busy. */
 static double weight_of(const Timed *t, const double *c)
 {
     const double wide = 0.05;
@@ -69,8 +70,8 @@ static void solve(const Normal *n, double *c)
         }
 }
 
-/* Fits the coefficients. Relative errors count, so short times weigh the same
- * as long ones. */
+/* Fits the coefficients. Minimises relative errors, so that short times count
+ * as much as long ones. */
 static void fit(const TimedList *list, double c[Loads])
 {
     memcpy(c, guess, sizeof guess);
@@ -119,7 +120,7 @@ static json_t *cached_note(Arena *a, const char *what, const char *host)
     return note;
 }
 
-/* Caches a note. A failure is ignored: the note will be missing next time. */
+/* Caches a note. Ignores a failure: next time, the note is just missing. */
 static void keep_note(Arena *a, const char *what, const char *host,
                       json_t *note)
 {
@@ -169,7 +170,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Cross-validates: fits each half of the times, predicts the other half. */
+/* Cross-validates the cost model: fits it to each half of the times and
+ * predicts the other half. */
 static void find_missed(Arena *a, const TimedList *list, Coefficients *to)
 {
     const int n = list->n;
@@ -202,7 +204,7 @@ void coefficients_read(Arena *a, const char *host, Coefficients *to)
     find_missed(a, &list, to);
 }
 
-/* True if the features are equal up to the digits that were written. */
+/* True if the features agree in the digits that were written to the cache. */
 static bool same_load(const double *a, const double *b)
 {
     for (int i = 0; i < Loads; i++)
@@ -211,7 +213,7 @@ static bool same_load(const double *a, const double *b)
     return true;
 }
 
-/* Adds a time, or replaces that of the same work. */
+/* Adds a time, or replaces the time of the same work. */
 static void put_time(Arena *a, TimedList *list, const Timed *t)
 {
     for (int i = 0; i < list->n; i++)

@@ -1,5 +1,5 @@
-/* draw_axes.c: chooses the quantities in a picture of a sweep: by --axes, or by
- * the varied fields. */
+/* draw_axes.c: chooses the quantities that a picture of a sweep shows: those of
+ * --axes or, by default, the varied fields. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static bool any_number(const Sweep *s, const SweepColumn *c)
     return false;
 }
 
-/* Returns the nth shown column that has numbers. */
+/* Returns the column number n of those shown that have numbers. */
 static Measure nth_column(const Sweep *s, int n)
 {
     for (int i = 0; i < s->columns.n; i++) {
@@ -132,8 +132,8 @@ const char *panel_name(const Sweep *s, Arena *a, int axis, const Row *r)
     return name;
 }
 
-/* Returns the axis for lines: the last one of numbers, if at most two things
- * vary; -1: none. */
+/* Returns the axis that lines are drawn over: the last one with numbers, if at
+ * most two axes vary. -1: none. */
 static int line_axis(const Sweep *s)
 {
     int axis = -1, varied = s->options->nspecs > 1, panels = 1;
@@ -167,7 +167,7 @@ View view_choose(const Sweep *s)
 
 /* ---- check ---- */
 
-/* True if a row has such a number, or will have it after a run. */
+/* True if the row has this number, or will have it after a run. */
 static bool can_have(const Sweep *s, const Measure *m)
 {
     for (int i = 0; i < s->rows.n; i++) {

@@ -1,12 +1,12 @@
 /* draw_compare.c: draws the times of layers over the length as SVG: one line
- * per kind, its name at its end, both axes logarithmic. */
+ * per kind of layer, with its name at the end. Both axes are logarithmic. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sweep/sweep_draw.h"
 
 enum { Colours = 6 }; /* number of colours in `sheet` */
-/* pixels */
+/* position and size in pixels */
 static const Area plot_area = { 88, 62, 560, 400 };
 static const double below = 50, names_room = 208, name_gap = 13;
 
@@ -18,7 +18,7 @@ static const char sheet[] =
 
 typedef struct {
     const char *name;
-    double end, at; /* pixels: end of the line, position of its name */
+    double end, at; /* height in pixels of the line's end, and of its name */
     int colour;
 } Name;
 
@@ -28,7 +28,7 @@ typedef struct {
     Buffer out;
     Plot plot;
     Measure mx, my;
-    const Row **line; /* rows of one line */
+    const Row **line; /* [points]: the rows of one line */
     VEC(Name) names;
 } Picture;
 

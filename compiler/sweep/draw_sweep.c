@@ -1,8 +1,8 @@
-/* draw_sweep.c: draws the variants of a sweep as SVG: a scatter of two columns
- * with the Pareto front, or lines over a varied field, one panel for each
- * combination of the others. Names stand next to the marks; a mark without room
- * shows its name as a tooltip. Colours follow the reader's light or dark
- * mode. */
+/* draw_sweep.c: draws the variants of a sweep as SVG. The picture is a scatter
+ * plot of two columns with the Pareto front, or lines over a varied field in
+ * one panel for each combination of the other fields. Names stand next to the
+ * marks; if there is no room, the name is a tooltip. Colours follow the
+ * reader's light or dark mode. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +11,23 @@
 #include "sweep/sweep_draw.h"
 
 enum {
-    MostLabels = 200, /* with more marks, only those of the front have names */
-    MostName = 44     /* letters of a name next to a mark */
+    MostLabels = 200, /* with more marks than this, only those on the front have
+                       * names */
+    MostName = 44     /* maximum length of a name next to a mark */
 };
-/* pixels */
+/* position and size in pixels */
 static const Area only = { 0, 0, 700, 420 }, one_of_many = { 0, 0, 230, 160 };
 static const double top = 66, plot_left = 64 /* ticks */, below = 46, foot = 22,
                     panel_head = 18, apart = 18;
 
 typedef struct {
     const Row *row;
-    double x, y, low, high; /* low, high: interval of y; NAN: unknown */
-    Point at;               /* pixels in its plot */
+    double x, y, low, high; /* position in units of the axes; interval of y,
+                             * NAN: unknown */
+    Point at;               /* position in pixels */
     int panel;
     bool pareto;
-    int leader; /* the first mark at this place, or itself */
+    int leader; /* index of the first mark at this position, perhaps itself */
 } Dot;
 
 typedef struct {
@@ -33,10 +35,11 @@ typedef struct {
     Arena *arena;
     Buffer out;
     View view;
-    Plot plot;             /* current plot; all share its scales */
-    VEC(Dot) points;       /* by panel, then by x */
-    VEC(const Row *) head; /* one row of each panel */
-    int across;            /* panels per line */
+    Plot plot;             /* the plot being drawn; all plots have the same
+                            * scales */
+    VEC(Dot) points;       /* sorted by panel, then by x */
+    VEC(const Row *) head; /* [panels]: any row of the panel */
+    int across;            /* number of panels side by side */
     int left_out, unnamed;
 } Picture;
 
@@ -98,7 +101,7 @@ static void find_points(Picture *d)
     scale_end(&d->plot.y, true);
 }
 
-/* Finds the front in the drawn columns. */
+/* Finds the Pareto front of the two drawn columns. */
 static void find_front(Picture *d)
 {
     const View *v = &d->view;
@@ -141,7 +144,7 @@ static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
     return s->from > 0 ? arena_printf(d->arena, "%s (not from 0)", text) : text;
 }
 
-/* Returns the names of all marks at its place, as far as they fit. */
+/* Returns the names of all marks at the position of mark i, as many as fit. */
 static const char *names_at(const Picture *d, int i)
 {
     const char *names = label_cut(d->arena,
@@ -179,8 +182,8 @@ static const char *tip_text(Picture *d, const Dot *p)
 
 /* ---- grid ---- */
 
-/* Sets the ticks: the values of a varied axis, else round numbers. Returns
- * their number. */
+/* Sets the ticks: the values of a varied axis, otherwise round numbers. Returns
+ * how many there are. */
 static int find_ticks(const Picture *d, double tick[MostTicks])
 {
     int n = 0;
@@ -203,7 +206,7 @@ static int find_ticks(const Picture *d, double tick[MostTicks])
 
 /* ---- lines ---- */
 
-/* Returns the end of the panel's points that begin at `from`. */
+/* Returns the end of the points of the panel that begins at `from`. */
 static int panel_end(const Picture *d, int from)
 {
     int end = from;
@@ -230,7 +233,8 @@ static void put_bars(Picture *d, const Dot *p)
         put_bar(d, low, p->y, end_of(d->view.x.high, p->row), p->y);
 }
 
-/* Draws the intervals of a line's points: a band if all have one, else bars. */
+/* Draws the intervals of a line's points: as a band if all points have one,
+ * otherwise as bars. */
 static void put_bands(Picture *d, int from, int end)
 {
     const Dot *p = &d->points.at[from];
@@ -261,7 +265,7 @@ static void draw_line(Picture *d, int from, int end)
     svg_line(&d->out, "line", at.at, at.n, "");
 }
 
-/* Draws the front as steps; it dominates every point on their bad side. */
+/* Draws the front as steps. Every point on the worse side is dominated. */
 static void draw_front(Picture *d)
 {
     const int better = d->view.lines ? 0 : d->view.x.c->better;
@@ -297,7 +301,7 @@ static void put_marks(Picture *d, int from, int end)
         }
 }
 
-/* Labels the front first. */
+/* Labels the marks, those on the front first. */
 static void put_labels(Picture *d, int from, int end)
 {
     for (int pareto = 1; pareto >= 0; pareto--)

@@ -1,11 +1,12 @@
-/* estimate.c: predicts the time of a workload from its plan: its features,
- * times their coefficients on this host (cost_coefficients.c). */
+/* estimate.c: predicts the time of a workload from its plan, as the sum of its
+ * features times their coefficients on this host (cost_coefficients.c). */
 #include <math.h>
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
-static const double rates_seconds = 0.2; /* time to measure them in */
+static const double rates_seconds = 0.2; /* seconds to measure the machine's
+                                          * rates */
 
 void estimate_begin(Sweep *s)
 {

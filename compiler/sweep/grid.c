@@ -1,12 +1,13 @@
-/* grid.c: the variants of a sweep: for every spec, every combination of the
- * axes, or the axes in step; and the options of each variant. */
+/* grid.c: makes the variants of a sweep: for every spec, every combination of
+ * the axes or, with --zip, all axes in step. Also sets the options of each
+ * variant. */
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
 /* ---- labels ---- */
 
-/* Returns the file name without its ending: "a-h1". */
+/* Returns the file name without directory and ending, e.g. "a-h1". */
 static const char *short_name(Arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -15,7 +16,7 @@ static const char *short_name(Arena *a, const char *path)
                              : name;
 }
 
-/* Returns the short name of a spec, or its path if the name is not unique. */
+/* Returns the short name of a spec or, if it is not unique, its path. */
 static const char *label_of(Arena *a, const SweepOptions *o, int which)
 {
     const char *label = short_name(a, o->specs[which]);
@@ -34,7 +35,8 @@ static int64_t combinations(const Axes *axes, bool zip)
     return n;
 }
 
-/* Returns the values of combination `which`. The last axis varies fastest. */
+/* Returns the axis values of combination `which`. The last axis varies
+ * fastest. */
 static const char *const *values_of(Arena *a, const Axes *axes, bool zip,
                                     int64_t which)
 {
@@ -72,7 +74,8 @@ EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
     VEC(const char *) sets = { 0 };
     m.spec = v->spec;
     m.text = is_stdout(v->spec) ? o->model.text : NULL;
-    /* weights do not affect time, and would fit one shape only */
+    /* use random weights: a file would fit only one shape, and weights do not
+     * affect the time */
     vec_push(a, &sets, "weights=");
     for (int i = 0; i < o->model.nsets; i++)
         vec_push(a, &sets, o->model.sets[i]);

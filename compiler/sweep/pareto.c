@@ -4,7 +4,8 @@
 
 #include "sweep/sweep_parts.h"
 
-/* Returns a value of which less is better. */
+/* Returns a value of the column, negated if more is better, so that less is
+ * better. */
 static double column_value(const SweepColumn *c, const Row *r)
 {
     const double x = c->get(r, c->which);
@@ -16,7 +17,7 @@ static bool has_both(const Sweep *s, const Row *r)
     return column_has(&s->pareto.at[0], r) && column_has(&s->pareto.at[1], r);
 }
 
-/* True if x is better in one column and no worse in the other. */
+/* True if x is better than y in one column and not worse in the other. */
 static bool beats(const Sweep *s, const Row *x, const Row *y)
 {
     const SweepColumn *c = s->pareto.at;
@@ -37,7 +38,7 @@ void front_mark(Sweep *s)
     }
 }
 
-/* Returns the value at the good end of its interval. */
+/* Returns the end of the value's interval that is better. */
 static double hoped(const SweepColumn *c, const Row *r)
 {
     const RowWork *w = row_main(r);

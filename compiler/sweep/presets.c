@@ -1,6 +1,6 @@
-/* presets.c: words of --vary that are not values of their field but name a
- * layer of the paper's Table 1. The neighbourhood has r = 16 rows, the kernel k
- * = 3. */
+/* presets.c: words that --vary accepts although they are no values of the
+ * field: each names a layer of Table 1 of the paper. The neighbourhood has r =
+ * 16 rows, the kernel k = 3. */
 #include <string.h>
 
 #include "sweep/sweep_parts.h"

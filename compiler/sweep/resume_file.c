@@ -1,5 +1,6 @@
-/* resume_file.c: the file of --resume. The first line identifies the sweep,
- * machine and version; then each timed row is appended as a line. */
+/* resume_file.c: reads and writes the file of --resume. The first line
+ * identifies the sweep, the machine and the version. Each timed row is then
+ * appended as a line. */
 #define _DEFAULT_SOURCE /* flock */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,8 @@ static json_t *text_member(const char *s)
     return s ? json_string(s) : json_null();
 }
 
-/* Returns the options that affect times, except the spec and the axes. */
+/* Returns the options that affect the times, except the spec and the axes, as
+ * JSON. */
 static json_t *sweep_json_of(const Sweep *s)
 {
     const EngineOptions *m = &s->options->model;
@@ -67,7 +69,7 @@ static _Noreturn void foreign(const char *path)
     fail(ExitInput, "%s:1: this is no file of attnc sweep --resume", path);
 }
 
-/* Returns the names of the members that differ, such as "cpu, cores". */
+/* Returns the names of the members in which x and y differ: "cpu, cores". */
 static const char *differing(Arena *a, const json_t *x, const json_t *y)
 {
     const char *list = "", *key;
@@ -141,14 +143,15 @@ static bool same_work(const Row *a, const Row *b)
     return same;
 }
 
-/* Takes the times of a line. A later line of the same variant includes those of
- * earlier ones. */
+/* Takes the times of a row from a line. If a variant has several lines, each
+ * contains the times of those before it. */
 static void take_line(Sweep *s, const char *path, int number,
                       const json_t *line)
 {
     Row found = { 0 };
     Row *r = find_row(s, line);
-    const bool taken = r && r->state != RowRefused; /* else not of this sweep */
+    const bool taken = r && r->state != RowRefused; /* false: the row is not of
+                                                     * this sweep */
     if (!json_is_object(line)
         || !row_read(s->arena, &found, json_object_get(line, "row"), 0)
         || (taken && !same_work(r, &found)))
@@ -201,7 +204,7 @@ static size_t whole_lines(const char *all, size_t n)
     return n;
 }
 
-/* Drops an incomplete last line, left by a killed process. */
+/* Removes an incomplete last line, which a killed process left. */
 static void drop_cut_line(int fd, const char *path, size_t complete)
 {
     if (ftruncate(fd, (off_t)complete) != 0)
@@ -209,7 +212,8 @@ static void drop_cut_line(int fd, const char *path, size_t complete)
     warning_once("%s: its last line was cut: it is dropped", path);
 }
 
-/* Appends a line, or removes what was written of it and returns false. */
+/* Appends a line. On failure, removes the part that was written and returns
+ * false. */
 static bool append(int fd, json_t *line)
 {
     char *words = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -218,7 +222,7 @@ static bool append(int fd, json_t *line)
         fail(ExitResource, "out of memory");
     const off_t before = lseek(fd, 0, SEEK_END);
     const size_t n = strlen(words);
-    words[n] = '\n'; /* replaces the NUL */
+    words[n] = '\n'; /* in place of the NUL */
     const ssize_t written = write(fd, words, n + 1);
     const int why = errno;
     free(words);
@@ -230,7 +234,7 @@ static bool append(int fd, json_t *line)
     return false;
 }
 
-/* Checks that the first line, even if incomplete, is a header. */
+/* Checks that the first line is the header, even if it is incomplete. */
 static void check_first(const Sweep *s, const char *path, const char *all,
                         size_t n, size_t complete)
 {
@@ -247,7 +251,7 @@ static void check_first(const Sweep *s, const char *path, const char *all,
     json_decref(header);
 }
 
-/* Registers the file, which is read and written, with the guard. */
+/* Registers the file with the guard, as both read and written. */
 static void guard_rows(int fd, const char *path)
 {
     struct stat st;
@@ -274,7 +278,7 @@ void keep_open(Sweep *s)
     char *all = read_all(s->arena, s->kept, path, &n);
     guard_rows(s->kept, path);
     complete = whole_lines(all, n);
-    check_first(s, path, all, n, complete); /* before anything is written */
+    check_first(s, path, all, n, complete); /* before writing anything */
     if (complete < n)
         drop_cut_line(s->kept, path, complete);
     if (complete == 0 && !append(s->kept, header_of(s)))

@@ -1,4 +1,5 @@
-/* row.c: converts a row to JSON, by which a child passes it on, and back. */
+/* row.c: converts a row to JSON and back. A child process passes its row on in
+ * this form. */
 #include <math.h>
 #include <string.h>
 
@@ -100,13 +101,13 @@ typedef struct { /* an object whose members may be missing or invalid */
     bool bad;
 } Reader;
 
-/* True if sums and quotients of such values stay finite. */
+/* True if x is small enough that sums and quotients stay finite. */
 static bool in_range(double x)
 {
     return x >= 0 && x < 1e30;
 }
 
-/* Returns a number >= 0; NAN for null. */
+/* Returns a number, which must not be negative; NAN for null. */
 static double take_number(Reader *r, const char *key)
 {
     const json_t *x = json_object_get(r->from, key);
@@ -138,7 +139,7 @@ static Cost take_cost(Reader *r)
     return cost;
 }
 
-/* Reads times in nanoseconds. */
+/* Reads times, which are stored in nanoseconds. */
 static void read_times(Reader *r, Times *to)
 {
     const json_t *list = json_object_get(r->from, "times"), *x;

@@ -16,27 +16,31 @@
 #include "bench/bench.h"
 
 typedef struct {
-    const char *const *specs; /* paths */
+    const char *const *specs; /* paths of the specs */
     int nspecs;
-    const char *const *vary; /* texts such as "h=4,8,16" */
+    const char *const *vary; /* texts of --vary, such as "h=4,8,16" */
     int nvary;
-    bool predict;        /* run nothing: times predicted from the plans */
-    bool zip;            /* step all axes together, not every combination */
-    bool layers;         /* Table 1 of the paper; lengths are an axis */
-    const char *columns; /* names, separated by commas; NULL: default */
-    const char *sort;    /* a column; NULL: default */
-    const char *pareto;  /* "parameters,latency"; NULL: default */
-    const char *svg;     /* file for a picture; NULL: none */
-    const char *axes;    /* axes as "h,latency"; NULL: automatic */
+    bool predict;        /* run nothing; predict the times from the plans */
+    bool zip;            /* vary all axes in step instead of combining them */
+    bool layers;         /* print Table 1 of the paper, with lengths as an
+                          * axis */
+    const char *columns; /* names of columns, separated by commas; NULL:
+                          * default */
+    const char *sort;    /* column to sort by; NULL: default */
+    const char *pareto;  /* columns of the Pareto front, "parameters,latency";
+                          * NULL: default */
+    const char *svg;     /* file for the picture; NULL: none */
+    const char *axes;    /* what the picture shows, "h,latency"; NULL:
+                          * automatic */
     BenchFormat format;
-    double budget;       /* seconds for the sweep; 0: no limit */
-    const char *resume;  /* file that saves rows; NULL: none */
-    EngineOptions model; /* all but its spec */
+    double budget;       /* seconds for the complete sweep; 0: no limit */
+    const char *resume;  /* file in which rows are saved; NULL: none */
+    EngineOptions model; /* options of the engine, except for the spec */
     BenchOptions work;
 } SweepOptions;
 
-/* Plans and times all variants and prints the table. Returns an exit code; if
- * no variant was possible, that of the first one. */
+/* Plans and times all variants and prints the table. Returns an exit code: if
+ * no variant was valid, that of the first one. */
 int sweep_run(const SweepOptions *o, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* sweep_child.c: runs a variant in a child process, because an impossible
- * variant may end its process. The child passes its row on as JSON. Its stderr
- * is captured: an error becomes the row's message, a warning its note. */
+/* sweep_child.c: runs a variant in a child process, because an invalid variant
+ * may end its process. The child passes its row on as JSON. Its stderr is
+ * captured: an error becomes the message of the row, a warning its note. */
 #define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +18,14 @@ typedef int Facts(const Sweep *s, const Variant *v, Row *r);
 
 typedef struct {
     pid_t pid;
-    int row;      /* pipe with the row */
-    int messages; /* memory file with its stderr */
+    int row;      /* pipe from which the row is read */
+    int messages; /* file in memory that is the child's stderr */
 } Child;
 
-enum { ReadsOutput = 255 }; /* a child's exit code if it reads an output */
+enum {
+    ReadsOutput = 255
+}; /* exit code of a child that tries to read an
+    * output */
 
 /* ---- in the child ---- */
 static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
@@ -92,7 +95,8 @@ static bool attend(const Child *c, Buffer *b)
     }
 }
 
-/* Ends the child and returns its status. */
+/* Waits for the child to end, or with `kills` kills it, and returns its
+ * status. */
 static int ended(const Child *c, bool kills)
 {
     int status = 0;
@@ -100,7 +104,8 @@ static int ended(const Child *c, bool kills)
         kill(-c->pid, SIGKILL);
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    kill(-c->pid, SIGKILL); /* and its own children, such as a compiler */
+    kill(-c->pid, SIGKILL); /* kills also its own children, such as a
+                             * compiler */
     interrupt_leaves(c->pid);
     return status;
 }
@@ -116,7 +121,8 @@ static const char *messages(Arena *a, int fd)
     return text;
 }
 
-/* Removes the place "--set:1:3: ", because --set has the row's own values. */
+/* Removes the position "--set:1:3: ", because --set contains the values of the
+ * row itself. */
 static const char *without_set(const char *text)
 {
     int bytes = 0;
@@ -124,8 +130,8 @@ static const char *without_set(const char *text)
     return text + bytes;
 }
 
-/* Returns the first message of that kind, with its position if that is in a
- * file; or NULL. */
+/* Returns the first message of this kind, or NULL if there is none. The message
+ * includes its position if that is in a file. */
 static const char *message(Arena *a, const char *text, const char *kind)
 {
     const char *at = strstr(text, kind);
@@ -182,7 +188,7 @@ static void take_row(const Sweep *s, Row *r, const Buffer *b, const char *text)
 
 bool child_row(Sweep *s, Row *r, Facts *facts)
 {
-    Arena *a = arena_new(); /* for the row as text */
+    Arena *a = arena_new(); /* owns the row's text */
     Buffer b = { .arena = a };
     const Child c = start(s, r, facts);
     const bool whole = attend(&c, &b);

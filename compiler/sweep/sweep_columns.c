@@ -1,4 +1,4 @@
-/* sweep_columns.c: the columns of a sweep's report, in all formats. */
+/* sweep_columns.c: the columns of a sweep's report, shared by all formats. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- figures ---- */
 
-/* Returns a number of the plan; `at` is its offset in a Row. */
+/* Returns a number from the plan; `at` is the offset of its field in Row. */
 static double get_planned(const Row *r, int at)
 {
     double value;
@@ -15,7 +15,7 @@ static double get_planned(const Row *r, int at)
     return r->state == RowRefused ? NAN : value;
 }
 
-/* Returns the timed workload, or NULL. */
+/* Returns the workload `which` if it was timed, or NULL. */
 static const RowWork *timed_work(const Row *r, int which)
 {
     const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
@@ -28,14 +28,14 @@ static double get_time(const Row *r, int which)
     return w ? w->time.p50 : NAN;
 }
 
-/* Returns the predicted seconds. */
+/* Returns the predicted seconds of a workload. */
 static double get_predicted(const Row *r, int which)
 {
     const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
     return r->state != RowRefused && w && w->there ? w->estimate : NAN;
 }
 
-/* Returns the relative error of the prediction. */
+/* Returns the relative error of the prediction for a workload. */
 static double get_miss(const Row *r, int which)
 {
     return fabs(get_predicted(r, which) / get_time(r, which) - 1);
@@ -84,7 +84,8 @@ static const char *get_bound(const Row *r, int which)
     return w ? bound_word(w->bound) : "";
 }
 
-/* Returns a number of the paper's Table 1; NAN if the layer mixes no rows. */
+/* Returns a number of Table 1 of the paper; `at` is the offset of its field.
+ * NAN if the layer does not mix rows. */
 static double get_mixing(const Row *r, int at)
 {
     const bool mixes = r->state != RowRefused && *r->mixing.complexity;
@@ -201,7 +202,8 @@ static _Noreturn void unknown_column(Arena *a, const char *option,
          quote(name), list);
 }
 
-/* Returns the column of a spec field; adds its key to `fields` once. */
+/* Returns the column of a spec field. Adds the key to `fields` unless it is
+ * there. */
 static SweepColumn field_column(Arena *a, const char *key, Words *fields)
 {
     int at = 0;
@@ -252,7 +254,7 @@ const char *columns_default(bool exact, bool predict)
                    : default_columns;
 }
 
-/* The two rows after a time are its ends. */
+/* The two rows after a time are the ends of its interval. */
 void column_ends(const SweepColumn *c, const SweepColumn **low,
                  const SweepColumn **high)
 {
@@ -270,10 +272,11 @@ bool column_has(const SweepColumn *c, const Row *r)
     return c->word ? *c->word(r, c->which) : !isnan(c->get(r, c->which));
 }
 
-/* Formats four significant digits; three below 1. */
+/* Returns a number with four significant digits, or three if it is below 1. */
 static const char *short_number(Arena *a, double x)
 {
-    const int size = x > 0 ? (int)floor(log10(x)) : 0; /* 0: 1 to 9.99 */
+    const int size = x > 0 ? (int)floor(log10(x)) : 0; /* 0 for numbers from 1
+                                                        * to 9.99 */
     const int places = size >= 0 ? 3 - size : 2 - size;
     return arena_printf(a, "%.*f", places < 0 ? 0 : places > 6 ? 6 : places, x);
 }

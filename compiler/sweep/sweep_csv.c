@@ -1,4 +1,5 @@
-/* sweep_csv.c: prints a sweep as comma-separated values, a line per variant. */
+/* sweep_csv.c: prints a sweep as comma-separated values, one line per
+ * variant. */
 #include <string.h>
 
 #include "base/strings.h"

@@ -1,12 +1,13 @@
-/* sweep_facts.c: finds the facts of one variant, in a child process: those of
- * its plan, then its times. */
+/* sweep_facts.c: fills in the row of one variant, in a child process: first the
+ * facts of its plan, then its times. */
 #include <math.h>
 
 #include "sweep/sweep_parts.h"
 
 enum {
-    MostRuns = 500, /* in a round: more runs of a short one add nothing */
-    MostAgain = 2   /* measurements of the machine */
+    MostRuns = 500, /* most runs in a round; more runs of a short workload add
+                     * nothing */
+    MostAgain = 2   /* how often the machine is measured again at most */
 };
 static const double same = 0.02, again_seconds = 0.1;
 
@@ -58,7 +59,7 @@ int facts_plan(const Sweep *s, const Variant *v, Row *r)
     return ExitDone;
 }
 
-/* True if a workload was faster than the machine's rates allow. */
+/* True if any workload was faster than the machine's rates allow. */
 static bool any_beaten(const Sweep *s, const Setup *setup, const Works *works,
                        const Times *times)
 {
@@ -73,8 +74,8 @@ static bool any_beaten(const Sweep *s, const Setup *setup, const Works *works,
     return beaten;
 }
 
-/* Measures again a machine whose rates a run has beaten, because the rates must
- * have been measured at a bad moment. */
+/* Measures the machine again if a run has beaten its rates, because it must
+ * have been busy when they were measured. */
 static void measure_again(const Sweep *s, const Setup *setup,
                           const Works *works, const Times *times)
 {
@@ -85,7 +86,8 @@ static void measure_again(const Sweep *s, const Setup *setup,
     }
 }
 
-/* Sets the times of a workload. One that is still faster raises the rates. */
+/* Sets the times of a workload. If it is still faster than the rates allow,
+ * raises the rates. */
 static void take_times(const Sweep *s, Row *r, const Setup *setup,
                        const Work *w, const Times *times)
 {
@@ -95,7 +97,7 @@ static void take_times(const Sweep *s, Row *r, const Setup *setup,
     Cost c = w->sum;
     to->times = *times;
     to->time = times_summary(times);
-    c.values = c.written = 0; /* they may stay in registers */
+    c.values = c.written = 0; /* values may stay in registers */
     rates_reach(&rates, &c, to->time.best);
     const Limit limit = work_limit(m, &rates, w, to->time.p50);
     to->limit = limit.seconds;

@@ -1,5 +1,5 @@
-/* sweep_print.c: prints a sweep as a table or Markdown. CSV and JSON have the
- * same numbers with all digits. */
+/* sweep_print.c: prints a sweep as a text or Markdown table. CSV and JSON have
+ * the same numbers with all digits. */
 #define _POSIX_C_SOURCE 200809L /* fileno */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 
 enum { LeastMessage = 40 };
 
-typedef struct { /* a column of the table: of the variant, or of its figures */
+typedef struct { /* a column of the table: an axis or spec, or a figure */
     const char *head;
-    int axis;             /* -1: the spec */
-    const SweepColumn *c; /* NULL: of the variant */
+    int axis;             /* index of the axis; -1: the spec */
+    const SweepColumn *c; /* the figure; NULL: an axis or the spec */
 } Cell;
 typedef VEC(Cell) Cells;
 
@@ -22,9 +22,9 @@ typedef struct {
     FILE *out;
     bool markdown;
     Cells cells;
-    int *width;    /* [cells] */
-    bool *left;    /* [cells] words are left-aligned */
-    TableFit *fit; /* [cells] */
+    int *width;    /* [cells]: widths */
+    bool *left;    /* [cells]: words that are aligned to the left */
+    TableFit *fit; /* [cells]: how it fits the terminal */
     int first;     /* index of the first figure among the cells */
 } Table;
 
@@ -41,7 +41,7 @@ static bool will_have(const SweepColumn *c, const Row *r)
                 : column_has(c, r));
 }
 
-/* True if any row has a value; other columns are hidden. */
+/* True if any row has or will have a value. Other columns are hidden. */
 static bool any_has(const Sweep *s, const SweepColumn *c)
 {
     for (int i = 0; i < s->rows.n; i++)
@@ -113,7 +113,8 @@ static Table new_table(const Sweep *s, FILE *out, bool markdown)
 
 /* ---- rows ---- */
 
-/* Returns the width for printf(); a last, left-aligned cell is not padded. */
+/* Returns the width for printf(). A last cell that is left-aligned is not
+ * padded. */
 static int cell_width(const Table *t, int i)
 {
     return !t->left[i] ? t->width[i] : i == t->cells.n - 1 ? 0 : -t->width[i];
@@ -146,7 +147,7 @@ static void put_head(const Table *t)
     fputc('\n', t->out);
 }
 
-/* Prints the reason why there is no variant instead of its figures. */
+/* Prints, in place of the figures, why the variant is rejected. */
 static void put_message(const Table *t, const Row *r)
 {
     const char *text = plain_text(t->s->arena, r->message);
@@ -193,7 +194,7 @@ static bool reported_before(const Sweep *s, int row)
     return false;
 }
 
-/* Prints each warning once, with the number of variants that it applies to. */
+/* Prints each warning once, with the number of variants that have it. */
 static void put_notes(const Sweep *s, FILE *out)
 {
     for (int i = 0; i < s->rows.n; i++) {
@@ -223,8 +224,8 @@ static void put_pareto(const Sweep *s, bool markdown, FILE *out)
                 s->pareto.at[1].name);
 }
 
-/* Prints the options of the workload that the rows were measured with and, with
- * --predict, how far predictions were off on this machine. */
+/* Prints the options of the workload that was measured and, with --predict, the
+ * error of predictions on this machine. */
 static void put_workload(const Sweep *s, FILE *out)
 {
     const char *text = workload_text(s, s->arena);
@@ -256,7 +257,7 @@ static void put_sweep(const Sweep *s, bool markdown, FILE *out)
 /* ---- live ---- */
 struct Live {
     Table table;
-    int lines; /* lines written */
+    int lines; /* number of lines written */
 };
 
 static void put_live(Sweep *s, const Row *r)
@@ -270,7 +271,7 @@ static void put_live(Sweep *s, const Row *r)
     fflush(s->live->table.out);
 }
 
-/* Columns without values yet are as wide as their heading. */
+/* A column without values so far is as wide as its heading. */
 void live_head(Sweep *s)
 {
     const bool table = s->options->format == BenchTable;
@@ -290,7 +291,8 @@ void live_row(Sweep *s, const Row *r)
         put_live(s, r);
 }
 
-/* Clears the live rows for the report if all of them are still visible. */
+/* Clears the lines of live_head() and the rows, so that the report replaces
+ * them, if all of them are still visible. */
 void live_end(Sweep *s)
 {
     const int rows = s->live ? terminal_lines(fileno(s->out)) : 0;

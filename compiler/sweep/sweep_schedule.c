@@ -1,6 +1,6 @@
-/* sweep_schedule.c: decides which variant is timed next: first each one once,
- * the shortest first; then, while the budget lasts, the least known one on or
- * near the Pareto front. */
+/* sweep_schedule.c: decides which variant is timed next. First each variant is
+ * timed once, the shortest first. Then, while the budget lasts, comes the one
+ * on or near the Pareto front whose time is least certain. */
 #define _DEFAULT_SOURCE /* _SC_PHYS_PAGES */
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/progress.h"
 #include "sweep/sweep_parts.h"
 
-/* The share of the budget for the first round; seconds to start a child; an
- * upper bound of run times, relative to predictions; the relative half-width of
- * an interval that is known well enough. */
+/* fraction of the budget for the first round; seconds to start a child; upper
+ * bound of a run's time, relative to its prediction; relative half-width of an
+ * interval that is narrow enough */
 static const double first_part = 0.7, made = 0.02, more = 1.5,
                     well_known = 0.01;
 enum { LeastRuns = 7 };
@@ -30,7 +30,7 @@ static double thought(const Row *r)
 
 typedef struct {
     int row;
-    double seconds; /* time of one run */
+    double seconds; /* upper bound of the seconds of one run of all workloads */
 } Turn;
 
 static int by_seconds(const void *a, const void *b)
@@ -58,7 +58,7 @@ static Turns turns_of(const Sweep *s)
 /* ---- memory ---- */
 
 /* Rejects variants that need more memory than the machine has, because they
- * would make everything else swap. */
+ * would make it swap. */
 static void refuse_large(Sweep *s)
 {
     const double bytes = (double)sysconf(_SC_PHYS_PAGES)
@@ -77,7 +77,8 @@ static void refuse_large(Sweep *s)
 
 /* ---- first round ---- */
 
-/* Returns the seconds of one variant with at least `runs` runs. */
+/* Returns the seconds that a round of one variant takes, with at least `runs`
+ * runs. */
 static double round_seconds(const Sweep *s, const Turn *t, int64_t runs)
 {
     return made + fmax(s->runs_seconds, (double)(runs + 1) * t->seconds);
@@ -91,7 +92,7 @@ static double all_seconds(const Sweep *s, const Turns *turns, int64_t runs)
     return sum;
 }
 
-/* Reduces the runs of all variants if the budget is short. */
+/* Reduces the number of runs of all variants if the budget is too short. */
 static void fit_budget(Sweep *s, const Turns *turns)
 {
     const double budget = first_part * s->options->budget;
@@ -114,7 +115,8 @@ static bool time_row(Sweep *s, Row *r)
     return true;
 }
 
-/* Returns false if the budget is used up, or after a signal. */
+/* Times each variant once. Returns false if the budget is used up, or after a
+ * signal. */
 static bool first_round(Sweep *s)
 {
     const Turns turns = turns_of(s);
@@ -147,9 +149,9 @@ static double error_of(const Row *r)
     return error < 0 ? 1 : error;
 }
 
-/* Returns the row with the widest interval: first among rows that would be on
- * the front with their time at its good end, then among the others. NULL: all
- * are known well enough. */
+/* Returns the row with the widest interval: among the rows that would be on the
+ * front with their time at its better end or, if those are known well enough,
+ * among the others. NULL if all are. */
 static Row *least_known(Sweep *s)
 {
     Row *best = NULL;
@@ -176,7 +178,7 @@ static void next_rounds(Sweep *s)
     s->runs_seconds = s->options->work.seconds;
     for (Row *r; (r = least_known(s));) {
         const double begin = machine_seconds() - s->begin;
-        /* seconds that the next round is expected to take */
+        /* expected seconds of the next round */
         const double will = fmax(made + s->runs_seconds,
                                  made + (LeastRuns + 1) * thought(r));
         if (begin + fmax(will, longest / 2) > budget)

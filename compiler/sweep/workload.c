@@ -1,5 +1,5 @@
 /* workload.c: the workload that times and FLOPs refer to: lengths, tokens of an
- * answer, sentences, hypotheses, threads. It is printed as the options that
+ * answer, sentences, hypotheses, threads. The report prints the options that
  * select it. */
 #include <string.h>
 
@@ -7,14 +7,14 @@
 
 /* ---- max_len ---- */
 
-/* True if `text` is this key or KEY=VALUE. */
+/* True if `text` is the key, or KEY=VALUE. */
 static bool is_key(const char *text, const char *key)
 {
     const size_t n = strlen(key);
     return !strncmp(text, key, n) && (text[n] == '\0' || text[n] == '=');
 }
 
-/* True if the user sets this key. */
+/* True if the user sets the key, by --set or --vary. */
 static bool is_chosen(const Sweep *s, const char *key)
 {
     const EngineOptions *m = &s->options->model;
@@ -38,8 +38,8 @@ static int64_t longest_of(Arena *a, const char *lengths)
     return most;
 }
 
-/* Returns a --set option that makes the side of `model` long enough, or NULL if
- * it is, or if the user set its length. */
+/* Returns a --set option that makes one side of the model long enough. Returns
+ * NULL if it is long enough, or if the user set its length. */
 static const char *raised(const Sweep *s, const Spec *model, Side side,
                           const char *key, int64_t needed)
 {
@@ -105,7 +105,8 @@ RowSize workload_size(const Setup *s)
     return size;
 }
 
-/* Appends " -n 32", or " -n 8..32" if it varies; nothing if it is 0. */
+/* Appends an option with a value or range: " -n 32", " -n 8..32"; nothing if it
+ * is 0. */
 static const char *add(Arena *a, const char *text, const char *option,
                        int64_t least, int64_t most)
 {
@@ -143,7 +144,7 @@ const char *workload_text(const Sweep *s, Arena *a)
     if (most.of[SizeSteps] == 0)
         most.of[SizeBeam] = 0;
     least.of[SizeLongest] = least.of[SizeShortest];
-    if (!s->times && !s->estimates) /* nothing runs */
+    if (!s->times && !s->estimates) /* nothing is run or predicted */
         most.of[SizeThreads] = 0;
     for (int k = SizeLongest; k < Sizes; k++)
         text = add(a, text, options[k], least.of[k], most.of[k]);
