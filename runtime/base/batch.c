@@ -1,5 +1,5 @@
-/* batch.c: validates a batch by a table of checks, each of which knows to which
- * calls it applies, then calls the model's inner entry.                     */
+/* batch.c: checks a batch by a table of checks, each of which decides by itself
+ * if it applies to the call, then calls the model's inner entry. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -8,7 +8,8 @@ struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* 1: the call reads the source; 0: the target */
+    int first; /* true if the call reads the source, false if it reads the
+                  target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -65,8 +66,9 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* Checks one cache's row of the page table. It must have pages for `rows` new
- * positions after `past`, and for the past positions that they read.        */
+/* Checks one cache's row of the page table. The row must have pages for `rows`
+ * new positions after `past` earlier ones, and for the earlier positions that
+ * the new ones read. */
 static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -90,7 +92,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* Checks all caches of one kind: ATTN_SELF or ATTN_CROSS. */
+/* Checks all caches whose owner is `of`: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -160,7 +162,8 @@ static int batch_output(const struct batch_call *c)
     const struct attn_batch *b = c->b;
     int wrong = 0;
     if (c->decodes) {
-        if (b->selected > b->rows) /* the arena has room for one per row */
+        if (b->selected > b->rows) /* the arena has room for the logits of
+                                      each row once */
             return ATTN_ERROR_COUNT;
         wrong = attn_check_ids(b->select, b->selected, b->rows);
         if (b->selected > 0 && !b->output)
@@ -189,8 +192,9 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The inner encode() expects each non-empty sequence to begin with rows of
- * zeros for the learned ones, so the input is copied with those inserted.   */
+/* The input of an inner encode(), which expects each non-empty sequence to
+ * begin with rows of zeros in place of the learned rows; the input is copied to
+ * insert these. */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -234,7 +238,8 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Copies one sequence's rows, after rows of zeros for the learned ones. */
+/* Copies the rows of sequence s, after rows of zeros in place of the learned
+ * rows. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
                            const struct attn_batch *b, int64_t s)

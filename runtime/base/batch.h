@@ -6,22 +6,22 @@
 #include <stdint.h>
 
 enum {
-    ATTN_PAGE = 64,  /* positions in one page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_PAGE = 64,  /* positions in a page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
     ATTN_SELF = 0,   /* cache of the decoder's own keys */
-    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
-                        layers with a shorter window or other sizes of keys */
-    ATTN_CACHES = 16 /* maximum number of caches of a model */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
+                        of layers with another window or other sizes */
+    ATTN_CACHES = 16 /* most caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all are done. The parts are independent: they may
- * run at once, in any order, or one after the other on one thread. Results are
- * bit-identical for any number of parts. A model uses fewer parts when there is
- * little work.                                                              */
+ * parts - 1 and returns when all calls are done. The parts are independent:
+ * they may run at once, in any order, or one after the other on one thread.
+ * Results are bit-identical for any number of parts. A model uses fewer parts
+ * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* maximum; the arena has room for this many */
-    void *pool;    /* run()'s first argument */
+    int64_t parts; /* most parts; the arena has room for all of them */
+    void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
@@ -31,34 +31,42 @@ struct attn_parallel {
  * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* total of all sequences */
-    const int32_t *start;  /* [sequences + 1] first row of each */
+    int64_t rows;          /* number of rows in all sequences */
+    const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: rows already in the cache */
-    const int32_t *select; /* [selected] decode: rows whose logits are needed */
+    const int32_t *past;   /* [sequences] decode: number of earlier rows in
+                              the cache */
+    const int32_t *select; /* [selected] decode: indices of the rows whose
+                              logits are needed */
     int64_t selected;      /* at most `rows` */
     /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
      * table[c] + q] * cache[c].page_floats.                                 */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row in the page tables
-                                   of the cross caches */
-    const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    /* used only by checks: pages in pool[], rows in the cross tables */
+    int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
+    const int32_t *source;      /* [sequences] decode: the sequence's row in
+                                   the page tables of the cross caches */
+    const int32_t *source_rows; /* [sources] decode: number of keys in each
+                                   row of these tables */
+    /* used only by checks: number of pages in each pool[], number of rows in
+     * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
-    const int32_t *prefix; /* [sequences] masking prefix: keys that all
-                              rows of a sequence see; NULL: none */
+    const int32_t *prefix; /* [sequences] masking prefix: length of the part
+                              that all rows of the sequence see; NULL: none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers instead of ids; without the
-                              class token's row, which the output has */
-    /* kind attention: rows of numbers; the keys have their own lengths */
+    const float *input;    /* rows of numbers, for a model that reads these
+                              instead of ids; the output also has the rows of
+                              the class token and the like, which the input
+                              lacks */
+    /* for a model of kind attention: rows of numbers; the keys have their own
+     * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] */
-    float *output;            /* decode: [selected, output_columns]; else
-                                 [rows, output_columns], or if pooled,
-                                 [sequences, output_columns]. Unused by
+    const int32_t *key_start; /* [sequences + 1] first key row of each
+                                 sequence */
+    float *output;            /* decode: [selected, output_columns]; others:
+                                 [rows, output_columns] or, if pooled,
+                                 [sequences, output_columns]. Not used by
                                  encode of an encoder-decoder, which fills
                                  the cross caches instead */
     const struct attn_parallel *parallel; /* NULL: one thread */

@@ -83,7 +83,8 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
 /* ---- lengths ---- */
 
 #if ATTN_HAS_FIXED
-/* Checks that each sequence has the fixed length, if there is one. */
+/* Checks that each sequence has the fixed length; `fixed` 0: any length is
+ * valid. */
 static int check_lengths(const int32_t *start, int64_t n, int64_t fixed)
 {
     for (int64_t i = 0; fixed > 0 && i < n; i++)

@@ -7,18 +7,19 @@
 
 ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
 ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
-/* Checks that start[0] is 0, that each next entry is 0 to `longest` larger, and
- * that start[n] is `rows`.                                                  */
+/* Checks that start[0] is 0, that each following entry is larger by 0 to
+ * `longest`, and that start[n] is `rows`. */
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-/* Checks that a batch has the fixed lengths that the model was compiled for.
- * Its tables must be valid. Its source sequences lack the `learned` rows.   */
+/* Checks that a batch has the lengths that the model was compiled for. The
+ * tables of the batch must be valid. `learned`: rows that each source sequence
+ * lacks. */
 ATTN_API int attn_check_fixed(const struct attn_model *m,
                               const struct attn_batch *b, int decodes,
                               int64_t learned);
-/* Calls an inner entry if the batch has the fixed lengths. Its source sequences
- * include the learned rows.                                                 */
+/* Calls an inner entry if the batch has the lengths that the model was compiled
+ * for. The source sequences include the learned rows. */
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes);
 

@@ -13,84 +13,87 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+/* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
- * returns them.                                                             */
+ * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
     ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
-                                 rows or sources out of range */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
+                                 entry of another table that is out of range */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
     ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
-                                 open, or a full slot table */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 open, or a table of slots that is full */
+    ATTN_ERROR_STATE = -12,   /* a saved state that is damaged or belongs to
                                  another model */
     ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
-                                 weights are not */
+                                 weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
-                                 from the fixed one */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
+                                 compiled-in one */
 };
-enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+/* The most rows, sequences, tokens or threads. */
+enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
- * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
- * 16 columns).                                                              */
+ * layer and head), first the keys [4][d_k][16], then the values
+ * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
+    int64_t of;          /* whose rows it holds: ATTN_SELF or ATTN_CROSS */
     int64_t page_floats; /* 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row attends to: itself and those just
-                       before it; 0: all */
-    int64_t states; /* floats of the recurrent layers' state after a row. A
-                       page ends in two states, after its last even and its
+    int64_t window; /* number of rows that a row attends to: itself and the
+                       rows just before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' states after one row.
+                       A page ends in two copies, after its last even and its
                        last odd row, and zeros to a multiple of 16 floats */
 };
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
  * or a length out of range corrupts memory. Their wrappers, such as
- * NAME_encode_batch(), check.                                               */
+ * NAME_encode_batch(), check the arguments. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
-    int64_t class_token; /* rows that inner encode() skips: those of the
-                            class and distillation tokens */
-    int64_t types;       /* number of token types; 0: it reads none */
-    /* Required sizes of each call; 0: any. In order: rows of a source sequence
-     * (with the class token) or of query; new rows of decode; keys that these
-     * attend to; sequences.                                                 */
+    int64_t input_width; /* numbers in an input row; 0: the model reads token
+                            ids */
+    int64_t class_token; /* learned rows (class and distillation token) in
+                            front of each source sequence */
+    int64_t types;       /* number of token types; 0: the model reads none */
+    /* Required sizes of each call; 0: any size. In order: rows of a source
+     * sequence (with the class token) or of a query; new rows of decode; keys
+     * that these attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
     int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t output_pooled;  /* 1: the result has one row for each sequence */
     int64_t weights_bytes;  /* size of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
-    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
-                               file */
+    const char *dtype;      /* format of most matrices: "f32", "int8", ... */
+    uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
+                               file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* the struct that bind() fills, and the space
-                               for the tables that it computes */
-    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
-                               others */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, and of
+                               the tables that it computes */
+    int64_t caches;         /* number of caches: first ATTN_SELF, then
+                               ATTN_CROSS, then others */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
+    /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
+     * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 

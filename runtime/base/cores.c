@@ -1,6 +1,6 @@
-/* cores.c: counts the cores for threads. Two threads of one core share its
- * arithmetic units, and a control group may grant fewer cores than the machine
- * has.                                                                      */
+/* cores.c: counts the cores that threads can use. Two threads of one core share
+ * its arithmetic units, and a control group may grant fewer cores than the
+ * machine has. */
 #include "system.h"
 
 #include "pool.h"
@@ -16,8 +16,8 @@ static int cores_line(const char *path, char *line, int size)
     return read;
 }
 
-/* "200000 100000" grants 200000 us in each period of 100000 us; "max 100000"
- * grants everything.                                                        */
+/* Reads a grant such as "200000 100000": 200000 us in each period of 100000 us.
+ * "max 100000" has no limit. */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 {
     long long time, period;
@@ -28,8 +28,8 @@ ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 }
 
 #ifdef __linux__
-/* Returns the smallest grant of the process's control group and its ancestors;
- * 0: no limit.                                                              */
+/* Returns the smallest grant of the process's control group and of the groups
+ * above it; 0: no limit. */
 static int64_t cores_of_group(void)
 {
     enum { BYTES = 4096 };

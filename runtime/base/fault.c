@@ -4,8 +4,9 @@
 
 #include "runtime/rt.h"
 
-/* Shows each byte that is not printable ASCII as \xHH. Names come from outside;
- * without this, they could break a message's line or steer a terminal.      */
+/* Copies text, with each byte that is not printable ASCII written as \xHH.
+ * Names come from outside; unescaped, they could break a message's line or
+ * control a terminal. */
 static void escape(char *out, size_t size, const char *text)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
- * sums, each over every fourth word, and so runs at memory speed.           */
+ * sums, each over every fourth word, and thus runs at the speed of memory. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ static uint64_t hash_word(const char *at)
     return word;
 }
 
-/* Without the asm, clang vectorises the four sums. 64-bit products are slower
- * in vectors: that halves the speed.                                        */
+/* Adds a word to a sum. The asm stops clang from vectorising the four sums:
+ * 64-bit products are slower in vectors and would halve the speed. */
 static uint64_t hash_step(uint64_t sum, uint64_t word)
 {
     sum += word * hash_prime[2];

@@ -1,11 +1,11 @@
-/* json.c: reads JSON by jansson. Jansson reports a failed allocation as a
- * syntax error, or not at all, so its allocations are watched.              */
+/* json.c: reads JSON with jansson. Jansson reports a failed allocation as a
+ * syntax error or not at all, so this file watches the allocations. */
 #include <stdlib.h>
 
 #include "json.h"
 
-/* True if an allocation failed since json_read() began. This is a thread-local
- * variable because jansson passes no context to its allocator.              */
+/* True if an allocation failed since json_read() began. It is thread-local
+ * because jansson passes no context to its allocator. */
 static _Thread_local bool ran_out;
 
 static void *watched_malloc(size_t n)

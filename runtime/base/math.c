@@ -1,20 +1,20 @@
-/* math.c: own exp and log, because those of C libraries differ in their last
- * bits. Both are bit-identical to the kernels' functions; attn_exp also covers
- * results up to the largest float.                                          */
+/* math.c: exp and log, because those of C libraries differ in their last bits.
+ * Both are bit-identical to the functions of the kernels; attn_exp also covers
+ * results up to the largest float. */
 #include "runtime/core.h"
 
 #include <math.h>
 
-/* x = n ln 2 + r with r in -ln 2 / 2 .. ln 2 / 2, where ln 2 is split in two
- * parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. The result is
- * 0 below the smallest normal number.                                       */
+/* Computes e^x. x = n ln 2 + r with r in -ln 2 / 2 .. ln 2 / 2, where ln 2 is
+ * split into two parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), with P
+ * minimax. The result is 0 below the smallest normal number. */
 ATTN_API float attn_exp(float x)
 {
     union {
         float f;
         uint32_t bits;
     } scale;
-    float shift = 0x1.8p+23f; /* rounds to integer */
+    float shift = 0x1.8p+23f; /* adding it rounds to an integer */
     float twice = 1.0f;
     if (x < -0x1.5d589ep+6f)
         return 0.0f;
@@ -39,8 +39,8 @@ ATTN_API float attn_exp(float x)
     return fmaf(p, scale.f, scale.f) * twice;
 }
 
-/* x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1, s = f / (2 + f):
- * ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax.                   */
+/* Computes ln x. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1, s = f /
+ * (2 + f): ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), with R minimax. */
 ATTN_API float attn_log(float x)
 {
     union {
@@ -59,7 +59,7 @@ ATTN_API float attn_log(float x)
         k = -25.0f;
     }
     u.f = x;
-    int32_t above = u.bits - 0x3f3504f3; /* sqrt(1/2) */
+    int32_t above = u.bits - 0x3f3504f3; /* bits of sqrt(1/2) */
     k += (float)(above >> 23);
     u.bits = (above & 0x007fffff) + 0x3f3504f3;
     float f = u.f - 1.0f;
@@ -79,7 +79,8 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
     return p;
 }
 
-/* Has no branch, so that compilers vectorise it. */
+/* True if any element is above `least`. Has no branch, so that compilers
+ * vectorise it. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 {
     int any = 0;

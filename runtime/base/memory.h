@@ -10,21 +10,21 @@
 
 /* ---- memory.c ---- */
 
-/* Lays out arrays at 64-byte alignment in the caller's memory. If base is NULL,
- * it only counts bytes, so the same code computes sizes.                    */
+/* Lays out arrays in the caller's memory, each at a multiple of 64 bytes. If
+ * base is NULL, it only counts bytes, so the same code computes sizes. */
 struct attn_memory {
     char *base;
-    int64_t used; /* bytes; -1: sizes overflow */
+    int64_t used; /* bytes so far; -1: the size overflowed */
 };
 enum { ATTN_ALIGN = 64 };
 ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
-/* Starts at the first aligned byte of `memory`; attn_memory_bytes() includes
- * the space for that.                                                       */
+/* Starts at the first aligned byte of `memory`. attn_memory_bytes() includes
+ * the bytes that this may skip. */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
 ATTN_API int64_t attn_min(int64_t a, int64_t b);
 ATTN_API int64_t attn_max(int64_t a, int64_t b);
-/* Returns the number of parts that an arena needs space for; 1 for NULL. */
+/* Returns the number of parts that an arena needs space for; 1 if p is NULL. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
 /* ---- hash.c ---- */

@@ -12,10 +12,11 @@
 #ifdef ATTN_ATOMICS
 enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
 
-/* `turn` packs three fields: the number of the call in the upper 32 bits, then
- * its number of parts and the next part to take, POOL_BITS bits each. A part is
- * taken by a compare-exchange of all three, so a thread never takes one of
- * another call. A call's function stays valid until all its parts are done. */
+/* `turn` packs three numbers: the number of the call in the upper 32 bits,
+ * then its number of parts and the next part to take, POOL_BITS bits each.
+ * A thread takes a part by a compare-exchange of all three, so it never
+ * takes a part of another call. The function of a call stays valid until
+ * all parts are done. */
 enum { POOL_BITS = 16 };
 
 struct attn_pool {
@@ -26,10 +27,10 @@ struct attn_pool {
     void (*part)(void *arg, int64_t part, int64_t parts);
     void *arg;
     _Alignas(POOL_LINE) _Atomic uint64_t turn;
-    _Alignas(POOL_LINE) atomic_uint call; /* its number; idle threads sleep
-                                             on it */
+    _Alignas(POOL_LINE) atomic_uint call; /* number of the current call; idle
+                                             threads sleep on it */
     atomic_uint sleepers;
-    _Alignas(POOL_LINE) atomic_uint left; /* parts not yet done */
+    _Alignas(POOL_LINE) atomic_uint left; /* number of parts not yet done */
     atomic_uint waiting; /* 1: the caller sleeps until left is 0 */
     _Alignas(POOL_LINE) atomic_int busy;
     atomic_int closing;

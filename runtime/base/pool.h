@@ -1,36 +1,37 @@
 /* pool.h: threads that run the parts of a model's calls, and the number of
- * useful threads. attnc contains them; an emitted file does under ATTNC_MAIN or
- * ATTNC_THREADS.                                                            */
+ * threads that are useful. attnc contains them; an emitted file contains them
+ * if ATTNC_MAIN or ATTNC_THREADS is defined. */
 #ifndef ATTN_POOL_1
 #define ATTN_POOL_1
 
 #include "memory.h"
 
-enum { ATTN_POOL_MOST = 256 }; /* threads of one pool */
+enum { ATTN_POOL_MOST = 256 }; /* most threads of a pool */
 
 struct attn_pool;
 
-/* Opens a pool of the calling thread and `threads` - 1 others, 1 to
- * ATTN_POOL_MOST in all. If the system refuses a thread, there are fewer:
- * attn_pool_refused() has the reason. Returns NULL if memory runs out.      */
+/* Opens a pool of `threads` threads, the calling thread included, 1 to
+ * ATTN_POOL_MOST. If the system refuses some of them, the pool has fewer:
+ * attn_pool_refused() returns the reason. Returns NULL if memory runs out. */
 ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
-ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL is allowed */
+ATTN_API void attn_pool_close(struct attn_pool *p); /* p may be NULL */
 /* Returns the pool in the form that a batch or a search takes; `parts` is its
- * number of threads. Nested calls, and calls from a second thread while one is
- * running, run all their parts on the calling thread.                       */
+ * number of threads. A call within another call, or from a second thread while
+ * one is running, runs all its parts on its own thread. */
 ATTN_API const struct attn_parallel *
 attn_pool_parallel(const struct attn_pool *p);
-/* Returns why there are fewer threads than requested, or NULL if all
- * started.                                                                  */
+/* Returns the reason why the pool has fewer threads than requested, or NULL if
+ * all started. */
 ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
 
 /* ---- cores.c ---- */
 
 /* Returns the number of physical cores that this process may use, 1 to
- * ATTN_POOL_MOST. Both its affinity and its control group limit it.         */
+ * ATTN_POOL_MOST. The affinity and the control group of the process limit
+ * it. */
 ATTN_API int64_t attn_cores(void);
-/* Returns the processors that the text of a cpu.max file grants; 0: no
- * limit.                                                                    */
+/* Returns the number of processors that the text of a cpu.max file grants; 0:
+ * no limit. */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max);
 
 #endif

@@ -1,8 +1,9 @@
 /* beam.c: the search rules for one sentence.
  *
- * A step extends every open hypothesis by every token and lists the best pairs.
- * The rule takes answers and the next open hypotheses from the list. Ties go to
- * the lower hypothesis, then to the lower token.                            */
+ * A step extends every open hypothesis by every token and lists the best of
+ * these pairs. The rule takes answers and the next open hypotheses from the
+ * list. Among equal sums, the lower hypothesis comes first, then the lower
+ * token. */
 #include "runtime/core.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length)
 {
     float n = (float)length;
-    if (o->penalty == ATTN_PENALTY_GNMT) /* Wu et al. 2016 */
+    if (o->penalty == ATTN_PENALTY_GNMT) /* [Wu et al. 2016] */
         return beam_power((5.0f + n) / 6.0f, o->alpha);
     if (o->penalty == ATTN_PENALTY_POWER && length > 0)
         return beam_power(n, o->alpha);
@@ -46,8 +47,8 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
     b->list[i].token = token;
 }
 
-/* Lists the best or the sampled token. Computes its log-probability only if
- * scores are wanted.                                                        */
+/* Lists the best token, or a sampled one. Computes its log-probability only if
+ * scores are wanted. */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
@@ -61,8 +62,8 @@ static void beam_offer_best(struct attn_beam *b, const float *logits,
     beam_insert(b, sum, 0, (int32_t)best);
 }
 
-/* Skips a logit that is not above one whose sum was too low: its sum is too low
- * as well.                                                                  */
+/* Once the sum of a token was too low for the list, skips all logits that are
+ * not above its logit. */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp)
@@ -98,7 +99,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
 {
     int64_t n = b->length;
-    int64_t length = n; /* including the end token */
+    int64_t length = n; /* with the end token */
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
@@ -140,8 +141,8 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 
 /* ---- rules ---- */
 
-/* True if the i-th pair of the list ends, by its token or at the length
- * limit.                                                                    */
+/* True if pair i of the list ends an answer, by its token or because it reaches
+ * the limit. */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
     if (attn_ends(b->o, b->list[i].token))
@@ -155,9 +156,9 @@ static void beam_record_listed(struct attn_beam *b, int64_t i)
     attn_beam_record(b, c->parent, c->token, c->sum);
 }
 
-/* Returns the best score that a hypothesis with this sum could reach. The sum
- * can only fall, and it is divided by at most the largest divisor of the
- * lengths to come.                                                          */
+/* Returns the best score that a hypothesis with this sum could still reach. The
+ * sum can only fall, and the largest divisor of the lengths to come divides
+ * it. */
 static float beam_bound(const struct attn_beam *b, float sum)
 {
     float near = attn_length_divisor(b->o, b->length + 2);
@@ -168,8 +169,8 @@ static float beam_bound(const struct attn_beam *b, float sum)
 }
 
 /* The exact rule: all pairs of the list that end are answers, and the best
- * `beam` others stay open. Stops when none of these can beat the worst of the
- * best answers, so continuing would not change the result.                  */
+ * `beam` others stay open. It stops when no open hypothesis can beat the worst
+ * of the best answers, because continuing would not change the result. */
 static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
@@ -198,8 +199,8 @@ static int64_t beam_round(float x)
     return (int64_t)(x + 0.5f);
 }
 
-/* After forced tokens, drops every end that is not first in the list; its place
- * stays empty.                                                              */
+/* After forced tokens, drops every ending pair that is not first in the list.
+ * The place of a dropped pair stays empty. */
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
@@ -220,9 +221,9 @@ static int beam_recorded_done(const struct attn_beam *b)
     return b->recorded >= enough;
 }
 
-/* CTranslate2's rule: of the first `beam` pairs, those that end are answers.
- * The place of each goes to the next listed pair after the first `beam` that
- * does not end.                                                             */
+/* CTranslate2's rule: among the first `beam` pairs of the list, those that end
+ * are answers. Each leaves its place to the next pair, after the first `beam`,
+ * that does not end. */
 static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;

@@ -1,18 +1,18 @@
 /* cache.c: reference-counted pages of keys and values, which sequences share.
  *
- * refs[page] is the number of slots whose table contains the page. A page with
- * one reader may be written. A page with several readers is full, or is copied
- * before a write; the last reader keeps the original. There are never more
- * distinct pages than table entries in use, so slots * width pages are always
- * enough. Fewer are needed if a window frees pages.
+ * refs[page] is the number of slots whose table contains the page. A slot may
+ * write to a page that only it uses. A page of several slots is full, or is
+ * copied before a write; the last of the slots keeps the original. There are
+ * never more distinct pages than table entries in use, so slots * width pages
+ * are always enough; fewer are enough if a window frees pages.
  *
- * All groups of a cache have the same slots, with the same lengths.         */
+ * All groups of a cache have the same slots, with the same lengths. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Rows that are read at once: few enough that windows free their pages early,
- * many enough for efficient products.                                       */
+/* Limits for the rows that one call reads: few enough that windows free their
+ * pages early, enough for efficient products. */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
 static int64_t cache_pages_of(int64_t length)
@@ -28,7 +28,7 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
     return attn_max(length - is->window, 0) / ATTN_PAGE;
 }
 
-/* Returns the maximum number of pages that a slot holds at once. */
+/* Returns the most pages that a slot holds at once. */
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
@@ -112,13 +112,13 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
         attn_cache_init(c, m, size, memory);
 }
 
-/* Returns the floats that both states of a page take. */
+/* Returns the number of floats of both states of a page, padded. */
 static int64_t cache_states_floats(const struct attn_cache_group *g)
 {
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* Returns the address of the states after a page's last rows. */
+/* Returns the address of the states that are stored at the end of a page. */
 static float *cache_states(const struct attn_cache_group *g, int64_t page)
 {
     return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
@@ -175,8 +175,8 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
     }
 }
 
-/* Copies the first `used` positions: complete panels of 16 keys, rows of
- * values.                                                                   */
+/* Copies the first `used` positions of a page: complete panels of 16 keys, and
+ * the rows of values. */
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
@@ -199,12 +199,12 @@ static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
     }
 }
 
-struct cache_growth { /* of one slot in one group */
+struct cache_growth { /* growth of one slot in one group */
     int32_t *table;
-    int64_t first;      /* first page still read; earlier ones go */
+    int64_t first; /* first page that is still read; earlier pages are freed */
     int64_t have, want; /* number of pages before and after */
-    int64_t used;       /* rows in the last page; 0: it is full */
-    int copies;         /* the last page has other readers */
+    int64_t used;       /* rows used in the last page; 0: it is full */
+    int copies; /* the last page must be copied, because other slots use it */
 };
 
 static void cache_plan_growth(struct cache_growth *w,
@@ -221,7 +221,7 @@ static void cache_plan_growth(struct cache_growth *w,
     w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
 }
 
-/* True if there are enough pages, including those about to be freed. */
+/* True if there are enough pages, counting those that the growth frees. */
 static int cache_has_room(const struct cache_growth *w,
                           const struct attn_cache_group *g, int64_t slot)
 {
@@ -285,7 +285,8 @@ ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
     attn_cache_cut(c, slot, 0);
 }
 
-/* Adds a reader to each page of a slot and copies their numbers to `table`. */
+/* Adds a reference to each page of a slot, and copies the page numbers to
+ * `table`. */
 static void cache_read_again(const struct attn_cache *c,
                              struct attn_cache_group *g, int64_t slot,
                              int32_t *table)
@@ -310,18 +311,19 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
     c->length[to] = c->length[from];
 }
 
-/* Reorders the slots of one group; `length` has their new lengths. */
+/* Reorders the slots of one group. `length`: new length of each slot. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
                                 const int32_t *parent, int64_t n,
                                 const int32_t *length, int32_t *scratch)
 {
     int32_t *first = scratch + n * c->width;
-    for (int64_t i = 0; i < n; i++) { /* count the new readers first, */
+    for (int64_t i = 0; i < n; i++) { /* count the new references first, */
         first[i] = g->first[parent[i]];
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
-    for (int64_t i = 0; i < c->slots; i++) { /* so no page in use is freed */
+    for (int64_t i = 0; i < c->slots; i++) { /* so that no page in use is
+                                                freed */
         int64_t pages = cache_pages_of(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);

@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-struct process_row { /* a row of logits and its context */
+struct process_row { /* a row of logits with its context */
     const struct attn_search_options *search;
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
-    const int32_t *tokens; /* [n] output so far */
+    const int32_t *tokens; /* [n] tokens of the answer so far */
     int64_t n;
 };
 
@@ -36,7 +36,8 @@ static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
     return 0;
 }
 
-/* Makes each token of the output less likely, once. */
+/* Makes each token that the answer contains less likely, once however often it
+ * occurs. */
 static void process_repetition(const struct process_row *r)
 {
     float penalty = r->options->repetition_penalty;
@@ -69,8 +70,8 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* Forbids a token that would repeat an n-gram: the last size - 1 tokens have
- * occurred before with this token after them.                               */
+/* Forbids each token that would repeat an n-gram: it followed the last size - 1
+ * tokens at an earlier place too. */
 static void process_ngram(const struct process_row *r)
 {
     int64_t size = r->options->no_repeat_ngram;
@@ -82,8 +83,8 @@ static void process_ngram(const struct process_row *r)
             process_forbid(r, r->tokens[i + size - 1]);
 }
 
-/* Forbids the last token of a suppressed sequence if the output ends in the
- * tokens before it.                                                         */
+/* Forbids the last token of a suppressed sequence if the answer ends in the
+ * tokens before it. */
 static void process_suppress(const struct process_row *r)
 {
     const int32_t *at = r->options->suppress;
@@ -109,14 +110,14 @@ static void process_first(const struct process_row *r)
         process_forbid(r, r->options->suppress_first[i]);
 }
 
-/* Penalties come first, because they need the logits before others set them to
- * -INFINITY.                                                                */
+/* The penalty comes first, because it needs the logits before other functions
+ * set them to -INFINITY. */
 static void (*const process_table[])(const struct process_row *) = {
     process_repetition, process_min_length, process_ngram,
     process_suppress,   process_first,
 };
 
-/* Checks sequences of tokens, each preceded by its length. */
+/* Checks the suppressed sequences, each of which is preceded by its length. */
 static int process_check_suppress(const struct attn_process *p, int64_t vocab)
 {
     const int32_t *at = p->suppress;

@@ -1,6 +1,6 @@
-/* sampling.c: draws a token from a row of logits. The same seed draws the same
- * token on every machine: exp is math.c's, sums have a fixed order, and ties
- * are ordered by token id.                                                  */
+/* sampling.c: draws a token from a row of logits. A seed draws the same token
+ * on every machine: exp is that of math.c, sums have a fixed order, and equal
+ * logits are ordered by token id. */
 #include "runtime/core.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] a heap; removed tokens are stored from the end */
+    int32_t *order; /* [n] the first heap_n are a heap; tokens removed from
+                       it follow */
     int64_t n, heap_n;
     float largest;
 };
@@ -33,7 +34,8 @@ static uint64_t sampling_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* SplitMix64 [Steele, Lea, Flood 2014] as a function of a counter. */
+/* Returns a number of SplitMix64 [Steele, Lea, Flood 2014], here a function of
+ * a counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter)
 {
     const uint64_t gamma = 0x9e3779b97f4a7c15ull;
@@ -103,7 +105,7 @@ static int32_t sampling_at(struct sampling *s, int64_t i)
 
 /* ---- mass ---- */
 
-/* Returns a token's probability relative to the best one's, which is 1. */
+/* Returns a token's probability divided by that of the best token. */
 static double sampling_weight(const struct sampling *s, int32_t token)
 {
     float x = (s->logits[token] - s->largest) / s->o->temperature;
@@ -118,8 +120,8 @@ static double sampling_sum(struct sampling *s, int64_t n)
     return sum;
 }
 
-/* Returns the sum of all tokens' weights, in the order of their ids, so the
- * heap need not be sorted.                                                  */
+/* Returns the sum of the weights of all tokens, in the order of their ids, so
+ * that the heap need not be sorted. */
 static double sampling_sum_all(const struct sampling *s, int64_t vocab)
 {
     double sum = 0.0;
@@ -129,9 +131,10 @@ static double sampling_sum_all(const struct sampling *s, int64_t vocab)
     return sum;
 }
 
-/* Returns how many of the first n tokens remain: until their share of `mass`
- * reaches top_p, and only those at least min_p times as probable as the first.
- * Sets *mass to their sum.                                                  */
+/* Returns how many of the first n tokens to keep: up to the token with which
+ * their share of *mass reaches top_p, but none from the first on that is less
+ * than min_p times as probable as the best. Sets *mass to the sum of their
+ * weights. */
 static int64_t sampling_cut(struct sampling *s, int64_t n, double *mass)
 {
     double enough = *mass * (double)s->o->top_p, sum = 0.0;
@@ -167,7 +170,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     for (int64_t i = 0; i < n; i++) {
         double weight = sampling_weight(s, sampling_at(s, i));
         if (weight == 0.0)
-            break; /* so are all that follow */
+            break; /* the weights of all later tokens are 0 too */
         drawn = i;
         sum += weight;
         if (sum > u * mass)

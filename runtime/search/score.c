@@ -1,5 +1,5 @@
-/* score.c: log-probabilities of a given output. The decoder reads it in chunks
- * of up to SCORE_ROWS rows, so that their logits take little memory.        */
+/* score.c: log-probabilities of a given output. The decoder reads the output in
+ * chunks of up to SCORE_ROWS rows, so that their logits take little memory. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -12,11 +12,11 @@ struct score {
     float *logits; /* [SCORE_ROWS][target_vocab] */
     void *arena;
     int64_t rows;  /* number of rows that the decoder reads */
-    int64_t first; /* row before the first target token */
+    int64_t first; /* the row whose logits predict the first target token */
 };
 
-/* Lays out memory for a start token, the source (a decoder's prompt), the
- * forced tokens and the target, up to the model's number of positions.      */
+/* Lays out memory for the start token, the source (a decoder's prompt), the
+ * forced tokens and the target, up to the model's number of positions. */
 static void score_lay_out(struct score *s, const struct attn_score_request *r,
                           struct attn_memory *at)
 {
@@ -97,7 +97,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     return attn_enter(m, r->bound, b, s->arena, 0);
 }
 
-/* Fills in the tokens to read: all but the target's last. */
+/* Stores the tokens that the decoder reads: all but the last of the target. */
 static int score_fill(struct score *s, const struct attn_score_request *r)
 {
     const struct attn_model *m = r->model;
@@ -131,8 +131,9 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     return 0;
 }
 
-/* Reads n rows, starting at row `at`, and computes the logits of those that a
- * target token follows. Returns their number, or an error.                  */
+/* Reads n rows, starting at row `at`, and computes the logits of those rows
+ * that a target token follows. Returns the number of these rows, or an
+ * error. */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {

@@ -5,16 +5,17 @@
 #include "runtime/base/generate.h"
 #include "runtime/base/memory.h"
 
-struct attn_score_request { /* a sentence pair, and memory for it */
+struct attn_score_request { /* a source and a target, and memory to score
+                               them */
     const struct attn_model *model;
     const void *bound;
     int32_t start;                        /* start token; -1: none */
-    const int32_t *source;                /* [source_n] the source; the */
-    int64_t source_n;                     /* prompt of a decoder */
-    const int32_t *prefix;                /* [prefix_n] forced tokens */
-    int64_t prefix_n;                     /* before the target, not scored */
-    const int32_t *target;                /* [target_n] target tokens, with */
-    int64_t target_n;                     /* the end token */
+    const int32_t *source;                /* [source_n] the source; for a */
+    int64_t source_n;                     /* decoder, the prompt */
+    const int32_t *prefix;                /* [prefix_n] forced tokens before */
+    int64_t prefix_n;                     /* the target; they are not scored */
+    const int32_t *target;                /* [target_n] the target, with the */
+    int64_t target_n;                     /* end token */
     const struct attn_parallel *parallel; /* NULL: one thread */
     void *memory;
     int64_t bytes; /* at least attn_score_bytes() */
@@ -22,13 +23,13 @@ struct attn_score_request { /* a sentence pair, and memory for it */
 /* Computes the log-probability of each target token. Returns 0 or an error. */
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
                              float *log_probability);
-/* Returns the bytes needed; target_n includes the forced tokens. */
+/* Returns the number of bytes needed. target_n includes the forced tokens. */
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
-/* Completes a target: appends the end token, if there is one, for which
- * (*target)[] must have space, and then skips the options' forced prefix if the
- * target begins with it. Returns the new number of tokens.                  */
+/* Completes a target. Appends the end token, if there is one; (*target)[] must
+ * have space for it. Then skips the options' forced prefix if the target begins
+ * with it. Returns the new number of tokens. */
 ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
                                      int32_t **target, int64_t target_n);
 

@@ -1,20 +1,21 @@
 /* search.c: encodes all sources, then decodes all open hypotheses of all
- * sentences in one call per step, until every sentence's rule (beam.c) is done.
+ * sentences in one call per step, until the rule (beam.c) of every sentence is
+ * done.
  *
  * Slot i of the self cache is sequence i of the batch: the open hypotheses,
  * sentence by sentence. The cross cache has one slot per sentence, written by
  * encode.
  *
  * If the code has a fixed batch size, copies of the first source and hypotheses
- * of one token fill the batch. Their logits are ignored.                    */
+ * of one token fill the batch. Their logits are ignored. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 /* ---- sources ---- */
 
-/* Copies `rows` rows of the request, from row `from`, to row `at`, after zeros
- * for the learned rows. Returns 0 or an error.                              */
+/* Copies `rows` rows of the request, from row `from` on, to row `at`, after
+ * zeros in place of the learned rows. Returns 0 or an error. */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -39,7 +40,7 @@ static int search_copy(struct attn_search_state *s,
                                                   : m->source_vocab);
 }
 
-/* Copies the sources, truncated to max_input. Returns 0 or an error. */
+/* Copies the sources, each truncated to max_input. Returns 0 or an error. */
 static int search_sources(struct attn_search_state *s,
                           const struct attn_search_request *r)
 {
@@ -83,8 +84,9 @@ static int search_read(struct attn_search_state *s)
     return attn_enter(s->model, s->bound, b, s->arena, 0);
 }
 
-/* Opens one hypothesis with the forced tokens. A source that asks nothing has
- * no answer; if the limit is the prefix, the prefix is the answer.          */
+/* Opens one hypothesis with the forced tokens. A source for which
+ * attn_search_asks() is false has no answer. If the prefix reaches the limit,
+ * it is the answer. */
 static int search_begin(struct attn_search_state *s, int64_t i,
                         struct attn_hypothesis *out)
 {
@@ -114,8 +116,8 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* ---- steps ---- */
 
-/* Returns token j of a hypothesis as the decoder reads it: the tokens before
- * the answer, then the answer.                                              */
+/* Returns token j of what the decoder reads for a hypothesis: the tokens before
+ * the answer, then the answer. */
 static int32_t search_token(const struct attn_search_state *s, int64_t i,
                             int64_t h, int64_t j)
 {
@@ -133,8 +135,8 @@ static int32_t search_token(const struct attn_search_state *s, int64_t i,
     return b->tokens[h * b->width + j];
 }
 
-/* Returns how many tokens of the open hypothesis in a slot are not in the
- * cache.                                                                    */
+/* Returns how many tokens of the open hypothesis in a slot are not yet in the
+ * cache. */
 static int64_t search_unread(const struct attn_search_state *s, int64_t i,
                              int64_t slot)
 {
@@ -169,9 +171,8 @@ static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
 }
 
 #if ATTN_HAS_FIXED
-/* Removes from the cache the last rows of hypotheses that were read to the end
- * too early, so that they are read again in the call that needs their logits.
- */
+/* For hypotheses that are already read to their end, removes the last rows from
+ * the cache, so that the call that needs their logits reads them again. */
 static void search_go_back(struct attn_search_state *s)
 {
     int64_t slot = 0;
@@ -207,9 +208,10 @@ static int64_t search_add_others(struct attn_search_state *s, int64_t slot,
 }
 #endif
 
-/* Fills the batch with the unread tokens of all open hypotheses and selects the
- * logits of the last ones. If a hypothesis has more tokens than one call reads,
- * reads ahead only in such hypotheses, without logits.                      */
+/* Fills the batch with the unread tokens of all open hypotheses, and selects
+ * the last row of each. If a hypothesis has more unread tokens than one call
+ * reads, the call only reads ahead in such hypotheses, and its logits are not
+ * used. */
 static int search_fill(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
@@ -217,7 +219,7 @@ static int search_fill(struct attn_search_state *s)
     const int ahead = search_most_unread(s) > most;
     int64_t row = 0, slot = 0, last = 0;
 #if ATTN_HAS_FIXED
-    last = s->model->fixed_target; /* read these rows again */
+    last = s->model->fixed_target; /* these rows are read again */
 #endif
     for (int64_t i = 0; i < s->sentences; i++) {
         for (int64_t h = 0; h < s->beam[i].open; h++) {
@@ -255,8 +257,8 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* Adds all tokens of one hypothesis to its sentence's list. Returns 0 if the
- * logits are invalid (attn_logits_finite).                                  */
+/* Adds hypothesis h, with each of its possible next tokens, to its sentence's
+ * list. Returns 0 if the logits are invalid (attn_logits_finite). */
 static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
                         int64_t h, float *logits)
 {
@@ -273,8 +275,8 @@ static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
     return 1;
 }
 
-/* Applies the rules to all logits. Returns the number of hypotheses that stay
- * open, with their parents.                                                 */
+/* Applies the rule of each sentence to the logits. Returns the number of
+ * hypotheses that stay open, and stores their parents. */
 static int64_t search_choose(struct attn_search_state *s)
 {
     int64_t slot = 0, stay = 0;
@@ -336,7 +338,7 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
     return longest;
 }
 
-/* Encodes all sources and opens a hypothesis for each. */
+/* Encodes all sources and opens a hypothesis for each of them. */
 static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)

@@ -1,5 +1,5 @@
-/* search.h: the search that drives a model, and its parts: caches, logits
- * processors, sampling, beams.                                              */
+/* search.h: the search that runs a model, and its parts: caches, logits
+ * processors, sampling, beams. */
 #ifndef ATTN_SEARCH_2
 #define ATTN_SEARCH_2
 
@@ -9,64 +9,68 @@
 /* ---- cache.c ---- */
 
 /* The size of a cache. A slot needs ceil(length / 64) pages of each group, or
- * fewer if the window and the new rows need fewer. `spare` pages are added; it
- * may be negative.                                                          */
+ * fewer if the group has a window. `spare` is added to the number of pages; it
+ * may be negative. */
 struct attn_cache_size {
     int64_t which; /* ATTN_SELF or ATTN_CROSS */
     int64_t slots;
-    int64_t length; /* maximum positions of each slot */
+    int64_t length; /* most positions of a slot */
     int64_t spare;
-    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
+    int64_t rows; /* most rows added to a slot at once; 0: no limit */
 };
-/* Returns the bytes of such a cache; -1 on overflow. */
+/* Returns the bytes of a cache of this size; -1 on overflow. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
                                   const struct attn_cache_size *size);
-/* Makes an empty cache in memory of that size, at any alignment. */
+/* Makes an empty cache in memory of attn_cache_bytes() bytes, at any
+ * alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size, void *memory);
-/* Same, but takes its memory from `at`. */
+/* Makes an empty cache in memory that it takes from `at`. */
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at);
-/* Binds a batch: its sequence i uses slot first + i of this cache. */
+/* Sets the pools and page tables of a batch: sequence i uses slot first + i of
+ * the cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b);
-/* Returns the first page that the row after `length` others reads, or that the
- * last of these reads if it is read again.                                  */
+/* Returns the first page that must be kept in a slot of `length` positions: the
+ * first that the next row reads, or that the last row reads if it is read
+ * again. */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length);
-/* Returns the maximum rows of a sequence that are read at once, so that windows
- * can free pages in between.                                                */
+/* Returns the most rows of a sequence that one call reads, so that windows can
+ * free pages between calls. */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
-/* Returns the recurrent layers' state after a row, which must be the last even
- * or the last odd one of its page.                                          */
+/* Returns the recurrent layers' states after a row. The row must be the last
+ * even or the last odd one of its page. */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row);
-/* Adds `rows` positions to `slot`, in pages that only this slot uses: a partly
- * filled page with other readers is copied first. Frees pages that neither the
- * new rows nor the last row before them read. Returns 0, or -1 without any
- * change if pages or table entries do not suffice.                          */
+/* Adds `rows` positions to a slot, in pages that only this slot uses: a partly
+ * filled page that other slots use is copied first. Frees pages that neither
+ * the new rows nor the last row before them read. Returns 0, or -1 without any
+ * change if there are too few pages or table entries. */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Removes the positions from `length`. They must be all, or part of the last
- * growth and the row before it.                                             */
+/* Removes the positions from `length` on. They must be all positions, or part
+ * of the last growth and the row before it. */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
                              int64_t length);
 /* Makes slot `to` a copy of slot `from`; they share pages. */
 ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
-/* Sets slot i to the former slot parent[i], for i in 0 .. n - 1, all at once;
- * later slots become empty. Copies only tables.                             */
+/* Makes slot i a copy of the former slot parent[i], for all i in 0 .. n - 1 at
+ * once. Later slots become empty. Copies only tables. */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n,
                                  int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */
-ATTN_API float attn_exp(float x); /* <= 1.5 ulp, bit-identical everywhere */
-ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
-/* Returns a token's log-probability; never above 0, despite rounding. */
+ATTN_API float attn_exp(float x); /* error <= 1.5 ulp; bit-identical
+                                     everywhere */
+ATTN_API float attn_log(float x); /* error <= 2 ulp, for x > 0 */
+/* Returns a token's log-probability. It is never above 0, despite rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
-enum { ATTN_BLOCK = 64 }; /* logits that are skipped together */
+enum { ATTN_BLOCK = 64 }; /* logits that attn_any_above() skips together */
 /* True if one of x[0 .. n - 1] is above `least`. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
@@ -79,67 +83,73 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
  * is finite. -INFINITY marks a token that the model never produces.         */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
+/* Runs the logits processors on a row. tokens: [n] the answer so far, with the
+ * prefix. */
 ATTN_API void attn_process_logits(const struct attn_search_options *o,
                                   float *logits, int64_t vocab,
-                                  const int32_t *tokens,
-                                  int64_t n /* so far, prefix included */);
-/* Forbids the tokens of `forbid` after the probabilities are computed. Their
- * probability is not given to other tokens, so an answer's score equals that of
- * attn_score.                                                               */
+                                  const int32_t *tokens, int64_t n);
+/* Forbids the tokens of `forbid`. Called after the probabilities are computed,
+ * so no other token gets their share, and an answer's score equals that of
+ * attn_score. */
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab);
 
 /* ---- sampling.c ---- */
 
-/* True if every number is in its range. */
+/* True if all members are in range. */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
 /* Returns a number in [0, 1) that depends only on the seed and the counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter);
-/* Returns a token, or -1 if none is allowed. counter: tokens of the answer so
- * far. order: [vocab] scratch memory.                                       */
+/* Returns the drawn token, or -1 if no token is allowed. counter: tokens of the
+ * answer so far. order: [vocab] scratch memory. */
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---- beam.c, search_memory.c, search.c ---- */
 
 /* Checks the options for choosing tokens (start, end, process, sampling) and
- * threads. Returns 0 or an error.                                           */
+ * the threads. Returns 0 or an error. */
 ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o);
 
 /* The state of one sentence's search (beam.c). */
 struct attn_candidate {    /* an open hypothesis and its next token */
-    float sum;             /* sum of log-probabilities */
-    int32_t parent, token; /* token -1: dropped */
+    float sum;             /* sum of log-probabilities, with the token's */
+    int32_t parent, token; /* hypothesis and token; token -1: dropped */
 };
 struct attn_beam {
     const struct attn_search_options *o;
-    int64_t limit;           /* maximum tokens, with the end token */
-    int64_t length;          /* tokens of each open hypothesis */
-    int64_t open;            /* open hypotheses; 0: the search is done */
-    float *sum;              /* [beam] log-probability of each */
-    int32_t *tokens, *spare; /* [beam][width], and a second buffer */
+    int64_t limit;  /* most tokens of an answer, with the end token */
+    int64_t length; /* number of tokens of each open hypothesis */
+    int64_t open;   /* number of open hypotheses; 0: the search is done */
+    float *sum;     /* [beam] log-probability of each open hypothesis */
+    int32_t *tokens, *spare; /* [beam][width] tokens of the open hypotheses;
+                                a second buffer */
     int64_t width;
-    struct attn_candidate *list;  /* [room] the best of this step, in order */
-    int64_t listed, room;         /* room: beam, plus beam for each end token */
-    int32_t *answers;             /* [results][width] tokens of the best */
-    int32_t *order;               /* [vocab] scratch of sampling, or NULL */
-    int64_t recorded, top_ended;  /* number of answers; 1: the best ended */
-    struct attn_hypothesis *best; /* [results] best first */
+    struct attn_candidate *list; /* [room] best pairs of this step, in order */
+    int64_t listed, room;        /* number of pairs in the list; its size:
+                                    beam, plus beam for each end token */
+    int32_t *answers; /* [results][width] tokens of the best answers */
+    int32_t *order;   /* [vocab] scratch memory of sampling, or NULL */
+    int64_t recorded, top_ended;  /* answers recorded so far; 1 once the best
+                                     pair of a step has ended */
+    struct attn_hypothesis *best; /* [results] the best answers, best first */
     int64_t found;
 };
 /* Returns the divisor for a log-probability of `length` tokens. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
-/* Adds to the list hypothesis `parent` with every token (greedy: the best).
- * Logits of -INFINITY are never listed; NaN is not allowed.                 */
+/* Adds hypothesis `parent`, with each possible next token, to the list (greedy:
+ * only with the best token). Never lists logits of -INFINITY. NaN is not
+ * allowed. */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp);
-/* Ends a step: records answers, extends the hypotheses that stay open, writes
- * their parents, and sets open to 0 when the search is done.                */
+/* Ends a step: records answers, extends the hypotheses that stay open, stores
+ * the parent of each, and sets `open` to 0 if the search is done. */
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
-/* Records as an answer hypothesis `parent` with `token` (-1: without). */
+/* Records hypothesis `parent`, followed by `token` unless it is -1, as an
+ * answer. */
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum);
 
@@ -149,21 +159,24 @@ struct attn_search_state {
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sequences in a call of encode, of decode */
-    int64_t limit, positions; /* maximum of all sentences */
+    int64_t sources, slots;   /* sequences in a call of encode, and in a call
+                                 of decode */
+    int64_t limit, positions; /* the most of any sentence: tokens of an
+                                 answer, positions */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */
-    struct attn_batch batch; /* with the arrays that it points to: */
+    struct attn_batch batch; /* the batch; the following arrays belong to it */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* instead of source_ids */
+    float *source_input; /* used instead of source_ids if the model reads
+                            numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] */
-    int32_t *order; /* [target_vocab] if tokens are sampled */
+    int32_t *order; /* [target_vocab] scratch memory of sampling, or NULL */
     void *arena;
 };
-/* Returns the rows that the decoder reads before the first token of an answer
- * to a source of `rows` rows.                                               */
+/* Returns the number of rows that the decoder reads before the first token of
+ * an answer to a source of `rows` rows. */
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);

@@ -67,7 +67,7 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
     return attn_check_process(&o->process, vocab);
 }
 
-/* Checks the options that concern the search, not the choice of tokens. */
+/* Checks the options that control the search, not those for choosing tokens. */
 static int search_rules(const struct attn_search_options *o)
 {
     if (o->beam < 1 || o->beam > INT16_MAX)
@@ -104,7 +104,7 @@ static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     int64_t n = s->sources, keys = s->longest + s->model->class_token;
-    /* All pages of a source except the last are full. */
+    /* of each source, all pages except the last are full */
     int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
@@ -148,7 +148,8 @@ static void search_lay_out_beams(struct attn_search_state *s,
 }
 
 #if ATTN_HAS_FIXED
-/* Adds the sequences that fill a batch of fixed size. Returns their rows. */
+/* Adds the sequences that fill a batch of fixed size. Returns the rows of a
+ * decode call with such a batch. */
 static int64_t search_fill_up(struct attn_search_state *s)
 {
     const struct attn_model *m = s->model;
@@ -181,7 +182,8 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    /* rows before the first token; the cache limits those per sentence */
+    /* rows that a call reads before the first token; attn_cache_rows() limits
+     * them for each sentence */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;

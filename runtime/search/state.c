@@ -1,16 +1,16 @@
 /* state.c: saves a stream as bytes and restores it: a header, the tokens, then
  * the used part of every page that a later row may read, first of each self
- * cache, then of each cross cache. A restored stream continues with the same
- * bits.
+ * cache, then of each cross cache. A restored stream continues with
+ * bit-identical results.
  *
- * The same code writes and reads the bytes.                                 */
+ * The same code writes and reads the bytes. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 struct state_walk {
-    char *to;         /* destination if saving, or */
-    const char *from; /* source if restoring */
+    char *to;         /* destination, when saving */
+    const char *from; /* source, when restoring */
     int64_t n;        /* bytes so far */
 };
 
@@ -32,8 +32,8 @@ static void state_align(struct state_walk *w)
     w->n = end;
 }
 
-/* Moves the panels of 16 keys that contain the first `used`. Unused lanes are
- * saved as zeros, whatever the page contains.                               */
+/* Moves the panels of 16 keys that hold the first `used` keys. Unused lanes are
+ * saved as zeros, whatever the page contains. */
 static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
                        int64_t used)
 {
@@ -79,8 +79,8 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
     }
 }
 
-/* Moves the recurrent layers' states after the last row and the one before it,
- * because the last row may be read again.                                   */
+/* Moves the states of the recurrent layers after the last two rows, because the
+ * last row may be read again. */
 static void state_steps(struct state_walk *w, const struct attn_cache *c,
                         int64_t slot)
 {
@@ -107,7 +107,7 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 /* ---- size ---- */
 
 /* Returns the bytes of a slot's rows in one cache. Keys are in panels of 16;
- * zeros fill the last one.                                                  */
+ * the last panel is padded. */
 static int64_t state_group_size(const struct attn_cache_layout *is,
                                 int64_t length)
 {
@@ -129,8 +129,8 @@ static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
     return n;
 }
 
-/* Returns the bytes of a state with that many tokens, rows in its self cache
- * and source rows. */
+/* Returns the size of a state with this many tokens, rows in its self cache
+ * (`read`), and source rows. */
 static int64_t state_size(const struct attn_model *m, int64_t tokens,
                           int64_t read, int64_t source_rows)
 {
@@ -151,8 +151,7 @@ enum {
     STATE_SEED_CACHES = 4
 };
 
-/* Returns a hash of everything that affects the meaning of a cache's
- * contents.                                                                 */
+/* Returns a hash of everything that affects the meaning of a cached number. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
     int64_t sizes[8];
@@ -162,7 +161,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     sizes[3] = m->d_model;
     sizes[4] = m->source_vocab;
     sizes[5] = m->target_vocab;
-    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks, etc. */
+    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks, ... */
     sizes[7] = (int64_t)attn_hash(m->cache,
                                   m->caches * (int64_t)sizeof *m->cache,
                                   STATE_SEED_CACHES);
@@ -254,8 +253,8 @@ ATTN_API int attn_state_begins(const void *at, int64_t bytes)
     return at && bytes >= 8 && memcmp(at, "ATTNST", 6) == 0;
 }
 
-/* Returns NULL if the bytes are complete and unchanged since attn_state_save,
- * else a message.                                                           */
+/* Returns NULL if the bytes are complete and unchanged since attn_state_save(),
+ * else a message. */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
@@ -294,8 +293,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
-/* Grows a slot to `length` positions, at most `rows` at once, because the cache
- * has space for no more.                                                    */
+/* Grows a slot to `length` positions, in steps of at most `rows`, because the
+ * cache has space for no larger step. */
 static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
 {
     int wrong = 0;
@@ -345,6 +344,6 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
         return wrong;
     wrong = state_read(s, r->state);
     if (wrong)
-        s->room = NULL; /* not open */
+        s->room = NULL; /* closes the stream */
     return wrong;
 }

@@ -1,8 +1,8 @@
 /* stream.c: one answer, token by token; and several answers that share the full
- * pages of a common beginning.
+ * pages of their common beginning.
  *
  * A stream is a list of tokens. The first `read` of them are in its slot of the
- * self cache. The next token is chosen when all have been read.             */
+ * self cache. The next token is chosen when all have been read. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static int stream_sizes(const struct attn_model *m,
     int wrong = attn_check_choice(m, o);
     if (wrong)
         return wrong;
-    if (m->input_width > 0) /* its source is not tokens */
+    if (m->input_width > 0) /* a source of numbers, not tokens */
         return ATTN_ERROR_KIND;
     if (m->kind == ATTN_ENCODER_DECODER) {
         least = 1;
@@ -187,14 +187,14 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
     if (wrong)
-        s->room = NULL; /* not open */
+        s->room = NULL; /* closes the stream */
     return wrong;
 }
 
 /* ---- tokens ---- */
 
-/* Reads tokens up to index `to`, exclusive. Leaves the logits of the last one
- * in the room.                                                              */
+/* Reads the tokens before index `to`, and leaves the logits of the last one in
+ * the room. */
 static int stream_read(struct attn_stream *s, int64_t to)
 {
     struct attn_stream_room *r = s->room;
@@ -261,7 +261,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* its logits are overwritten: read it again */
+    if (s->read == s->n) { /* the last token's logits were overwritten: read
+                              it again */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
@@ -302,7 +303,8 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1); /* reads what both will need */
+    wrong = stream_read(from, from->n - 1); /* reads the tokens that both
+                                               streams share */
     if (wrong)
         return wrong;
     s = *from;

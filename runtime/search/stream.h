@@ -10,7 +10,7 @@
 /* Checks that a stream is open and its options are valid. Returns 0 or an
  * error.                                                                    */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
-/* True if attn_stream_next() returned an error, not END or FULL. */
+/* True if attn_stream_next() returned an error, and neither END nor FULL. */
 ATTN_API int attn_stream_failed(int64_t token);
 struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_model *model;
@@ -18,34 +18,34 @@ struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_search_options *o;
     const int32_t *ids; /* [n] source; for a decoder, the prompt */
     int64_t n;
-    int64_t tokens, streams; /* same as for attn_stream_bytes() */
+    int64_t tokens, streams; /* numbers that attn_stream_bytes() was given */
     void *memory;
     int64_t bytes; /* at least attn_stream_bytes() */
 };
-/* Makes a stream without tokens in slot 0 of a new room; ignores the ids.
- * Returns 0 or an error.                                                    */
+/* Makes a stream without tokens in slot 0 of a new room. Ignores the request's
+ * ids. Returns 0 or an error. */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows);
 
 /* ---- state.c ---- */
 
-/* Returns a hash of the weights at `packed`, so that a state is not restored
- * with other weights.                                                       */
+/* Returns a hash of the weights at `packed`, by which a restored state detects
+ * other weights. */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
 
-/* True if the bytes begin like a saved state of any version. */
+/* True if the bytes begin as a saved state of any version does. */
 ATTN_API int attn_state_begins(const void *at, int64_t bytes);
 
 struct attn_restore_request { /* arguments for restoring a stream */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    uint64_t weights; /* their hash, from attn_state_weights() */
+    uint64_t weights; /* hash of the weights, from attn_state_weights() */
     const void *state;
-    int64_t bytes;           /* of the state */
-    int64_t tokens, streams; /* same as for attn_stream_bytes() */
+    int64_t bytes;           /* size of the state */
+    int64_t tokens, streams; /* numbers that attn_stream_bytes() was given */
     void *memory;
     int64_t memory_bytes;
 };
