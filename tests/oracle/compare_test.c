@@ -127,7 +127,7 @@ static void test_model_small_spread(void **state)
     assert_true(compare_model(want, got, 2, 1).failed);
 }
 
-/* A NaN in the first row must not be forgotten over a good second one. */
+/* Tests that a NaN in the first row is not hidden by a valid second row. */
 static void test_model_first_row(void **state)
 {
     (void)state;

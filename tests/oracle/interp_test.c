@@ -59,7 +59,7 @@ static int weight(int64_t rows, int64_t cols, const double *x)
     return node;
 }
 
-/* The only Input: t rows of `cols` numbers. */
+/* Adds the only Input: t rows of `cols` numbers. */
 static int input(int64_t rows, int64_t cols, const double *x)
 {
     Type t = { ElemF32,
@@ -161,8 +161,8 @@ static void test_join(void **state)
     assert_value(flat, (double[]){ 4, 1, 2, 3, 4, 8, 5, 6, 7, 8 }, 10);
 }
 
-/* Rows 1 2, 3 4, 5 6; the taps are two rows before a row, and itself. With the
- * first row skipped it is the row before, and itself.                       */
+/* Tests rows 1 2, 3 4, 5 6 with taps at the row two before, and at itself. With
+ * the first row skipped, at the row before, and at itself. */
 static void test_taps(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void test_moves(void **state)
 
 /* ---- attention ---- */
 
-/* A value [1, rows, cols] from outside. */
+/* Adds an input [1, rows, cols]. */
 static int head(int64_t rows, int64_t cols, const double *x)
 {
     int a = input(rows, cols, x);
@@ -308,7 +308,7 @@ static void test_causal(void **state)
         assert_true(in.value[a][i] == want[i]);
 }
 
-/* A key that is not allowed may hold anything. */
+/* Tests that a masked key may have any value, even NaN. */
 static void test_masked_values(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ static void test_masked_values(void **state)
     assert_true(isnan(in.value[out][3]));
 }
 
-/* The fused op is its parts. */
+/* Tests that the fused op equals its parts. */
 static void test_attention(void **state)
 {
     (void)state;
@@ -400,7 +400,8 @@ static void assert_node(const Model *m, const char *name, const json_t *want)
     assert_tensor(want, m->in.value[node], interp_size(&m->in, node), 1e-6);
 }
 
-/* Ids of `text`, tokens apart by spaces, or every letter one. */
+/* Ids of `text`, whose tokens are separated by spaces, or are single letters.
+ */
 static int64_t ids_of(const json_t *vocabulary, const char *text, bool letters,
                       int32_t *ids)
 {
@@ -438,7 +439,8 @@ static void test_g2p(void **state)
     json_decref(root);
 }
 
-/* Pre-norm, halves of sines and cosines, a final norm, untied tables. */
+/* Tests pre-norm, sines and cosines in halves, a final norm, and untied tables.
+ */
 static void test_aren(void **state)
 {
     (void)state;
@@ -486,7 +488,7 @@ static void test_choose(void **state)
     assert_value(pair, pairs, 4);
 }
 
-/* Weights and rows by choice: the oracle has them in the order of the rows. */
+/* Tests weights and rows of experts; the oracle keeps the order of the rows. */
 static void test_experts(void **state)
 {
     (void)state;
@@ -514,8 +516,8 @@ static void test_experts(void **state)
     assert_value(sum, twice, 4);
 }
 
-/* h[t] = relu(x[t] + h[t-1] / 2): of each state the squares of x + u, of u, and
- * of what the state before is off, halved.                                  */
+/* h[t] = relu(x[t] + h[t-1] / 2). The expected error of each state adds the
+ * squares of x + u, of u, and of half the error of the state before. */
 static void test_recurrent(void **state)
 {
     (void)state;

@@ -52,7 +52,7 @@ static const Sine sines[] = {
     { 512, 511, 511, 0.998597314690032 },
 };
 
-/* The oracle's table, and the one that is packed for the model. */
+/* Compares the oracle's table and the packed one. */
 static void test_positions(void **state)
 {
     (void)state;
@@ -89,7 +89,8 @@ static void test_positions(void **state)
     }
 }
 
-/* PE(p + k) is PE(p), each pair turned by the same angle for all p. */
+/* Tests that PE(p + k) is PE(p) with each pair rotated by the same angle for
+ * all p. */
 static void test_rotation(void **state)
 {
     (void)state;
@@ -178,7 +179,7 @@ static void test_shapes(void **state)
     engine_close(&e);
 }
 
-/* Table 3, with the vocabulary of 37,000. */
+/* Tests table 3, with a vocabulary of 37,000. */
 static void test_parameters(void **state)
 {
     (void)state;
@@ -224,8 +225,8 @@ static void test_parameters_set(void **state)
     engine_close(&e);
 }
 
-/* One attention of 128 rows with its projections: the same for all rows (A);
- * and the n^2 d of Table 1 in its two products.                             */
+/* Tests attention of 128 rows with its projections: the same FLOPs for all rows
+ * (A), and the n^2 d of table 1 in its two products. */
 static void test_operations(void **state)
 {
     (void)state;
@@ -257,7 +258,7 @@ static void test_operations(void **state)
 
 /* ---- identities ---- */
 
-/* A small model with seeded weights, run by the oracle on 9 rows. */
+/* Runs the oracle on 9 rows, for a small model with seeded weights. */
 typedef struct {
     Engine e;
     Weights w;
@@ -290,7 +291,7 @@ static const double *value_of(const Small *s, const char *name)
     return s->in.value[node];
 }
 
-/* Each row of the attention weights sums to 1. */
+/* Tests that each row of the attention weights sums to 1. */
 static void test_weights(void **state)
 {
     (void)state;
@@ -306,7 +307,8 @@ static void test_weights(void **state)
     small_close(&s);
 }
 
-/* A norm's rows have mean 0 and deviation 1, before gamma and beta. */
+/* Tests that a norm's rows have mean 0 and deviation 1, before gamma and beta.
+ */
 static void test_norm(void **state)
 {
     (void)state;
@@ -345,8 +347,8 @@ static void convolve(const double *x, int64_t in, const double *w,
         }
 }
 
-/* Two convolutions of kernel 1 with a ReLU between are the feed-forward
- * network.                                                                  */
+/* Tests that two convolutions of kernel 1 with a ReLU between equal the
+ * feed-forward network. */
 static void test_convolutions(void **state)
 {
     (void)state;
@@ -377,7 +379,8 @@ static double uniform(void) /* variance 1, mean 0 */
     return ((double)(bits >> 11) * 0x1p-53 - 0.5) * sqrt(12);
 }
 
-/* q.k of independent entries of variance 1 has variance d_k; scaled, 1. */
+/* Tests that q.k of independent entries of variance 1 has variance d_k; scaled,
+ * 1. */
 static void test_variance(void **state)
 {
     (void)state;

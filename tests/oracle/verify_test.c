@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-typedef struct { /* a small model, run once with all kept */
+typedef struct { /* a small model, run once with all values kept */
     Engine e;
     Weights fused, unfused;
     Trial t;
@@ -65,7 +65,7 @@ static void run_other(const char *spec, const char *const *sets, int nsets)
     assert_true(run_model(spec, sets, nsets, rows, rows));
 }
 
-/* Ops that did not pass. */
+/* Counts the ops that did not pass. */
 static int ops_failed(void)
 {
     OpResults r = { 0 };
@@ -153,7 +153,7 @@ static void test_nan_value(void **state)
     assert_true(ops_failed() >= 1);
 }
 
-/* Keys of the prefix are keys, however few the queries. */
+/* Tests that keys of the prefix count, however few queries there are. */
 static void test_attention_prefix(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void check_result(void)
     assert_int_equal(ops_failed(), 1);
 }
 
-/* One number has no deviation, and neither have equal ones. */
+/* Tests that a single number has no deviation, nor have equal ones. */
 static void test_sizes_of_one(void **state)
 {
     (void)state;
@@ -214,7 +214,8 @@ static void test_sizes_of_one(void **state)
     }
 }
 
-/* One number for a sequence: the numbers of all of them vary. */
+/* Tests a model with one number per sequence, which must vary over sequences.
+ */
 static void test_one_class(void **state)
 {
     (void)state;

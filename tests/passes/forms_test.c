@@ -18,9 +18,9 @@ enum { Forms = 1000 };
 
 /* ---- what is spoken for ---- */
 
-/* Not a matter of the form: files, names, the one version, what products of
- * integers compute in; nor lengths that are constants of the code, which
- * differential_test chooses.                                                */
+/* Fields that are not a matter of the form: files, names, the version, the
+ * arithmetic of integers; and constant lengths, which differential_test
+ * chooses. */
 static const char *const other[] = { "attnc",   "extends", "name",
                                      "weights", "names",   "arithmetic" };
 
@@ -45,7 +45,7 @@ static void see(Seen *seen, const Spec *s)
     }
 }
 
-/* Words that are NULL are none. */
+/* True if all words were seen; skips NULL words. */
 static bool has_all(const char *seen, const char *const *words, size_t n,
                     const char *key)
 {
@@ -64,7 +64,7 @@ static const char *const activations[] = {
 #include "spec/fields/activations.h"
 };
 
-/* All words, both truths, more than one number. */
+/* Checks that all words, both flags, and more than one number occurred. */
 static bool is_spoken_for(const Field *f, const char *seen)
 {
     static const char *const masks[] = { " causal ", "prefix", "window",
@@ -118,7 +118,7 @@ static void test_every_field(void **state)
 
 /* ---- canonical names ---- */
 
-/* The row of weight_names that NAME.weight or NAME.bias has; -1: none. */
+/* Returns the row of weight_names for NAME.weight or NAME.bias, or -1. */
 static int canonical(const char *weight)
 {
     NameMatch m;
@@ -189,7 +189,7 @@ static bool told(const char *log, const Node *n)
     return strstr(log, name) != NULL;
 }
 
-/* Products of one sublayer that read the same rows. */
+/* Checks products of one sublayer that read the same rows. */
 static bool are_apart(const Graph *g, const Node *a, const Node *b,
                       const char *log)
 {

@@ -23,7 +23,7 @@ static int output_of(const Graph *g)
 
 typedef struct {
     int spec;
-    const Interp *want; /* of the graph that no pass has seen */
+    const Interp *want; /* of the graph before all passes */
 } Subsets;
 
 /* Runs the passes from `pass` on, each skipped or not, and compares the results
@@ -78,7 +78,7 @@ static void test_second_run_changes_nothing(void **state)
     }
 }
 
-/* --tap NAME, for every name there is. */
+/* Tests --tap NAME for every name. */
 static void test_kept_nodes_stay(void **state)
 {
     (void)state;
@@ -251,7 +251,8 @@ static void test_base_is_fused(void **state)
         { OpAttention, 18 },
         { OpAddNorm, 30 },
         { OpEmbed, 2 },
-        /* qkv, o, w1, w2; decoder: and cross q, o; cross kv in encode */
+        /* qkv, o, w1, w2; for decoders also cross q, o, and cross kv in encode
+         */
         { OpLinear, 6 * 4 + 6 * 6 + 6 },
         { OpMatmul, 1 },
         { OpBias, 0 },
@@ -282,8 +283,8 @@ static void test_base_is_fused(void **state)
     arena_free(a);
 }
 
-/* Whatever a layer is made of, its attention becomes one op, and nothing of
- * its feed-forward network is left apart.                                   */
+/* Tests that the attention of any layer becomes one op, and that its
+ * feed-forward network is completely fused. */
 static void test_later_forms_are_fused(void **state)
 {
     (void)state;
@@ -305,8 +306,8 @@ static void test_later_forms_are_fused(void **state)
     }
 }
 
-/* With three-way tying the look-up multiplies by sqrt(d_model), the product
- * of the logits does not; without, the table itself is scaled.              */
+/* Tests that with three-way tying only the look-up multiplies by sqrt(d_model),
+ * not the logits' product; without tying, the table itself is scaled. */
 static void test_embedding_scale(void **state)
 {
     (void)state;

@@ -31,7 +31,7 @@ static void plan_of(Engine *e, Arena *a, const char *first, const char *second,
     assert_int_equal(engine_plan(e, &o), ExitDone);
 }
 
-/* The attention tasks of a plan, `n` of them. */
+/* Finds the attention tasks of a plan, `n` of them. */
 static void find_tasks(const Engine *e, const Task *task[2], int n)
 {
     int found = 0;
@@ -43,7 +43,8 @@ static void find_tasks(const Engine *e, const Task *task[2], int n)
     assert_int_equal(found, n);
 }
 
-/* Two layers with these numbers have tasks of these names; NULL: one task. */
+/* Checks that two layers with these numbers have tasks of these names; NULL: a
+ * single task. */
 static void check_names(const char *first, const char *second,
                         const char *name1, const char *name2)
 {
@@ -84,7 +85,7 @@ static void test_names(void **state)
                 "causal_paged_cap3000_scale500000");
 }
 
-/* One ulp makes another task, of another name. */
+/* Tests that one ulp makes another task, with another name. */
 static void test_one_ulp(void **state)
 {
     static const struct {
@@ -158,7 +159,7 @@ static int64_t code_bytes(const char *first, const char *second)
     return bytes;
 }
 
-/* Steps of one name are counted twice if their tasks differ. */
+/* Tests that steps of one name are listed twice if their tasks differ. */
 static void test_code(void **state)
 {
     (void)state;

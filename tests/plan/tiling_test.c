@@ -14,8 +14,8 @@
 #include "support/random_tiling.h"
 #include "support/scratch.h"
 
-/* For all tasks of a plan. A compiler takes its time for high tiles, which
- * tile_test has all of.                                                     */
+/* Sets a tiling for all tasks of a plan, without tall tiles, which compile
+ * slowly and which tile_test covers. */
 static Choices random_choices(Arena *a, const Plan *p, bool low, uint64_t seed)
 {
     uint64_t state = seed;
@@ -70,8 +70,8 @@ static void say_tilings(const Plan *p)
                     tiling_text(p->arena_, &p->task.at[i].tiling));
 }
 
-/* The plan has the choices, and the model its default's bits: all rows at once,
- * and in steps of a few.                                                    */
+/* Checks that the plan has the choices, and that the model has the bits of its
+ * default, for all rows at once and in steps of a few. */
 static void check_tiled(Case *c, EngineOptions o, uint64_t seed)
 {
     Engine e;
@@ -79,7 +79,7 @@ static void check_tiled(Case *c, EngineOptions o, uint64_t seed)
     o.choices = random_choices(c->e.arena, c->e.plan, o.backend && !is_full(),
                                seed);
     assert_int_equal(engine_open(&e, &o), ExitDone);
-    if (o.width != 1) /* which has no nests for a small M */
+    if (o.width != 1) /* which has no loop nests for a small M */
         assert_int_equal(e.plan->task.n, c->e.plan->task.n);
     for (int i = 0; i < e.plan->task.n; i++)
         assert_int_equal(e.plan->task.at[i].from, FromTuned);
@@ -117,7 +117,7 @@ static void test_jit(void **state)
         }
 }
 
-/* Masks from files, unfused ops' neighbours, all that a spec may have. */
+/* Tests masks from files, unfused ops, and other forms of specs. */
 static void test_any_form(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void test_any_form(void **state)
     arena_free(a);
 }
 
-/* At every width that the machine has. */
+/* Tests every width of the machine. */
 static void test_compiler(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void test_knobs(void **state)
     arena_free(a);
 }
 
-/* The first task of a kind. */
+/* Returns the first task of a kind. */
 static const Task *first_task(const Plan *p, TaskKind kind)
 {
     for (int i = 0; i < p->task.n; i++)

@@ -71,7 +71,7 @@ static void test_tilings(void **state)
                      10);
     assert_int_equal(tiling_with_defaults(&v4, &dots, 64, (Tiling){ 0 }).nr,
                      32);
-    const Tiling chosen = { .nr = 64 }; /* no tile of two origins */
+    const Tiling chosen = { .nr = 64 }; /* no tile mixes two sources */
     const Target t = target("sapphirerapids");
     assert_int_equal(tiling_with_defaults(&t, &floats, 512, chosen).mr, 6);
 }
@@ -99,7 +99,8 @@ static void test_explained(void **state)
                            ": 14x32 panels=2 instead of 6x64"));
 }
 
-/* Rows of a block, by what the weights of its steps cost to read again. */
+/* Tests the rows of a block, which depend on the cost of reading its weights
+ * again. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -116,7 +117,7 @@ static void test_rows(void **state)
     assert_int_equal(target_row_block(&intel, layer, layer / 2), 144);
 }
 
-/* Rows that a tile reads side by side do not share the places of L1. */
+/* Tests that rows that a tile reads together do not share the sets of L1. */
 static void test_strides(void **state)
 {
     (void)state;

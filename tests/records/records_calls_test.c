@@ -17,7 +17,7 @@
 
 static bool no_locks; /* as on some network file systems */
 static int fail_at;   /* the call that fails; 0: none */
-static bool for_good; /* and so do all after it */
+static bool for_good; /* all later ones fail, too */
 static int calls;
 
 static bool refuses(void)

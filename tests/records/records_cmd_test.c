@@ -106,7 +106,7 @@ static void test_explain(void **state)
     arena_free(a);
 }
 
-/* stderr of a command on models/tiny.yaml. */
+/* Returns the stderr of a command on models/tiny.yaml. */
 static const char *said(Arena *a, const char *command, const char *option)
 {
     const char *program = getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
@@ -126,7 +126,7 @@ static const char *said(Arena *a, const char *command, const char *option)
     return arena_strdup(a, s.tail);
 }
 
-/* A command names an option that it takes, or none. */
+/* Tests that a command's message names only options that it has. */
 static void test_hint(void **state)
 {
     (void)state;

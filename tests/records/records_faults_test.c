@@ -274,8 +274,8 @@ static void test_places(void **state)
     arena_free(a);
 }
 
-/* In the user's own folder nothing is believed that others could have put
- * there. The folder is made with the first record.                          */
+/* Tests that records in the user's folder are ignored if others could have
+ * written them. The first record creates the folder. */
 static void test_own_folder(void **state)
 {
     (void)state;

@@ -74,7 +74,7 @@ static void test_all_values(void **state)
 
 /* ---- hostile lines ---- */
 
-/* The line with `from` replaced, and the hash that it must have. */
+/* Replaces `from` in the line, and corrects its hash. */
 static const char *forged(Arena *a, const char *line, const char *from,
                           const char *to)
 {
@@ -302,7 +302,7 @@ static void test_nearest(void **state)
     Records r = { .passed_over = 0 };
     const Record sought = product(a, 512, 2048);
     Record other = product(a, 512, 2040);
-    vec_push(a, &r.at, sought); /* the same is not near */
+    vec_push(a, &r.at, sought); /* equal is not near */
     vec_push(a, &r.at, product(a, 64, 64));
     vec_push(a, &r.at, product(a, 512, 1536));
     vec_push(a, &r.at, product(a, 4096, 2048));

@@ -37,8 +37,8 @@ static EngineOptions tuned(const char *file)
     };
 }
 
-/* The first product of the model: another tile than the default, as it would
- * be recorded here for these options.                                       */
+/* Makes a record of the model's first product with another tile than the
+ * default, as recorded here for these options. */
 static Record found(Arena *a, const EngineOptions *o)
 {
     Engine e;
@@ -250,7 +250,8 @@ static void test_hints(void **state)
     arena_free(a);
 }
 
-/* Never what would not help, or what the command does not take. */
+/* Tests that no option is named that would not help, or that the command lacks.
+ */
 static void test_no_hints(void **state)
 {
     (void)state;

@@ -31,8 +31,8 @@ static double value_of(uint32_t top)
                     : ldexp(fraction, 1 - 127 - 7);
 }
 
-/* The nearest of the two around x, which begins with `top`; of two that are as
- * near the even one.                                                        */
+/* Returns the nearest of the two bf16 around x, the lower of which is `top`; of
+ * equally near ones the even one. */
 static uint32_t nearest_of(float x, uint32_t top)
 {
     const double size = fabs((double)x), low = value_of(top & 0x7fff);
@@ -116,7 +116,7 @@ static Safetensors *all_patterns(void)
     return s;
 }
 
-/* Element (row, k) of the item, in its layout. */
+/* Returns element (row, k) of the item, in its layout. */
 static uint16_t at(const PackItem *item, int64_t row, int64_t k)
 {
     const uint16_t *block = packed + item->at / 2;

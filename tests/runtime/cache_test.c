@@ -11,7 +11,7 @@
 
 enum { Slots = 5, Length = 290, Rows = 40, Steps = 4000 };
 
-typedef struct { /* each slot's tokens, copied in full */
+typedef struct { /* each slot's tokens, without sharing */
     int32_t token[Slots][Length];
     int64_t length[Slots];
 } Naive;
@@ -165,7 +165,8 @@ static void test_forks(void **unused)
     free(naive);
 }
 
-/* A page with one child moves; of two writers one copies, the used part. */
+/* Tests that a page with one child moves; of two writers one copies the used
+ * part. */
 static void test_copies(void **unused)
 {
     (void)unused;

@@ -41,7 +41,7 @@ static void test_memory(void **unused)
 
 /* ---- exp and log ---- */
 
-/* Distance in units of the last place of the exact value's float. */
+/* Returns the distance in ulps of the exact value's float. */
 static double ulps(float got, double want)
 {
     int exponent;
@@ -144,7 +144,7 @@ static void test_length_penalty(void **unused)
 enum { Vocab = 8, End = 2 };
 static float logits[Vocab];
 
-/* Logits 1 .. 7 and -8, processed after `n` tokens. */
+/* Processes logits 1 .. 7 and -8 after `n` tokens. */
 static void process(const struct attn_process *p, const int32_t *tokens,
                     int64_t n)
 {
@@ -155,7 +155,7 @@ static void process(const struct attn_process *p, const int32_t *tokens,
     attn_process_logits(&o, logits, Vocab, tokens, n);
 }
 
-/* `ids`: those that are forbidden, as digits. */
+/* `ids`: the forbidden ones, as digits. */
 static void assert_forbidden(const char *ids)
 {
     for (int i = 0; i < Vocab; i++)
@@ -232,12 +232,12 @@ static void test_suppress(void **unused)
     assert_forbidden("60");
     process(&p, tokens, 4);
     assert_forbidden("67");
-    p.suppress_size = 8; /* the last one is cut off */
+    p.suppress_size = 8; /* the last one is truncated */
     process(&p, tokens, 4);
     assert_forbidden("6");
 }
 
-/* Any logit that is too large or no number, or none that is finite. */
+/* Tests logits that are too large, NaN, or all not finite. */
 static void test_finite(void **unused)
 {
     (void)unused;

@@ -143,7 +143,8 @@ static void cut_file_ends_the_process(void **state)
     scratch_empty();
 }
 
-/* A bus error elsewhere must not be taken for one of ours, nor loop. */
+/* Tests that a bus error elsewhere is not mistaken for ours, and does not loop.
+ */
 static void break_elsewhere(void)
 {
     File f;
@@ -152,7 +153,7 @@ static void break_elsewhere(void)
         return;
     struct rlimit none = { 0, 0 };
     setrlimit(RLIMIT_CORE, &none);
-    raise(SIGBUS); /* the default is back when this returns */
+    raise(SIGBUS); /* the default handler is restored when this returns */
     raise(SIGBUS);
 }
 

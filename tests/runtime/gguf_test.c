@@ -55,7 +55,7 @@ static void put_pair(Bytes *b, const char *key, unsigned type, uint64_t v,
     put_number(b, v, bytes);
 }
 
-/* Two dimensions, the fastest first, as the format has them. */
+/* Writes two dimensions, the fastest first, as in the format. */
 static void put_entry(Bytes *b, const char *name, uint64_t columns,
                       uint64_t rows, unsigned type, uint64_t offset)
 {
@@ -75,7 +75,7 @@ static void align(Bytes *b, size_t to)
 
 enum { F32 = 0, Q4_0 = 2, Q8_0 = 8, Q6_K = 14 };
 
-/* [2, 3] in f32, [1, 32] in Q8_0 and in Q4_0; a key of each type. */
+/* Writes [2, 3] in f32, [1, 32] in Q8_0 and Q4_0, and a key of each type. */
 static Bytes good(void)
 {
     Bytes b = head(3, 3, 6);
@@ -183,7 +183,8 @@ static void assert_metadata_refused(const Bytes *b, const char *message)
     assert_message(why.text, message);
 }
 
-/* Cut anywhere, it is refused: no byte but those between tensors can miss. */
+/* Tests that a file truncated anywhere is rejected; only bytes between tensors
+ * may be missing. */
 static void refuses_what_is_cut(void **state)
 {
     (void)state;
@@ -221,7 +222,7 @@ static void refuses_counts(void **state)
                        "bytes for");
 }
 
-/* The value of a key that is not asked for is held to the file as well. */
+/* Tests that values of unused keys are checked against the file's size, too. */
 static void refuses_values(void **state)
 {
     (void)state;
@@ -282,7 +283,7 @@ static void refuses_metadata(void **state)
                                 ".gguf file");
 }
 
-/* A file with one tensor, and n bytes of data. */
+/* Writes a file with one tensor and n bytes of data. */
 static Bytes one(uint64_t columns, unsigned type, uint64_t offset, size_t n)
 {
     static const unsigned char zeros[1024];

@@ -44,7 +44,7 @@ static void test_lengths(void **unused)
             assert_hash(room, n, seeds[s]);
 }
 
-/* From a block of their own, so that a byte too many is seen by ASan. */
+/* Hashes a copy of exactly this size, so that ASan detects reads beyond it. */
 static void test_addresses(void **unused)
 {
     (void)unused;
@@ -57,7 +57,7 @@ static void test_addresses(void **unused)
         }
 }
 
-/* xxHash's own figures, which no library is asked for. */
+/* Tests xxHash's published values, without the library. */
 static void test_known(void **unused)
 {
     (void)unused;
@@ -66,7 +66,7 @@ static void test_known(void **unused)
     assert_true(attn_hash("abc", 3, 0) == 0x44bc2cf5ad770999u);
 }
 
-/* Any bit that is another makes another hash. */
+/* Tests that a change of any bit changes the hash. */
 static void test_bits(void **unused)
 {
     (void)unused;

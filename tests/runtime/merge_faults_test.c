@@ -101,7 +101,7 @@ static void use(const void *block)
         attn_vocab_decode(block, &i, 1, out, 256);
 }
 
-/* Bytes to other values, and cut short: refused, or safe to use. */
+/* Tests changed bytes and truncated blocks: rejected, or safe to use. */
 static void survives_hostile_blocks(void **state)
 {
     (void)state;

@@ -276,7 +276,7 @@ static void splits_no_character(void **state)
     for (int64_t i = 0; i < n; i++) {
         int64_t k = attn_text_add(&t, ids[i], out, sizeof out);
         assert_true(k >= 0);
-        /* what ends in a character that is cut is only what ends in none */
+        /* a character of four bytes is written as a whole, and alone */
         for (int64_t j = 0; j < k; j++)
             if (((unsigned char)out[j] & 0xf8) == 0xf0)
                 assert_int_equal(k, 4);

@@ -48,7 +48,7 @@ static void cancelled_output_leaves_nothing(void **state)
     Output o;
     Fault why;
     scratch_file("a", "old", 3);
-    for (int i = 0; i < 40; i++) { /* more than can be open at once */
+    for (int i = 0; i < 40; i++) { /* more than can be open at the same time */
         assert_true(output_open(&o, scratch_path("a"), &why));
         assert_true(output_write(&o, "new", 3, &why));
         output_cancel(&o);
@@ -126,7 +126,7 @@ static void devices_are_never_replaced(void **state)
     }
 }
 
-/* A pipe, by its name and by the descriptors that a shell's >(..) gives. */
+/* Tests a pipe, by its name and by the descriptors of a shell's >(...). */
 static void pipes_get_the_bytes(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void long_names(void **state)
     Fault why;
     char name[400];
     memset(name, 'n', sizeof name);
-    name[255] = '\0'; /* the longest that may be */
+    name[255] = '\0'; /* the longest allowed */
     assert_true(write_file(scratch_path(name), "x", 1, &why));
     assert_int_equal(scratch_empty(), 1);
     name[255] = 'n';
@@ -200,7 +200,7 @@ static void unchanged_files_keep_their_time(void **state)
 
 /* ---- full, refused, killed ---- */
 
-/* The job ends with 0 when writing failed as expected. */
+/* Runs a job in a child; it exits with 0 if writing failed as expected. */
 static void expect_failure(const char *message)
 {
     static const char data[100000];
@@ -247,7 +247,7 @@ static void full_disk(void **state)
     assert_int_equal(entries, 2); /* old, stderr */
 }
 
-/* Root may write anywhere: the child becomes somebody else. */
+/* Root may write anywhere, so the child changes its user. */
 static void write_where_not_allowed(void)
 {
     if (geteuid() == 0 && setuid(65534) != 0)

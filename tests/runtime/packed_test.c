@@ -94,7 +94,7 @@ static void test_bits(void **state)
     flip(head()->weights_at + 3, 6);
     assert_said(check(bytes, 1), "its contents are not what was packed (");
     assert_said(said, "); copy it again; pack it again: attnc compile g2p");
-    assert_null(check(bytes, 0)); /* its contents were not asked for */
+    assert_null(check(bytes, 0)); /* its contents are not checked */
     flip(head()->weights_at + 3, 6);
     flip(4000, 0); /* in the page, after the header */
     assert_said(check(bytes, 0), "damaged: its first page is not what was ");
@@ -195,7 +195,7 @@ static void test_other_models(void **state)
     assert_int_equal(strlen(said), sizeof said - 1);
 }
 
-/* Any header with right hashes leads nowhere outside of the file. */
+/* Tests that a header with correct hashes never leads outside the file. */
 static void test_forged(void **state)
 {
     (void)state;
@@ -227,7 +227,8 @@ static void test_forged(void **state)
 
 /* ---- programs ---- */
 
-/* Cuts the file that CUT names once it is closed, which mapped it is. */
+/* Truncates the file named by CUT once it is closed, which is after mapping it.
+ */
 static const char cutter[] =
     "#define _GNU_SOURCE\n"
     "#include <stdlib.h>\n"
@@ -258,7 +259,7 @@ static void build_program(const char *name, const char *spec, const char *more)
                       "-o", in_dir("cut.so")));
 }
 
-/* A line of shell in the folder. */
+/* Runs a shell line in the folder. */
 static int sh(Spawned *s, const char *input, const char *line)
 {
     return RUN(s, input, "/bin/sh", "-c",
@@ -276,7 +277,7 @@ static void assert_sh(int code, const char *input, const char *line,
         fail_msg("%s: says %s and answers %s", line, s.tail, s.out);
 }
 
-/* A bit of an exponent is another in sixty files; any change is seen. */
+/* Tests a changed bit of an exponent in sixty files; any change is detected. */
 static void test_exponents(void)
 {
     for (int i = 0; i < 60; i++) {
@@ -359,8 +360,8 @@ static void test_programs(void **state)
     test_cut_while_mapped();
 }
 
-/* Inside a C file there is no hash, and none is missed; an encoder's program
- * knows the option too. */
+/* Tests that weights inside a C file have no hash, and none is required; an
+ * encoder's program has the option, too. */
 static void test_other_programs(void **state)
 {
     (void)state;

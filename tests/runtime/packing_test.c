@@ -78,7 +78,7 @@ static uint16_t slow_bf16(float x)
     return (uint16_t)(v >> 16);
 }
 
-/* Element i of seeded weights of deviation 1 / sqrt(k) and mean 0. */
+/* Returns element i of seeded weights of deviation 1 / sqrt(k) and mean 0. */
 static float seeded(uint64_t key, int64_t i, double deviation, float mean)
 {
     uint64_t x = key + (uint64_t)i * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
@@ -173,7 +173,7 @@ static const struct {
     int bytes;
 } types[] = { { "F32", 4 }, { "F16", 2 }, { "BF16", 2 }, { "F64", 8 } };
 
-/* A tensor that is random bytes, which begin anywhere, for an item. */
+/* Makes a tensor of random bytes, at any alignment, for an item. */
 static Safetensors *random_file(PackItem *item, int type, int64_t rows,
                                 int64_t columns)
 {
@@ -185,7 +185,7 @@ static Safetensors *random_file(PackItem *item, int type, int64_t rows,
                                 types[type].name, (long long)rows,
                                 (long long)columns, (long long)bytes,
                                 (int)below(4), "");
-    const bool finite = below(2); /* exponents of one bit less */
+    const bool finite = below(2); /* exponents with one bit less */
     unsigned char *to = data + 8 + header;
     memset(data, 0, 8);
     data[0] = (unsigned char)header;
@@ -331,7 +331,7 @@ static void packs_as_defined(void **state)
     attn_pool_close(pool);
 }
 
-/* Several items of one block, on threads: the same as one after the other. */
+/* Tests several items of one block, on threads: the same as sequentially. */
 static void threads_change_nothing(void **state)
 {
     enum { K = 300 };
@@ -429,7 +429,8 @@ static void looks_at_what_is_left(void **state)
     safetensors_close(s);
 }
 
-/* The bytes that integers are on every machine, by every compiler. */
+/* Tests the bytes of integers, which are the same on every machine and
+ * compiler. */
 static void integers_are_known(void **state)
 {
     static const uint64_t known[] = { 0xc9b173e484b0654e, 0xf6a2b65af59445a8,
@@ -539,7 +540,7 @@ static void makes_deviates(const Loops *l)
     }
 }
 
-/* Each machine's, down to the plain ones. */
+/* Tests the loops of each machine, down to the portable ones. */
 static void loops_are_alike(void **state)
 {
     (void)state;

@@ -20,9 +20,9 @@
 enum { MostParts = 64 };
 
 typedef struct {         /* results of a run's parts */
-    int done[MostParts]; /* each part's own: no lock, no atomic */
+    int done[MostParts]; /* separate for each part: no lock, no atomic */
     int64_t parts;
-    const struct attn_parallel *inner; /* a part runs parts by it */
+    const struct attn_parallel *inner; /* by which a part runs parts */
 } Seen;
 
 static void note_part(void *arg, int64_t part, int64_t parts)
@@ -87,7 +87,7 @@ static void test_runs_follow_each_other(void **state)
         p->run(p->pool, parts, relay_part, &many);
         one.from = many.from = 1 - one.from;
         if (run % 1000 == 999)
-            usleep(1000); /* the threads go to sleep, and wake */
+            usleep(1000); /* the threads sleep and wake again */
     }
     assert_memory_equal(&one, &many, sizeof one);
     attn_pool_close(pool);

@@ -31,7 +31,7 @@ static void fill(int64_t n, double (*deviate)(void))
 
 /* ---- the definition ---- */
 
-/* Numbers that share a step: two such groups are packed together. */
+/* Numbers that share a step; two such groups are packed together. */
 static int64_t shared(const PackItem *item)
 {
     return item->dtype == DtypeInt4g64 ? 64 : 32;
@@ -85,7 +85,7 @@ static void end_at(const PackItem *item, int64_t column, int64_t at, void *x)
     memcpy(x, block + panel - 128 + at + column % 16 * 4, 4);
 }
 
-/* Steps and offsets of groups are such that every nibble is good. */
+/* Checks that with the steps and offsets of groups every nibble is valid. */
 static void assert_group(const PackItem *item, int64_t column, int64_t k)
 {
     const int64_t n = shared(item);
@@ -205,7 +205,8 @@ static double largest(const float *x, int64_t n)
     return most;
 }
 
-/* The least squared error of a row for the integers at `w`, by any scale. */
+/* Returns the least squared error of a row for the integers at `w`, with any
+ * scale. */
 static double least_error(const float *x, const double *w, int64_t n)
 {
     double all = 0, along = 0, of_w = 0;
@@ -217,7 +218,7 @@ static double least_error(const float *x, const double *w, int64_t n)
     return of_w > 0 ? all - along * along / of_w : all;
 }
 
-/* By steps about a 127th of the largest. */
+/* Tries steps near a 127th of the largest. */
 static double int8_error(const float *x, int64_t n)
 {
     static const double divisors[] = { 127, 126, 128, 130, 133 };
@@ -233,7 +234,7 @@ static double int8_error(const float *x, int64_t n)
     return best;
 }
 
-/* The best nibbles of a group for every step and offset that there is. */
+/* Finds the best nibbles of a group by trying every step and offset. */
 static void int4_group(const double *u, int64_t n, double *w)
 {
     double best = INFINITY;
@@ -261,7 +262,8 @@ static double int4_error(const float *x, int64_t n, int64_t group)
     return least_error(x, w, n);
 }
 
-/* No scale is better for the integers of a row, but for what a float rounds. */
+/* Tests that no scale is better for the integers of a row, apart from rounding
+ * to float. */
 static void assert_best_scale(const float *x, const float *y, int64_t n)
 {
     double along = 0;
@@ -323,7 +325,7 @@ static void noise_is_low(void **state)
 
 /* ---- what is exact ---- */
 
-/* Integers times a scale are found again, whatever bits the scale has. */
+/* Tests that integers times any scale are reproduced. */
 static void integers_come_back(void **state)
 {
     static const int largest_of[] = { 127, 126 };
@@ -388,7 +390,8 @@ static void small_matrices(void **state)
             }
 }
 
-/* Zeros, denormals, the largest floats, one number above all others. */
+/* Tests zeros, denormals, the largest floats, and one number far above the
+ * others. */
 static void hard_columns(void **state)
 {
     enum { K = 100 };
@@ -451,8 +454,8 @@ static void bad_numbers_stay_alone(void **state)
 
 /* ---- the same bytes ---- */
 
-/* Stored transposed, on threads: the same; a share of a tensor, from any lane
- * on, is its own tensor.                                                    */
+/* Tests that a matrix stored transposed, on threads, gives the same, and that a
+ * share of a tensor, from any lane on, equals a separate tensor. */
 static void ways_are_alike(void **state)
 {
     struct attn_pool *pool = attn_pool_open(4);
@@ -512,7 +515,7 @@ static void items_share_a_block(void **state)
             pack(&item[i], NULL, NULL, block);
             assert_block(&item[i], NULL);
             for (int64_t at = 0; at < Bytes; at++)
-                other[at] |= block[at]; /* each byte is one item's */
+                other[at] |= block[at]; /* each byte belongs to one item */
         }
         const PackList list = { .item = item, .count = Items };
         memset(block, 0, Bytes);
@@ -521,7 +524,7 @@ static void items_share_a_block(void **state)
     }
 }
 
-/* Each machine's loops, down to the plain ones. */
+/* Tests the loops of each machine, down to the portable ones. */
 static void loops_are_alike(void **state)
 {
     enum { Stride = 48 };
@@ -559,7 +562,7 @@ static void loops_are_alike(void **state)
                         l[k]->int4(given, Stride, n, &step, f == 2 ? 32 : 64,
                                    lines[k], &sums[k]);
                 assert_memory_equal(lines[0], lines[1], sizeof lines[0]);
-                if (i % 10) /* NaNs have bits of their own */
+                if (i % 10) /* NaNs may have different bits */
                     assert_memory_equal(&sums[0], &sums[1], sizeof *sums);
             }
         }

@@ -11,7 +11,7 @@
 #include "runtime/rt.h"
 #include "support/scratch.h"
 
-/* Header and zeros after it. */
+/* Writes a header, and zeros after it. */
 static const char *file_with(const char *header, size_t data_n)
 {
     static const char zeros[4096];
@@ -20,7 +20,7 @@ static const char *file_with(const char *header, size_t data_n)
     return scratch_tensors(n, header, n, zeros, data_n);
 }
 
-/* Opening must fail with this message. */
+/* Checks that opening fails with this message. */
 static void assert_refused(const char *path, const char *message)
 {
     Fault why = { .code = -1 };
@@ -84,7 +84,7 @@ static void reads_tensors(void **state)
     safetensors_close(s);
 }
 
-/* Tensors begin at any byte: the header's length decides. */
+/* Tests tensors at any alignment, by headers of different lengths. */
 static void reads_unaligned_tensors(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void refuses_broken_headers(void **state)
             assert_refused(path, bad_headers[i].message);
             continue;
         }
-        Fault why; /* which of the two is named is open */
+        Fault why; /* either of the two may be named */
         assert_null(safetensors_open(path, &why));
         assert_non_null(strstr(why.text, ", inside '"));
     }

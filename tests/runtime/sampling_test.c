@@ -28,7 +28,7 @@ static void test_random(void **unused)
     assert_true(fabs(sum / 100000 - 0.5) < 0.005);
 }
 
-/* Shares of 40000 draws: each within 5 standard deviations of p. */
+/* Tests shares of 40000 draws: each within 5 standard deviations of p. */
 static void assert_shares(const struct attn_sampling *o, const float *logits,
                           const double *p, int n)
 {

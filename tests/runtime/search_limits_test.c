@@ -51,7 +51,8 @@ static void test_limits(void **unused)
     free(c);
 }
 
-/* Without a source only a decoder that reads a start token has an answer. */
+/* Tests that without a source only a decoder that reads a start token has an
+ * answer. */
 static void test_empty(void **unused)
 {
     (void)unused;
@@ -60,7 +61,7 @@ static void test_empty(void **unused)
         for (int decoder = 0; decoder < 2; decoder++)
             for (int start = -1; start < 2; start += 2) {
                 if (!decoder && start < 0)
-                    continue; /* there is no such search */
+                    continue; /* such a search does not exist */
                 case_make(c, decoder ? ATTN_DECODER : ATTN_ENCODER_DECODER, 9,
                           1, beam, 0);
                 c->f.end_bias = -100.0f;

@@ -68,7 +68,7 @@ static void case_random(Case *c, uint32_t seed)
     c->f.spread = (float)random_below(&s, 5); /* 0: all are equal */
     c->f.never_every = random_below(&s, 4) ? 0 : 3;
     c->o.rule = random_below(&s, 2);
-    /* the slow search does not stop early, so it would see more of them */
+    /* the slow search does not stop early, so it would find more answers */
     if (c->o.rule == ATTN_RULE_RECORDED && random_below(&s, 3) == 0)
         c->f.nan_every = 1 + (int)random_below(&s, 400);
     c->o.penalty = random_below(&s, 3);
@@ -101,7 +101,7 @@ static void case_random(Case *c, uint32_t seed)
     }
 }
 
-/* Rule exact included: the slow search never stops early. */
+/* Tests the rules; for the exact one, the slow search never stops early. */
 static void test_against_slow(void **unused)
 {
     (void)unused;
@@ -179,7 +179,7 @@ static void enumerate(Slow *s, Answer *a)
     }
 }
 
-/* A beam as wide as the tree finds the best of all outputs there are. */
+/* Tests that a beam as wide as the tree finds the best of all outputs. */
 static void test_against_enumeration(void **unused)
 {
     (void)unused;

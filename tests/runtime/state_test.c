@@ -44,7 +44,8 @@ static int sh(Spawned *s, const char *line)
                             line));
 }
 
-/* A state of six tokens, the program of its model, and the model by the JIT. */
+/* Saves a state of six tokens; builds the model's program, and opens it by the
+ * JIT. */
 static int open_state(void **unused)
 {
     const EngineOptions o = { .spec = g2p, .seed = 1 };
@@ -193,7 +194,7 @@ static void test_bytes(void **unused)
             }
             *head() = was;
         }
-    assert_true(passed >= (int)sizeof was - 16); /* as it was, at least */
+    assert_true(passed >= (int)sizeof was - 16); /* at least as before */
 }
 
 static void test_versions(void **unused)

@@ -122,7 +122,8 @@ static void test_is_the_search(void **unused)
     free(c);
 }
 
-/* Up to the last position; tokens and lengths that do not fit. */
+/* Tests streams up to the last position, and tokens and lengths that do not
+ * fit. */
 static void test_limits(void **unused)
 {
     (void)unused;

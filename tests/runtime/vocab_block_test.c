@@ -185,7 +185,7 @@ static void use(const char *block)
         attn_vocab_decode(block, &i, 1, out, 64);
 }
 
-/* Every byte to every value: refused, or safe to use. */
+/* Tests every value of every byte: rejected, or safe to use. */
 static void test_hostile(void **unused)
 {
     (void)unused;
@@ -206,7 +206,7 @@ static void test_hostile(void **unused)
     free(block);
 }
 
-/* Cut short, with the size that its head states and with the true one. */
+/* Tests truncated blocks, with the size in the head and with the true one. */
 static void test_cut(void **unused)
 {
     (void)unused;

@@ -34,8 +34,8 @@ static void assert_token(const void *block, int32_t id, const char *text)
 static void makes_blocks(void **state)
 {
     (void)state;
-    /* invisible and bidirectional characters are tokens like any other, and
-     * so are a space and a carriage return before other text */
+    /* invisible and bidirectional characters are ordinary tokens, as are a
+     * space and a carriage return before other text */
     static const char *const tokens[] = {
         "<pad>",        "b",        "a",    " ",   "\xc2\xa0",
         "\xe2\x80\x8f", "\xd9\x8e", "ab",   "\r.", "\xf0\x9f\x98\x80",
@@ -76,8 +76,8 @@ static void makes_blocks(void **state)
     }
 }
 
-/* A byte order mark before the first token is not part of it; alone in its line
- * it is a token.                                                            */
+/* Tests that a byte order mark before the first token is not part of it; alone
+ * in its line it is a token. */
 static void skips_the_mark(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void loads_large_files(void **state)
     enum { Count = 100000 };
     static char text[Count * 8];
     size_t n = 0;
-    for (int i = 0; i < Count; i++) /* as unsorted as 5 digits can be */
+    for (int i = 0; i < Count; i++) /* shuffled as far as 5 digits allow */
         n += (size_t)snprintf(text + n, sizeof text - n, "t%d\n",
                               (int)((int64_t)i * 77773 % Count));
     int64_t bytes;
@@ -215,7 +215,7 @@ static void loads_large_files(void **state)
     free(block);
 }
 
-/* Every cut of a file is itself a file of some tokens, or is refused. */
+/* Tests that every truncated file is a file of fewer tokens, or is rejected. */
 static void survives_every_cut(void **state)
 {
     (void)state;

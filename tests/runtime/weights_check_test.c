@@ -140,7 +140,8 @@ static void groups_layers(void **state)
     safetensors_close(s);
 }
 
-/* 1s before a shape are nothing; the first rows of a longer table are taken. */
+/* Tests that leading dimensions of 1 are ignored, and that the first rows of a
+ * longer table are used. */
 static void takes_longer_tables(void **state)
 {
     (void)state;
@@ -182,7 +183,8 @@ static void takes_longer_tables(void **state)
     safetensors_close(s);
 }
 
-/* The columns of a matrix may be in several dimensions, its rows not. */
+/* Tests that the columns of a matrix, but not its rows, may be in several
+ * dimensions. */
 static void joins_dimensions(void **state)
 {
     static const float data[48];
@@ -273,7 +275,7 @@ static void counts_every_missing_tensor(void **state)
     assert_non_null(s);
     static PackItem item[Many];
     static char name[Many][400];
-    for (int i = 0; i < Many; i++) { /* some longer than a hint may be */
+    for (int i = 0; i < Many; i++) { /* some are longer than a hint may be */
         memset(name[i], 'n', (size_t)i / 2);
         snprintf(name[i] + i / 2, 20, "%d", i);
         item[i] = (PackItem){
@@ -329,7 +331,7 @@ static void saves_packed_weights(void **state)
     assert_int_equal(h.target_vocab_bytes, 6);
     assert_memory_equal(f.at + h.target_vocab_at, "target", 7);
     assert_int_equal(h.random, 4);
-    static char image[8192]; /* the same, for --embed, but for a hash */
+    static char image[8192]; /* the same, for --embed, except a hash */
     assert_int_equal(weights_image(NULL, &m), f.size);
     weights_image(image, &m);
     assert_memory_equal(image + 4096, f.at + 4096, f.size - 4096);

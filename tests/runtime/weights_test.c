@@ -23,7 +23,7 @@ static void pack(PackItem *item, int64_t n, const Safetensors *s, uint64_t seed)
     weights_pack(&list, &(WeightSource){ .file = s, .seed = seed }, packed);
 }
 
-/* A file of matrices and vectors whose element i is base + i. */
+/* Writes a file of matrices and vectors whose element i is base + i. */
 static Safetensors *file_of(const TensorOut *shapes, int n)
 {
     static float data[8][8192];
@@ -45,8 +45,8 @@ static Safetensors *file_of(const TensorOut *shapes, int n)
 static const int64_t sizes[] = { 1, 2, 3, 15, 16, 17, 31, 33, 48 };
 enum { Sizes = sizeof sizes / sizeof sizes[0] };
 
-/* A column panel holds 16 columns (rows of the tensor), one k after another;
- * all that is not the tensor's stays zero.                                  */
+/* Tests column panels of 16 columns (rows of the tensor), one k after another;
+ * everything outside the tensor stays zero. */
 static void packs_panels(void **state)
 {
     (void)state;
@@ -169,7 +169,8 @@ static void packs_rows_and_vectors(void **state)
         }
 }
 
-/* Longer than a chunk of the packer, not a multiple of it. */
+/* Tests a tensor longer than a chunk of the packer, and not a multiple of it.
+ */
 static void packs_long_rows(void **state)
 {
     (void)state;
@@ -194,7 +195,7 @@ static void packs_long_rows(void **state)
 
 /* ---- tensors that hold several ---- */
 
-/* Our element [r, c] of a tensor of 10 rows or columns by 4. */
+/* Returns our element [r, c] of a tensor of 10 rows or columns by 4. */
 static float shared_value(const FileTensor *f, int64_t r, int64_t c)
 {
     int64_t *axis = f->by_columns ? &c : &r;
@@ -271,7 +272,7 @@ static void turns_and_fills(void **state)
         assert_true(packed[2048 + r] == 1.5f);
     }
     safetensors_close(s);
-    pack(item, 3, NULL, 1); /* is so without a file too */
+    pack(item, 3, NULL, 1); /* the same without a file */
     assert_true(packed[2048] == 1.5f && packed[1024] != 20006);
 }
 

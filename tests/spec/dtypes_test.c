@@ -6,7 +6,7 @@
 static const char good[] = "tests/spec/good.yaml";
 static const char map[] = "tests/spec/dtype-map.yaml";
 
-/* The types of a graph's matrices in the order of their names here. */
+/* Checks the type of the graph's matrix `name`. */
 static void expect(const char *path, const char *set, const char *name,
                    const char *type)
 {
@@ -253,7 +253,7 @@ static void left_behind(void **state)
     arena_free(a);
 }
 
-/* Beside integers floats stay as they are. */
+/* Tests that floats next to integers stay unchanged. */
 static void floats_beside_integers(void **state)
 {
     Arena *a = arena_new();

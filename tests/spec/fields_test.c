@@ -41,7 +41,7 @@ static void defaults(void **state)
     arena_free(a);
 }
 
-/* A value as text, after an option was set. */
+/* Returns a value as text after an option was set. */
 static void expect(const char *set, const char *key, const char *value)
 {
     Arena *a = arena_new();

@@ -11,7 +11,7 @@ enum { MostLines = 100, MostRounds = 4 };
 typedef struct {
     char *line[MostLines]; /* NULL: left out */
     int n;
-    const char *more; /* lines for fields that are missing */
+    const char *more; /* lines for missing fields */
     bool json;
 } Text;
 
@@ -258,7 +258,7 @@ static void words_are_known(void **state)
                             known_values[i][2]);
 }
 
-/* Every key of ours in the tables is one, and so is every value. */
+/* Tests that every key in the tables is one of ours, and every value valid. */
 static void tables_name_fields(void **state)
 {
     (void)state;

@@ -46,7 +46,8 @@ static void repeats(void **state)
     arena_free(a);
 }
 
-/* One row is for all; --set changes it in all; sides have their own. */
+/* Tests that one row applies to all layers, that --set changes it in all, and
+ * that sides have their own. */
 static void other_forms(void **state)
 {
     Arena *a = arena_new();
@@ -94,7 +95,8 @@ static void of_all_layers(void **state)
     arena_free(a);
 }
 
-/* Without positions.dims all columns of a layer's own heads turn. */
+/* Tests that without positions.dims all columns of a layer's own heads rotate.
+ */
 static void rotary_columns_are_of_the_layer(void **state)
 {
     Arena *a = arena_new();
@@ -118,8 +120,8 @@ static void rotary_columns_are_of_the_layer(void **state)
     arena_free(a);
 }
 
-/* A layer without attention has no columns that turn, so the scaling of
- * rotary positions fits it.                                                 */
+/* Tests that a layer without attention has no rotated columns, so a scaling of
+ * rotary positions is allowed. */
 static void scaling_is_of_attention(void **state)
 {
     static const char *const scaling[] = {
@@ -201,7 +203,7 @@ static void equal_rows_are_no_pattern(void **state)
     arena_free(a);
 }
 
-/* Layers that turn alike share a table. */
+/* Tests that layers with the same rotation share a table. */
 static void tables_are_shared(void **state)
 {
     Arena *a = arena_new();
@@ -279,7 +281,7 @@ static void errors(void **state)
            "error");
 }
 
-/* A name for weights that only some layers could have. */
+/* Tests a name for weights that only some layers have. */
 static void names(void **state)
 {
     (void)state;

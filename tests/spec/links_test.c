@@ -77,7 +77,7 @@ static void maps_and_names(void **state)
     assert_int_equal(s->pos_first, 0);
 }
 
-/* A detail of two forms stays with either of them. */
+/* Tests that a detail of two forms stays with either of them. */
 static void two_kinds_of_positions(void **state)
 {
     static const struct {
@@ -212,7 +212,7 @@ static const char *other_word(const FieldLink *link)
     return *words;
 }
 
-/* key: value, as a map within a map. */
+/* Returns "key: value" as nested maps. */
 static const char *lines(const char *of, const char *word, const char *key,
                          const char *value)
 {
@@ -295,7 +295,7 @@ static const struct {
 };
 enum { Forms = sizeof forms / sizeof *forms };
 
-/* "patch" of input.patch, as a key of one of the forms. */
+/* Returns "patch" of input.patch, the key within a form. */
 static bool is_in_form(const FieldLink *link)
 {
     bool found = false;
@@ -341,7 +341,7 @@ static void details_go(void **state)
         const FieldLink *link = &field_links[i];
         if (!link->of || !strstr(link->of, ".type")
             || !strcmp(link->of, "positions.scaling.type")
-            || !strncmp(link->key, "d_ff.", 5) /* base has one for both */
+            || !strncmp(link->key, "d_ff.", 5) /* base has one value for both */
             || !strncmp(link->key, "h.", 2) || !strcmp(link->key, "mix.start")
             || is_in_form(link))
             continue;

@@ -11,7 +11,7 @@
 /* transformers computes in float: 5 ulp. */
 static const double most = 6.0e-7;
 
-/* One line of the file, without its end; its end is the next line's begin. */
+/* Reads one line of the file; it ends where the next line begins. */
 static char *next_line(char **at)
 {
     char *line = *at, *end = strchr(line, '\n');

@@ -78,10 +78,10 @@ static void hash_of_meaning(void **state)
     arena_free(a);
 }
 
-/* The exit code of a process that loads `path`. */
+/* Returns the exit code of a process that loads `path`. */
 static int exit_code(const char *path)
 {
-    static Arena *a; /* found by leak checkers when fail() exits */
+    static Arena *a; /* reported by leak checkers when fail() exits */
 
     fflush(NULL);
     pid_t child = fork();

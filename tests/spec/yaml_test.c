@@ -69,7 +69,8 @@ static void many_keys(void **state)
     arena_free(a);
 }
 
-/* Each is counted, few are composed: all of them would take minutes. */
+/* Tests that all errors are counted, but that only a few messages are composed,
+ * because all would take minutes. */
 static void many_errors(void **state)
 {
     const char *line = "d_model: 1\n";
@@ -91,7 +92,7 @@ static void many_errors(void **state)
     arena_free(a);
 }
 
-/* Every beginning of a real spec, and every byte of it changed. */
+/* Tests every prefix of a real spec, and a change of every byte. */
 static void broken_specs(void **state)
 {
     Arena *a = arena_new();
