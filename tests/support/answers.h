@@ -1,5 +1,5 @@
-/* answers.h: what the tests of real models share: a model by any backend, and
- * its answers. Included after cmocka's headers.                             */
+/* answers.h: opens a model by any backend and computes its answers, for tests
+ * of real models. Included after cmocka's headers. */
 #ifndef ATTNC_ANSWERS_H
 #define ATTNC_ANSWERS_H
 
@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 
-/* Memory of 64-byte alignment, full of NaN, in the arena. */
+/* Returns 64-byte aligned memory of the arena, full of NaN. */
 static inline void *nan_block(Arena *a, int64_t bytes)
 {
     assert_true(bytes >= 0);
@@ -43,8 +43,8 @@ static inline void open_model(Engine *e, const char *spec, const char *weights,
     assert_int_equal(engine_open(e, &o), ExitDone);
 }
 
-/* Answers of `n` sources; found[i] of them to source i. Their memory is in the
- * arena.                                                                    */
+/* Answers `n` sources, with found[i] answers to source i. They are in the
+ * arena. */
 static inline struct attn_hypothesis *
 answers(Arena *a, const Engine *e, const struct attn_search_options *o,
         int64_t n, const int32_t *ids, const int32_t *start,

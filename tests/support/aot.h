@@ -1,6 +1,6 @@
-/* aot.h: what the tests of emitted files share: a folder, programs that are
- * run there, attnc and compilers. Included after
- * backend/backend.h, then cmocka.h; the test defines _GNU_SOURCE.           */
+/* aot.h: a folder for emitted files, programs run there, attnc and compilers.
+ * Included after backend/backend.h, then cmocka.h; the test defines
+ * _GNU_SOURCE. */
 #ifndef ATTNC_AOT_H
 #define ATTNC_AOT_H
 
@@ -33,7 +33,7 @@ static inline int run(Spawned *s, const char *input, const char *const *words)
 #define RUN(s, input, ...)                                                    \
     run((s), (input), (const char *const[]){ __VA_ARGS__, NULL })
 
-/* A program that must end well, or not be there: then false. */
+/* Runs a program that must succeed; returns false if it is not installed. */
 #define WORKS(...)                                                            \
     works((const char *const[]){ __VA_ARGS__, NULL })
 static inline bool works(const char *const *words)
@@ -94,7 +94,7 @@ static inline double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The text of a file, in the arena. */
+/* Returns the text of a file, in the arena. */
 static inline const char *text_of(const char *path, size_t *n)
 {
     File f;

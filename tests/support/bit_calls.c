@@ -71,7 +71,7 @@ static int32_t *starts(int64_t most)
     return start;
 }
 
-/* Pages of all sequences, one after the other. */
+/* Pages of all sequences, in order. */
 static void open_caches(struct attn_batch *b)
 {
     const int64_t rows = m->max_source > m->max_target ? m->max_source

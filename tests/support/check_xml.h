@@ -1,4 +1,4 @@
-/* check_xml.h: is a picture XML? Include it behind cmocka.h. */
+/* check_xml.h: checks that a picture is valid XML. Included after cmocka.h. */
 #ifndef ATTNC_CHECK_XML_H
 #define ATTNC_CHECK_XML_H
 
@@ -17,8 +17,8 @@ static inline const char *end_of_tag(const char *s)
     return s;
 }
 
-/* Elements end in the order in which they began; no character is forbidden.
- * Returns how many elements have this name.                                 */
+/* Checks that elements are nested and that all characters are allowed. Returns
+ * the number of elements with this name. */
 static inline int check_xml(const char *s, const char *name)
 {
     const char *open[32];

@@ -1,5 +1,5 @@
-/* cross.h: another architecture than this one: its C compilers, and an emulator
- * that runs what they make. Included after backend/backend.h and cmocka.h.  */
+/* cross.h: finds C compilers for another architecture, and an emulator that
+ * runs their programs. Included after backend/backend.h and cmocka.h. */
 #ifndef ATTNC_CROSS_H
 #define ATTNC_CROSS_H
 
@@ -19,7 +19,8 @@ enum { Machine = 62 }; /* of an ELF file */
 enum { Machine = 183 };
 #endif
 
-/* Instruction sets and machines of it, each with more than those before. */
+/* Its instruction sets and machines, each with more features than the one
+ * before. */
 static const char *const cross_targets[] = { THERE,
 #if !defined __aarch64__
                                              "neoverse-n1",

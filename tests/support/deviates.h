@@ -1,4 +1,4 @@
-/* deviates.h: random numbers of the distributions that weights have. */
+/* deviates.h: random numbers with the distributions of weights. */
 #ifndef ATTNC_DEVIATES_H
 #define ATTNC_DEVIATES_H
 
@@ -26,7 +26,7 @@ static inline double gaussian(void)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * uniform());
 }
 
-static inline double student(void) /* of 5 degrees of freedom */
+static inline double student(void) /* with 5 degrees of freedom */
 {
     double squares = 0;
     for (int i = 0; i < 5; i++) {

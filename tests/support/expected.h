@@ -1,5 +1,5 @@
-/* expected.h: expected.json of a model, as tests read it. Included after
- * cmocka's headers.                                                         */
+/* expected.h: reads expected.json of a model. Included after cmocka's headers.
+ */
 #ifndef ATTNC_EXPECTED_H
 #define ATTNC_EXPECTED_H
 
@@ -41,7 +41,8 @@ static inline json_t *json_file(const char *path)
     return root;
 }
 
-/* Numbers of a list, or of lists in a list, as doubles; returns their count. */
+/* Reads the numbers of a list, or of its lists, as doubles; returns their
+ * count. */
 static inline int64_t json_numbers(const json_t *list, double *out,
                                    int64_t most)
 {
@@ -67,7 +68,7 @@ static inline int64_t json_ids(const json_t *list, int32_t *out, int64_t most)
     return n;
 }
 
-/* All of a JSON tensor's numbers against `got`, within `tolerance`. */
+/* Compares all numbers of a JSON tensor with `got`, within `tolerance`. */
 static inline void assert_tensor(const json_t *want, const double *got,
                                  int64_t n, double tolerance)
 {

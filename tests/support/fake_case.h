@@ -36,7 +36,7 @@ static struct attn_search_options options(int64_t beam)
     };
 }
 
-/* One source of n tokens. */
+/* Makes one source of n tokens. */
 static void case_make(Case *c, int64_t kind, int64_t vocab, uint32_t seed,
                       int64_t beam, int64_t n)
 {
@@ -68,7 +68,7 @@ static int64_t case_bytes(const Case *c)
                              c->start[c->sentences] - c->start[0], longest);
 }
 
-/* In memory of just the size that was asked for, full of NaN. */
+/* Searches in memory of exactly the announced size, full of NaN. */
 static int case_run(Case *c)
 {
     const struct attn_search_options o = case_options(c);

@@ -1,7 +1,7 @@
-/* fake_machine.h: a machine for tunings. Its clock moves by what is done on it,
- * and a run takes what the test says, so that nothing hangs on how fast or how
- * busy this one is. Included behind compiler/tune/tuner.h, cmocka.h and
- * fake_programs.h.                                                           */
+/* fake_machine.h: a simulated machine for tunings. Its clock advances by what
+ * is done on it, and a run takes the time that the test sets, so results do not
+ * depend on this machine's speed or load. Included after compiler/tune/tuner.h,
+ * cmocka.h and fake_programs.h. */
 #ifndef ATTNC_FAKE_MACHINE_H
 #define ATTNC_FAKE_MACHINE_H
 
@@ -11,23 +11,24 @@
 
 static struct {
     double now;
-    double compile; /* seconds of one, by a core of two */
+    double compile; /* seconds per compilation, on one of two cores */
     bool children;  /* candidates run, for verdicts */
     bool compilers; /* and so do compilers */
     /* time of a candidate relative to the default's; NULL: 1 */
     double (*run)(const TuneTask *task, const Tiling *tiling);
-    double (*end)(int workload, int pair); /* of the model as found */
+    double (*end)(int workload, int pair); /* time of the final model */
     /* changes a candidate's result; task is NULL for the complete model */
     void (*plant)(const Task *task, int candidate, float *result);
-    int pairs; /* of the end so far */
+    int pairs; /* pairs of the end-to-end test so far */
     int compiled;
     double least_limit;            /* of a candidate's compilation */
-    double first_left, first_done; /* that the bar began with; -1 */
-    double worst;                  /* gain that was shown as the best so far */
+    double first_left, first_done; /* first value of the progress bar; -1:
+                                      none */
+    double worst;                  /* lowest gain shown as the best */
     uint64_t seed;
 } fake;
 
-/* Some noise: 1, to half a percent. */
+/* Returns a factor near 1, with noise of half a percent. */
 static inline double fake_noise(void)
 {
     return 1 + ((double)bench_random(&fake.seed) / 4294967296.0 - 0.5) * 0.01;
@@ -127,8 +128,8 @@ static inline ChildWork plant(const ChildWork *w)
     return planted;
 }
 
-/* Whole repetitions until the clock is there; none but the first begins later.
- */
+/* Runs complete repetitions until the time is over; only the first begins
+ * later. */
 static inline void fake_measure(Arena *arena, const ChildWork *w,
                                 Measurement *m)
 {
@@ -174,7 +175,8 @@ static inline void fake_progress(Progress *p, double done, double left)
         fake.worst = fmin(fake.worst, strtod(at, NULL));
 }
 
-/* A machine that compiles in 0.4 s, on which all tilings are as fast. */
+/* Sets up a machine that compiles in 0.4 s, where all tilings are equally fast.
+ */
 static inline void fake_machine(void)
 {
     memset(&fake, 0, sizeof fake);
@@ -233,7 +235,7 @@ static inline int count_status(const json_t *j, const char *status,
     return n;
 }
 
-/* A tuning of models/tiny.yaml, with its records in the test's folder. */
+/* Tunes models/tiny.yaml, with records in the test's folder. */
 static inline json_t *fake_tune(TuneOptions o, int code)
 {
     const char *path = in_dir("report.txt");

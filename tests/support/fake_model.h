@@ -1,9 +1,8 @@
-/* fake_model.h: a model whose logits are a hash of all that it has read.
- *
- * It keeps every token in every cell of its position in the cache's pages and
- * reads all of them back at each step, so a wrong, missing or stale cell gives
- * other logits. Every cell that it has not written may be anything. A second
- * cache of its own tokens has the window's alone, which have to be the same. */
+/* fake_model.h: a model whose logits are a hash of all tokens that it has read.
+ * It stores every token in every cell of its position in the cache's pages, and
+ * reads all cells at each step, so a wrong, missing or stale cell changes the
+ * logits. Cells that it has not written may have any value. A second cache
+ * keeps only the tokens of the window, which must be the same. */
 #ifndef FAKE_MODEL_H
 #define FAKE_MODEL_H
 
@@ -12,7 +11,7 @@
 
 #include "runtime/core.h"
 
-typedef struct { /* what bind() would have made */
+typedef struct { /* result of bind() */
     struct attn_model model;
     uint32_t seed;
     int32_t end;
@@ -63,7 +62,8 @@ static float fake_log_sum_exp(const float *x, int64_t n)
 
 /* ---- pages ---- */
 
-/* Cell c of position p in sequence s: keys of each block, then its values. */
+/* Returns cell c of position p in sequence s: first the keys of each block,
+ * then the values. */
 static float *fake_cell(const struct attn_model *m, int which,
                         const struct attn_batch *b, int64_t s, int64_t p,
                         int64_t c)

@@ -1,5 +1,5 @@
-/* fake_programs.h: a folder for one test, and programs in it that stand for
- * compilers. Included after cmocka.h; the program defines _GNU_SOURCE.      */
+/* fake_programs.h: a folder for one test, with programs that replace compilers.
+ * Included after cmocka.h; the program defines _GNU_SOURCE. */
 #ifndef ATTNC_FAKE_PROGRAMS_H
 #define ATTNC_FAKE_PROGRAMS_H
 
@@ -18,7 +18,7 @@ static inline const char *in_dir(const char *name)
     return arena_printf(a, "%s/%s", dir, name);
 }
 
-/* The cache is empty: nothing that the user has done is seen here. */
+/* Makes an empty cache, so that the user's cache has no influence. */
 static inline int set_up(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static inline const char *script(const char *name, const char *body)
     return path;
 }
 
-/* Files of the test's folder. */
+/* Counts the files of the test's folder. */
 static inline int files(const char *path)
 {
     DIR *d = opendir(path);

@@ -1,5 +1,6 @@
-/* fake_search.h: the searches again, simple and slow: no cache, no batch, all
- * pairs sorted, nothing stops early unless the rule itself says so.         */
+/* fake_search.h: slow reference versions of the searches: without caches or
+ * batches, all pairs are sorted, and nothing stops early unless the rule
+ * requires it. */
 #ifndef FAKE_SEARCH_H
 #define FAKE_SEARCH_H
 
@@ -63,7 +64,7 @@ static bool slow_ends(const Slow *s, int32_t token)
     return token == s->o->end;
 }
 
-/* Log-probabilities after what the decoder has read of this answer. */
+/* Computes the log-probabilities after the tokens that the decoder has read. */
 static void slow_logits(Slow *s, const Answer *a, float *logits)
 {
     const Fake *f = s->f;
@@ -201,8 +202,8 @@ static int64_t slow_step(Slow *s)
                                          : slow_recorded(s, last);
 }
 
-/* The best answers into `best` (o->results of them); returns how many, or
- * ATTN_ERROR_FINITE.                                                        */
+/* Writes the best answers to `best` (o->results of them). Returns their number,
+ * or ATTN_ERROR_FINITE. */
 static int64_t slow_search(const Fake *f, const struct attn_search_options *o,
                            const int32_t *source, int64_t n,
                            const int32_t *prefix, int64_t prefix_n,

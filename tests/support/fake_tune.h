@@ -1,5 +1,5 @@
-/* fake_tune.h: the report of a tuning that never ran, with each kind of end
- * that a task can have. Include it behind cmocka.h.                          */
+/* fake_tune.h: the report of a tuning that never ran, with every possible
+ * outcome of a task. Included after cmocka.h. */
 #ifndef ATTNC_FAKE_TUNE_H
 #define ATTNC_FAKE_TUNE_H
 
@@ -162,7 +162,7 @@ static inline int count(const char *text, const char *word)
     return n;
 }
 
-/* Nothing that moves a terminal's cursor. */
+/* Checks that the text does not move the terminal's cursor. */
 static inline void assert_still(const char *text)
 {
     for (; *text; text++)

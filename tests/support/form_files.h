@@ -1,11 +1,11 @@
-/* form_files.h: a random form as files: the spec, and beside it the masks and
- * vocabularies that it names. Included after cmocka's headers.              */
+/* form_files.h: writes a random form as files: the spec, and next to it the
+ * masks and vocabularies that it names. Included after cmocka's headers. */
 #ifndef ATTNC_FORM_FILES_H
 #define ATTNC_FORM_FILES_H
 
 #include "support/random_form.h"
 
-/* The spec's path, kept in `a`. Files of an earlier form may be replaced. */
+/* Returns the spec's path, in `a`. Files of an earlier form may be replaced. */
 static inline const char *write_form(Arena *a, const char *folder,
                                      uint64_t seed)
 {

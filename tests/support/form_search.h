@@ -1,5 +1,5 @@
-/* form_search.h: what random_form.h says of search and chats; it includes this
- * behind what it needs.                                                     */
+/* form_search.h: the fields for search and chats, for random_form.h, which
+ * includes this file after its own helpers. */
 #ifndef ATTNC_FORM_SEARCH_H
 #define ATTNC_FORM_SEARCH_H
 
@@ -23,7 +23,7 @@ static inline void form_search(RandomForm *f)
 static inline void form_chat(RandomForm *f)
 {
     RandomSpec *r = &f->r;
-    RandomSpec of = *r; /* what follows draws the same numbers */
+    RandomSpec of = *r; /* later draws stay unchanged */
     const char *trim = WORD(&of, "none", "turns", "all");
 
     if (r->kind == KindDecoder && coin(r))

@@ -9,7 +9,7 @@
 
 #include "m.h"
 
-static int allocated, freed, failed, none; /* none: there is no memory */
+static int allocated, freed, failed, none; /* none: malloc() fails */
 static size_t size;                        /* of the first block */
 
 void *__real_malloc(size_t n);

@@ -40,7 +40,8 @@ static void expect(const char *name, const char *call, int64_t got,
             (long long)got, (long long)wanted, m_error_text(wanted));
 }
 
-/* m_f(...) must return `wanted`; TELL: some text, TAKE: no text. */
+/* Checks that m_f(...) returns `wanted`. TELL: with a message; TAKE: without.
+ */
 #define CALL(wanted, f, ...)                                                  \
     expect(#f, #__VA_ARGS__, (int64_t)m_##f(__VA_ARGS__), wanted)
 #define TELL(f, ...)                                                          \
@@ -138,7 +139,7 @@ static const struct attn_parallel threads = { 3, NULL, run },
                                   minus = { -1, NULL, run },
                                   many = { (int64_t)1 << 40, NULL, run };
 
-/* Sequences of 2 and 3 rows. */
+/* Batches of sequences of 2 and 3 rows. */
 static void begin_batch(void)
 {
     good = (struct attn_batch){ .sequences = 2, .rows = 5 };

@@ -52,7 +52,7 @@ static const int32_t ids[] = { 3, 4, 5, 3, 4 }, start[] = { 0, 2, 5 };
 
 #define OPTION(wanted, f, change, ...)                                        \
     WITH(wanted, change, o, plain, f, __VA_ARGS__)
-/* How tokens are chosen, for whatever looks at it. */
+/* Calls with invalid options for choosing tokens. */
 #define CHOICE(f, ...)                                                        \
     OPTION(ATTN_ERROR_ID, f, o.start = (int32_t)model->target_vocab,          \
            __VA_ARGS__);                                                      \
@@ -278,7 +278,7 @@ static void check_stream(void)
 
 /* ---- states ---- */
 
-/* The saved stream, as large as `size`. */
+/* Copies the saved stream to memory of exactly `size` bytes. */
 static char *check_save(uint64_t weights, int64_t *bytes_of)
 {
     int64_t size;

@@ -1,11 +1,10 @@
-/* hostile_handle.h: the part of hostile_calls.c about a model that is open.
- * Where no weights are inside of the C file it can't be opened: all calls are
- * refused then.                                                             */
+/* hostile_handle.h: the part of hostile_calls.c for handles. If the weights are
+ * not inside the C file, open() fails, and so must all other calls. */
 
 static struct attn_handle *handle;
 static int sound; /* it is open */
 
-/* m_f(...) must return `wanted`, of a model that is open. */
+/* Checks that m_f(...) of a handle returns `wanted`. */
 #define SAYS(wanted, f, ...)                                                  \
     do {                                                                      \
         CALL(sound ? (wanted) : ATTN_ERROR_OPEN, f, handle, __VA_ARGS__);     \
@@ -19,7 +18,7 @@ static void complain(const char *f, const char *with, const char *what)
     fprintf(stderr, "m_%s(%s): %s\n", f, with, what);
 }
 
-/* open() must fail, with words that have `why` in them. */
+/* Checks that open() fails with a message that contains `why`. */
 static void refuses(const char *path, const struct attn_open_options *o,
                     const char *why)
 {
@@ -163,7 +162,7 @@ static int take_id(void *user, int32_t id)
     return user != NULL;
 }
 
-/* Options of a search that are wrong. */
+/* Calls with invalid options of a search. */
 #define SEARCHES(f, ...)                                                      \
     do {                                                                      \
         struct attn_search_options o;                                         \

@@ -1,5 +1,5 @@
-/* hostile_text.h: the part of hostile_calls.c for models that have
- * vocabularies: these, and text. */
+/* hostile_text.h: the part of hostile_calls.c for models with vocabularies, and
+ * text. */
 #ifndef ATTNC_HOSTILE_TEXT_H
 #define ATTNC_HOSTILE_TEXT_H
 

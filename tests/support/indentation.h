@@ -1,6 +1,6 @@
-/* indentation.h: emitted C is indented by its braces: a statement stands where
- * its block's first one does, and that at most 4 columns behind the line whose
- * brace opens the block. */
+/* indentation.h: checks that emitted C is indented by its braces: a statement
+ * begins in the column of its block's first statement, which is at most 4
+ * columns right of the line that opens the block. */
 #ifndef ATTNC_INDENTATION_H
 #define ATTNC_INDENTATION_H
 
@@ -11,11 +11,11 @@ enum { MostBlocks = 64 };
 
 typedef struct {
     int depth;               /* braces that are open */
-    int open[MostBlocks];    /* column of the line that opened each */
+    int open[MostBlocks];    /* column of the line that opened each block */
     int first[MostBlocks];   /* column of its first line; -1: none yet */
     bool labels[MostBlocks]; /* its first line is a case */
-    bool comment, define;    /* does the line begin inside of one? */
-    char last;               /* of the code before; 0: none */
+    bool comment, define;    /* the line begins inside one */
+    char last;               /* last character of the code before; 0: none */
 } Indentation;
 
 static inline bool begins_with(const char *at, const char *word)
@@ -40,7 +40,7 @@ static inline bool is_too_deep(Indentation *x, const char *code, int at)
     return at > x->first[d] + (x->labels[d] ? 4 : 0);
 }
 
-/* Braces and the last character of a line's code. */
+/* Processes the braces and the last character of a line's code. */
 static inline void read_code(Indentation *x, const char *s, const char *end,
                              int column)
 {
@@ -67,7 +67,7 @@ static inline void read_code(Indentation *x, const char *s, const char *end,
     }
 }
 
-/* The first line that is indented too far; 0: none is. */
+/* Returns the number of the first line that is indented too far, or 0. */
 static inline int indented_twice(const char *text)
 {
     Indentation x = { .last = ';' };

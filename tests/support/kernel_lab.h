@@ -1,6 +1,6 @@
-/* kernel_lab.h: the same kernels made in every way that attnc can: prebuilt,
- * and as emitted text, by clang, gcc and tcc, at every width that the machine
- * has. Included after the compiler's headers, cmocka's and scratch.h.        */
+/* kernel_lab.h: makes the same kernels in every possible way: prebuilt, and as
+ * emitted text by clang, gcc and tcc, at every width of the machine. Included
+ * after the compiler's headers, cmocka's and scratch.h. */
 #ifndef ATTNC_KERNEL_LAB_H
 #define ATTNC_KERNEL_LAB_H
 
@@ -32,8 +32,7 @@ typedef struct {
     const char *cc; /* NULL: prebuilt */
     const char *march;
     int width;
-    const char *as; /* text for a machine that this is not, compiled for one
-                       that it is */
+    const char *as; /* text for a foreign machine, compiled for this one */
 } LabWay;
 static const LabWay lab_ways[] = {
     { NULL, "x86-64-v4", 16, NULL },
@@ -50,7 +49,7 @@ static const LabWay lab_ways[] = {
     { "tcc", "generic", 1, NULL },
     { NULL, NULL, 0, NULL },
 };
-/* A test may have others. */
+/* A test may define others. */
 static const LabWay *lab_way = lab_ways;
 
 /* True if this machine can run code for `march`. */
@@ -74,8 +73,8 @@ static void lab_add(const char *name, const char *march, int width)
     n_labs++;
 }
 
-/* The text of all kernels and tiles, `more` functions without a result, and a
- * table of their addresses.                                                 */
+/* Emits the text of all kernels and tiles, of `more` void functions, and a
+ * table of their addresses. */
 static const char *lab_text(Arena *a, const Target *t,
                             const char *const *kernels, TileKey *tiles,
                             int n_tiles, const char *more, size_t *n)
@@ -110,7 +109,7 @@ static const char *lab_text(Arena *a, const Target *t,
     return emit_text(e, n);
 }
 
-/* The machine that an ELF file has code for. */
+/* Returns the machine for which an ELF file has code. */
 static int lab_machine(const char *path)
 {
     unsigned char head[20] = { 0 };
@@ -194,7 +193,7 @@ static bool lab_compile(Lab *l, const char *compiler, const char *as,
         "-o",
         so,
         c,
-        tcc ? NULL /* it knows no more options than these */
+        tcc ? NULL /* it supports only these options */
             : arena_printf(lab_arena, "-march=%s", as ? as : l->target.march),
         "-std=c11",
         lab_level,
@@ -270,7 +269,7 @@ static void lab_open(const char *const *kernels, TileKey *tiles, int n_tiles,
     assert_true(n_labs >= 2);
 }
 
-/* The first lab that has what the test itself added. */
+/* Returns the first lab with what the test itself added. */
 static inline int lab_emitted(void)
 {
     int i = 0;
@@ -280,7 +279,7 @@ static inline int lab_emitted(void)
     return i;
 }
 
-/* `to` is a pointer to the function's type. */
+/* `to`: pointer of the function's type. */
 static inline void copy_function(void *to, const Lab *l, const char *name)
 {
     void *p = lab_find(l, name);

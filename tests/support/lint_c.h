@@ -1,6 +1,6 @@
-/* lint_c.h: rules that emitted C keeps because compilers, libtcc above all, go
- * wrong where they are not kept: no goto; no constant operand of && || ?; ++,
- * -- and assignments as statements or in the head of a for, nowhere else.   */
+/* lint_c.h: checks rules of emitted C that avoid bugs of compilers, mainly
+ * libtcc: no goto; no constant operand of && || ?; ++, -- and assignments only
+ * as statements or in the head of a for. */
 #ifndef ATTNC_LINT_C_H
 #define ATTNC_LINT_C_H
 
@@ -52,7 +52,7 @@ static inline Token next_token(const char **at, int *line)
     return t;
 }
 
-/* Is the token one of these words? */
+/* True if the token is one of these words. */
 static inline bool is(Token t, const char *words)
 {
     for (const char *at = words; t.n > 0 && at; at = strchr(at, ' ')) {
@@ -69,7 +69,7 @@ static inline bool is_assignment(Token t)
     return is(t, " = += -= *= /= %= &= |= ^= <<= >>=");
 }
 
-/* A number that is all of an operand: (1 && x), x || 0. */
+/* True for a number that is a complete operand: (1 && x), x || 0. */
 static inline bool lone_number(Token before, Token t, Token after)
 {
     return isdigit((unsigned char)*t.at)
@@ -95,7 +95,7 @@ static inline const char *broken_rule(const Token t[5], int depth, bool in_for)
     return NULL;
 }
 
-/* The first rule that `text` breaks, and its line; NULL: it keeps all. */
+/* Returns the first rule that `text` breaks, and its line, or NULL. */
 static inline const char *lint_c(const char *text, int *where)
 {
     Token t[5] = { { 0 } };

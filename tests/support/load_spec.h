@@ -1,5 +1,5 @@
-/* load_spec.h: loads specs, and says what came to stderr meanwhile. Include it
- * after _POSIX_C_SOURCE 200809L has been defined.                           */
+/* load_spec.h: loads specs and returns the messages on stderr. Include it after
+ * defining _POSIX_C_SOURCE as 200809L. */
 #ifndef ATTNC_LOAD_SPEC_H
 #define ATTNC_LOAD_SPEC_H
 

@@ -1,10 +1,10 @@
-/* native_width.h: how wide the vectors of this machine are. */
+/* native_width.h: the width of this machine's vectors. */
 #ifndef ATTNC_TESTS_NATIVE_WIDTH_H
 #define ATTNC_TESTS_NATIVE_WIDTH_H
 
 #include "machine/machine.h"
 
-/* Floats in a vector: the most that code for this machine may use. */
+/* Returns the most floats per vector that code for this machine may use. */
 static inline int native_width(void)
 {
     Target t;

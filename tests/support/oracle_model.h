@@ -1,5 +1,5 @@
-/* oracle_model.h: the oracle on a spec and a weights file, for tests: nothing
- * is planned or packed. Included after cmocka's headers.                    */
+/* oracle_model.h: runs the oracle on a spec and a weights file, without plan or
+ * packed weights. Included after cmocka's headers. */
 #ifndef ATTNC_ORACLE_MODEL_H
 #define ATTNC_ORACLE_MODEL_H
 
@@ -62,7 +62,7 @@ static inline const double *oracle_weight(void *user, int node)
     return x;
 }
 
-/* The graph after all passes, or as it is built. */
+/* Builds the graph, with or without all passes. */
 static inline void oracle_model_open(OracleModel *m, const char *spec,
                                      const char *weights, bool fused)
 {
@@ -93,7 +93,7 @@ static inline void oracle_model_close(OracleModel *m)
     arena_free(m->arena);
 }
 
-/* All rows of the source and of the target are there at once. */
+/* Runs all rows of source and target at once. */
 static inline void oracle_model_run(OracleModel *m, int64_t n, int64_t t)
 {
     m->in.length[SymN] = n;
@@ -113,7 +113,7 @@ static inline const double *oracle_value(const OracleModel *m, const char *name,
     return m->in.value[node];
 }
 
-/* A tensor of numbers against a node's value. */
+/* Compares a tensor with a node's value. */
 static inline void oracle_near(const double *got, const Tensor *t,
                                int64_t first, int64_t n, double tolerance,
                                const char *what)

@@ -1,5 +1,5 @@
-/* overflow.h: more changes in a folder than the system keeps for who watches
- * it. Included after cmocka's headers.                                      */
+/* overflow.h: makes more changes in a folder than the system's queue for
+ * watchers holds. Included after cmocka's headers. */
 #ifndef ATTNC_OVERFLOW_H
 #define ATTNC_OVERFLOW_H
 

@@ -21,7 +21,7 @@ static const struct attn_model *model;
         }                                                                     \
     } while (0)
 
-/* Bytes of a text in hexadecimal. */
+/* Reads a text in hexadecimal. */
 static int64_t unhex(const char *from, char *to)
 {
     int64_t n = 0;
@@ -82,7 +82,7 @@ static void check_ids(const void *block, const struct pair *p)
     free(memory);
 }
 
-/* Rows of the recorded ids and types. */
+/* Computes rows from the recorded ids and types. */
 static void encode(const void *bound, const struct pair *p, float *out)
 {
     const int32_t start[2] = { 0, (int32_t)p->n };

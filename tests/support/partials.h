@@ -1,6 +1,6 @@
-/* partials.h: the tensors that came with gpt-nano-sort, of some sequences, and
- * the nodes that are they. Those of heads have the same order here:
- * [head][row][column].                                                      */
+/* partials.h: maps the tensors published with gpt-nano-sort, for some
+ * sequences, to nodes. Tensors by heads have the same order here:
+ * [head][row][column]. */
 #ifndef ATTNC_PARTIALS_H
 #define ATTNC_PARTIALS_H
 

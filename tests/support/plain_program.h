@@ -1,5 +1,6 @@
-/* plain_program.h: the plain C of a spec as a library, and its results for one
- * sequence. Included after cmocka's headers and support/scratch.h.           */
+/* plain_program.h: compiles the plain C of a spec as a library, and checks its
+ * results for one sequence. Included after cmocka's headers and
+ * support/scratch.h. */
 #ifndef ATTNC_PLAIN_PROGRAM_H
 #define ATTNC_PLAIN_PROGRAM_H
 
@@ -204,7 +205,7 @@ static inline const float *plain_rows_at(const Sample *x, int k, int side,
     return x->rows[k] ? x->rows[k] + x->start[side][s] * columns : NULL;
 }
 
-/* Results of sequence i alone. */
+/* Checks the results of sequence i alone. */
 static inline const float *plain_run(const PlainCase *c, const PlainProgram *p,
                                      int64_t i, int64_t rows)
 {

@@ -1,7 +1,7 @@
-/* random_form.h: valid specs of any form by the number: the same seed, the same
- * text. Every field that says what a model computes or what its C has in it
- * takes all its words: tests/passes/forms_test.c. A function for each
- * group of fields.                                                          */
+/* random_form.h: valid specs of any form by number; the same seed gives the
+ * same text. Every field that affects a model's results or the contents of its
+ * C takes all its words (tests/passes/forms_test.c). Each group of fields has a
+ * function. */
 #ifndef ATTNC_RANDOM_FORM_H
 #define ATTNC_RANDOM_FORM_H
 
@@ -23,11 +23,11 @@ typedef struct {
                           attention */
     bool one_vocab;    /* of an encoder-decoder */
     const char *head;  /* type of the head; NULL: not given */
-    int64_t embedding; /* width of the tables of tokens */
-    int64_t rows;      /* of what logits are made of */
+    int64_t embedding; /* width of the token tables */
+    int64_t rows;      /* width of the rows for logits */
 } RandomForm;
 
-/* Text in the manner of printf, kept with the spec's. */
+/* Formats text like printf(), with the spec's lifetime. */
 #define TEXT(f, ...) arena_printf((f)->r.arena, __VA_ARGS__)
 
 static inline bool one_in(RandomForm *f, int64_t n)
@@ -40,7 +40,7 @@ static inline bool both_sides(const RandomForm *f)
     return f->r.kind == KindEncoderDecoder;
 }
 
-/* The side that a model of one side has. */
+/* Returns the side of a model with one side. */
 static inline Side only_side(const RandomForm *f)
 {
     return f->r.kind == KindDecoder ? SideDecoder : SideEncoder;
@@ -53,7 +53,7 @@ static inline const char *add_file(RandomForm *f, const char *name,
     return name;
 }
 
-/* One number, or one for each side. */
+/* Writes one number, or one for each side. */
 static inline void say_sides(RandomForm *f, const char *key, const int64_t v[2])
 {
     if (both_sides(f) && v[0] != v[1])
@@ -81,7 +81,7 @@ static inline void form_width(RandomForm *f)
     RandomSpec *r = &f->r;
     bool given = !one_in(f, 3);
 
-    /* a layer norm of 2 columns gives +-1 and no well-conditioned digit */
+    /* layer norm of 2 columns always gives +-1, which hides errors */
     r->d_model = AMONG(r, 10, 4, 6, 8, 14, 16, 24, 34);
     form_side(f, SideEncoder);
     form_side(f, SideDecoder);
@@ -94,7 +94,7 @@ static inline void form_width(RandomForm *f)
     say_int(r, "d_model", r->d_model);
     if (f->scoreless && !both_sides(f))
         return;
-    if (f->scoreless) { /* of the decoder's cross-attention alone */
+    if (f->scoreless) { /* only for the decoder's cross-attention */
         say(r, "h", WORD(r, "{decoder: 1}", "{decoder: 2}"));
         return;
     }
@@ -129,7 +129,7 @@ static inline void form_depth(RandomForm *f)
 
 /* ---- masks ---- */
 
-/* Most cells are allowed; of some rows none is. */
+/* Allows most cells; some rows see nothing. */
 static inline const char *mask_file(RandomForm *f, Side side)
 {
     int64_t rows = f->max_len[side];
@@ -194,7 +194,7 @@ static inline const char *form_sinusoids(RandomForm *f)
                 WORD(r, "paper", "tensor2tensor"));
 }
 
-/* dims: columns that turn; original_max_len is often below max_len. */
+/* dims: rotated columns; original_max_len is often below max_len. */
 static inline const char *form_scaling(RandomForm *f, int64_t dims)
 {
     RandomSpec *r = &f->r;
@@ -220,7 +220,7 @@ static inline const char *form_scaling(RandomForm *f, int64_t dims)
                     : "");
 }
 
-/* "": no head has two columns to turn. */
+/* "": no head has two columns to rotate. */
 static inline const char *form_rotary(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -284,7 +284,7 @@ static inline void form_norm(RandomForm *f)
     RandomSpec *r = &f->r;
     const char *place = WORD(r, "post", "pre", "pre", "inside", "both");
     const bool in_front = !strcmp(place, "pre") || !strcmp(place, "both");
-    /* the mean of many rows is small: its norm multiplies its rounding */
+    /* the mean of many rows is small, so its norm would amplify rounding */
     const char *least = !strcmp(place, "both") || !strcmp(place, "inside")
                           ? "1.0e-3"
                           : "1.0e-6";
@@ -298,7 +298,7 @@ static inline void form_norm(RandomForm *f)
     f->norm1 = !strcmp(parallel, "shared") || !one_in(f, 6);
     f->rms = coin(r);
     f->qk = d_k >= 4 && f->rope < 0
-         && coin(r); /* as d_model: of 1 or 2 columns, +-1 */
+         && coin(r); /* like d_model: 1 or 2 columns always give +-1 */
     say(r, "norm",
         TEXT(f,
              "{type: %s, place: %s, eps: %s, bias: %s, "
@@ -357,7 +357,7 @@ static inline void form_layer(RandomForm *f)
         form_ffn(f);
 }
 
-/* Kind attention: projections that the widths can do without. */
+/* Kind attention: drops projections if the widths allow it. */
 static inline void form_projections(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -436,7 +436,7 @@ static inline void form_vocab(RandomForm *f)
         say(r, "  append_end", yes_no(r));
 }
 
-/* Tables of another width than d_model, or a product without need. */
+/* Chooses tables of another width than d_model, or an unnecessary product. */
 static inline const char *form_narrow(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -506,7 +506,7 @@ static inline void form_head(RandomForm *f)
     if (!strcmp(type, "pool"))
         type = TEXT(f, "pool, pool: %s, normalize: %s",
                     WORD(r, "mean", "class", "last", "max"), yes_no(r));
-    if (!strcmp(type, "classify")) /* of few, all may be near 0 */
+    if (!strcmp(type, "classify")) /* with few columns, all may be near 0 */
         type = TEXT(f, "classify, classes: 12, pool: %s",
                     WORD(r, "mean", "class", "last", "max"));
     if (!strcmp(type, "token_classify"))

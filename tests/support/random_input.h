@@ -1,4 +1,5 @@
-/* random_input.h: what the specs of random_form.h read, which includes it. */
+/* random_input.h: the input fields of random_form.h, which includes this file.
+ */
 #ifndef ATTNC_RANDOM_INPUT_H
 #define ATTNC_RANDOM_INPUT_H
 

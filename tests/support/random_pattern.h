@@ -1,5 +1,5 @@
-/* random_pattern.h: rows of `layers` for the specs of random_form.h, which
- * includes it.                                                              */
+/* random_pattern.h: rows of `layers` for random_form.h, which includes this
+ * file. */
 #ifndef ATTNC_RANDOM_PATTERN_H
 #define ATTNC_RANDOM_PATTERN_H
 
@@ -25,7 +25,7 @@ static inline const char *form_mix_row(RandomForm *f, Side side)
                 (long long)kernel, depthwise, depthwise);
 }
 
-/* A row of a pattern: what a layer has otherwise. */
+/* Returns a row of a pattern: fields that differ from the spec's. */
 static inline const char *form_row(RandomForm *f, Side side)
 {
     RandomSpec *r = &f->r;
@@ -82,7 +82,7 @@ static inline void form_pattern(RandomForm *f)
 {
     if (!one_in(f, 3))
         return;
-    f->r.matrix = ""; /* which one may be in no layer */
+    f->r.matrix = ""; /* which a layer may lack */
     if (!both_sides(f))
         say(&f->r, "layers", form_rows(f, only_side(f)));
     else

@@ -1,7 +1,6 @@
-/* random_spec.h: valid specs of the paper's form by the number: the same seed,
- * the same text. Sizes are small, odd and prime as often as not, and cross the
- * pages of the cache and the panels of the weights. random_form.h has models of
- * any form.                                                                 */
+/* random_spec.h: valid specs of the paper's form by number; the same seed gives
+ * the same text. Sizes are small, often odd or prime, and cross the cache's
+ * pages and the weights' panels. random_form.h has models of any form. */
 #ifndef ATTNC_RANDOM_SPEC_H
 #define ATTNC_RANDOM_SPEC_H
 
@@ -42,7 +41,7 @@ static inline int64_t among(RandomSpec *r, const int64_t *list, int64_t n)
 }
 #define AMONG(r, ...) among((r), (const int64_t[]){ __VA_ARGS__ },            \
     (int64_t)(sizeof (const int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)))
-/* One of a list of words. */
+/* Returns one word of a list. */
 #define WORD(r, ...) ((const char *const[]){ __VA_ARGS__ })[pick((r),         \
     (int64_t)(sizeof (const char *const[]){ __VA_ARGS__ } / sizeof(char *)))]
 
@@ -201,7 +200,7 @@ static inline void random_layers(RandomSpec *r)
                          coin(r) ? "causal" : "none"));
 }
 
-/* The first lines. `name` is followed by the seed. */
+/* Writes the first lines. The seed follows `name`. */
 static inline RandomSpec random_begin(Arena *a, uint64_t seed, const char *name)
 {
     static const char *const kinds[] = {

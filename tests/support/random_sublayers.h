@@ -1,5 +1,5 @@
-/* random_sublayers.h: what stands in the place of attention and of a dense
- * network, in the forms of random_form.h, whose parts before it it needs.    */
+/* random_sublayers.h: replacements of attention and of dense networks, for
+ * random_form.h, which includes this file after its own helpers. */
 #ifndef ATTNC_RANDOM_SUBLAYERS_H
 #define ATTNC_RANDOM_SUBLAYERS_H
 
@@ -59,7 +59,7 @@ static inline void form_mix(RandomForm *f)
              coin(r) ? "" : TEXT(f, ", width: %lld", (long long)width)));
 }
 
-/* Half of them have groups, a third shared experts. */
+/* Adds groups to half of them, shared experts to a third. */
 static inline void form_experts(RandomForm *f)
 {
     RandomSpec *r = &f->r;
@@ -84,7 +84,8 @@ static inline void form_experts(RandomForm *f)
                           : ""));
 }
 
-/* Keys of each head, some of whose columns all heads have alike. */
+/* Writes the keys of latent attention, some of whose columns all heads share.
+ */
 static inline void form_latent(RandomForm *f, bool given)
 {
     RandomSpec own = f->r; /* later draws stay unchanged */

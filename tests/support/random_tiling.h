@@ -1,5 +1,6 @@
-/* random_tiling.h: small models whose sizes fit no tile, and random tilings by
- * the number: the same seed, the same one. Included after cmocka's headers. */
+/* random_tiling.h: small models whose sizes do not divide into tiles, and
+ * random tilings by number; the same seed gives the same tiling. Included after
+ * cmocka's headers. */
 #ifndef RANDOM_TILING_H
 #define RANDOM_TILING_H
 
@@ -9,8 +10,8 @@
 
 #include <stdlib.h>
 
-/* Sums of three blocks of k and of a part of one; panels 1 to 10; attention
- * over five pages, and at the edges of masks; residuals in place.           */
+/* The models have sums of three blocks of k and a partial one; 1 to 10 panels;
+ * attention over five pages and at the edges of masks; residuals in place. */
 static const char *const tiled_specs[] = {
     "attnc: 1\nname: tiled\nkind: encoder-decoder\nd_model: 20\nh: 2\nd_k: 7\n"
     "d_v: 9\nd_ff: 150\nN: {encoder: 1, decoder: 2}\nmax_len: 300\n"
@@ -41,7 +42,7 @@ static inline int32_t random_below(uint64_t *state, int64_t n)
     return (int32_t)((int64_t)(*state >> 33) % n);
 }
 
-/* A value of the parameter, often a low one; or none. */
+/* Returns a value of the parameter, often a low one, or none. */
 static inline int32_t random_value(uint64_t *state, const TilingParameter *k)
 {
     const int64_t values = (k->most - k->least) / k->step + 1;

@@ -1,5 +1,5 @@
-/* records_case.h: records to write, and how they are found again. Included
- * after compiler/records/records.h, cmocka's headers and scratch.h.         */
+/* records_case.h: makes records and finds them again. Included after
+ * compiler/records/records.h, cmocka's headers and scratch.h. */
 #ifndef ATTNC_RECORDS_CASE_H
 #define ATTNC_RECORDS_CASE_H
 
@@ -62,7 +62,7 @@ static inline char *contents(Arena *a, const char *path)
     return text;
 }
 
-/* Temporary files in the scratch folder. */
+/* Counts the temporary files in the scratch folder. */
 static inline int temps(void)
 {
     int n = 0;

@@ -1,6 +1,6 @@
-/* sanitized.h: whether this program is built with a sanitizer, which has an
- * allocator of its own and takes terabytes of addresses: then some tests have
- * no meaning, and are not among those that the program runs.                */
+/* sanitized.h: tells whether this program is built with a sanitizer, which
+ * replaces the allocator and maps terabytes of addresses. Some tests are
+ * meaningless then, and the program omits them. */
 #ifndef ATTNC_SANITIZED_H
 #define ATTNC_SANITIZED_H
 

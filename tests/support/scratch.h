@@ -1,5 +1,5 @@
-/* scratch.h: a folder for one test program's files, and what its tests ask of
- * files. Included after cmocka's headers; the program defines _GNU_SOURCE.  */
+/* scratch.h: a folder for one test program's files, and functions for files.
+ * Included after cmocka's headers; the program defines _GNU_SOURCE. */
 #ifndef ATTNC_SCRATCH_H
 #define ATTNC_SCRATCH_H
 
@@ -46,7 +46,7 @@ static inline int scratch_remove(void **state)
     return rmdir(scratch);
 }
 
-/* The path of a file there; the text lives until eight calls later. */
+/* Returns the path of a file there; valid until the eighth next call. */
 static inline const char *scratch_path(const char *name)
 {
     static char path[8][512];
@@ -67,7 +67,8 @@ static inline const char *scratch_file(const char *name, const void *data,
     return path;
 }
 
-/* The file "t" of a header length, a header and data, as safetensors are. */
+/* Writes the file "t": a header length, a header and data, as in safetensors.
+ */
 static inline const char *scratch_tensors(uint64_t length, const char *header,
                                           size_t n, const void *data,
                                           size_t data_n)
@@ -82,7 +83,7 @@ static inline const char *scratch_tensors(uint64_t length, const char *header,
     return scratch_file("t", bytes, 8 + n + data_n);
 }
 
-/* A message must be this one, after the scratch folder's own name. */
+/* Checks a message, without the scratch folder's name in front. */
 static inline void assert_message(const char *text, const char *expected)
 {
     size_t n = strlen(scratch);

@@ -1,5 +1,5 @@
-/* skip.h: a test that can't run here says why: run.sh takes no skip without a
- * reason. Included after cmocka.h.                                          */
+/* skip.h: skips a test with a reason, which run.sh requires. Included after
+ * cmocka.h. */
 #ifndef ATTNC_SKIP_H
 #define ATTNC_SKIP_H
 

@@ -1,5 +1,5 @@
-/* small_specs.h: specs filled by hand, one for each way of building a graph
- * that the passes must cope with, and the oracle's value of a node.         */
+/* small_specs.h: specs built in C, one for each form of graph that the passes
+ * must handle, and the oracle's value of a node. */
 #ifndef ATTNC_SMALL_SPECS_H
 #define ATTNC_SMALL_SPECS_H
 
@@ -12,7 +12,7 @@
 
 static inline Spec small_spec(void)
 {
-    static Pos nowhere[256]; /* by field: none was written */
+    static Pos nowhere[256]; /* by field: none was set */
     return (Spec){
         .field_pos = nowhere, .name = "small",
         .kind = KindEncoderDecoder, .d_model = 8, .embed_width = 8,
@@ -35,7 +35,7 @@ static inline Spec small_spec(void)
 
 enum { SmallSpecs = 18 };
 
-/* Decoders of later makes, by the mechanisms they combine. */
+/* Decoders of later models, by the mechanisms that they combine. */
 static inline void later_decoder(Spec *s, int i)
 {
     SpecSide *decoder = &s->side[SideDecoder];
@@ -203,8 +203,8 @@ static inline Spec nth_spec(int i)
     return s;
 }
 
-/* A tensor's values follow from its name alone, so that all graphs of one
- * spec have the same weights.                                               */
+/* Derives a tensor's values only from its name, so that all graphs of one spec
+ * have the same weights. */
 static inline const double *named_weight(void *user, int node)
 {
     const Interp *in = user;

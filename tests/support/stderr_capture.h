@@ -1,5 +1,5 @@
-/* stderr_capture.h: what is written to stderr between two calls. Include it
- * after _POSIX_C_SOURCE 200809L has been defined.                           */
+/* stderr_capture.h: captures stderr between two calls. Include it after
+ * defining _POSIX_C_SOURCE as 200809L. */
 #ifndef ATTNC_STDERR_CAPTURE_H
 #define ATTNC_STDERR_CAPTURE_H
 

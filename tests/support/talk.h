@@ -1,6 +1,5 @@
-/* talk.h: streams of a model whose vocabulary has 40 tokens: opened, continued,
- * saved. Included after answers.h; the program defines Tokens, the most of
- * them.
+/* talk.h: opens, continues and saves streams of a model with a vocabulary of 40
+ * tokens. Included after answers.h; the program defines Tokens, their maximum.
  */
 #ifndef ATTNC_TALK_H
 #define ATTNC_TALK_H

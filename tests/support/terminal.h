@@ -1,5 +1,5 @@
-/* terminal.h: a terminal that a test owns, both of its ends. Include it after
- * _GNU_SOURCE has been defined.                                             */
+/* terminal.h: opens both ends of a terminal. Include it after defining
+ * _GNU_SOURCE. */
 #ifndef ATTNC_TEST_TERMINAL_H
 #define ATTNC_TEST_TERMINAL_H
 
@@ -10,7 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* The end that is read; -1: this system gives none. *other is the program's. */
+/* Returns the end to read, and the program's in *other; -1: not supported here.
+ */
 static inline int terminal_open(int columns, int *other)
 {
     const struct winsize size = { .ws_row = 24,
@@ -24,7 +25,7 @@ static inline int terminal_open(int columns, int *other)
     return main_end;
 }
 
-/* All that was written to it, which is there at once. */
+/* Returns all output so far, without waiting. */
 static inline const char *terminal_text(int fd)
 {
     static char text[1 << 16];

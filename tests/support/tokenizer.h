@@ -34,7 +34,7 @@ static const char *write_tokenizer(bool bytes)
                              ",\n{\"id\": %d, \"kind\": \"byte\", "
                              "\"score\": 0, \"text\": \"<0x%02X>\"}",
                              id++, i);
-    for (int i = 0; i < Pieces; i++) /* two and two score equal */
+    for (int i = 0; i < Pieces; i++) /* both joins score the same */
         n += (size_t)sprintf(text + n,
                              ",\n{\"id\": %d, \"kind\": \"normal\", "
                              "\"score\": %d, \"text\": \"%s\"}",

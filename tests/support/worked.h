@@ -1,5 +1,5 @@
-/* worked.h: reads the examples of tests/worked (its README has the format).
- * Included after cmocka's headers.                                          */
+/* worked.h: reads the examples of tests/worked (format: its README). Included
+ * after cmocka's headers. */
 #ifndef ATTNC_WORKED_H
 #define ATTNC_WORKED_H
 
@@ -82,7 +82,7 @@ static inline float *narrow(Arena *a, const double *x, int64_t n)
     return f;
 }
 
-/* x W as texts write it; a file has W transposed. */
+/* Multiplies x W as in the text; a file has W transposed. */
 static inline void read_weight(Worked *e)
 {
     const char *name = next_word(e);

@@ -47,7 +47,7 @@ static void keep_random(Arena *a, int n, uint64_t seed, double wrong)
     TimedList list = { 0 };
     for (int i = 0; i < n; i++) {
         Timed t = random_time(&seed);
-        if (i % 8 == 0) /* something else ran on the machine */
+        if (i % 8 == 0) /* another program ran on the machine */
             t.seconds *= wrong;
         vec_push(a, &list, t);
     }
@@ -82,7 +82,7 @@ static void test_learns(void **state)
     coefficients_read(a, "another machine", &other);
     assert_int_equal(other.times, 0);
     assert_memory_equal(other.c, guess.c, sizeof guess.c);
-    keep_random(a, 60, 1, 1); /* the same work again: no more times */
+    keep_random(a, 60, 1, 1); /* the same work again adds no time */
     coefficients_read(a, host, &all);
     assert_int_equal(all.times, 60);
     arena_free(a);
@@ -190,7 +190,7 @@ static void test_loads_of_calls(void **state)
     }
 }
 
-/* A search looks through its logits, a step alone does not. */
+/* Tests that a search reads its logits, unlike a single step. */
 static void test_loads_of_search(void **state)
 {
     Engine e;

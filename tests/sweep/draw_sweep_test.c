@@ -79,7 +79,8 @@ static uint64_t next_random(uint64_t *seed)
     return *seed >> 40;
 }
 
-/* Marks at random places: most have a label, none is over another or a mark. */
+/* Tests marks at random places: most have a label, and no label overlaps
+ * another one or a mark. */
 static void test_labels(void **state)
 {
     enum { Marks = 60 };
@@ -145,7 +146,7 @@ static SweepOptions new_options(const char *const *vary, int n)
                            .work = { .steps = -1, .beam = 1 } };
 }
 
-/* Rows that were timed: the last is refused. */
+/* Rows with times; the last one is rejected. */
 static void make(Made *m, const char *const *vary, int n, const char *axes)
 {
     Sweep *s = &m->s;
@@ -233,8 +234,8 @@ static void test_line(void **state)
     arena_free(m.s.arena);
 }
 
-/* Two: a panel for each value of the one, lines over the other; over that
- * which is of numbers, or which --axes names.                                */
+/* Tests two fields: a panel for each value of one, lines over the other, which
+ * is the numeric one, or the one of --axes. */
 static void test_panels(void **state)
 {
     static const char *const vary[] = { "h=1..3", "N=1..4" };
@@ -260,7 +261,7 @@ static void test_panels(void **state)
     arena_free(m.s.arena);
 }
 
-/* Else a scatter, with the front of its own two columns. */
+/* Tests that otherwise there is a scatter with the front of its two columns. */
 static void test_scatter(void **state)
 {
     static const char *const vary[] = { "h=1..3", "N=1..4", "d_ff=1..2" };
@@ -274,7 +275,7 @@ static void test_scatter(void **state)
     assert_int_equal(count(svg, "<path class=\"front\""), 1);
     assert_int_equal(count(svg, "<path class=\"line\""), 0);
     arena_free(m.s.arena);
-    /* bars of the intervals of both */
+    /* bars for both intervals */
     make(&m, vary, 3, "latency,search");
     svg = draw(&m);
     assert_int_equal(count(svg, "<path class=\"thin\""), 2 * 23);

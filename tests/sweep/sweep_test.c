@@ -102,7 +102,7 @@ static void test_grid(void **state)
     check_grid(true, "x 1 3;x 2 4;y 1 3;y 2 4;");
 }
 
-/* Names that are the same are paths. */
+/* Tests that variants with equal names are distinguished by paths. */
 static void test_labels(void **state)
 {
     static const char *const specs[] = { "a/x.yaml", "b/x.yaml", "b/.z" };
@@ -149,7 +149,7 @@ static void test_variant(void **state)
 
 /* ---- front ---- */
 
-/* A row that was timed once: no interval is known. */
+/* Makes a row with one time, so without an interval. */
 static Row timed(Arena *a, double parameters, double seconds, int n)
 {
     Row r = { .state = RowTimed, .parameters = parameters };
@@ -206,7 +206,7 @@ static void test_front(void **state)
     check_front("parameters,tokens"); /* columns of which more is better */
 }
 
-/* A row that another beats by less than its interval may be of the front. */
+/* Tests that a row beaten by less than its interval may be on the front. */
 static void test_near(void **state)
 {
     Arena *a = arena_new();

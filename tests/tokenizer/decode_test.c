@@ -18,7 +18,8 @@ enum { Most = 8 };
 
 typedef struct {
     Step step[4];
-    const char *token[Most]; /* NULL ends them; "*" in front: a special one */
+    const char *token[Most]; /* NULL ends them; a leading "*" marks a special
+                                token */
     const char *text;
     const char *streamed; /* NULL: the same */
 } Case;

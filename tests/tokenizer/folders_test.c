@@ -101,8 +101,8 @@ static void gives_the_ids_of_its_class(void **state)
     free(v.block);
 }
 
-/* Pieces xy (-30), yz (-1), z (-30), q (-50) and no x; the map lacks q, whose
- * score is still the lowest, so that an unknown x costs 60: xy z, not x yz. */
+/* Pieces xy (-30), yz (-1), z (-30), q (-50), and no x. The map lacks q, but
+ * q's score is still the lowest, so an unknown x costs 60: xy z, not x yz. */
 static void counts_the_scores_of_all_pieces(void **state)
 {
     static const char model[] = "\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02"
@@ -139,7 +139,7 @@ static void counts_the_scores_of_all_pieces(void **state)
 #define CASE(name)                                                             \
     { name, gives_the_ids_of_its_class, NULL, NULL, name }
 
-/* A number of tokens that no integer has. */
+/* Tests numbers of tokens that exceed an integer. */
 static void refuses_extra_ids(void **state)
 {
     static const char config[] = "{\"tokenizer_class\": \"T5Tokenizer\", "

@@ -86,7 +86,7 @@ static void put_text(const char *text, size_t n)
     used += n;
 }
 
-/* A value of the type that JSON's has: a truth, an int, a real, a text. */
+/* Writes a value with the type of the JSON: bool, int, real or text. */
 static void put_value(const json_t *v)
 {
     float real = (float)json_real_value(v);
@@ -141,7 +141,8 @@ static const char *file_of(const json_t *metadata)
     return scratch_file("m.gguf", made, used);
 }
 
-/* A BPE of bytes, and pieces; `change` (JSON) has other keys, null: none. */
+/* Returns a BPE of bytes, and its pieces; `change` (JSON) replaces keys; null
+ * removes one. */
 static const char small_bytes[] =
     "{\"model\": \"gpt2\", \"pre\": \"gpt-2\", \"tokens\": [\"a\", \"b\", "
     "\"ab\", \"<s>\"], \"token_type\": [1, 1, 1, 3], \"merges\": [\"a b\"], "
@@ -232,7 +233,7 @@ static void adds_tokens(void **state)
     gives(small_unigram, "{\"add_eos_token\": false}", "b", IDS(4, 2));
 }
 
-/* Each row that the table has. */
+/* Tests each row of the table. */
 static void knows_splitting(void **state)
 {
     (void)state;

@@ -361,7 +361,7 @@ static void knows_the_alphabet(void **state)
 
 /* ---- long, hostile ---- */
 
-/* A word of 100,000 letters takes no square of its length. */
+/* Tests that a word of 100,000 letters does not take quadratic time. */
 static void takes_long_words(void **state)
 {
     enum { Long = 100000 };

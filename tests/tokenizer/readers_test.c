@@ -76,7 +76,7 @@ static void refuses_with_the_place(void **state)
     }
 }
 
-/* Ids that no token has are gaps. */
+/* Tests that unused ids are gaps. */
 static void takes_gaps(void **state)
 {
     static const char text[] = BPE("\"a\": 0, \"b\": 1, \"ab\": 4", "\"a b\"",
@@ -130,7 +130,8 @@ static void refuses(const char *name, const void *text, size_t n,
     assert_int_equal(why.code, ExitInput);
 }
 
-/* NAME.vocab: cut, older, with a wrong byte in its header. */
+/* Tests NAME.vocab truncated, of an older version, or with a wrong byte in its
+ * header. */
 static void refuses_a_damaged_block(void **state)
 {
     static const char text[] = BPE("\"a\": 0, \"b\": 1, \"ab\": 2", "\"a b\"",

@@ -120,7 +120,7 @@ static void make_block(Recording *r)
 
 /* ---- a case ---- */
 
-/* The ids and places as record.py writes them. */
+/* Formats ids and positions as record.py does. */
 static void encoded(const char *block, Text text, char *out)
 {
     static int32_t ids[Longest], places[2 * Longest];
@@ -199,7 +199,7 @@ static void same_as_the_packages(void **state)
 
 /* ---- wrong tables ---- */
 
-/* A block of one step, and of a piece or two. */
+/* Makes a block of one step and one or two pieces. */
 static char *block_of(int kind, int op, int flags, int64_t *bytes)
 {
     static Token token[] = { { "a", 1, 0, -1.0, 0 }, { "ab", 2, 1, -2.0, 0 } };
@@ -339,7 +339,7 @@ static void takes_long_runs_of_marks(void **state)
     void *memory = malloc((size_t)need + 1);
     n = attn_vocab_normalise(b, text, 1 + 4 * Marks, out, 1 + 4 * Marks,
                              memory);
-    /* U+1EB9, the other dots, the acutes: none composes with it any more */
+    /* U+1EB9, the other dots, the acutes: none composes any more */
     assert_int_equal(n, 3 + 2 * (Marks - 1) + 2 * Marks);
     assert_memory_equal(out, "\xe1\xba\xb9\xcc\xa3\xcc\xa3", 7);
     assert_memory_equal(out + n - 4, "\xcc\x81\xcc\x81", 4);

@@ -47,8 +47,7 @@ static void add(Random *r, const char *s, size_t n, uint32_t *seed)
     r->t.tokens++;
 }
 
-/* Letters, most of them; texts of letters, in `apart` with spaces in front
- * alone.                                                                    */
+/* Draws mostly letters; with `apart`, spaces only in front of words. */
 static void draw(Random *r, bool apart, uint32_t *seed)
 {
     static const char letters[] = "ab c";
@@ -75,7 +74,7 @@ static void draw(Random *r, bool apart, uint32_t *seed)
     }
 }
 
-/* The ids of a text, by looking at all neighbours each time. */
+/* Computes the ids of a text by examining all neighbours each time. */
 static int64_t plain(const Random *r, const char *s, int64_t n, int32_t *id)
 {
     int64_t from[MostText + 1], count = n;

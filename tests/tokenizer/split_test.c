@@ -52,7 +52,7 @@ static const struct {
 };
 enum { Lists = sizeof lists / sizeof *lists };
 
-/* A block for which each piece is one unknown token. */
+/* Makes a block for which each piece is one unknown token. */
 static void *block_of(const char *name)
 {
     static Token unknown = { "?", 1, 0, 0.0, ATTN_PIECE_UNKNOWN };
@@ -76,7 +76,7 @@ static void *block_of(const char *name)
     return block;
 }
 
-/* Pieces as "begin end begin end"; a text without is "-". */
+/* Formats pieces as "begin end begin end"; "-" if there are none. */
 static void pieces(const void *block, const char *text, int64_t n, char *out)
 {
     const int64_t most = attn_vocab_most_ids(block, n);
@@ -128,7 +128,8 @@ static void cuts_as_recorded(void **state)
     assert_true(lines > 500);
 }
 
-/* Each pattern is known by its exact text, another one is not. */
+/* Tests that each pattern is recognised by its exact text, and others are not.
+ */
 static void knows_patterns(void **state)
 {
     static const char gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| "

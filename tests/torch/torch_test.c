@@ -20,7 +20,7 @@ typedef struct { /* one model, its inputs and its outputs */
     Safetensors *io;
     int64_t n, t;                     /* rows of the source, of the target */
     const int32_t *ids[3], *types[3]; /* by Entry */
-    double rows[256]; /* numbers in the place of a source's ids */
+    double rows[256];                 /* numbers instead of a source's ids */
     int64_t prefix;
 } Case;
 
@@ -101,7 +101,7 @@ static void oracle(const Case *c, bool fused)
     oracle_model_close(&m);
 }
 
-/* The rows of c's result: the node that is the graph's output. */
+/* Returns the rows of c's result, the node of the graph's output. */
 static const Tensor *result_of(const Case *c)
 {
     const Tensor *t = safetensors_find(c->io, "out.logits");
@@ -160,8 +160,8 @@ static void assert_scores(const Case *c, const struct attn_hypothesis *out,
     }
 }
 
-/* After the target all tokens, by a beam as wide as the vocabulary: their
- * scores are the logarithms of the softmax of the last row's logits.        */
+/* Tests a beam as wide as the vocabulary after the target: the scores of all
+ * tokens are the log-softmax of the last row's logits. */
 static void run_search(const Case *c)
 {
     Engine e;
@@ -224,7 +224,7 @@ static void run_jit_bf16(const Case *c)
     compiled(c, "jit", "dtype=bf16", NULL, 0, 4e-2);
 }
 
-/* A second a model: these have most of the forms between them. */
+/* Each takes a second; together they have most of the forms. */
 static void run_clang(const Case *c)
 {
     static const char *const some[] = { "relative", "softcap", "pool_mean" };

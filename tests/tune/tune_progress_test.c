@@ -42,7 +42,8 @@ static void lines(void **state)
                         "1.94 ms +3.1 %  10 min left");
 }
 
-/* The best so far is the default, or faster: never what a test was against. */
+/* Tests that the best shown is the default or faster, never a test's reference.
+ */
 static void best(void **state)
 {
     (void)state;

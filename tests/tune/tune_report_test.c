@@ -166,14 +166,14 @@ static const char *drawn(const TuneReport *r)
     return text;
 }
 
-/* A dot for each candidate that was timed, a cross for each that was removed;
- * one more of each in the legend. */
+/* Checks a dot for each timed candidate, a cross for each removed one, and one
+ * more of each in the legend. */
 static void picture(void **state)
 {
     (void)state;
     TuneReport r = fake_report();
     r.task.at[0].candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1].status =
-        StatusCrashed; /* "nan" is a word of the picture else */
+        StatusCrashed; /* otherwise "nan" is a word of the picture */
     const char *text = drawn(&r);
     int dots = 0;
     for (int i = 0; i < r.task.n; i++)
@@ -229,7 +229,7 @@ static void taken_back(void **state)
     json_decref(all);
 }
 
-/* One report of both back ends. */
+/* Tests one report of both back ends. */
 static void both(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void both(void **state)
     jit.jit = true;
     jit.end_to_end.at[1].comparison = 2;
     r.other = &jit;
-    for (int i = 0; i < 2; i++) /* "nan" is a word of the picture else */
+    for (int i = 0; i < 2; i++) /* otherwise "nan" is a word of the picture */
         (i ? &jit : &r)
             ->task.at[0]
             .candidate.at[FakeTimed + FakeRanked + FakeRemoved - 1]

@@ -53,7 +53,7 @@ static int count_called(const json_t *j)
     return n;
 }
 
-/* A task that is faster with any other tiling. */
+/* Makes one task faster with any tiling but the default. */
 static double all_faster(const TuneTask *task, const Tiling *tiling)
 {
     (void)task;
@@ -137,7 +137,7 @@ static void test_no_compiler(void **state)
     fake_tune(o, ExitBackend);
 }
 
-/* Products of a small M are most of what a decoder's steps take. */
+/* Tests that products of a small M take most of a decoder's time. */
 static void test_small_m(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void test_small_m(void **state)
     json_decref(j);
 }
 
-/* A machine that is so busy that a compilation takes twelve seconds. */
+/* Tests a machine so busy that a compilation takes twelve seconds. */
 static void test_slow_compiler(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static double step_slower(int workload, int pair)
     return workload == 1 ? 1.05 : 0.95;
 }
 
-/* The tasks of the workload that is slower, alone. */
+/* Tests that only the tasks of the slower workload are reverted. */
 static void test_partly(void **state)
 {
     (void)state;

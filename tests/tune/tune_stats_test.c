@@ -12,7 +12,7 @@ static void assert_near(double x, double expected)
     assert_true(fabs(x - expected) < 1e-12);
 }
 
-/* By counting all signs by hand, and as in Wilcoxon's tables. */
+/* Compares with hand-counted signs, and with Wilcoxon's tables. */
 static void test_signed_rank(void **state)
 {
     (void)state;
@@ -27,7 +27,7 @@ static void test_signed_rank(void **state)
     for (int i = 0; i < 60; i++)
         all[i] = i + 1;
     assert_near(signed_rank(all, 60) * ldexp(1, 60), 1);
-    all[0] = -1; /* rank sums 1830 - 1 and above: two ways */
+    all[0] = -1; /* rank sums of at least 1830 - 1: two cases */
     assert_near(signed_rank(all, 60) * ldexp(1, 60), 2);
 }
 

@@ -36,7 +36,7 @@ static int tune(const Environment *env, double budget, const char *backend)
     return code;
 }
 
-/* A tuning of its own, in a process of its own, silent. */
+/* Runs a silent tuning in a child process. */
 static pid_t begin_tuning(double budget, const char *backend)
 {
     fflush(NULL);
@@ -108,7 +108,7 @@ static void test_interrupt(void **state)
     }
 }
 
-/* Folders of tunings, which began or were killed. */
+/* Counts the folders of running or killed tunings. */
 static int build_folders(void)
 {
     DIR *d = opendir(in_dir("tmp"));
@@ -174,7 +174,7 @@ static void test_compilers(void **state)
                      clang, in_dir("first"), clang));
     fake_machine(); /* but for its compilers */
     fake.compilers = true;
-    /* It ends when all have failed, long before the time. */
+    /* Tests that it ends when all have failed, long before its time is over. */
     assert_int_equal(tune(&fake_environment, 1e5, cc), ExitDone);
     assert_true(fake.now < 1e4);
     assert_true(count_text(in_dir("report.json"), "\"failed\"") > 1);

@@ -122,7 +122,8 @@ static const ChildWork fake_work = { .results = 1,
                                      .result = fake_result,
                                      .time = fake_time };
 
-/* Each bad one is blamed, all others are timed as if it had not been there. */
+/* Tests that each bad candidate is blamed, and that all others are timed
+ * normally. */
 static void test_child(void **state)
 {
     (void)state;
@@ -182,7 +183,7 @@ static void test_child_default(void **state)
 
 /* ---- whole runs ---- */
 
-/* Every third tiling is much faster. */
+/* Makes every third tiling much faster. */
 static double some_faster(const TuneTask *task, const Tiling *tiling)
 {
     int32_t sum = 0;
@@ -234,7 +235,7 @@ static void check_choices(const json_t *j)
     }
 }
 
-static int *hung; /* shared by all children: has one hung? */
+static int *hung; /* shared by all children: true if one has hung */
 
 static void plant_crash(const Task *task, int candidate, float *result)
 {
@@ -315,7 +316,7 @@ static void test_formats(void **state)
     }
 }
 
-/* A second run takes what the first one found. */
+/* Tests that a second run uses the results of the first. */
 static void test_resume(void **state)
 {
     (void)state;
@@ -352,7 +353,7 @@ static void test_taken_back(void **state)
     assert_true(all.at.n > 0);
     Record one = all.at.at[0];
     one.tiling.prefetch = one.tiling.prefetch == 1 ? 2 : 1;
-    one.samples = 1; /* too few to be believed */
+    one.samples = 1; /* too few to be trusted */
     assert_int_equal(remove(in_dir("tune.txt")), 0);
     assert_true(records_add(a, in_dir("tune.txt"), &one, 1, &why));
     json_t *j = tuned(plant_whole, ExitDone);

@@ -164,7 +164,8 @@ static void test_examples(void **state)
 
 enum { Pairs = 200000, PairHeads = 25, PairRows = 64 };
 
-/* Uniform, of mean 0 and variance 1; splitmix64 [Steele et al. 2014]. */
+/* Returns uniform numbers of mean 0 and variance 1; splitmix64 [Steele et al.
+ * 2014]. */
 static float unit_number(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -179,7 +180,7 @@ typedef struct {
     double sum[2], squares[2]; /* of scores, of scaled ones */
 } Scores;
 
-/* Query i and key i of each of the heads. */
+/* Query i and key i of each head. */
 static void add_pairs(Scores *s, float *const rows[3], int64_t numbers,
                       uint64_t *state)
 {
@@ -204,8 +205,9 @@ static void add_pairs(Scores *s, float *const rows[3], int64_t numbers,
     }
 }
 
-/* Footnote 4 of the paper: q k of independent numbers of mean 0 and variance 1
- * has mean 0 and variance d_k, which 1 / sqrt(d_k) makes 1.                 */
+/* Tests footnote 4 of the paper: q k of independent numbers of mean 0 and
+ * variance 1 has mean 0 and variance d_k; the factor 1 / sqrt(d_k) makes it 1.
+ */
 static void variance_of(int64_t d_k)
 {
     Arena *a = arena_new();
