@@ -11,18 +11,20 @@
 
 /* ---- model.c ---- */
 typedef enum {
-    EmitAot,   /* a complete file: the model, its search, text, a program */
-    EmitModel, /* only the code that NAME_model() calls; a C compiler compiles
-                  it for this process */
-    EmitJit    /* like EmitModel, for libtcc: it calls prebuilt kernels */
+    EmitAot,   /* a complete file: the model, its search, its text functions, a
+                * program */
+    EmitModel, /* only the code that NAME_model() calls, which a C compiler
+                * compiles for this process */
+    EmitJit    /* like EmitModel, for libtcc, with calls of prebuilt kernels */
 } EmitMode;
-typedef struct Timers {         /* timing of the model's steps, for attnc bench;
-                                   not for EmitAot */
-    void (*tick)(int64_t slot); /* called when a step's function begins, and
-                                   with the next slot when it ends */
-    int *slot;                  /* result, by position in the plan's order: the
-                                   slot of the function's end */
-    const char **name;          /* by region: its name */
+typedef struct Timers {         /* clocks for the model's steps, used by attnc
+                                 * bench; not for EmitAot */
+    void (*tick)(int64_t slot); /* called when a step's function begins, with
+                                 * its slot, and when it ends, with the next
+                                 * slot */
+    int *slot;                  /* results, in the plan's order: slot of the end
+                                 * of the node's function */
+    const char **name;          /* [regions]: name of the function */
     int slots;                  /* number of slots */
 } Timers;
 /* The optional parts of a file: rows of parts.h. */
@@ -33,45 +35,52 @@ typedef enum {
 } FilePart;
 typedef struct {
     EmitMode mode;
-    Timers *timers;      /* or NULL */
-    const char *command; /* canonical command line for the header */
+    Timers *timers;      /* clocks for the steps; NULL: none */
+    const char *command; /* canonical command line, printed in the header */
     const char *file;    /* base name of the files: "model" for model.c */
-    bool freestanding;   /* no files, printing, allocation or threads, so
-                            neither handles nor the program */
-    unsigned left_out;   /* bits, such as 1 << FileText: parts to omit */
-    /* vocabularies of source and target: only code for their kinds and steps is
-     * emitted. One NULL: absent; both NULL: unknown, all code is emitted.   */
+    bool freestanding;   /* leave out files, printing, allocation and threads,
+                          * and so handles and the program */
+    unsigned left_out;   /* parts to leave out, as bits such as 1 << FileText */
+    /* Vocabularies of source and target. Only code for their kinds and steps is
+     * emitted. If one is NULL, that side has none; if both are, they are
+     * unknown and all code is emitted. */
     const void *vocab[2];
-    int64_t max_input, /* lengths for the header's macros of memory sizes; */
-        max_output;    /* 0: the model's */
-    /* --embed: the contents of model.weights, emitted as a literal, or the name
-     * of the file, which the text includes; both NULL: not embedded         */
+    int64_t max_input, /* maximum lengths for the header's memory sizes; */
+        max_output;    /* 0: those of the model */
+    /* for --embed: the contents of model.weights, to be emitted as a literal,
+     * or the name of that file, which the compiler includes. Both NULL: weights
+     * are not embedded. */
     const unsigned char *embed;
     const char *embed_file;
     size_t embed_bytes;
 } EmitOptions;
-bool weights_embedded(const EmitOptions *o); /* true if either is set */
+bool weights_embedded(const EmitOptions *o); /* true if `embed` or `embed_file`
+                                              * is set */
 const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n); /* model.c */
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
                         size_t *n); /* model.h */
-/* Returns true if a file of this model may have the part with these options. */
+/* Returns true if the file of this model may have the part with these
+ * options. */
 bool file_has_part(const Plan *p, const EmitOptions *o, FilePart part);
-/* Returns the name of exported function i; NULL past the last. */
+/* Returns the name of the exported function number i, or NULL if there are
+ * fewer. */
 const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i);
-/* Return the maximum rows or tokens of an input; tokens of an answer, or 0. */
+/* Return the maximum number of rows or tokens of an input, and of tokens of an
+ * answer (0: no answers). */
 int64_t longest_input(const Plan *p);
 int64_t longest_output(const Plan *p);
 
 /* ---- plain_file.c ---- */
-/* Emits the model as plain C, for reading. The passes in plain_skip, which
- * merge products, must not have run. Uses only these options: command,
- * freestanding, embed, embed_bytes.                                         */
+/* Emits the model as plain C, for reading. The graph must be made without the
+ * passes in plain_skip, which merge products. Uses only these options: command,
+ * freestanding, embed, embed_bytes. */
 extern const char *const plain_skip[2];
 const char *emit_plain(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n);
-/* The weights file of plain C is this line, then the bytes of a struct, which
- * plain_image() writes to `to` unless it is NULL. It returns their number.  */
+/* Return the first line of the weights file of plain C, and write the rest:
+ * plain_image() writes the bytes of a struct to `to`, unless that is NULL, and
+ * returns their number. */
 const char *plain_magic(Arena *a, const Plan *p);
 int64_t plain_image(unsigned char *to, Arena *a, const Plan *p,
                     const void *packed);

@@ -1,16 +1,16 @@
-/* fused_attention.c: attention over keys in pages of 64.
- *
- * For each head and each block of query rows, the emitted loop takes one page
- * of keys at a time: the product kernel computes scores, online softmax keeps a
- * running maximum and sum (as in FlashAttention), and the product kernel adds
- * the values. The score matrix is never stored as a whole. Keys that a row may
- * not see are never multiplied into it: the loop ends at the last allowed key,
- * and pages at the mask's edge go tile by tile, where each row adds its own
- * last keys. */
+/* fused_attention.c: emits attention over keys in pages of 64. For each head
+ * and each block of query rows, the emitted loop takes one page of keys at a
+ * time: the product kernel computes scores, online softmax keeps a running
+ * maximum and sum (as in FlashAttention), and the product kernel adds the
+ * values. The complete score matrix is never stored. Keys that a row may not
+ * see never enter its sums: the loop ends at the last key that is visible, and
+ * pages at the mask's edge go tile by tile, where each row adds its own last
+ * keys. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
-/* Finds which optional members any attention of the model needs. */
+/* Finds which optional members of struct keys any attention of the model
+ * needs. */
 static void find_members(const Gen *g, bool *sinks, bool *additive)
 {
     *sinks = *additive = false;
@@ -43,18 +43,19 @@ void need_keys(Gen *g)
     put(g->shapes, "};\n\n");
 }
 
-/* Returns the factor that softmax applies. It is 1 if there is a cap or a bias,
- * because these take scores that are already scaled. */
+/* Returns the factor that softmax applies to scores. It is 1 if there is a cap
+ * or a bias, because these are applied to scores that are already scaled. */
 static double score_scale(const Node *n)
 {
     return n->cap > 0 || n->bias ? 1 : n->scale;
 }
 
-/* The emitted calls that turn scores into weights, chunk by chunk. */
+/* the emitted calls that turn scores into weights, chunk by chunk */
 typedef struct {
     const char *begin, *chunk, *page, *end, *kernel[4];
-    const char *parameters, *arguments; /* state passed to a function for some
-                                         * rows */
+    const char *parameters, *arguments; /* state that is passed to a function of
+                                         * some rows: as parameters, as
+                                         * arguments */
 } Weights;
 
 static const Weights by_softmax = {
@@ -82,9 +83,9 @@ static const Weights *weights_of(const Node *n)
     return n->sigmoid ? &by_sigmoid : &by_softmax;
 }
 
-/* Emits the product of weights and values for a tile at the mask's edge: keys
- * that all rows see are one product; the rest is added row by row, so that each
- * row adds its keys in order and no others. */
+/* Emits the product of weights and values for a tile at the mask's edge. Keys
+ * that all rows see are one product. The rest is added row by row, so that each
+ * row adds only the keys that it sees, in order. */
 static const char *need_values_seen(Gen *g, const Tiling *t)
 {
     bool made;
@@ -152,9 +153,9 @@ void put_score_ops(Gen *g, const Attention *a, const char *rows,
     let(e, "scale", "%s", c_float(g->a, score_scale(n) * Log2E));
 }
 
-/* Emits the scores of one page, capped and biased. Only keys from `first`, the
- * start of a panel, up to `first` + `keys` are computed; panels at `next` are
- * prefetched. */
+/* Emits the scores of one page, with cap and bias. Computes only keys from
+ * `first`, the start of a panel, up to `first` + `keys`, and prefetches the
+ * panels at `next`. */
 static void put_scores(Gen *g, const Attention *a, const char *q,
                        const char *first, const char *keys, const char *next)
 {
@@ -177,7 +178,7 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
                                plus));
 }
 
-/* Declares the keys k or the values v of the page at `at`. */
+/* Declares `part`, the keys k or the values v, of the page at `at`. */
 static void put_page(Emit *e, const Attention *a, const char *part)
 {
     let(e, "page", a->paged ? "m->page[at / 64]" : "(at / 64)");
@@ -186,8 +187,8 @@ static void put_page(Emit *e, const Attention *a, const char *part)
     put(e, "const float *$part = m->$part + $page * m->$floats;\n");
 }
 
-/* Declares `next`: the same part of the next page, or `before` if there is
- * none. */
+/* Declares `next`: the same part of the next page or, if there is none,
+ * `before`. */
 static void put_next_page(Emit *e, const Attention *a, const char *part,
                           const char *before, const char *end)
 {
@@ -206,7 +207,7 @@ static void put_next_page(Emit *e, const Attention *a, const char *part,
            "    next = m->$part + $page * m->$floats;\n");
 }
 
-/* Emits the function of a page of which a tile's rows see only parts. */
+/* Emits the function of a page that is only partly visible to a tile's rows. */
 static void edge_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -295,8 +296,8 @@ static void put_values(Gen *g, const Attention *a)
              ";");
 }
 
-/* Emits the function of one page for rows that see all of its n keys and are
- * not pipelined. */
+/* Emits the function of one page whose n keys are all visible to the rows, if
+ * softmax is not pipelined. */
 static void page_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -325,7 +326,8 @@ static void put_pages(Gen *g, const Attention *a)
     Emit *e = g->shapes;
     put(e, "for (int64_t at = $first; at < last; at += 64) {\n"
            "    const int64_t n = min(last - at, 64);\n");
-    if (a->n->mask && a->n->mask->file) { /* any row may have holes */
+    if (a->n->mask && a->n->mask->file) { /* a mask from a file may hide any
+                                           * key */
         put(e, "\n");
         put_edge_tiles(g, a);
     } else {
@@ -339,8 +341,8 @@ static void put_pages(Gen *g, const Attention *a)
     put(e, "}\n");
 }
 
-/* Emits the call for `r` rows of a block from row j, at the mask's edge or not.
- * Their scores follow those of the pending rows. */
+/* Emits the call for `r` rows of a block from row j, at the mask's edge or
+ * elsewhere. Their scores are stored after those of the pending rows. */
 static void put_part(Gen *g, const Attention *a, bool edge, const char *r)
 {
     const bool position = a->n->bias || edge;
@@ -356,8 +358,8 @@ static void put_part(Gen *g, const Attention *a, bool edge, const char *r)
 }
 
 /* Emits the loop over pages with pipelined softmax. Full tiles that see all of
- * a page are pipelined. Before any other tile the pending rows are finished,
- * because a row adds its pages in order. */
+ * a page are pipelined. Before any other tile, the pending rows are finished,
+ * because each row must add its pages in order. */
 static void put_pages_and_wait(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -398,8 +400,8 @@ static void put_pages_and_wait(Gen *g, const Attention *a)
     put_waiting_end(g, a);
 }
 
-/* Emits, for $keys keys at a time, all scores, then softmax and values page by
- * page. */
+/* Emits attention that takes $keys keys at a time: first all their scores, then
+ * softmax and values page by page. */
 static void put_blocks(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -439,8 +441,8 @@ void let_scratch(Emit *e, int64_t keys, int64_t d_v)
     let(e, "maxima", "%lld", (long long)s.maxima);
 }
 
-/* Emits the function: the loop over blocks of query rows, in which all rows of
- * a block use a page before the next page is read. */
+/* Emits the attention function: a loop over blocks of query rows, in which all
+ * rows of a block use a page before the next page is read. */
 static void attention_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;

@@ -1,8 +1,7 @@
-/* heads.c: attention of one row, as in a decode step, four heads at a time.
- *
- * The sums of one row form a dependency chain: each of the d_k steps of a
- * product with sixteen keys waits for the one before, and memory latency is
- * paid once more per head. Four heads give four independent chains and four
+/* heads.c: emits attention of one row, as in a decode step, four heads at a
+ * time. The sums of one row form a dependency chain: each of the d_k steps of a
+ * product with sixteen keys waits for the step before, and every head has to
+ * wait for memory again. Four heads are four independent chains and four
  * streams of reads. Each sum equals the one that fused_attention.c computes for
  * a single head. */
 #include "emit/attention/attention.h"
@@ -54,8 +53,8 @@ const char *heads_at_once(Gen *g, bool apart)
                         apart ? "b->source" : "0");
 }
 
-/* Binds the addresses of each head's keys or values; heads of a group share
- * them. */
+/* Binds the addresses of the keys or values of each head. Heads in a group
+ * share them. */
 static void let_heads(Gen *g, const Attention *a, const char *hole,
                       const char *first)
 {

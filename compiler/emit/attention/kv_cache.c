@@ -1,5 +1,5 @@
-/* kv_cache.c: addresses of keys and values in pages of a cache or of the arena,
- * the steps that write them there, and the calls of attention. */
+/* kv_cache.c: emits the addresses of keys and values in pages of a cache or of
+ * the arena, the steps that write them there, and the calls of attention. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
@@ -25,8 +25,8 @@ const char *count_text(Gen *g, const Node *k)
     return length_c(g, key_count(g, k));
 }
 
-/* Returns the index of a sequence's first page in the arena: rows/64 +
- * sequences pages hold any batch (plan/arena_layout.c). */
+/* Returns the index of a sequence's first page in the arena. rows/64 +
+ * sequences pages are enough for any batch (plan/arena_layout.c). */
 static Length first_page(Gen *g, const Node *n)
 {
     const Sym rows = n->type.dim[1].sym;
@@ -40,8 +40,8 @@ static Length first_page(Gen *g, const Node *n)
                              g->sequence, g->sequence));
 }
 
-/* Returns the address of `head` in page 0 of the pool, for a key or value
- * operand. */
+/* Returns C for the address of `head` in page 0 of the pool; `node` is the key
+ * or value operand. */
 static const char *pages_at(Gen *g, int node, const char *head)
 {
     const Node *n = node_at(g->p, node);
@@ -84,7 +84,8 @@ const char *page_table(Gen *g, const Node *n)
                         n->cache);
 }
 
-/* Binds the page of key number `at`, counted from the pool's first. */
+/* Binds the number of the page with key `at`, counted from the pool's first
+ * page. */
 void let_page_id(Gen *g, Emit *e, const Node *n)
 {
     if (n->op == OpPackKv)
@@ -97,7 +98,8 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
 
 /* ---- states, behind keys and values ---- */
 
-/* Emits the function of a cache's states unless it exists; returns its name. */
+/* Emits the function that returns the address of a cache's states, unless it
+ * exists. Returns its name. */
 static const char *need_states(Gen *g, int cache)
 {
     const Plan *p = g->p;
@@ -129,7 +131,8 @@ static const char *need_states(Gen *g, int cache)
     return name;
 }
 
-/* "state_after(b, s, row) + layer * 64" */
+/* Returns C for the address of a node's state: "state_after(b, s, row) + layer
+ * * 64". */
 static const char *node_state(Gen *g, int node, const char *s, const char *row)
 {
     const Plan *p = g->p;
@@ -193,8 +196,8 @@ const char *head_at(Gen *g, int node, const char *row)
                         (long long)g->p->value[node].head_stride);
 }
 
-/* Returns the key head that serves `head`: a group of neighbouring query heads
- * shares one. */
+/* Returns C for the key head that serves `head`. A group of neighbouring query
+ * heads shares one. */
 const char *kv_head(Gen *g, int64_t heads, const Node *k)
 {
     const int64_t group = heads / k->type.dim[0].c;
@@ -221,7 +224,7 @@ static void keys_bias(Gen *g, Emit *e, int node)
     }
 }
 
-/* Returns the address of `head`'s biases at distance 0. */
+/* Returns C for the address of the head's bias at distance 0. */
 const char *bias_text(Gen *g, int node)
 {
     const int block = plan_bias_block(g->p, node);
@@ -277,8 +280,9 @@ static void keys_fields(Gen *g, Emit *e, int node)
     keys_bias(g, e, node);
 }
 
-/* Makes consecutive sequences that attend to one source, such as the hypotheses
- * of a beam, one block of queries, so that its keys are read once. */
+/* Emits code that joins consecutive sequences with the same source, such as the
+ * hypotheses of a beam, to one block of queries, so that the source's keys are
+ * read once. */
 static void share_source(Emit *e)
 {
     put(e, "int64_t end = s + 1;\n"
@@ -289,8 +293,8 @@ static void share_source(Emit *e)
            "    end += 1;\n");
 }
 
-/* Prefetches the next head's first page, which follows this one's in the cache,
- * while this head is computed. */
+/* Emits the prefetch of the next head's first page, which follows this head's
+ * in the cache, while this head is computed. */
 static void ask_next_head(Gen *g, Emit *e, const Node *n)
 {
     const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
@@ -314,8 +318,8 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     put(e, "}\n");
 }
 
-/* Returns the number of query rows: those of the current sequence, and with
- * `shared` also of the sequences that share its keys. */
+/* Returns C for the number of query rows: those of the current sequence or,
+ * with `shared`, of all sequences that share its keys. */
 static const char *queries_text(Gen *g, const Node *n, bool shared)
 {
     const Sym rows = row_sym(n->type);
@@ -325,7 +329,7 @@ static const char *queries_text(Gen *g, const Node *n, bool shared)
                         shared ? "end" : "s + 1");
 }
 
-/* Emits the call for several heads of one row each. */
+/* Emits the call for several heads of a single row. */
 static void put_heads(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -368,7 +372,7 @@ static void put_short_attention(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* Begins the loop over tasks that may have several heads of one row. */
+/* Begins the loop over tasks, which may have several heads of one row each. */
 static void begin_heads_loop(Gen *g, Emit *e, bool apart)
 {
     let(e, "at_once", "%s", heads_at_once(g, apart));
@@ -459,8 +463,8 @@ static void let_pages(Gen *g, Emit *e, const Region *r)
     }
 }
 
-/* True if a sequence's new rows are in one page: the first, or any page for a
- * single row. */
+/* True if the new rows of a sequence are all in one page: the first page, or
+ * any page if there is only one row. */
 static bool one_page(const Gen *g, const Node *n, Sym rows)
 {
     const SpecFix *fix = &g->p->g->spec->fix;

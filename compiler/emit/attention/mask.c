@@ -1,7 +1,7 @@
-/* mask.c: which keys a query sees, in emitted C. Every mask except one from a
- * file gives a row one interval of keys, which moves up with the row. So a tile
- * of rows walks from the first key of its first row to the last key of its
- * last, and pages that the mask hides completely are never read. */
+/* mask.c: emits code that finds which keys a query sees. Every mask except one
+ * from a file gives a row one interval of keys, which moves up with the row. So
+ * a tile of rows goes from the first key of its first row to the last key of
+ * its last row, and pages that the mask hides completely are never read. */
 #include "emit/attention/attention.h"
 
 /* ---- intervals: row p sees keys from .. to - 1 ---- */
@@ -11,8 +11,8 @@ static const char *two(Gen *g, const char *f, const char *a, const char *b)
     return arena_printf(g->a, "%s(%s, %s)", f, a, b);
 }
 
-/* Returns the first key of the row at position p; NULL if it is always key
- * 0. */
+/* Returns C for the first key that the row at position p sees; NULL if it is
+ * always key 0. */
 const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
 {
     const char *s = NULL;
@@ -28,14 +28,14 @@ const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
     return s;
 }
 
-/* Returns its last key + 1, out of `count` keys, of which all rows see the
- * first `prefix`. */
+/* Returns C for the last key + 1 that the row at position p sees, of `count`
+ * keys. All rows see the first `prefix` keys. */
 const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
                     const char *prefix)
 {
     if (!m || m->file)
         return count;
-    const bool ahead = !m->causal || m->prefix; /* may see later keys */
+    const bool ahead = !m->causal || m->prefix; /* rows may see later keys */
     const char *s = count;
     if (m->causal) {
         const char *own = arena_printf(g->a, "%s + 1", p);
@@ -53,8 +53,8 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
     return s;
 }
 
-/* For a tile of r rows from position p: the first key of its first page, and
- * its last key + 1. */
+/* Returns C for the first key of the first page of a tile of r rows from
+ * position p, and for its last key + 1. */
 const char *mask_first(Gen *g, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "p");
@@ -75,7 +75,8 @@ const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
                         from ? " > at || " : "", to);
 }
 
-/* Emits from[j], to[j]: the keys of the page at `at` that row j sees. */
+/* Emits from[j] and to[j]: row j sees the keys from .. to - 1 of the page at
+ * `at`. */
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "(p + j)");
@@ -178,7 +179,8 @@ void need_mask(Gen *g, const MaskSpec *m)
     need_mask_of_file(g, g->shapes, m, "int64_t");
 }
 
-/* Emits weights 0 for keys between from[j] and to[j] that a row may not see. */
+/* Emits weights of 0 for keys between from[j] and to[j] that a row may not
+ * see. */
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));
@@ -188,8 +190,8 @@ void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
            "            mask_row(s + j * 64 + x, s + j * 64 + x, 1, 0);\n");
 }
 
-/* Emits the product without the values of such keys, because they may be
- * infinite or NaN, and 0 times those is not 0. */
+/* Emits the product without the values of hidden keys, because a value may be
+ * infinite or NaN, and 0 times such a value is not 0. */
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));

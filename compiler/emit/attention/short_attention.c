@@ -1,5 +1,5 @@
-/* short_attention.c: attention whose queries and keys are of known number and
- * fit in one page: scores, softmax and values are each computed once. */
+/* short_attention.c: emits attention with a constant number of queries and keys
+ * that fit in one page: scores, softmax and values are each computed once. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/product/products.h"
@@ -23,12 +23,12 @@ bool is_short_attention(const Gen *g, const Node *n)
         && v->type.dim[2].c % ATTN_PANEL == 0;
 }
 
-typedef struct { /* c = a b; panels of b are ldb apart */
+typedef struct { /* a product c = a b; the panels of b are ldb apart */
     int64_t rows, k, n, ldb;
     const char *a, *lda, *b, *c, *ldc;
 } Small;
 
-/* Emits the functions of a product's column tiles or, with `print`, the
+/* Emits the functions of a product's column tiles or, with `print`, their
  * calls. */
 static void put_product(Gen *g, const Tiling *t, const Small *p, bool print)
 {

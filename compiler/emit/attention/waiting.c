@@ -1,14 +1,12 @@
-/* waiting.c: pipelined softmax: the softmax of one tile overlaps the product of
- * the next.
- *
- * A tile is pending once its scores of a page, and their maxima, are known.
- * While the product computes the next tile's scores, of this page or of the
- * next one, the pending scores become weights, 16 between two steps of the
- * product: exp2 has a long latency, and the product does not depend on it. Then
- * the pending tile's values are added to sums that are rescaled as they are
- * loaded, without a branch on whether a maximum rose. The results are
- * bit-identical to those of the sequential code, because a factor of 1 changes
- * no bits. */
+/* waiting.c: emits pipelined softmax, in which the softmax of one tile overlaps
+ * the product of the next. A tile is pending once its scores of a page, and
+ * their maxima, are known. While the product computes the next tile's scores,
+ * of this page or of the next one, the pending scores become weights, 16
+ * between two steps of the product: exp2 has a long latency, and the product
+ * does not depend on it. Then the pending tile's values are added to sums that
+ * are rescaled as they are loaded, without a branch that tests if a maximum
+ * rose. The results are bit-identical to those of the sequential code, because
+ * a factor of 1 changes no bits. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
@@ -21,16 +19,16 @@ bool rows_wait(const Gen *g, const Attention *a)
         && !(n->mask && n->mask->file);
 }
 
-/* The product that overlaps softmax: C = A B, tiles of mr rows and all columns
- * of some panels. */
+/* The product C = A B that overlaps softmax. Its tiles have mr rows and all
+ * columns of some panels. */
 typedef struct {
-    int parts; /* EpPowers, EpRescale */
+    int parts; /* flags: EpPowers, EpRescale */
     int64_t panels, panel, k, ldc;
     const char *a, *lda, *b, *c, *w;
 } Beside;
 
-/* Returns how many full tiles of a full block of queries share the prefetch of
- * two of a page's four panels, as panels.c does. */
+/* Returns how many full tiles of a full block of queries together prefetch two
+ * of a page's four panels, as in panels.c. */
 static int tiles_share(const Tiling *t)
 {
     const int all = t->queries / t->mr / 2, most = t->prefetch - 1;
@@ -97,7 +95,7 @@ static void put_beside(Gen *g, const Tiling *t, const Beside *p)
     }
 }
 
-/* Returns the key of a function of this tiling with d columns per head. */
+/* Returns the key of a function with this tiling for heads with d columns. */
 static SharedKey beside_key(const Attention *a, SharedKind kind, int64_t d)
 {
     return (SharedKey){ .kind = kind,
@@ -193,7 +191,8 @@ void need_waiting(Gen *g, const Attention *a)
         values_function(g, a, name);
 }
 
-/* No pointer is NULL while no rows are pending, because C has no NULL + 0. */
+/* Begins with valid pointers although no rows are pending, because C does not
+ * define NULL + 0. */
 void put_waiting_begin(Gen *g)
 {
     put(g->shapes, "struct waiting wait[2] = {    /* used alternately */\n"

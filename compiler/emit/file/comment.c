@@ -1,5 +1,5 @@
-/* comment.c: the first comment of the emitted file: its origin, how to compile
- * and call it, what it costs. */
+/* comment.c: emits the first comment of the file: where the file comes from,
+ * how to compile and call it, and what it costs. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -14,7 +14,7 @@ const char *harmless(Arena *a, const char *text)
     return s;
 }
 
-/* Prints words after a label, on lines of 80 columns. */
+/* Prints a label and words after it, on lines of 80 columns. */
 static void put_labelled(Gen *g, Emit *e, const char *label, int width,
                          const char *words)
 {
@@ -38,12 +38,14 @@ static const char *add_word(Gen *g, const char *words, const char *word)
     return arena_printf(g->a, "%s%s%s", words, *words ? " " : "", word);
 }
 
-typedef struct { /* tiles that differ only in their sizes */
+typedef struct { /* tiles that differ only in their numbers of rows and
+                  * columns */
     const TileKey *first;
     const char *sizes;
 } TileFamily;
 
-/* Prints a line for the tiles of each epilogue, and one for other kernels. */
+/* Prints a line for the tiles of each epilogue, and a line for other
+ * kernels. */
 static void put_kernels(Gen *g, Emit *e)
 {
     const Kernels *k = g->kernels;
@@ -72,7 +74,8 @@ static void put_kernels(Gen *g, Emit *e)
     put_labelled(g, e, "others", 16, others);
 }
 
-/* Prints "matmul    512x2048 bias_relu    mr=12 nr=32 k=512 panels=2". */
+/* Prints a task, as in "matmul 512x2048 bias_relu mr=12 nr=32 k=512
+ * panels=2". */
 static void put_task(Gen *g, Emit *e, const Task *t)
 {
     const char *label = arena_printf(
@@ -84,8 +87,8 @@ static void put_task(Gen *g, Emit *e, const Task *t)
     put_labelled(g, e, label, 31, tiling_text(g->a, &t->tiling));
 }
 
-/* Prints the tasks grouped by the origin of their tilings. The host of tuned
- * ones is printed once, because it is the same for all. */
+/* Prints the tasks, grouped by the origin of their tilings. All tuned tilings
+ * are for the same host, which is printed once. */
 static void put_tasks(Gen *g, Emit *e)
 {
     for (int from = FromTuned; from >= FromDefault; from--) {
@@ -93,7 +96,7 @@ static void put_tasks(Gen *g, Emit *e)
         for (int i = 0; i < g->p->task.n; i++) {
             const Task *t = &g->p->task.at[i];
             if ((int)t->from != from || t->tiling.small_m == 1)
-                continue; /* 1: M is never small */
+                continue; /* 1: no M counts as small */
             let(e, "from", "%s", from_word[from]);
             if (!any)
                 put(e, " *\n"
@@ -134,7 +137,7 @@ static void put_costs(Gen *g, Emit *e)
     }
 }
 
-/* Prints the lengths that are fixed. */
+/* Prints the lengths that `fix` makes constant. */
 static void put_fixed(Gen *g, Emit *e)
 {
     if (!plan_fixed(g->p))

@@ -1,6 +1,5 @@
-/* embedded_weights.c: --embed: puts the model.weights file inside the C file as
- * a literal or, if that would be too long, as a directive by which the compiler
- * includes it. */
+/* embedded_weights.c: emits the weights for --embed: as a literal or, if that
+ * would be too long, as a directive that includes the file model.weights. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -9,7 +8,8 @@ bool weights_embedded(const EmitOptions *o)
     return o->embed || o->embed_file;
 }
 
-/* Emits octal strings of 64 bytes in a union with floats, for its alignment. */
+/* Emits the weights as strings of 64 bytes in octal. They are in a union with
+ * floats for the alignment. */
 static void put_literal(Gen *g, Emit *e)
 {
     const size_t n = g->o->embed_bytes, piece = 64;
@@ -39,10 +39,11 @@ static void put_literal(Gen *g, Emit *e)
            "#endif\n\n");
 }
 
-/* Emits .incbin, with which the assembler copies a file at disk speed in little
- * memory. Without GNU's assembler it emits #embed, for which clang 19 needs 1.1
- * GB for a file of 90 MB. The assembler checks the file's size, because a file
- * of another size was packed for another model and C has no constant for it. */
+/* Emits .incbin, which lets the assembler copy a file at disk speed in little
+ * memory. Without GNU's assembler emits #embed, for which clang 19 needs 1.1 GB
+ * for a file of 90 MB. The assembler checks the file's size, because C has no
+ * constant for the size, and a file of another size was packed for another
+ * model. */
 static void put_file(Gen *g, Emit *e)
 {
     let(e, "file", "%s", g->o->embed_file);

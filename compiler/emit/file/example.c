@@ -1,5 +1,5 @@
-/* example.c: programs that use a model, for the first comment of its header.
- * Each is a complete file with the names of this model, and at most six lines
+/* example.c: emits example programs, for the first comment of a header. Each is
+ * a complete file with the names of this model, and has at most six lines
  * between the beginning of main() and its return. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -25,7 +25,7 @@ static void put_end(Emit *e)
 
 /* ---- rows of numbers ---- */
 
-/* Prints "out[0], out[1]": up to three numbers. */
+/* Prints up to three numbers, as in "out[0], out[1]". */
 static void put_numbers(Gen *g, Emit *e)
 {
     static const char *const format[] = { "%.9g", "%.9g %.9g",
@@ -45,7 +45,7 @@ static void put_out(Gen *g, Emit *e)
                            : "static float out[$MAX_SOURCE * $OUTPUT];\n");
 }
 
-/* Prints `n` ids, the result of let_rows(). */
+/* Prints `n` ids; `n` is the result of let_rows(). */
 static void put_ids(Gen *g, Emit *e, int64_t n)
 {
     const Spec *s = g->p->g->spec;

@@ -1,5 +1,5 @@
-/* exports.c: the functions that an emitted file exports, by the rows of
- * runtime/exports.h: commented prototypes, and the functions, which call the
+/* exports.c: emits the functions that a file exports, from the rows of
+ * runtime/exports.h: prototypes with comments, and functions that call the
  * core's static ones with the model. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -23,20 +23,23 @@ typedef enum {
 } When;
 
 typedef struct {
-    const char *type; /* NULL: the model, which users do not pass */
+    const char *type; /* C type; NULL: the parameter is the model, which users
+                       * do not pass */
     const char *name;
-    const char *request; /* the core's request struct that begins here */
-    bool end;            /* the request ends here; users pass what is in it as
+    const char *request; /* type of the core's request struct, if it begins
+                          * here */
+    bool end;            /* the request ends here; users pass its members as
                           * parameters */
 } Parameter;
 
 enum { MaxParameters = 14 };
 
 typedef struct {
-    bool opened; /* needs an open model */
+    bool opened; /* takes an open model */
     When when;
     const char *result, *name;
-    Parameter parameter[MaxParameters]; /* ends at one without a name */
+    Parameter parameter[MaxParameters]; /* parameters; one without a name ends
+                                         * the list */
     const char *comment;
 } Export;
 
@@ -59,7 +62,8 @@ static bool is_named(const Spec *s)
     return s->source.file || s->target.file;
 }
 
-/* Do all inputs and outputs have vocabularies, and the file code for them? */
+/* True if all inputs and outputs have vocabularies, and the file has the code
+ * for them. */
 static bool is_text(const Plan *p, const EmitOptions *o)
 {
     const Spec *s = p->g->spec;
@@ -122,27 +126,29 @@ const char *emit_exported(Arena *a, const Plan *p, const EmitOptions *o, int i)
     return NULL;
 }
 
-/* Joins a type and a name: "const char *m". */
+/* Returns a declaration from a type and a name: "const char *m". */
 static const char *declared(Arena *a, const char *type, const char *name)
 {
     const bool pointer = type[strlen(type) - 1] == '*';
     return arena_printf(a, "%s%s%s", type, pointer ? "" : " ", name);
 }
 
-/* Returns "const char *tiny_open". */
+/* Returns the type and name of an exported function: "const char
+ * *tiny_open". */
 static const char *head_of(Gen *g, const Export *x, const char *prefix)
 {
     return declared(g->a, x->result,
                     arena_printf(g->a, "%s_%s", prefix, x->name));
 }
 
-/* Appends to a list separated by commas. */
+/* Appends `next` to a list separated by commas. */
 static const char *listed(Arena *a, const char *list, const char *next)
 {
     return arena_printf(a, "%s%s%s", list, *list ? ", " : "", next);
 }
 
-/* Returns the parameters that users see: "void *bound, const void *file". */
+/* Returns the parameters that users see, e.g. "void *bound, const void
+ * *file". */
 static const char *parameters_of(Gen *g, const Export *x)
 {
     const char *s = "";
@@ -152,8 +158,8 @@ static const char *parameters_of(Gen *g, const Export *x)
     return s;
 }
 
-/* Returns the core's parameters: with the model, or with a request instead of
- * its members. */
+/* Returns the parameters of the core's function, which include the model and
+ * have a request in place of its members. */
 static const char *core_parameters_of(Gen *g, const Export *x)
 {
     const char *s = "";
@@ -170,7 +176,8 @@ static const char *core_parameters_of(Gen *g, const Export *x)
     return s;
 }
 
-/* Returns the arguments for the core: "&model, bound, file" or "&r, out". */
+/* Returns the arguments for the core's function, e.g. "&model, bound, file" or
+ * "&r, out". */
 static const char *arguments_of(Gen *g, const Export *x)
 {
     const char *s = "";
@@ -186,7 +193,7 @@ static const char *arguments_of(Gen *g, const Export *x)
     return s;
 }
 
-/* Emits the request of the function, if it takes one. */
+/* Emits the request of a function, if it takes one. */
 static void put_request(Emit *e, const Export *x)
 {
     const Parameter *p = x->parameter;
@@ -206,14 +213,14 @@ static void put_request(Emit *e, const Export *x)
     emit_reset(e, mark);
 }
 
-/* Binds each name to prefix_name, for the comments. */
+/* Binds each exported name to prefix_name, for use in the comments. */
 static void let_names(Emit *e, const char *prefix)
 {
     for (int x = 0; x < Exports; x++)
         let(e, exports[x].name, "%s_%s", prefix, exports[x].name);
 }
 
-/* Binds the words with which comments describe results. */
+/* Binds the words that comments use to describe results. */
 static void let_results(Gen *g, Emit *e, const char *prefix)
 {
     static const char *const words[] = {
@@ -233,7 +240,8 @@ static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
 {
     const int mark = emit_mark(e);
     EmitOptions o = *g->o;
-    if (model) /* parts that are left out may serve those that are not */
+    if (model) /* a part that is left out may have functions that another part
+                * needs */
         o.left_out = 0;
     let_names(e, prefix);
     let_results(g, e, prefix);

@@ -1,4 +1,4 @@
-/* handle_text.c: the handle of an open model in an emitted file: the files
+/* handle_text.c: emits the handle of an open model: the files
  * runtime/handle/handle*.c, and the exported functions that use it. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"

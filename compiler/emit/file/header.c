@@ -1,5 +1,5 @@
-/* header.c: model.h, which a C or C++ program includes: examples, types, sizes,
- * functions. A program may include the headers of several models. */
+/* header.c: emits model.h, which a C or C++ program includes: examples, types,
+ * sizes, functions. A program may include the headers of several models. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -103,7 +103,8 @@ const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
            "\n");
     put_functions(&g, functions);
     const char *text = emit_text(functions, n);
-    emit_raw(e, text, *n); /* raw, because the open brace must not indent it */
+    emit_raw(e, text, *n); /* verbatim, because the open brace must not indent
+                            * it */
     put(e, "#ifdef __cplusplus\n"
            "}\n"
            "#endif\n"

@@ -1,5 +1,5 @@
-/* model.c: the emitted file, section by section, from top to bottom. comment.c
- * writes its first comment. */
+/* model.c: emits the file, section by section, from top to bottom. comment.c
+ * emits its first comment. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -68,7 +68,7 @@ static void append(Emit *e, const Emit *part)
 {
     size_t n;
     const char *text = emit_text(part, &n);
-    if (n > 0) /* else the text is NULL */
+    if (n > 0) /* with n 0, the text is NULL */
         paste(e, text, text + n);
 }
 
@@ -94,9 +94,9 @@ static void heading(Gen *g, Emit *e, const char *title)
     put(e, "/* $dashes $title --- */\n\n");
 }
 
-/* Emits the model. Entries are generated early, because they determine which
- * kernels, shapes and functions the file needs; in the file the model comes
- * first and these follow it. */
+/* Emits the model. Its entries are generated first, because they determine
+ * which kernels, shapes and functions the file needs. In the file, the struct
+ * of the model comes first. */
 static void emit_parts(Gen *g, Emit *e)
 {
     Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
@@ -136,9 +136,9 @@ static void emit_parts(Gen *g, Emit *e)
         emit_core(g, e, CoreOpened);
 }
 
-/* Marks functions that no step calls as cold. Otherwise compilers would spend a
+/* Marks functions that no step calls as cold. Otherwise compilers spend a
  * quarter of their time on them, mostly on inlining. gcc cannot mark a region
- * as cold, so its level is lowered there, never raised. */
+ * as cold, so its optimisation level is lowered there, and never raised. */
 #define GCC_LOWERS                                                             \
     "defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__"
 static void begin_cold(Gen *g, Emit *e)
@@ -163,9 +163,9 @@ static void end_cold(Emit *e)
            "#endif\n");
 }
 
-/* Emits the code around the model: functions of the core, of an open model, and
- * exported ones. The tree shaker keeps only those core functions that these
- * need. */
+/* Emits the code around the model: the core's functions, the open model, and
+ * exported functions. The tree shaker keeps only the functions of the core that
+ * these need. */
 static void emit_around(Gen *g, Emit *e, const Emit *model)
 {
     Emit *threads = emit_new(g->a), *lower = emit_new(g->a);

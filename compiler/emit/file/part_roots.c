@@ -1,4 +1,5 @@
-/* part_roots.c: the parts of an emitted file, by the rows of parts.h. */
+/* part_roots.c: the parts of an emitted file and their roots, from the rows of
+ * parts.h. */
 #include "emit/gen/sections.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* program_text.c: the code around the model: its struct, the exported
+/* program_text.c: emits the code around the model: its struct, the exported
  * functions, and the program under ATTNC_MAIN. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -7,7 +7,7 @@
 
 /* ---- the model ---- */
 
-/* Returns the members for fixed lengths, one line each. */
+/* Returns the model's members for constant lengths, one line each. */
 static const char *fixed_members(Gen *g)
 {
     const struct attn_model m = plan_counted(g->p);
@@ -61,7 +61,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "log_sum_exp", generates(g) ? "log_sum_exp" : "0");
 }
 
-/* Emits a cache's layout, without members that are 0. */
+/* Emits the layout of a cache, without members that are 0. */
 static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
 {
     const struct {
@@ -124,13 +124,14 @@ static void emit_model_struct(Gen *g, Emit *e)
            "}\n\n");
 }
 
-typedef struct { /* a list of ids, and its members in the search options */
+typedef struct { /* a list of ids, and the members for it in the search
+                  * options */
     const char *name, *member, *count;
     const int32_t *at;
     int64_t n;
 } IdList;
 
-/* Emits the list on one line if it fits. */
+/* Emits a list of ids, on one line if it fits. */
 static void put_program_ids(Gen *g, Emit *e, const IdList *list)
 {
     const char *line = "";
@@ -182,7 +183,7 @@ static void emit_defaults(Gen *g, Emit *e)
           p->suppress_first_count },
     };
     enum { IdLists = sizeof lists / sizeof *lists };
-    int64_t all = 0; /* number of ids */
+    int64_t all = 0; /* total number of ids */
     let(e, "beam", "%lld", (long long)o.beam);
     let(e, "rule", "%lld", (long long)o.rule);
     let(e, "penalty", "%lld", (long long)o.penalty);
@@ -231,8 +232,8 @@ void emit_api(Gen *g, Emit *e)
 /* ---- the program ---- */
 
 /* Emits the check of the processor. It must run before any code that the
- * processor may lack, so that code is in a function of its own, which must not
- * be inlined here. */
+ * processor may not support, so that code is in a function of its own, which
+ * must not be inlined here. */
 static void put_processor(Gen *g, Emit *e)
 {
     const Features names = target_needs(g->a, &g->p->target);
@@ -296,7 +297,7 @@ static void put_chat(Gen *g, Emit *e)
            "};\n\n");
 }
 
-/* Conditions under which a program contains a file. */
+/* The conditions under which the program contains a file of runtime/. */
 static bool encodes(const Gen *g)
 {
     return !has_decoder(g->p);
@@ -329,9 +330,9 @@ static void put_names(Gen *g, Emit *e)
 void emit_main(Gen *g, Emit *e)
 {
     static const struct {
-        const char *name;             /* a file of runtime/, or */
+        const char *name;             /* name of a file of runtime/, or */
         void (*put)(Gen *g, Emit *e); /* the function that emits the text */
-        bool (*has)(const Gen *g);    /* NULL: always included */
+        bool (*has)(const Gen *g);    /* condition for it; NULL: always */
     } files[] = {
         { "settings.h", NULL, NULL },
         { "words.c", NULL, NULL },

@@ -1,5 +1,5 @@
-/* runtime_files.c: the files of runtime/ that an emitted file contains. Types
- * that users see are pasted completely. The rest (search, text, checks of
+/* runtime_files.c: emits the files of runtime/ that the output contains. Types
+ * that users see are copied completely. The rest (search, text, checks of
  * weights files, an open model) goes through the tree shaker
  * (tree_shaker.c). */
 #include "emit/text/tree_shaker.h"
@@ -10,7 +10,7 @@
 
 typedef enum { Any, Generates, Writes } Need;
 
-/* In the order of their dependencies. */
+/* the public types, in the order of their dependencies */
 static const struct {
     CorePart part;
     Need need;
@@ -26,7 +26,7 @@ static const struct {
     { CoreThreads, Any, "pool.c" },
 };
 
-/* Files that go through the tree shaker. */
+/* files that go through the tree shaker */
 static const struct {
     CorePart part;
     const char *name;
@@ -57,7 +57,7 @@ static const struct {
     { CoreOpenFile, "handle.c" },
 };
 
-/* True for an #include that the top of the file already has. Only integer
+/* True for an #include that the top of the file has already. Only integer
  * kernels include other headers. */
 static bool is_at_top(const char *line)
 {
@@ -68,8 +68,7 @@ static bool is_at_top(const char *line)
         && strncmp(line, arm, sizeof arm - 1) != 0;
 }
 
-/* Appends text without its #include lines, and without the second of two empty
- * lines that these leave. */
+/* Appends text without its #include lines and without double empty lines. */
 void paste(Emit *e, const char *text, const char *end)
 {
     size_t have;

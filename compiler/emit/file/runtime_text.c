@@ -1,6 +1,6 @@
-/* runtime_text.c: adapts a file of runtime/ to a model: tables keep only the
- * rows of its vocabularies, and code for vocabularies or chats is left out if
- * the model has none. */
+/* runtime_text.c: adapts a file of runtime/ to a model. Tables keep only the
+ * rows that the model's vocabularies need, and code for vocabularies or chats
+ * is left out if the model has none. */
 #include "emit/text/embedded.h"
 #include "emit/gen/sections.h"
 #include "runtime/core.h"
@@ -68,7 +68,8 @@ static bool has_step(const struct attn_vocab *v, int op)
     return false;
 }
 
-static const struct { /* includes that are replaced by rows */
+static const struct { /* #include lines that are replaced by the rows of the
+                       * file */
     const char *line;
     const Row *row;
     int rows;
@@ -83,8 +84,8 @@ static const struct { /* includes that are replaced by rows */
 };
 enum { Tables = sizeof tables / sizeof *tables };
 
-/* True if a vocabulary needs the row. If the vocabularies are not loaded, any
- * row may be needed. */
+/* True if a vocabulary needs the row, or may need it because the vocabularies
+ * are not loaded. */
 static bool needs_row(const EmitOptions *o, int table, int number)
 {
     struct attn_vocab v;
@@ -100,7 +101,7 @@ static bool needs_row(const EmitOptions *o, int table, int number)
     return false;
 }
 
-/* Appends "    [NAME] = { a, b },", broken at 80 columns. */
+/* Appends a row as " [NAME] = { a, b },", on lines of 80 columns. */
 static void put_row(Buffer *b, const Row *row)
 {
     const char *at = row->members;
@@ -123,7 +124,8 @@ static void put_row(Buffer *b, const Row *row)
     buffer_printf(b, " },\n");
 }
 
-/* Appends the rows. C allows no empty table, so that gets a row of zero. */
+/* Appends the needed rows. If there are none, appends a row of zeros, because C
+ * allows no empty table. */
 static void put_rows(const EmitOptions *o, Buffer *b, int table)
 {
     int rows = 0;
@@ -152,11 +154,11 @@ static int table_of(const char *at, size_t n)
     return -1;
 }
 
-/* Conditions that are known now. Their #if, #else and #endif lines are removed,
- * and the code between them is kept or left out. */
+/* Conditions whose value is known now. Their #if, #else and #endif lines are
+ * removed, and the code between them is kept or left out. */
 static const struct {
     const char *line;
-    bool (*is)(const Gen *g); /* NULL: never true */
+    bool (*is)(const Gen *g); /* the value; NULL: always false */
 } conditions[] = {
     { "#if ATTN_HAS_TEXT\n", has_vocabulary },
     { "#if ATTN_HAS_CHAT\n", has_chat },
@@ -166,7 +168,7 @@ static const struct {
 };
 enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
 
-typedef struct { /* the #ifs around a line */
+typedef struct { /* the #if lines around a line */
     struct {
         bool known, wanted;
     } at[MostParts];

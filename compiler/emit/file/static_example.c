@@ -1,5 +1,5 @@
-/* static_example.c: the program in the first comment of a freestanding header.
- * Weights, the call's memory and its result are static. */
+/* static_example.c: emits the example program for the header of a freestanding
+ * file. Weights, the memory of a call and its result are static. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -68,7 +68,7 @@ static void put_search(Gen *g, Emit *e)
            "}\n");
 }
 
-/* Emits the batch members of this model's input. */
+/* Emits the members of the batch for this model's input. */
 static void put_input(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
@@ -81,7 +81,8 @@ static void put_input(Gen *g, Emit *e)
                                      : "batch.ids = ids;\n");
 }
 
-/* Emits n numbers: "static const int32_t start[] = { 0, 3 };" */
+/* Emits an array of n numbers in equal steps: "static const int32_t start[] = {
+ * 0, 3 };" */
 static void put_stepped(Gen *g, Emit *e, const char *name, int64_t n,
                         int64_t first, int64_t step)
 {
@@ -151,10 +152,11 @@ static void put_static_encode(Gen *g, Emit *e)
 
 /* ---- the next logits ---- */
 
-typedef struct {                  /* of one call of decode_batch() */
-    int64_t batch;                /* sequences */
-    int64_t source, target, past; /* rows of each: new ones, those before */
-    int64_t pages;                /* of a sequence in each cache */
+typedef struct {                  /* sizes of one call of decode_batch() */
+    int64_t batch;                /* number of sequences */
+    int64_t source, target, past; /* rows of each sequence: of its source, new
+                                   * ones, those before them */
+    int64_t pages;                /* pages of a sequence in each cache */
 } DecodeSizes;
 
 static DecodeSizes decode_sizes(Gen *g, Emit *e)
@@ -174,7 +176,7 @@ static DecodeSizes decode_sizes(Gen *g, Emit *e)
     return d;
 }
 
-/* Emits a cache's memory, or its members of the batch, for each cache. */
+/* Emits the memory of each cache, or its members of the batch. */
 static void put_caches(Gen *g, Emit *e, const DecodeSizes *d, const char *text)
 {
     for (int c = 0; c < g->p->g->caches; c++) {

@@ -1,5 +1,5 @@
-/* task.c: the text of one task alone: the functions that the model's file has
- * for it, and an exported function that calls them. `attnc tune` times it. */
+/* task.c: emits one task alone, for `attnc tune` to time: the functions that
+ * the model's file has for it, and an exported function that calls them. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
@@ -48,7 +48,8 @@ static void attention_call(Gen *g, Emit *e, const Task *t)
     if (node_at(g->p, t->node)->sinks)
         put(e, "m.sink = 0;\n");
     if (node_at(g->p, t->node)->additive)
-        put(e, "m.score = at[0];\n"); /* any memory as long as a query */
+        put(e, "m.score = at[0];\n"); /* any vector with the length of a query
+                                       * will do */
     put_call(e, name, "at[0], n[0], n[1], &m, at[5], n[7], at[6]", ";");
 }
 

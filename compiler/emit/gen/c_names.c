@@ -1,4 +1,5 @@
-/* c_names.c: how emitted C names the plan's values, weights, rows and sizes. */
+/* c_names.c: decides how emitted C names the plan's values, weights, rows and
+ * sizes. */
 #include "emit/gen/c_names.h"
 
 #include "emit/gen/step.h"
@@ -23,7 +24,7 @@ const char *starts_of(Sym s)
     return s == SymM ? "key_start" : "start";
 }
 
-/* The members of attn_batch that are rows of numbers. */
+/* Names of the attn_batch members that are rows of numbers. */
 static const char *const batch_member[] = {
     [BatchInput] = "input",
     [BatchQuery] = "query",
@@ -31,14 +32,15 @@ static const char *const batch_member[] = {
     [BatchValue] = "value",
 };
 
-/* True if each part has a block of its own for the value. */
+/* True if the value is in a block, of which every part of a step has its
+ * own. */
 static bool in_block(const Gen *g, int node)
 {
     const Value *v = &g->p->value[owner_of(g->p, node)];
     return v->place != PlaceInput && g->p->slot.at[v->slot].kind == SlotParts;
 }
 
-/* Returns the address of a row; NULL: the first row. */
+/* Returns C for the address of a row; `row` NULL: the first row. */
 static const char *row_at(Gen *g, int node, const char *row)
 {
     const Plan *p = g->p;
@@ -169,7 +171,7 @@ static void dimension(Emit *e, const char *name, int64_t value)
     put(e, "$dim = $value,\n");
 }
 
-/* Emits the dimensions as an enum on as few lines as possible. */
+/* Emits the dimensions as an enum, on as few lines as possible. */
 static void put_in_lines(Gen *g, Emit *e, const Dimension *d, size_t n)
 {
     const char *line = "enum {", *gap = " ";
@@ -191,7 +193,7 @@ static void put_in_lines(Gen *g, Emit *e, const Dimension *d, size_t n)
     put(e, "$line\n\n");
 }
 
-/* Emits the version, as text and as a number for the preprocessor. */
+/* Emits the version as text, and as a number for the preprocessor. */
 static void version(Emit *e, const char *prefix)
 {
     let(e, "macro", "%sATTNC_VERSION", prefix);
@@ -204,7 +206,7 @@ static void version(Emit *e, const char *prefix)
            "\n");
 }
 
-/* Returns the bytes of the arena if every call needs the same, else 0. */
+/* Returns the bytes of the arena if all calls need the same; otherwise 0. */
 static int64_t arena_constant(const Plan *p)
 {
     int64_t bytes = 0;
@@ -219,7 +221,7 @@ static int64_t arena_constant(const Plan *p)
     return plan_fixed(p) ? bytes : 0;
 }
 
-/* Emits the dimensions as constants; those with a prefix belong to a header. */
+/* Emits the dimensions as constants. With a prefix, emits them for a header. */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
     const Spec *s = g->p->g->spec;
@@ -238,14 +240,15 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         { "TARGET_VOCAB", s->target.size },
         { "MAX_SOURCE", enc->max_len },
         { "MAX_TARGET", dec->max_len },
-        { "OUTPUT", columns },             /* numbers in a row of the result */
-        { "FIXED_SOURCE", s->fix.source }, /* rows of each call */
+        { "OUTPUT", columns },             /* floats in a row of the result */
+        { "FIXED_SOURCE", s->fix.source }, /* rows in each call */
         { "FIXED_TARGET", s->fix.target },
         { "FIXED_QUERY", s->fix.query },
         { "FIXED_KEY", s->fix.key },
-        { "FIXED_KEYS", plan_length(g->p, SymPT) }, /* including past keys */
+        { "FIXED_KEYS", plan_length(g->p, SymPT) }, /* number of keys, including
+                                                     * those of earlier calls */
         { "FIXED_BATCH", s->fix.batch },
-        /* a macro in freestanding text (static_memory.c) */
+        /* freestanding files have a macro instead (static_memory.c) */
         { "ARENA_BYTES", g->o->freestanding ? 0 : arena_constant(g->p) },
     };
     if (g->plain) {

@@ -1,4 +1,5 @@
-/* gen.c: tilings, names of shared functions, and helpers of emitted C. */
+/* gen.c: tilings of nodes, names of shared functions, and helper functions of
+ * emitted C. */
 #include "emit/gen/gen.h"
 
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node)

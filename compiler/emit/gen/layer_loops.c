@@ -1,20 +1,24 @@
-/* layer_loops.c: layers as nested loops; see layer_loops.h. */
+/* layer_loops.c: finds loops over repeating layers and emits them; see
+ * layer_loops.h. */
 #include "emit/gen/layer_loops.h"
 
 #include "emit/gen/c_names.h"
 
 /* ---- what repeats ---- */
 
-enum { LoopDepth = 32 }; /* each level at least halves the number of items */
+enum {
+    LoopDepth = 32
+}; /* enough: each level at least halves the number of
+    * items */
 
 typedef struct {
     Arena *a;
     const LoopItem *item;
-    int outer[LoopDepth]; /* periods of the surrounding loops */
+    int outer[LoopDepth]; /* lengths of one round of the surrounding loops */
     int depth;
 } Search;
 
-/* True if every number grows equally from item a to a + by and from b to b +
+/* True if every number grows as much from item a to a + by as from b to b +
  * by. */
 static bool same_growth(const Search *s, int a, int b, int by)
 {
@@ -25,9 +29,9 @@ static bool same_growth(const Search *s, int a, int b, int by)
     return true;
 }
 
-/* True if item at + period can be `at` one round later. Its numbers must grow
- * as those of `first` do in the first round, and as surrounding loops make them
- * grow. */
+/* True if the item at + period can be the item `at` one round later. Its
+ * numbers must grow as those of `first` do in the first round, and as the
+ * surrounding loops require. */
 static bool repeats(const Search *s, int first, int at, int period)
 {
     if (s->item[at + period].like != s->item[at].like
@@ -48,8 +52,8 @@ static int rounds_from(const Search *s, int first, int end, int period)
     return (at - first) / period + 1;
 }
 
-/* Returns the loop that covers most items from `first` on; of equal ones, that
- * with the shortest period. */
+/* Returns the loop that covers the most items from `first` on; if several do,
+ * the one with the shortest period. */
 static Loop longest_loop(const Search *s, int first, int end)
 {
     Loop best = { .first = first, .period = 1, .rounds = 1 };
@@ -95,7 +99,8 @@ int64_t loop_growth(const LoopItem *item, const Loop *around, int number)
 
 /* ---- text ---- */
 
-/* Returns "l * 6 + l2", outer counters first, or "" if nothing grows. */
+/* Returns the part of a number that loop counters determine, "l * 6 + l2", with
+ * outer counters first; "" if no loop changes the number. */
 static const char *counted(Gen *g, const LoopItem *first, const LoopPath *path,
                            int number)
 {

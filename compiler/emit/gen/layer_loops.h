@@ -1,6 +1,6 @@
-/* layer_loops.h: repeating layers as nested loops, for the calls of an entry
- * and the addresses of weights. The length of the text depends on the pattern
- * of the layers, not on their number. */
+/* layer_loops.h: emits repeating layers as nested loops, for the calls of an
+ * entry and the addresses of weights. The length of the text depends on the
+ * pattern of the layers, not on their number. */
 #ifndef ATTNC_LAYER_LOOPS_H
 #define ATTNC_LAYER_LOOPS_H
 
@@ -10,43 +10,45 @@ enum { LoopNumbers = 4 };
 
 typedef struct { /* one layer of a stack */
     Stack stack;
-    int like; /* items with the same value differ only in numbers */
+    int like; /* items with the same value differ only in `number` */
     int64_t number[LoopNumbers];
 } LoopItem;
 
 typedef struct Loop Loop;
-struct Loop { /* items from `first` on, `period` of them per round */
+struct Loop { /* a loop over items from `first` on, `period` of them per
+               * round */
     int first, period, rounds;
-    Loop *body; /* a round; NULL: one item */
-    Loop *next; /* next loop of the list */
+    Loop *body; /* loop within a round; NULL: a round is one item */
+    Loop *next; /* the next loop of the same list */
 };
 
-/* Returns the loops that cover n items, allocated from `a`. Each number of an
- * item grows by the same amount in each round. */
+/* Returns the loops that cover n items, allocated in `a`. In each round, every
+ * number of an item grows by the same amount. */
 Loop *find_loops(Arena *a, const LoopItem *item, int n);
 
-/* Returns how much a number of an item grows per round of a surrounding
- * loop. */
+/* Returns how much a number of an item grows per round of the loop `around`. */
 int64_t loop_growth(const LoopItem *item, const Loop *around, int number);
 
 typedef struct LoopPath LoopPath;
 struct LoopPath { /* the loops around an item, the innermost first */
     const Loop *loop;
-    const char *counter; /* "l", "l2", ... */
+    const char *counter; /* name of the counter: "l", "l2", ... */
     const LoopPath *outer;
 };
 
-/* Returns an item's number in terms of loop counters: "l * 6 + l2 + 3". */
+/* Returns C for an item's number, which depends on loop counters: "l * 6 + l2 +
+ * 3". */
 const char *loop_number(Gen *g, const LoopItem *item, const LoopPath *path,
                         int number);
-/* Returns " + l * 6 + l2 + 3", or "" if it is 0. */
+/* Returns C that adds an item's number, " + l * 6 + l2 + 3", or "" if the
+ * number is 0. */
 const char *loop_offset(Gen *g, const LoopItem *item, const LoopPath *path,
                         int number);
 
 typedef void LoopBody(Gen *g, Emit *e, const void *of, int item,
                       const LoopPath *path);
-/* Emits the loops, and blocks for items that do not repeat, each with its
- * body. */
+/* Emits the loops, and blocks for items that do not repeat. `body` emits what
+ * is in each of them. */
 void put_loops(Gen *g, Emit *e, const LoopItem *item, int n, LoopBody *body,
                const void *of);
 

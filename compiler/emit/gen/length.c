@@ -1,4 +1,4 @@
-/* length.c: numbers in emitted C that may be known at compile time. */
+/* length.c: numbers in emitted C that may be constant. */
 #include "emit/gen/length.h"
 
 #include "emit/gen/c_names.h"
@@ -60,7 +60,8 @@ Length length_max(Gen *g, Length a, Length b)
 
 /* ---- of a call ---- */
 
-/* Returns the fixed number, else the text that reads it from the batch. */
+/* Returns the constant `fixed` or, if it is 0, the C that reads the number from
+ * the batch. */
 static Length fixed_or(Gen *g, int64_t fixed, const char *text)
 {
     g->uses.batch |= fixed == 0;

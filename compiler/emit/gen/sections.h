@@ -1,83 +1,96 @@
-/* sections.h: the sections of the file, in their order. model.c joins them. */
+/* sections.h: emits the sections of the file, in their order. model.c joins
+ * them. */
 #ifndef ATTNC_EMIT_SECTIONS_H
 #define ATTNC_EMIT_SECTIONS_H
 
 #include "emit/gen/gen.h"
 
-/* Guards the part of the file that starts threads. */
+/* surrounds the part of the file that starts threads */
 #define IF_THREADS "#if defined ATTNC_MAIN || defined ATTNC_THREADS\n"
 
 /* ---- comment.c ---- */
-void emit_comment(Gen *g, Emit *e); /* the file's first comment */
-/* Returns text of the user, changed so that it cannot end or begin a
+void emit_comment(Gen *g, Emit *e); /* emits the file's first comment */
+/* Returns text of the user, changed so that it can neither end nor begin a
  * comment. */
 const char *harmless(Arena *a, const char *text);
 
 /* ---- weight_structs.c ---- */
 void emit_weight_structs(Gen *g, Emit *e);
-/* Emits only the structs; fills g->layers from the text of g->member. */
+/* Emits only the structs, and sets g->layers from the texts of g->member. */
 void emit_layer_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
 const char *layer_type(Gen *g, Stack stack, int layer);
-/* Returns the array in struct weights that holds a layer and those like it, and
- * the layer's index there. */
+/* Returns the name of the array in struct weights that holds this layer and
+ * layers like it, and sets the layer's index there. */
 const char *layer_array(Gen *g, Stack stack, int layer);
 int layer_place(const Gen *g, Stack stack, int layer);
-int layer_like(const Gen *g, Stack stack, int layer); /* first layer like it */
+int layer_like(const Gen *g, Stack stack, int layer); /* returns the first layer
+                                                       * with the same struct */
 
 /* ---- region.c ---- */
-void make_functions(Gen *g); /* fills g->functions, g->function_of */
+void make_functions(Gen *g); /* sets g->functions and g->function_of */
 void emit_function(Gen *g, Emit *e, const Function *f);
-/* Emits the head of a function that is never divided, then `tail`. */
+/* Emits the head of a function that is never divided among threads, and
+ * `tail`. */
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
 /* ---- thread_split.c ---- */
-void emit_split(Gen *g, Emit *e); /* code that runs a step's parts */
-/* Emit heads of functions that entries call; the tail ";" makes a prototype. */
+void emit_split(Gen *g, Emit *e); /* emits the code that runs the parts of a
+                                   * step */
+/* Emits the heads of the functions that entries call. With the tail ";" they
+ * are prototypes. */
 void emit_run_step_head(Emit *e, const char *tail);
 void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
-/* Returns C that counts a region's rows, or its pairs of a query and a key. */
+/* Returns C for the number of a region's rows, or of its pairs of query and
+ * key. */
 const char *count_text_of(Gen *g, const Region *r);
 
 /* ---- step_recurrent.c ---- */
 bool has_scan(const Plan *p, Entry entry);
-void emit_scan(Gen *g, Emit *e, Entry entry); /* code that runs a scan */
+void emit_scan(Gen *g, Emit *e, Entry entry); /* emits the code that runs a
+                                               * scan */
 void emit_scan_head(Emit *e, Entry entry, const char *tail);
 
 /* ---- entry.c ---- */
-void emit_call_structs(Gen *g, Emit *e); /* struct encode, struct decode */
-void emit_entries(Gen *g, Emit *e);      /* the steps, encode(), decode() */
-void emit_layouts(Gen *g, Emit *e);      /* addresses in the arena */
+void emit_call_structs(Gen *g, Emit *e); /* emits struct encode and struct
+                                          * decode */
+void emit_entries(Gen *g, Emit *e);      /* emits the steps, encode() and
+                                          * decode() */
+void emit_layouts(Gen *g, Emit *e);      /* emits the addresses of values in the
+                                          * arena */
 
 /* ---- part_roots.c ---- */
 typedef struct {
-    const char *name, *brings; /* "text", a line */
+    const char *name, *brings; /* "text"; a line that says what it brings */
 } PartText;
 PartText part_text(FilePart part);
 bool is_left_out(const EmitOptions *o, FilePart part);
-bool is_root(FilePart part, const char *name); /* one of its functions */
-/* True unless the function is a root of parts that are all left out. */
+bool is_root(FilePart part, const char *name); /* true if the part has this
+                                                * function */
+/* True unless the function is a root only of parts that are left out. */
 bool has_root(const EmitOptions *o, const char *name);
 
 /* ---- parts.c ---- */
 bool has_part(const Gen *g, FilePart part);
-bool has_main(const Gen *g);   /* the output has the program */
-bool has_handle(const Gen *g); /* the output has handles */
-bool has_pool(const Gen *g);   /* either of them can start threads */
-bool generates(const Gen *g);  /* the output has options of a search */
-/* Emits a comment with the parts that the file is without. */
+bool has_main(const Gen *g);   /* true if the output has the program */
+bool has_handle(const Gen *g); /* true if the output has handles */
+bool has_pool(const Gen *g);   /* true if either of them can start threads */
+bool generates(const Gen *g);  /* true if the output has options of a search */
+/* Emits a comment that lists the parts that the file lacks. */
 void emit_left_out(Gen *g, Emit *e);
 
 /* ---- runtime_text.c ---- */
-bool has_vocabulary(const Gen *g); /* has code for that of input or output */
-bool has_chat(const Gen *g);       /* the model is a chat model */
-/* Returns a file of runtime/ as adapted to this model. */
+bool has_vocabulary(const Gen *g); /* true if it has code for the vocabulary of
+                                    * input or output */
+bool has_chat(const Gen *g);       /* true if the model is a chat model */
+/* Returns the text of a file of runtime/, adapted to this model. */
 const char *runtime_text(Gen *g, const char *name, size_t *n);
 
 /* ---- runtime_files.c ---- */
 void paste(Emit *e, const char *text, const char *end);
-void paste_file(Gen *g, Emit *e, const char *name); /* the complete file */
-/* Groups of runtime/ files in the output: public types (a batch, a model, an
+void paste_file(Gen *g, Emit *e, const char *name); /* appends the complete
+                                                     * file */
+/* Groups of files of runtime/ in the output: public types (a batch, a model, an
  * open model), internal headers, sources, cold sources, the thread pool, the
  * open model. */
 typedef enum {
@@ -86,14 +99,15 @@ typedef enum {
     CoreOpened,
     CoreHeaders,
     CoreSources,
-    CoreCold, /* sources that are called once or rarely */
+    CoreCold, /* sources that are called rarely */
     CoreThreads,
     CoreOpenFile
 } CorePart;
-void emit_core(Gen *g, Emit *e, CorePart part); /* complete files */
-/* The tree shaker of headers, sources and the open model: core_read() reads
- * their files, core_need() marks what a text uses. All texts are marked before
- * the first emit_needed(). */
+void emit_core(Gen *g, Emit *e, CorePart part); /* appends all files of the
+                                                 * group, completely */
+/* Choose functions by the tree shaker, from headers, sources and the open
+ * model: core_read() reads their files, core_need() marks what a text uses. All
+ * texts must be marked before the first emit_needed(). */
 void core_read(Gen *g);
 void core_need(Gen *g, const Emit *text);
 void emit_needed(Gen *g, Emit *e, CorePart part);
@@ -101,43 +115,52 @@ void emit_needed(Gen *g, Emit *e, CorePart part);
 /* ---- exports.c ---- */
 
 /* Emit the functions of runtime/exports.h for the header, the core and the
- * file. `opened` selects those of an open model, else the lower level. */
+ * file. `opened` selects those that take an open model, otherwise the lower
+ * level. */
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
 void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
-bool has_text(const Gen *g); /* for all inputs and outputs */
+bool has_text(const Gen *g); /* true if all inputs and outputs have
+                              * vocabularies */
 bool has_export_of(const Plan *p, const EmitOptions *o, FilePart part);
 
 /* ---- handle_text.c ---- */
-void emit_handle_system(const Gen *g, Emit *e); /* its system headers */
-void emit_handle_names(Gen *g, Emit *e);        /* macros for their names */
+void emit_handle_system(const Gen *g, Emit *e); /* emits the system headers that
+                                                 * handles need */
+void emit_handle_names(Gen *g, Emit *e);        /* emits macros for names that
+                                                 * handles use */
 
 /* ---- example.c ---- */
 
-/* Emits programs that use the model, each as lines of a comment. */
+/* Emits example programs, as lines of a comment. */
 void emit_examples(Gen *g, Emit *e);
-/* static_example.c: the program of a freestanding header, not yet in a
- * comment. */
+/* static_example.c: emits the example program of a freestanding header, which
+ * the caller turns into a comment. */
 void put_static_program(Gen *g, Emit *e);
-/* Binds and returns $n, the rows of that side in an example's only sequence:
- * `default_rows` unless fixed. count_of() returns "three tokens". */
+/* Binds and returns $n, the number of rows on this side of the example's only
+ * sequence: `default_rows` unless it is constant. count_of() returns e.g.
+ * "three tokens". */
 int64_t let_rows(Gen *g, Emit *e, Side side, int64_t default_rows);
 const char *count_of(Gen *g, int64_t n, const char *noun);
-/* Binds $ids, the first of n token ids (at most 3), and $all, the array's size
- * if n is more. */
+/* Binds $ids, the first of n token ids (at most 3), and $all, the size of the
+ * array if n is larger. */
 void let_ids(Gen *g, Emit *e, int64_t vocab, int64_t n);
 
 /* ---- static_memory.c ---- */
-void emit_static_sizes(Gen *g, Emit *e); /* macros of a freestanding header */
-int64_t given_input(const Gen *g);       /* --max-input, or the model's */
-int64_t given_output(const Gen *g);      /* --max-output, or the spec's */
+void emit_static_sizes(Gen *g, Emit *e); /* emits the size macros of a
+                                          * freestanding header */
+int64_t given_input(const Gen *g);       /* returns --max-input, or the model's
+                                          * limit */
+int64_t given_output(const Gen *g);      /* returns --max-output, or the
+                                          * spec's */
 
 /* ---- program_text.c ---- */
-void emit_api(Gen *g, Emit *e); /* the model and exported functions */
+void emit_api(Gen *g, Emit *e); /* emits the model and the exported functions */
 void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
 
 /* ---- program_options.c ---- */
-void emit_options(Gen *g, Emit *e); /* options of the program */
+void emit_options(Gen *g, Emit *e); /* emits the table of the program's
+                                     * options */
 
 #endif

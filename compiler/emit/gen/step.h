@@ -1,29 +1,34 @@
-/* step.h: the bodies of the model's steps, by kind. */
+/* step.h: emits the bodies of the model's steps, by kind of step. */
 #ifndef ATTNC_STEP_H
 #define ATTNC_STEP_H
 
 #include "emit/gen/gen.h"
 
-/* How the C of an op is emitted, from the column `code` of graph/ops.h: by a
- * kernel on rows, or by a function. */
+/* How the C of an op is emitted, from the column `code` of graph/ops.h: as a
+ * kernel that is called on rows, or by a function. */
 typedef struct OpCode OpCode;
 typedef void EmitStep(Gen *g, Emit *e, int node);
 typedef void EmitScoreRow(Gen *g, Emit *e, int node, const char *y,
                           const char *x);
 struct OpCode {
-    EmitStep *step;          /* the complete step; NULL: see below */
-    EmitScoreRow *score_row; /* one row of scores, from x to y */
-    const char *rows;        /* kernel on rows, then vectors */
+    EmitStep *step;          /* emits the complete step; NULL: the members below
+                              * do */
+    EmitScoreRow *score_row; /* emits one row of scores, from x to y */
+    const char *rows;        /* kernel that is called on rows, then on
+                              * vectors */
     int inputs;              /* number of inputs that are rows */
-    bool by_activation;      /* the kernel's name ends in the activation's */
-    size_t number;           /* offset in Node of the last argument; 0: none */
+    bool by_activation;      /* the name of the kernel ends in that of the
+                              * activation */
+    size_t number;           /* offset in Node of the kernel's last argument; 0:
+                              * none */
 };
 
 /* ---- step_rows.c ---- */
 EmitStep emit_join, emit_scale_columns, emit_quantize, emit_product, emit_norm,
     emit_add_norm, emit_head_norm, emit_output;
 void emit_rows(Gen *g, Emit *e, int node, const OpCode *code);
-/* Returns the last argument of the kernel, ", 0.125", or "". */
+/* Returns the last argument of the kernel, as in ", 0.125"; "" if it has
+ * none. */
 const char *last_number(Gen *g, const Node *n, const OpCode *code);
 
 /* ---- step_gather.c ---- */
@@ -37,7 +42,8 @@ EmitStep emit_taps, emit_depthwise, emit_patches;
 
 /* ---- step_experts.c ---- */
 EmitStep emit_choose, emit_weigh, emit_routes, emit_spread, emit_combine;
-void emit_by_experts(Gen *g, Emit *e, int node); /* product by expert */
+void emit_by_experts(Gen *g, Emit *e, int node); /* emits a product whose rows
+                                                  * use experts */
 
 /* ---- kv_cache.c ---- */
 EmitStep emit_attention, emit_pack_kv;

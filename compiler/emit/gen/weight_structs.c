@@ -1,13 +1,13 @@
-/* weight_structs.c: the structs of weights, with comments on their shapes, and
- * the function that binds them to packed bytes. Layers with the same fields
- * share a struct and form an array. */
+/* weight_structs.c: emits the structs of weights, with comments on their
+ * shapes, and the function that binds them to packed bytes. Layers with the
+ * same fields share a struct and form an array. */
 #include "emit/gen/layer_loops.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
 #include <string.h>
 
-/* Returns shape and layout of a block: "[512, 1536] in panels of 16". */
+/* Returns the shape and layout of a block: "[512, 1536] in panels of 16". */
 static const char *shape_text(Gen *g, const Block *b)
 {
     switch (b->layout) {
@@ -25,14 +25,14 @@ static const char *shape_text(Gen *g, const Block *b)
 }
 
 /* Returns the first block of a layer, from which Block.of_layer leads to the
- * others; -1: none. Layer -1 is the model itself. */
+ * others; -1 if it has none. Layer -1 is the model itself. */
 static int first_block(const Gen *g, Stack stack, int layer)
 {
     const LayerBlocks *l = plan_layer(g->p, stack, layer);
     return l ? l->first : -1;
 }
 
-/* Returns the member that points into the packed bytes. */
+/* Returns the declaration of the pointer to a block's packed bytes. */
 static const char *pointer_to(Gen *g, const Block *b)
 {
     const char *start = arena_printf(g->a, "    const %s *%s;",
@@ -42,7 +42,8 @@ static const char *pointer_to(Gen *g, const Block *b)
                         b->dtype == DtypeF32 ? "" : " ", shape_text(g, b));
 }
 
-/* Returns the members of one layer's struct, or of the model's for layer -1. */
+/* Returns the members of the struct of one layer or, for layer -1, of the
+ * model. */
 static const char *members(Gen *g, Stack stack, int layer)
 {
     Buffer text = { .arena = g->a };
@@ -89,8 +90,8 @@ static void find_layers(Gen *g)
         compare_layers(g, &g->layers[i]);
 }
 
-/* Returns "encoder" or, if layers differ, "encoder_2" with the number of the
- * first layer with the same fields. */
+/* Returns the name of a struct of layers: "encoder" or, if layers differ,
+ * "encoder_2", with the number of the first layer that has these fields. */
 static const char *of_layers(Gen *g, Stack stack, int layer, const char *what)
 {
     const Layers *s = &g->layers[stack];
@@ -147,7 +148,7 @@ static const char *const format_text[Dtypes] = {
 #include "runtime/weights/format_rows.h"
 };
 
-/* True if some block has this format. */
+/* True if any block has this format. */
 static bool stores(const Gen *g, Dtype d)
 {
     bool found = false;
@@ -203,7 +204,11 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
     }
 }
 
-enum { NumberFrom, NumberPlace }; /* its first weight, in floats; its index */
+enum {
+    NumberFrom,
+    NumberPlace
+}; /* numbers of a layer: offset of its first
+    * weight in floats; its index */
 
 typedef struct { /* the layers of a stack that have weights */
     VEC(int) layer;
@@ -231,8 +236,8 @@ static void bind_layer(Gen *g, Emit *e, const void *of, int item,
     bind_fields(g, e, stack, layer, first_number(g, stack, layer));
 }
 
-/* Returns the first layer with the same fields at the same distances, which the
- * loop of this layer can bind. */
+/* Returns the first layer that has the same fields at the same distances, so
+ * that one loop can bind both layers. */
 static int first_bound(Gen *g, Index *layers, Stack stack, int layer)
 {
     const int64_t from = first_number(g, stack, layer);
