@@ -9,38 +9,38 @@
 #include "emit/gen/gen.h"
 #include "emit/gen/layer_loops.h"
 
-/* Numbers that differ between layers of one function. */
+/* numbers that may differ between the layers that share a function */
 enum {
-    NumberWeights, /* index of its weights in their array */
+    NumberWeights, /* index of the layer's weights in their array */
     NumberLayer,
-    NumberSelf, /* indices of its keys and values in their arrays */
+    NumberSelf, /* indices of the layer's keys and values in their arrays */
     NumberCross
 };
 
-/* The parameters that a function's body reads. */
+/* The parameters that the body of a function uses. */
 typedef struct {
-    bool model, layer; /* weights of the model, of the layer */
+    bool model, layer; /* weights of the model; weights of the layer */
     bool number[LoopNumbers];
     bool rows, past, prefix;
 } PlainUses;
 
-typedef struct { /* an array of struct state */
+typedef struct { /* an array in struct state */
     const char *name, *type;
-    const char *extents; /* "[MAX_SOURCE * 32]" */
+    const char *extents; /* extents as C: "[MAX_SOURCE * 32]" */
     const char *comment;
     int64_t size;
 } StateMember;
 
-/* The function of layers of one stack whose bodies are all the same. */
+/* A function for layers of one stack, whose bodies are all the same. */
 typedef struct {
     const char *name;
     Stack stack;
-    const char *body, *text; /* text: the body with its head */
+    const char *body, *text; /* C of the body; `text`: the body with its head */
     PlainUses uses;
 } PlainFunction;
 
-typedef struct { /* keys and values of layers with equal widths */
-    int of;      /* CacheSelf, CacheCross */
+typedef struct { /* keys and values of all layers that have these widths */
+    int of;      /* CacheSelf or CacheCross */
     int64_t columns[2];
     int64_t layers;
     const char *name[2];
@@ -48,23 +48,29 @@ typedef struct { /* keys and values of layers with equal widths */
 
 typedef struct {
     Gen g;
-    Emit *functions; /* specific to the model: attention */
+    Emit *functions; /* functions that only this model needs: attention */
     VEC(StateMember) state;
     Index state_names;
     VEC(PlainFunction) function;
     VEC(PlainCache) cache;
-    int *cache_of;     /* by node, for cache writes and reads */
-    int64_t *place;    /* the same: its layer's index in that cache */
-    const char **name; /* by node: name of its value */
-    const char **sum;  /* by node: product before its residual is added */
-    bool *flows;       /* by node: true if layers pass it on */
-    int *kept_by;      /* by node: cache write that it is computed for, or -1 */
-    bool *made;        /* by node: slice that is copied already */
-    bool same_numbers[LoopNumbers]; /* equal to NumberWeights in all layers */
-    PlainUses uses;                 /* by the body being emitted */
-    const char *result;  /* destination of the next call; NULL: the default */
-    bool one_choice;     /* calls are for choice `c` and its expert `e` */
-    int64_t decode_rows; /* most rows that decode() takes */
+    int *cache_of;     /* [nodes]: index of the cache that the node writes or
+                        * reads */
+    int64_t *place;    /* [nodes]: index of the node's layer in that cache */
+    const char **name; /* [nodes]: name of the value */
+    const char **sum;  /* [nodes]: name of a product before its residual is
+                        * added */
+    bool *flows;       /* [nodes]: layers pass the value on */
+    int *kept_by;      /* [nodes]: the cache write that the value is computed
+                        * for, or -1 */
+    bool *made;        /* [nodes]: a slice that has been copied */
+    bool same_numbers[LoopNumbers]; /* equals NumberWeights in all layers, so
+                                     * one parameter serves both */
+    PlainUses uses;                 /* what the body being emitted uses */
+    const char *result;  /* destination of the next call; NULL: the node's own
+                          * array */
+    bool one_choice;     /* calls are for one selected expert, `e`, which is
+                          * choice `c` */
+    int64_t decode_rows; /* maximum rows that decode() takes */
 } Plain;
 
 /* ---- plain_names.c ---- */
@@ -72,54 +78,65 @@ void plain_name_values(Plain *p);
 
 /* ---- plain_values.c ---- */
 void plain_find_caches(Plain *p);
-/* Returns an array of the state, which is added if it does not exist. */
+/* Returns an array of struct state, which is added if it does not exist. */
 const char *plain_member(Plain *p, const char *name, const char *type,
                          int64_t rows, const char *rows_text, int64_t columns,
                          const char *comment);
-/* Returns the C expression for the `n` numbers that the layer of a node keeps
- * for its next call. They lie in an array named `base`; layers that keep
- * another number of them share an array of their own, base2, base3 and so on.
- */
+/* Returns C for the `n` numbers that a node's layer keeps for its next call.
+ * They are in an array named `base`. Layers that keep another number of them
+ * use arrays named base2, base3 and so on. */
 const char *plain_left(Plain *p, int node, const char *base, int64_t n,
                        const char *comment);
-void plain_source_rows(Plain *p); /* adds the source's length to the state */
-/* Returns the address of a node's value, such as "s->norm1", or the argument of
- * an input. */
+void plain_source_rows(Plain *p); /* adds the length of the source to struct
+                                   * state */
+/* Returns C for the address of a node's value, "s->norm1", or the name of an
+ * input's parameter. */
 const char *plain_value(Plain *p, int node);
 const char *plain_sum(Plain *p, int node);
-int plain_owner(const Plain *p, int node); /* the node that computes it */
-/* Returns the keys or values of a layer in the state: "s->self_keys[l]". */
+int plain_owner(const Plain *p, int node); /* returns the node that computes the
+                                            * value */
+/* Returns C for the keys or values of a layer in the state:
+ * "s->self_keys[l]". */
 const char *plain_kept(Plain *p, int node);
-const char *plain_kept_rows(Plain *p, int node); /* the new rows */
+const char *plain_kept_rows(Plain *p, int node); /* likewise, for the new
+                                                  * rows */
 bool plain_made_in_cache(const Plain *p, int node);
-int64_t plain_columns(const Node *n);       /* numbers per row */
-const char *plain_rows(Plain *p, Type t);   /* "rows", "rows * 2", "1" */
-const char *plain_bound(Plain *p, Type t);  /* at most: "MAX_SOURCE * 2" */
-int64_t plain_most(const Plain *p, Type t); /* as a number */
-/* Returns the text of a number of the layer, and marks it as used. */
+int64_t plain_columns(const Node *n);       /* returns the numbers per row */
+const char *plain_rows(Plain *p, Type t);   /* returns C for the number of rows:
+                                             * "rows", "rows * 2", "1" */
+const char *plain_bound(Plain *p, Type t);  /* returns C for its maximum:
+                                             * "MAX_SOURCE * 2" */
+int64_t plain_most(const Plain *p, Type t); /* returns the maximum as a
+                                             * number */
+/* Returns C for a number of the layer, and marks the number as used. */
 const char *plain_number(Plain *p, int number);
-const char *plain_past(Plain *p, int node); /* "past"; "0" in encode */
+const char *plain_past(Plain *p, int node); /* returns "past" or, in encode,
+                                             * "0" */
 void emit_plain_state(Plain *p, Emit *e);
 
 /* ---- plain_weights.c ---- */
 
-/* Returns the argument for weights: "layer->norm1"; with `part`, such as
- * "_scale", for an array that accompanies integers. */
+/* Returns the argument for weights, "layer->norm1". With `part`, such as
+ * "_scale", returns that for an array that belongs to integer weights. */
 const char *plain_weight(Plain *p, int root, const char *part);
 const char *plain_block(Plain *p, int block);
 void emit_plain_weights(Plain *p, Emit *e);
 
 /* ---- plain_arguments.c ---- */
 
-/* Returns the argument for a parameter of that name in the call of a node. */
+/* Returns the argument that a call for the node passes as the parameter
+ * `name`. */
 const char *plain_argument(Plain *p, int node, const char *name);
-const char *plain_float(Arena *a, double x); /* "1e-06f" */
-/* "rows * 32": how many numbers a value with `columns` columns has. */
+const char *plain_float(Arena *a, double x); /* returns a float literal:
+                                              * "1e-06f" */
+/* Returns C for the size of a value with `columns` numbers per row: "rows *
+ * 32". */
 const char *plain_count(Plain *p, Type t, int64_t columns);
-/* Returns the row of a table at the first new position. */
+/* Returns C for the row of a table at the first new position. */
 const char *plain_table_row(Plain *p, int node, int table);
 Type plain_input_type(const Plain *p, int node, int k);
-/* Returns the address for choice `c` in a loop over choices. */
+/* Returns C for the address that belongs to choice `c` in a loop over
+ * choices. */
 const char *plain_of_choice(Plain *p, const char *at, int64_t columns);
 
 /* ---- plain_calls.c ---- */
@@ -132,7 +149,7 @@ typedef struct {
 } PlainOp;
 bool plain_has(Op op);
 void plain_node(Plain *p, Emit *e, int node);
-/* Emits the call of a function of kernels/plain.c, whose parameters' names
+/* Emits the call of a function of kernels/plain.c. The names of its parameters
  * determine the arguments. */
 void plain_piece(Plain *p, Emit *e, int node, const char *piece);
 
@@ -141,10 +158,11 @@ PlainCall plain_attention;
 
 /* ---- plain_layers.c ---- */
 void emit_plain_entries(Plain *p, Emit *e);
-/* Returns all parameters of an entry. */
+/* Returns the parameters of an entry's function, as C. */
 const char *plain_parameters(const Plain *p, Entry entry);
 bool plain_reads(const Plain *p, BatchMember m);
-bool plain_prefix(const Plain *p, Entry entry); /* a mask has one */
+bool plain_prefix(const Plain *p, Entry entry); /* true if a mask has a
+                                                 * prefix */
 const char *plain_entry_name(const Plain *p, Entry entry);
 
 /* ---- plain_program.c ---- */

@@ -1,5 +1,5 @@
-/* plain_arguments.c: the arguments for functions of kernels/plain.c: the name
- * of a parameter selects a row of `arguments`. */
+/* plain_arguments.c: finds the arguments for functions of kernels/plain.c. The
+ * name of a parameter selects a row of the table `arguments`. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -51,8 +51,8 @@ Type plain_input_type(const Plain *p, int node, int k)
     return input_of(p, node_at(p->g.p, node), k)->type;
 }
 
-/* Returns vector number `which` among the constants that a node reads; -1:
- * none. */
+/* Returns the vector number `which` among the constants that a node reads; -1
+ * if there are fewer. */
 static int vector_input(const Plain *p, int node, int which)
 {
     const Node *n = node_at(p->g.p, node);
@@ -106,7 +106,7 @@ static const char *input_text(Plain *p, int node, int k)
                            plain_columns(node_at(p->g.p, in)));
 }
 
-/* The taps of a convolution begin at the first row that is not skipped. */
+/* Returns x of a convolution from the first row that is not skipped. */
 static const char *arg_x(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -139,8 +139,8 @@ static const char *arg_y_scale(Plain *p, int node)
     return arena_printf(p->g.a, "%s_scale", plain_value(p, node));
 }
 
-/* Returns the weights of a matrix, or an array that accompanies its integers,
- * with `row` numbers per row. */
+/* Returns the weights of a matrix, or an array that belongs to its integers.
+ * `row` is the number of elements per row. */
 static const char *matrix_part(Plain *p, int node, const char *part,
                                int64_t row)
 {
@@ -149,8 +149,8 @@ static const char *matrix_part(Plain *p, int node, const char *part,
     return of_expert(p, plain_weight(p, w, part), rows * row);
 }
 
-/* For 4-bit weights: how many numbers share a step (0: other weights), and how
- * many such groups a row has. */
+/* Return, for 4-bit weights, how many share a step (0 for other weights), and
+ * how many such groups a row has. */
 static int64_t num_shared(Plain *p, int node)
 {
     const int w = matrix_input(node_at(p->g.p, node));
@@ -321,8 +321,9 @@ static int64_t num_stride(Plain *p, int node)
     return stride > 0 ? stride : 1;
 }
 
-/* Returns the learned row of FirstRow; otherwise the row that tap 0 of row 0
- * reads, counted from the first row that is not skipped. */
+/* Returns the index of the learned row of FirstRow. For a convolution, returns
+ * the row that tap 0 of row 0 reads, counted from the first row that is not
+ * skipped. */
 static int64_t num_first(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -361,7 +362,8 @@ REAL(by, scale)
 /* clang-format off */
 static const struct {
     const char *name;
-    const char *(*text)(Plain *p, int node); /* exactly one of the three */
+    const char *(*text)(Plain *p, int node); /* exactly one of these three
+                                              * members is set */
     int64_t (*number)(Plain *p, int node);
     double (*real)(const Node *n);
 } arguments[] = {

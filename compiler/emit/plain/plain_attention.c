@@ -1,8 +1,8 @@
-/* plain_attention.c: attention as section 3.2.1 of the paper describes it, row
- * by row: scores, softmax, weighted sum. There is a function per form: mask,
- * bias, and normalizer. Scores are computed for 64 keys at a time, after which
- * softmax updates its maximum, so that all results equal those of the fast
- * file. */
+/* plain_attention.c: emits attention as section 3.2.1 of the paper describes
+ * it, row by row: scores, softmax, weighted sum. There is one function for each
+ * form: mask, bias, and normalizer. Scores are computed for 64 keys at a time,
+ * after which softmax updates its maximum, so that all results equal those of
+ * the optimised file. */
 #include "emit/plain/plain.h"
 
 #include "emit/attention/attention.h"
@@ -12,10 +12,10 @@ typedef struct {
     const Node *n, *k, *v;
     long long heads, group, d_k, d_v;
     const MaskSpec *mask;
-    bool positions; /* needs the positions of rows */
+    bool positions; /* true if it needs the positions of rows */
 } Form;
 
-/* True if a decoder's single row sees all keys so far. */
+/* True if the single row of a decoder sees all keys so far. */
 static bool sees_all(const Plain *p, const Node *n)
 {
     const MaskSpec *m = n->mask;
@@ -56,7 +56,8 @@ static const char *parameters(const Form *f, Arena *a)
         f->mask && f->mask->prefix ? ", int prefix" : "");
 }
 
-/* Declares from and to: row i, at position p, sees keys from .. to - 1. */
+/* Declares `from` and `to`: row i, at position p, sees the keys from .. to -
+ * 1. */
 static void put_interval(Plain *p, Emit *e, const Form *f)
 {
     const char *from = mask_from(&p->g, f->mask, "p");
@@ -124,8 +125,8 @@ static void put_plain_score(Plain *p, Emit *e, const Form *f)
     }
 }
 
-/* Emits the loop over 64 keys at a time: their weights, then their share of the
- * sum. */
+/* Emits the loop over 64 keys at a time, which computes their weights and adds
+ * their values to the sum. */
 static void put_chunk(Plain *p, Emit *e, const Form *f)
 {
     put(e, "for (int at = $first; at < $to; at += 64) {\n"
@@ -213,8 +214,8 @@ static void put_form_comment(Plain *p, Emit *e, const Form *f)
                    "times these.$more");
 }
 
-/* Returns the key of a form's function. The layout of keys is an argument, not
- * part of it. */
+/* Returns the key of a form's function. The layout of keys is an argument of
+ * the function, so it is not in the key. */
 static SharedKey form_key(const Plain *p, const Form *f)
 {
     const int node = (int)(f->n - p->g.p->g->nodes.at);
@@ -230,7 +231,7 @@ static SharedKey form_key(const Plain *p, const Form *f)
     return key;
 }
 
-/* Emits the function of a form unless it exists; returns its name. */
+/* Emits the function of a form unless it exists. Returns its name. */
 static const char *need_function(Plain *p, const Form *f)
 {
     Arena *a = p->g.a;

@@ -1,4 +1,4 @@
-/* plain_calls.c: the plain C of each op, as calls of functions of
+/* plain_calls.c: emits the plain C of each op as calls of functions of
  * kernels/plain.c. */
 #include "emit/plain/plain.h"
 
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Emits a call whose arguments are all found in `arguments` by name. */
+/* Emits a call. All its arguments are found by name in `arguments`. */
 void plain_piece(Plain *p, Emit *e, int node, const char *piece)
 {
     const char *args = "";
@@ -18,7 +18,7 @@ void plain_piece(Plain *p, Emit *e, int node, const char *piece)
     put_call(e, name, args, ";");
 }
 
-/* Emits such a call whose result goes to `result`. */
+/* Like plain_piece(), with `result` as the destination. */
 static void piece_to(Plain *p, Emit *e, int node, const char *piece,
                      const char *result)
 {
@@ -56,7 +56,7 @@ static void plain_activate(Plain *p, Emit *e, int node)
     put_activation(p, e, n->act, y, plain_argument(p, node, "n"));
 }
 
-/* Emits act(a) * b, in place of a, which is not read again. */
+/* Emits act(a) * b. The result replaces a, which is not read again. */
 static void plain_gate(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -79,7 +79,7 @@ static const char *suffix(Plain *p, Dtype d, Arithmetic a)
         [ArithmeticInt15] = "_int15",
     };
     if (dtype_shared(d))
-        d = DtypeInt4; /* any format with shared steps */
+        d = DtypeInt4; /* any format whose weights share steps */
     return arena_printf(p->g.a, "%s%s%s", d == DtypeF32 ? "" : "_",
                         d == DtypeF32 ? "" : dtype_word[d], arithmetic[a]);
 }
@@ -107,7 +107,8 @@ static void one_product(Plain *p, Emit *e, int node, const char *y)
              ";");
 }
 
-/* Emits a loop over choices, each multiplied by its expert's weights. */
+/* Emits a loop over the selected experts, each of which multiplies the row by
+ * its weights. */
 static void by_experts(Plain *p, Emit *e, int node, const char *y)
 {
     const Node *n = node_at(p->g.p, node);
@@ -122,7 +123,7 @@ static void by_experts(Plain *p, Emit *e, int node, const char *y)
     put(e, "}\n");
 }
 
-/* Emits x W^T + b, the activation, then the sum with the residual. */
+/* Emits x W^T + b, the activation, and the addition of the residual. */
 static void plain_product(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -227,7 +228,7 @@ static void plain_rotate(Plain *p, Emit *e, int node)
                                                               : "rotate_pairs");
 }
 
-/* Copies new rows to the cache, unless they were computed there. */
+/* Emits the copy of new rows to the cache, unless they were computed there. */
 static void plain_append(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -237,7 +238,7 @@ static void plain_append(Plain *p, Emit *e, int node)
                              plain_columns(n)));
 }
 
-/* Emits a copy of the last row, or of the first. */
+/* Emits a copy of the last or first row. */
 static void put_call_row(Plain *p, Emit *e, int node, bool last)
 {
     const Node *n = node_at(p->g.p, node);
@@ -274,7 +275,7 @@ static void plain_choose(Plain *p, Emit *e, int node)
 
 /* ---- what goes from row to row ---- */
 
-/* Emits zeros as the state before a decoder's first row. */
+/* Emits zeros as the state that precedes a decoder's first row. */
 static void put_zeros_at_first(Plain *p, Emit *e, const char *at, int64_t n)
 {
     p->uses.past = true;
@@ -302,7 +303,8 @@ static void plain_taps(Plain *p, Emit *e, int node)
                  ";");
 }
 
-/* Returns the address of a node's last state; an LSTM's cell follows it. */
+/* Returns C for the address of a node's last state. The cell of an LSTM follows
+ * it. */
 static const char *last_state(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -333,7 +335,7 @@ static void put_first_state(Plain *p, Emit *e, int node)
     }
 }
 
-/* Emits the product of the last state, plus its bias. */
+/* Emits the product of the last state with the recurrent weights, plus bias. */
 static void put_state_product(Plain *p, Emit *e, int node, int64_t columns)
 {
     const Node *n = node_at(p->g.p, node);
@@ -418,7 +420,7 @@ bool plain_has(Op op)
     return plain_op[op].piece || plain_op[op].call;
 }
 
-/* Copies columns of other values before they are first read. */
+/* Emits copies of columns of other values before they are first read. */
 static void make_columns(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);

@@ -1,7 +1,7 @@
-/* plain_file.c: the sections of the file of `attnc compile --plain`: the same
- * graph as plain C, for reading, for teaching and for small processors. It has
- * constants, loops and one function per kind of layer, but no tiles, vectors or
- * pages. */
+/* plain_file.c: emits the sections of the file of `attnc compile --plain`: the
+ * same graph as plain C, for reading, for teaching and for small processors.
+ * The file has constants, loops and one function per kind of layer, but no
+ * tiles, vectors or pages. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The passes to skip: plain C would have to split merged products again. */
+/* passes to skip, because plain C would have to split merged products again */
 const char *const plain_skip[2] = { "merge-qkv" };
 
 static void section_heading(Emit *e, const char *title)
@@ -61,7 +61,7 @@ static void put_plain_front(Plain *p, Emit *e)
 }
 
 /* Emits constants. decode() takes one row at a time, unless the rows of a
- * prefix see each other. */
+ * prefix can see later rows. */
 static void put_sizes(Plain *p, Emit *e)
 {
     emit_dimensions(&p->g, e, "");

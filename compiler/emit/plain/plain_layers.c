@@ -1,5 +1,5 @@
-/* plain_layers.c: the model in plain C: a function per kind of layer, and
- * encode() and decode(), which call them in loops. */
+/* plain_layers.c: emits the model as plain C: a function per kind of layer, and
+ * encode() and decode(), which call these functions in loops. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -25,7 +25,8 @@ static int plain_group_end(const Plain *p, int from)
     return to;
 }
 
-/* Returns the index of a layer in a cache that it writes or reads; -1: none. */
+/* Returns the layer's index in the cache of kind `of` that it writes or reads;
+ * -1 if it uses none. */
 static int64_t plain_place_in(const Plain *p, int from, int to, int of)
 {
     for (int i = from; i < to; i++) {
@@ -52,7 +53,7 @@ static LoopItem item_of(Plain *p, int from, int to)
     return item;
 }
 
-/* Finds the numbers that equal NumberWeights in all layers. */
+/* Finds which numbers equal NumberWeights in all layers. */
 static void compare_numbers(Plain *p)
 {
     for (int k = 0; k < LoopNumbers; k++)
@@ -79,7 +80,8 @@ static const char *const sublayer_text[Sublayers] = {
     [SublayerFfn] = "Position-wise feed-forward network (section 3.3)",
 };
 
-/* Returns the comment for the nodes from here on; NULL: none. */
+/* Returns the comment above the node `at`, or NULL if the last comment still
+ * applies. */
 static const char *text_of(const Plain *p, int at, int from)
 {
     const Node *n = node_in(p, at),
@@ -124,8 +126,8 @@ static const char *add_parameter_word(Arena *a, const char *list,
     return arena_printf(a, "%s%s%s", list, *list ? ", " : "", word);
 }
 
-/* Returns the parameters of a layer's function or, with `item`, the
- * arguments. */
+/* Returns the parameters of a layer's function or, if `item` is not NULL, the
+ * arguments of a call. */
 static const char *layer_arguments(Plain *p, const PlainUses *uses,
                                    const LoopItem *item, const LoopPath *path)
 {
@@ -161,7 +163,7 @@ static const char *stack_text(Stack stack)
                                  "becomes what the next one reads.";
 }
 
-/* Adds the function of a layer unless it exists; returns its index. */
+/* Adds the function of a layer unless it exists. Returns its index. */
 static int layer_function(Plain *p, int from, int to)
 {
     Arena *a = p->g.a;
@@ -203,7 +205,7 @@ static int layer_function(Plain *p, int from, int to)
 
 /* ---- entries ---- */
 
-typedef struct { /* consecutive layers */
+typedef struct { /* consecutive layers that are called */
     VEC(LoopItem) item;
     VEC(int) function;
 } Calls;
@@ -225,7 +227,7 @@ static void merge_uses(PlainUses *all, const PlainUses *more)
     all->prefix |= more->prefix;
 }
 
-/* Emits the calls of consecutive layers; returns the first node after them. */
+/* Emits the calls of consecutive layers. Returns the first node after them. */
 static int put_plain_layers(Plain *p, Emit *e, int from)
 {
     const Entry entry = node_in(p, from)->entry;
@@ -270,7 +272,7 @@ bool plain_prefix(const Plain *p, Entry entry)
     return found;
 }
 
-/* Returns the parameters for an entry's inputs. */
+/* Returns the parameters for the inputs of an entry. */
 static const char *inputs(const Plain *p, Entry entry)
 {
     static const char *const text[] = {

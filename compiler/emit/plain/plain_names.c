@@ -10,11 +10,12 @@
 #include <ctype.h>
 #include <string.h>
 
-typedef struct { /* the names of one entry */
+typedef struct { /* names in one entry */
     Plain *p;
-    int *last;      /* by node: last place in the order that reads it */
-    Index names;    /* index in `until` */
-    VEC(int) until; /* place up to which the name is in use */
+    int *last;      /* [nodes]: last place in the order at which the value is
+                     * read */
+    Index names;    /* index in `until` by name */
+    VEC(int) until; /* last place at which each name is in use */
 } Names;
 
 /* ---- who reads a value last ---- */
@@ -46,7 +47,7 @@ static int *last_reads(const Plain *p)
 
 /* ---- what flows through the layers ---- */
 
-/* True if a layer reads it that did not compute it. */
+/* True if the value is read by a layer other than the one that computes it. */
 static bool flows_on(const Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -60,8 +61,8 @@ static bool flows_on(const Plain *p, int node)
     return elsewhere;
 }
 
-/* True if the value of a node, at a place of the order, can replace operand k,
- * because nothing reads that again. */
+/* True if the value of a node, computed at `place` in the order, can replace
+ * operand k, because nothing reads the operand after that. */
 static bool takes_place(const Plain *p, const int *last, int node, int k,
                         int place)
 {
@@ -79,8 +80,8 @@ static bool takes_place(const Plain *p, const int *last, int node, int k,
     return false;
 }
 
-/* Marks the values that flow through the layers, from the last one back: an
- * operand that one of them replaces flows too. */
+/* Marks the values that flow through the layers, starting with the last: an
+ * operand that is replaced by such a value flows too. */
 static void find_flow(Plain *p, const int *last)
 {
     for (int o = p->g.p->order.n - 1; o >= 0; o--) {
@@ -120,7 +121,8 @@ static const char *name_free_at(Names *s, const char *label, int place,
     return take(s, name, until);
 }
 
-/* "self_attn_q_rope": a name for columns that the fast file only addresses */
+/* Returns a name for columns that the optimised file only addresses:
+ * "self_attn_q_rope". */
 static const char *column_label(const Plain *p, const Node *n)
 {
     const char *place = sublayer_name[n->sublayer];
@@ -132,8 +134,8 @@ static const char *column_label(const Plain *p, const Node *n)
     return name;
 }
 
-/* Returns the name of the operand that the node replaces, preferring one that
- * flows; NULL if there is none. */
+/* Returns the name of the operand that the node replaces; if several can be
+ * replaced, prefers one that flows. NULL if none can. */
 static const char *replaced(const Names *s, int node, int place)
 {
     const Node *n = node_at(s->p->g.p, node);

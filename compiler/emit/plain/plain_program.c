@@ -1,6 +1,6 @@
-/* plain_program.c: the code around the model in plain C: the source of the
- * weights and, under ATTNC_MAIN, a program that answers lines of ids or blocks
- * of numbers; generating models use greedy search. */
+/* plain_program.c: emits the code around the model in plain C: the source of
+ * the weights and, under ATTNC_MAIN, a program that answers lines of ids or
+ * blocks of numbers. Generating models use greedy search. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -9,7 +9,7 @@
 
 /* ---- weights ---- */
 
-/* Returns the first line of a file of weights, which identifies the model. */
+/* Returns the first line of the weights file, which identifies the model. */
 const char *plain_magic(Arena *a, const Plan *p)
 {
     return arena_printf(a, "attnc plain weights %016llx of %s",
@@ -36,7 +36,7 @@ static void emit_weights_file(Plain *p, Emit *e)
         "}\n\n");
 }
 
-/* Emits the bytes of the struct, 16 per line. */
+/* Emits the bytes of the weight struct as a literal, 16 per line. */
 static void emit_literal(Plain *p, Emit *e)
 {
     const EmitOptions *o = p->g.o;
@@ -136,8 +136,8 @@ static void emit_search(Plain *p, Emit *e)
         (long long)(plus < 0 ? -plus : plus));
 }
 
-/* Emits the reader of lines of ids; its error message equals that of attnc's
- * other programs. */
+/* Emits the function that reads a line of ids. Its error messages are those of
+ * attnc's other programs. */
 static void put_read_ids(Emit *e)
 {
     put(e,
@@ -170,8 +170,8 @@ static void put_print_rows(Emit *e)
            "}\n\n");
 }
 
-/* Emits the loop over lines of ids, each answered by a row of numbers per id,
- * or by one row. */
+/* Emits the loop over lines of ids. The answer is a row of numbers per id, or a
+ * single row. */
 static void put_encode_lines(Plain *p, Emit *e)
 {
     let(e, "results", is_pooled(p->g.p) ? "1" : "n");
@@ -200,7 +200,7 @@ static void put_encode_lines(Plain *p, Emit *e)
            "}\n\n");
 }
 
-/* Emits the reader of rows of numbers; an empty line ends them. */
+/* Emits the function that reads rows of numbers, up to an empty line. */
 static void put_read_rows(Emit *e)
 {
     put(e,
@@ -280,7 +280,7 @@ static void put_attention(Plain *p, Emit *e)
         "}\n\n");
 }
 
-/* Emits the choice of the likeliest token for greedy search. */
+/* Emits the function that returns the most likely token, for greedy search. */
 static void put_choice(Plain *p, Emit *e)
 {
     const Spec *s = p->g.p->g->spec;
@@ -316,7 +316,7 @@ static void put_choice(Plain *p, Emit *e)
         "}\n\n");
 }
 
-/* Binds the text of the search that depends on forced tokens. */
+/* Binds the parts of the search that depend on forced tokens. */
 static void let_choice(Plain *p, Emit *e)
 {
     const Spec *s = p->g.p->g->spec;
@@ -399,7 +399,8 @@ static void put_answer_lines(Emit *e)
            "}\n\n");
 }
 
-/* Emits the loop over blocks of numbers, each answered by generated tokens. */
+/* Emits the loop over blocks of numbers, which answers each with generated
+ * tokens. */
 static void put_generate_rows(Emit *e)
 {
     put(e,
@@ -415,7 +416,8 @@ static void put_generate_rows(Emit *e)
     put_end_of_rows(e);
 }
 
-/* Emits main(), with embedded weights or those from a file argument. */
+/* Emits main(). The weights are embedded, or are in the file that is its
+ * argument. */
 static void put_plain_main(Plain *p, Emit *e)
 {
     const bool outside = p->g.p->block.n && !p->g.o->embed;

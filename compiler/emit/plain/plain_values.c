@@ -1,7 +1,7 @@
-/* plain_values.c: the addresses of values in plain C: each name of the plan is
- * an array of struct state with the maximum number of rows. Keys and values,
- * which the fast file keeps in pages, are stored row by row, one layer after
- * the other. */
+/* plain_values.c: finds the addresses of values in plain C. Each name of the
+ * plan is an array in struct state with the maximum number of rows. Keys and
+ * values, which the optimised file stores in pages, are stored row by row, one
+ * layer after the other. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -38,7 +38,7 @@ const char *plain_member(Plain *p, const char *name, const char *type,
     return name;
 }
 
-/* True if the state has an array of that name but of another size. */
+/* True if the state has an array with this name but another size. */
 static bool other_size(const Plain *p, const char *name, int64_t size)
 {
     const int at = index_find(&p->state_names, name);
@@ -167,7 +167,7 @@ static const char *const input_name[] = {
     [BatchQuery] = "query", [BatchKey] = "key",     [BatchValue] = "value",
 };
 
-/* Returns the array of that name, for values of a node's type. */
+/* Returns the array with this name, for values with the type of the node. */
 static const char *array_for(Plain *p, const Node *n, const char *name)
 {
     const char *shape = print_type(p->g.a, n->type);
@@ -217,7 +217,8 @@ static const Node *other_part(const Plain *p, int node)
     return NULL;
 }
 
-/* Returns the cache whose rows have these widths; adds one if there is none. */
+/* Returns the index of the cache whose rows have these widths. Adds it if it
+ * does not exist. */
 static int cache_for(Plain *p, int of, int64_t keys, int64_t values)
 {
     int same = 0;
@@ -252,7 +253,7 @@ const char *plain_kept_rows(Plain *p, int node)
                         (long long)plain_columns(node_at(p->g.p, node)));
 }
 
-/* True if a single node reads the value, through its views. */
+/* True if exactly one node reads the value, directly or through views. */
 static bool read_once(const Plain *p, int node)
 {
     const Graph *g = p->g.p->g;
@@ -263,7 +264,8 @@ static bool read_once(const Plain *p, int node)
     return reader >= 0;
 }
 
-/* A value that only goes into a cache is computed there. */
+/* Finds values that are only written to a cache, and so can be computed
+ * there. */
 static void find_made_in_cache(Plain *p)
 {
     const Graph *g = p->g.p->g;
@@ -288,7 +290,8 @@ void plain_find_caches(Plain *p)
     const size_t n = (size_t)g->nodes.n;
     p->cache_of = arena_alloc(p->g.a, n * sizeof *p->cache_of);
     p->place = arena_alloc(p->g.a, n * sizeof *p->place);
-    int last = -1; /* keys or values whose other part follows */
+    int last = -1; /* the last cache write whose other part, keys or values, is
+                    * still to come */
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *at = node_at(p->g.p, i);
         if (at->op == OpRecall) {

@@ -1,6 +1,6 @@
-/* plain_weights.c: struct weights of plain C, and the file that it is read
- * from, whose bytes are laid out as a C compiler lays out the struct. Matrices
- * are stored row by row. */
+/* plain_weights.c: emits struct weights of plain C, and writes the file that it
+ * is read from, in which the bytes are laid out as a C compiler lays out the
+ * struct. Matrices are stored row by row. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/sections.h"
@@ -11,14 +11,14 @@
 
 enum { MostParts = 4 };
 
-typedef struct { /* an array of a struct of weights */
+typedef struct { /* an array in a struct of weights */
     const char *suffix, *type;
     int64_t bytes; /* bytes per number */
-    int64_t size;  /* numbers */
+    int64_t size;  /* number of elements */
 } WeightArray;
 
-/* Returns the rows of a block. Matrices of experts are stacked; a table of
- * biases by distance has a row per head. */
+/* Returns the number of rows of a block. The matrices of experts are stacked; a
+ * table of biases by distance has a row per head. */
 static int64_t rows_of_block(const Plan *p, const Block *b)
 {
     if (b->distances)
@@ -34,14 +34,14 @@ static int64_t columns_of_block(const Block *b)
     return b->layout == PackVector ? 1 : b->distances ? bias_width(b) : b->k;
 }
 
-/* Returns the groups in a row of 4-bit weights. */
+/* Returns the number of groups in a row of 4-bit weights. */
 static int64_t groups_of(const Block *b)
 {
     const int64_t shared = dtype_shared(b->dtype);
     return (columns_of_block(b) + shared - 1) / shared;
 }
 
-/* Fills a[] with the arrays of a block; returns their number. */
+/* Fills a[] with the arrays of a block. Returns their number. */
 static int arrays_of(const Plan *p, const Block *b, WeightArray a[MostParts])
 {
     const int64_t rows = rows_of_block(p, b), k = columns_of_block(b);
@@ -77,8 +77,8 @@ static const char *shape_of(Gen *g, const Block *b)
                         (long long)columns_of_block(b));
 }
 
-/* True if a node reads the vector `b` right after `a`: a bias after a matrix,
- * or beta after gamma. They share a line. */
+/* True if a node reads the vector `b` together with `a`: a bias with its
+ * matrix, or beta with gamma. They are then declared on one line. */
 static bool go_together(const Plan *p, int a, int b)
 {
     if (a < 0 || b < 0 || p->block.at[b].layout != PackVector
@@ -102,7 +102,8 @@ static const char *size_text(Gen *g, const Block *b, const WeightArray *array)
              : arena_printf(g->a, "%lld", (long long)array->size);
 }
 
-/* "    float w1[64 * 32], w1_bias[64];   / * [64, 32] * /" */
+/* Returns a declaration such as " float w1[64 * 32], w1_bias[64]; / * [64, 32]
+ * * /". */
 static const char *float_member(Gen *g, const Block *b)
 {
     const int with = go_together(g->p, (int)(b - g->p->block.at), b->of_layer)
@@ -122,7 +123,7 @@ static const char *float_member(Gen *g, const Block *b)
                         arena_printf(g->a, "%s;", start), shape_of(g, b));
 }
 
-/* Returns the block that precedes this one in its layer; -1: none. */
+/* Returns the block before this one in its layer; -1 if it is the first. */
 static int block_before(const Plan *p, const Block *b)
 {
     const LayerBlocks *l = plan_layer(p, b->layer < 0 ? StackNone : b->stack,
@@ -186,9 +187,9 @@ void emit_plain_weights(Plain *p, Emit *e)
 typedef struct {
     const Plan *p;
     const unsigned char *packed;
-    unsigned char *to; /* NULL: only sizes */
+    unsigned char *to; /* destination; NULL: only count sizes */
     int64_t at;
-    int64_t widest; /* widest number of any struct, in bytes */
+    int64_t widest; /* size in bytes of the widest number in any struct */
 } Image;
 
 static void align(Image *m, int64_t to)
@@ -196,8 +197,7 @@ static void align(Image *m, int64_t to)
     m->at = (m->at + to - 1) / to * to;
 }
 
-/* Returns the row of the panels that holds row r; each expert begins a
- * panel. */
+/* Returns the index of row r in the panels. Each expert begins a new panel. */
 static int64_t packed_row(const Plan *p, const Block *b, int64_t r)
 {
     const Node *n = b->distances ? NULL : node_at(p, b->root);
@@ -208,7 +208,7 @@ static int64_t packed_row(const Plan *p, const Block *b, int64_t r)
     return r / d * round16(d) + r % d;
 }
 
-/* Returns the packed bytes of number k of a row. */
+/* Returns the address of the packed number k of a row. */
 static const unsigned char *number_at(const Image *m, const Block *b,
                                       int64_t row, int64_t k, int64_t bytes)
 {
@@ -223,7 +223,7 @@ static const unsigned char *number_at(const Image *m, const Block *b,
          + (k * ATTN_PANEL + r % ATTN_PANEL) * bytes;
 }
 
-/* Returns the panel of integers that holds a row, and its column there. */
+/* Returns the panel of integers with the row, and the row's column in it. */
 static const unsigned char *panel_at(const Image *m, const Block *b,
                                      int64_t row, int64_t *column)
 {
@@ -234,7 +234,8 @@ static const unsigned char *panel_at(const Image *m, const Block *b,
                * dtype_column_bytes(b->dtype, columns_of_block(b));
 }
 
-/* Returns the scale of a column; scales follow the groups of a panel. */
+/* Returns the address of a column's scale. Scales are stored after the groups
+ * of a panel. */
 static const unsigned char *scale_at(const Block *b, const unsigned char *panel,
                                      int64_t column)
 {
@@ -255,8 +256,8 @@ static void put_int8(const Image *m, const Block *b, int64_t rows, int64_t k,
     }
 }
 
-/* Writes rows with two numbers per byte, the first in the lower half. A panel
- * has pairs of groups: their numbers, then steps and offsets. */
+/* Writes rows with two numbers per byte, the first in the lower half. A packed
+ * panel has pairs of groups: their numbers, then steps and offsets. */
 static void put_int4(const Image *m, const Block *b, int64_t rows,
                      unsigned char *const to[MostParts])
 {
@@ -312,7 +313,7 @@ static void put_matrix_block(Image *m, const Block *b)
                        (size_t)array[0].bytes);
 }
 
-/* Writes a layer's struct, aligned and padded to its widest number. */
+/* Writes the struct of a layer, aligned and padded to the widest number. */
 static void put_struct(Image *m, Gen *g, Stack stack, int layer)
 {
     const LayerBlocks *l = plan_layer(g->p, stack, layer);

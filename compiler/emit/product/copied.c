@@ -1,14 +1,16 @@
-/* copied.c: products of many rows and integer weights through copies: see
- * products.h. */
+/* copied.c: chooses, for products of many rows with integer weights, what is
+ * copied: see products.h. */
 #include "emit/product/products.h"
 
 enum {
-    CopyBytes = 256 << 10, /* most bytes: a quarter of a thread's stack */
-    CopyRows = 192         /* enough that copying a panel costs little */
+    CopyBytes = 256 << 10, /* maximum bytes of copies: a quarter of a thread's
+                            * stack */
+    CopyRows = 192         /* from this many rows on, the cost of copying a
+                            * panel is small */
 };
 
-/* Chooses how many rows to widen at once: all that fit next to the copy of a
- * panel. Returns false if fewer than two tiles fit. */
+/* Chooses how many rows to widen at once: as many as fit next to the copy of a
+ * panel. Returns false if they are fewer than two tiles. */
 static bool widen(const Gen *g, Product *c, Tiling *t)
 {
     const int planes = c->ep.arithmetic == ArithmeticInt15 ? 2 : 1;

@@ -1,16 +1,17 @@
-/* matmul.c: emits the loop nests of products whose shape is constant, around
- * tiles as tuned. */
+/* matmul.c: emits the loop nests of products with constant shapes, using the
+ * tilings of the plan. */
 #include "emit/gen/length.h"
 #include "emit/product/products.h"
 
-/* sums of this block of rows and columns stay in the cache, with x */
+/* the sums of a block with this many rows and columns stay in the cache,
+ * together with x */
 enum {
     SumRows = 288,
-    SumColumns = 384 /* a multiple of every tile's width */
+    SumColumns = 384 /* a multiple of the width of every tile */
 };
 
-/* Sums of integers are not split: their operands are small, and partial sums
- * have no place in y. */
+/* True if the sum over k is split. Sums of integers are not: their operands are
+ * small, and y cannot hold their partial sums. */
 static bool is_blocked(const Product *p)
 {
     return p->t->k < p->k && !dtype_is_integer(p->ep.dtype);
@@ -28,8 +29,7 @@ static const char *need_all_rows(Gen *g, const Product *p, int nr, Epilogue ep)
 
 /* ---- columns j .. j + nr - 1 of all rows ---- */
 
-/* Emits one call, which prefetches the next panels while it multiplies
- * these. */
+/* Emits a call that multiplies some panels and prefetches the next ones. */
 static void put_whole(Gen *g, const Product *p, int nr)
 {
     const long long column = p->column, packed = p->packed;
@@ -49,7 +49,8 @@ static void put_whole(Gen *g, const Product *p, int nr)
              ";");
 }
 
-/* Partial sums of a block of k are added to the earlier ones in y. */
+/* Returns the epilogue of a block of k, which adds its partial sums to those in
+ * y. */
 static Epilogue block_first(const Product *p)
 {
     return (Epilogue){ .dtype = p->ep.dtype };
@@ -60,8 +61,8 @@ static Epilogue block_more(const Product *p)
     return (Epilogue){ .parts = EpAccumulate, .dtype = p->ep.dtype };
 }
 
-/* Returns the address of a block's first row: "x + i * ldx", or "x" if one call
- * has all rows. */
+/* Returns C for the address of a block's first row: "x + i * ldx", or "x" if
+ * one call has all rows. */
 static const char *from_row(Gen *g, const Product *p, const char *x,
                             const char *ld)
 {
@@ -126,9 +127,9 @@ static void put_columns(Gen *g, const Product *p, int nr)
 
 /* ---- all columns ---- */
 
-/* Finds the narrower tiles that some part needs. Parts begin at multiples of
- * t->panels panels. If that is a multiple of the tile's width, only the last
- * part needs narrower ones. */
+/* Finds the narrower tiles that any part needs. Parts begin at multiples of
+ * t->panels panels. If these are multiples of the tile's width, only the last
+ * part needs narrower tiles. */
 static int narrow_tiles(const Product *p, int narrow[4])
 {
     int step[4], n = 0;
@@ -148,7 +149,7 @@ static bool is_wide(const Product *p)
     return round16(p->n) >= p->t->nr;
 }
 
-/* Emits the functions that put_columns() calls, before their caller. */
+/* Emits the functions that the text of put_columns() calls. */
 static void need_columns(Gen *g, const Product *p, int nr)
 {
     if (is_blocked(p)) {
@@ -195,7 +196,7 @@ static void put_all_columns(Gen *g, const Product *p)
     }
 }
 
-/* Emits the blocks for a small, known number of rows. */
+/* Emits the blocks for a small, constant number of rows. */
 static void put_fixed_blocks(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
@@ -212,8 +213,9 @@ static void put_fixed_blocks(Gen *g, const Product *p)
            "}\n");
 }
 
-/* Finishes a block of k for many rows and columns before the next: each panel
- * of it is read once for all these rows, and x once for all these columns. */
+/* Emits the loop nest. It finishes a block of k for many rows and columns
+ * before the next block: each panel of the block is read once for all these
+ * rows, and x once for all these columns. */
 static void matmul_body(Gen *g, const Product *p)
 {
     Emit *e = g->shapes;
@@ -261,7 +263,7 @@ static void emit_product_nest(Gen *g, const Product *p, const char *name,
     put(e, "}\n\n");
 }
 
-/* Emits the function for many rows. */
+/* Emits the function for many rows, which multiplies copies of the panels. */
 static void emit_copied(Gen *g, const Product *p, const char *shape,
                         Epilogue ep)
 {
@@ -290,8 +292,8 @@ static void emit_copied(Gen *g, const Product *p, const char *shape,
     emit_reset(e, mark);
 }
 
-/* Emits the call for many rows. If one tile holds all rows, copies do not
- * pay. */
+/* Emits the call for many rows. Copies do not pay if one tile holds all
+ * rows. */
 static void put_copied_call(Gen *g, const Product *p, const char *shape,
                             bool always)
 {
@@ -310,16 +312,17 @@ static void put_copied_call(Gen *g, const Product *p, const char *shape,
 
 typedef struct { /* the loop nests of a product, for many rows and for few */
     Product p;
-    const Tiling *small; /* NULL: no small M */
+    const Tiling *small; /* tiling for small M; NULL: M is never small */
     Product copied;
     Tiling copied_by, fixed_by;
-    bool copies, always; /* of p: some rows use copies; all that are not few
-                            do */
-    int64_t rows;        /* rows of p if known; else 0 */
-    const char *shape;   /* suffix of its functions */
+    bool copies, always; /* blocks taller than one tile multiply unpacked
+                          * weights; so does every product that is not
+                          * small-M */
+    int64_t rows;        /* number of rows of `p`; 0: not constant */
+    const char *shape;   /* suffix of the functions' names */
 } Nests;
 
-/* Returns the rows of a product if they are known; else 0. */
+/* Returns the number of rows of a product if it is constant; otherwise 0. */
 static int64_t known_rows(const Gen *g, const Node *n)
 {
     const int64_t rows = plan_rows(g->p, row_sym(n->type));
@@ -330,8 +333,8 @@ static int64_t known_rows(const Gen *g, const Node *n)
              : 0;
 }
 
-/* Prebuilt kernels accept any number of rows, so with them no product is
- * fixed. */
+/* With prebuilt kernels no product is fixed, because they accept any number of
+ * rows. */
 bool has_fixed_product(const Gen *g, const Node *n)
 {
     return g->o->mode != EmitJit && known_rows(g, n) > 0;
@@ -367,7 +370,7 @@ static void find_nests(Gen *g, int node, Nests *n)
                             (long long)n->p.k, (long long)n->p.n);
 }
 
-/* Emits the functions that the product calls, before it. */
+/* Emits the functions that the product calls. */
 static void need_nests(Gen *g, const Nests *n)
 {
     if (n->p.fixed && n->small)

@@ -1,6 +1,6 @@
-/* panels.c: products of all rows and some columns in tiles, and of a run-time
- * number of panels, which attention uses for its blocks of 64 keys. All tasks
- * with the same tiling share these functions. */
+/* panels.c: emits products of all rows and some columns in tiles, and products
+ * of a run-time number of panels, which attention uses for its blocks of 64
+ * keys. All tasks with the same tiling share these functions. */
 #include "emit/gen/length.h"
 #include "emit/product/products.h"
 
@@ -9,7 +9,7 @@ static bool same_tile(const Tiling *a, const Tiling *b)
     return a->mr == b->mr && a->nr == b->nr && a->prefetch == b->prefetch;
 }
 
-/* True if the plan has attention steps that were not fused. */
+/* True if the plan has attention whose steps are not fused. */
 static bool unfused(const Gen *g)
 {
     for (int o = 0; o < g->p->order.n; o++) {
@@ -21,7 +21,7 @@ static bool unfused(const Gen *g)
 }
 
 /* True if the file has tilings of these kinds that differ from t; with
- * `height`, only if their heights differ. */
+ * `height`, that differ in height. */
 static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
 {
     const Tiling defaults = plan_tile(g->p);
@@ -36,7 +36,8 @@ static bool others(const Gen *g, int kinds, const Tiling *t, bool height)
     return other && !g->only;
 }
 
-/* Returns e.g. "_prefetch3" unless the default number of tiles prefetches. */
+/* Returns a suffix such as "_prefetch3", or "" if the default number of tiles
+ * share the prefetch. */
 static const char *prefetch_suffix(Gen *g, const Tiling *t)
 {
     return t->prefetch == DefaultPrefetch
@@ -59,7 +60,8 @@ const char *next_panels(Gen *g, const Tiling *t, const char *next)
 
 /* ---- tiles ---- */
 
-/* Drops prefetches on scalar targets, because their compiler may have none. */
+/* Returns the key of a tile. On scalar targets the tile does not prefetch,
+ * because their compiler may not support it. */
 static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
     if (g->p->target.width == 1)
@@ -92,8 +94,9 @@ void put_tile(Gen *g, int mr, int nr, Epilogue ep,
              tile_arguments(g->a, key, text), ";");
 }
 
-/* A single row takes as long as reading its panels. The hardware prefetches
- * these faster by itself, as measured. */
+/* Returns the epilogue for a tile of `mr` rows. A single row does not prefetch:
+ * its time is that of reading the panels, which the hardware prefetches faster
+ * by itself, as measured. */
 static Epilogue of_rows(int mr, Epilogue ep)
 {
     if (mr == 1)
@@ -101,8 +104,8 @@ static Epilogue of_rows(int mr, Epilogue ep)
     return ep;
 }
 
-/* Emits the call of a tile for `mr` rows from row `i`, which prefetches `next`
- * in steps of `ahead`. */
+/* Emits the call of a tile for `mr` rows from row `i`. The tile prefetches
+ * `next`, `ahead` bytes per step. */
 static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
                         const char *next, const char *ahead)
 {
@@ -131,7 +134,7 @@ static void put_tile_at(Gen *g, int mr, int nr, Epilogue ep, Length i,
     put_tile(g, mr, nr, ep, text);
 }
 
-/* Returns the numbers in a cache line. */
+/* Returns C for the number of elements in a cache line. */
 static const char *line_text(Gen *g, Epilogue ep)
 {
     return arena_printf(g->a, "%d", line_numbers(ep.dtype));
@@ -178,13 +181,14 @@ static int panel_pairs(int nr)
     return nr > 2 * ATTN_PANEL ? 2 : 1;
 }
 
-/* Returns the size of a panel for sums of k. */
+/* Returns C for the number of elements of a panel with sums of k terms. */
 static const char *panel_numbers(Epilogue ep)
 {
     return dtype_is_integer(ep.dtype) ? "ldb" : "16 * k";
 }
 
-/* Emits $share, the number of tiles that share two panels, unless it is one. */
+/* Emits $share, the number of tiles that prefetch two panels together, unless
+ * that is one. */
 static void put_share(Emit *e, const Tiling *t, int nr)
 {
     let(e, "most", "%d", t->prefetch - 1);
@@ -196,7 +200,8 @@ static void put_share(Emit *e, const Tiling *t, int nr)
             : "const int64_t share = min(tiles, $most);\n");
 }
 
-/* Emits what tile t prefetches: its part of the next panels. */
+/* Emits `soon`, the address of the part of the next panels that the current
+ * tile prefetches. */
 static void put_soon(Gen *g, const Tiling *t, int nr, Epilogue ep)
 {
     Emit *e = g->shapes;
@@ -221,15 +226,16 @@ static void put_soon(Gen *g, const Tiling *t, int nr, Epilogue ep)
            "    soon = next$pair$part;\n");
 }
 
-/* Returns the lowest tile needed for `least` rows or more, if tiles are as high
- * as possible. */
+/* Returns the height of the lowest tile that is needed for `least` rows or
+ * more, if tiles are as tall as possible. */
 static int lowest_tile(int least, int mr)
 {
-    const int halves = (mr + 1) / 2; /* for one row more than a tile has */
+    const int halves = (mr + 1) / 2; /* two tiles have one row more than a
+                                      * tile */
     return least < halves ? least : halves;
 }
 
-/* Emits tiles for any number of rows. */
+/* Emits tiles that together have any number of rows. */
 static void put_any_rows(Gen *g, const Tiling *t, int lowest, int nr,
                          Epilogue ep, bool prefetch)
 {
@@ -250,7 +256,8 @@ static void put_any_rows(Gen *g, const Tiling *t, int lowest, int nr,
     put(e, "}\n");
 }
 
-/* Returns what tile number `tile` prefetches if the number of rows is known. */
+/* Returns C for the address that tile number `tile` prefetches, if the number
+ * of rows is constant. */
 static const char *fixed_soon(Gen *g, int64_t tile, int64_t share, int nr,
                               Epilogue ep)
 {
@@ -265,9 +272,9 @@ static const char *fixed_soon(Gen *g, int64_t tile, int64_t share, int nr,
                              : "");
 }
 
-enum { MostListed = 8 }; /* most calls without a loop */
+enum { MostListed = 8 }; /* maximum number of calls without a loop */
 
-/* Emits tiles for a known number of rows, higher ones first. */
+/* Emits tiles for a constant number of rows, taller tiles first. */
 static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
                            Epilogue ep, bool prefetch)
 {
@@ -287,7 +294,7 @@ static void put_fixed_rows(Gen *g, int64_t rows, const Tiling *t, int nr,
     for (int64_t k = 0; k < listed; i += low + (k < high), k++)
         put_tile_at(g, (int)(low + (k < high)), nr, ep, length_of(i),
                     fixed_soon(g, k, share, nr, ep), ahead);
-    for (int more = 1; more >= 0; more--) { /* the rest in loops */
+    for (int more = 1; more >= 0; more--) { /* the remaining rows, in loops */
         const int64_t end = more ? high * (low + 1) : rows;
         if (i >= end)
             continue;
@@ -317,8 +324,8 @@ static const char *tiles_name(Gen *g, const SharedKey *key, const Tiling *t,
     return shared_name(g, key, base, made);
 }
 
-/* Returns the function for `rows` rows, or if 0 for any number that needs no
- * tile below `lowest`. */
+/* Returns the function for `rows` rows. If that is 0, returns the function for
+ * any number of rows for which no tile is lower than `lowest`. */
 static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
                               int nr, Epilogue ep)
 {
@@ -405,7 +412,7 @@ static void panels_step(Gen *g, const Tiling *t, int nr, Epilogue ep)
     put(e, "}\n");
 }
 
-/* Emits the loops over panels with tiles of this file. */
+/* Emits the loops over panels, with tiles that are in this file. */
 static void panels_body(Gen *g, const Tiling *t, Epilogue ep)
 {
     int nr[4];

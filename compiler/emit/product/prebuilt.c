@@ -1,5 +1,6 @@
-/* prebuilt.c: products in code for libtcc: calls of kernels/products.c with the
- * shape as an argument, which attnc has compiled for this machine. */
+/* prebuilt.c: emits products in code for libtcc, as calls of
+ * kernels/products.c, which attnc contains compiled for this machine. The shape
+ * is an argument. */
 #include "emit/product/products.h"
 
 static void put_copied(Gen *g, const Product *p)

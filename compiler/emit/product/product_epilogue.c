@@ -1,5 +1,5 @@
-/* product_epilogue.c: the epilogues of products in comments, prototypes and
- * kernels. */
+/* product_epilogue.c: emits the epilogues of products in comments, prototypes
+ * and kernels. */
 #include "emit/product/products.h"
 
 const char *epilogue_formula(Arena *a, Epilogue ep)

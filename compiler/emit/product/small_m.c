@@ -1,9 +1,9 @@
-/* small_m.c: products of a small M, as in decoding. Their time is that of
- * reading the weights from memory once. Two panels half of the matrix apart are
- * read at a time, which is faster than from one place. */
+/* small_m.c: emits products of a small M, as in decoding. Their time is that of
+ * reading the weights from memory once. Two panels that are half of the matrix
+ * apart are read at a time, which is faster than reading from one place. */
 #include "emit/product/products.h"
 
-/* True if other products of a small M have other tilings. */
+/* True if other small-M products have other tilings. */
 static bool other_rows(const Gen *g, const Tiling *t)
 {
     bool other = false;
@@ -14,7 +14,8 @@ static bool other_rows(const Gen *g, const Tiling *t)
     return other;
 }
 
-/* Returns what tiles of this many rows prefetch for sums of k; "b": nothing. */
+/* Returns C for the address that tiles of this many rows prefetch for sums of
+ * k; "b" if they prefetch nothing. */
 static const char *prefetched(Gen *g, Dtype d, int rows)
 {
     if (rows < small_m_prefetches(d))
@@ -37,7 +38,7 @@ static const char *fixed_next(Gen *g, const char *next, const char *b,
                    : b;
 }
 
-/* Tiles compute only sums. */
+/* Returns the epilogue of a tile, which computes only sums. */
 static Epilogue sums_of(Epilogue of, const char *next)
 {
     return (Epilogue){ .parts = next[1] ? EpPrefetch : 0,
@@ -45,7 +46,7 @@ static Epilogue sums_of(Epilogue of, const char *next)
                        .arithmetic = of.arithmetic };
 }
 
-/* Returns the function with a tile for each number of rows. */
+/* Returns the function that has a tile for each number of rows. */
 static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
 {
     Emit *e = g->shapes;

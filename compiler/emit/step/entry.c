@@ -1,5 +1,5 @@
-/* entry.c: encode() and decode(): the arena's layout, then one call per region,
- * in order; repeated layers become loops. */
+/* entry.c: emits encode() and decode(): the layout of the arena, then one call
+ * per region, in order. Repeated layers become loops. */
 #include "emit/gen/length.h"
 #include "emit/gen/layer_loops.h"
 #include "emit/gen/c_names.h"
@@ -30,7 +30,7 @@ static const char *unit_text(Gen *g, const Value *v)
     return arena_printf(g->a, "%lld floats a part", unit);
 }
 
-/* True if the entry reads or writes such a cache. */
+/* True if the entry reads or writes a cache of kind `of`. */
 static bool has_cache(const Plan *p, Entry entry, int of)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
@@ -120,7 +120,7 @@ void emit_call_structs(Gen *g, Emit *e)
             call_struct(g, e, (Entry)k);
 }
 
-/* The numbers that the size of an arena depends on. */
+/* The numbers that determine the size of an arena. */
 typedef struct {
     Length rows, sequences, parts;
 } ArenaUnits;
@@ -138,7 +138,7 @@ static ArenaUnits arena_units(Gen *g, Entry entry)
                          fixed_or_text(fixed.parts, "parts") };
 }
 
-/* "rows * 512 + sequences * 64", in floats. */
+/* Returns C for a number of floats: "rows * 512 + sequences * 64". */
 static Length linear(Gen *g, Entry entry, AffineSize l)
 {
     const ArenaUnits of = arena_units(g, entry);
@@ -196,7 +196,7 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     }
 }
 
-/* Emits the head of an entry's layout function, then `tail`. */
+/* Emits the head of the function that lays out an entry's arena, and `tail`. */
 static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
 {
     const char *name = entry_name(entry);
@@ -208,7 +208,7 @@ static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
              tail);
 }
 
-/* Declares the units of the layout that are not known at compile time. */
+/* Emits declarations of the units of the layout that are not constant. */
 static void layout_units(Gen *g, Emit *e, Entry entry)
 {
     const ArenaUnits of = arena_units(g, entry);
@@ -292,19 +292,21 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
 
 /* ---- layers ---- */
 
-typedef struct {     /* the consecutive layers that an entry calls */
+typedef struct {     /* consecutive layers that an entry calls */
     VEC(int) region; /* the first region of each layer */
     VEC(LoopItem) item;
 } Calls;
 
 enum {
     NumberLayer,
-    NumberWeights, /* index of its weights in their array */
-    NumberSelf,    /* offset of its keys and values in page 0, in floats */
+    NumberWeights, /* index of the layer's weights in their array */
+    NumberSelf,    /* offset of the layer's keys and values in page 0, in
+                    * floats */
     NumberCross
 };
 
-/* Returns the cache write or read of a step's keys and values, or NULL. */
+/* Returns the node that writes or reads a cache of kind `of` in a step, or
+ * NULL. */
 static const Node *kept_by(const Plan *p, const Node *n, int of)
 {
     for (int k = -1; k < n->nin; k++) {
@@ -316,7 +318,8 @@ static const Node *kept_by(const Plan *p, const Node *n, int of)
     return NULL;
 }
 
-/* Returns the cache write or read of a layer's keys and values, or NULL. */
+/* Returns the node that writes or reads a cache of kind `of` in a layer, or
+ * NULL. */
 static const Node *kept_in(const Plan *p, int from, int to, int of)
 {
     const Node *x = NULL;
@@ -328,8 +331,8 @@ static const Node *kept_in(const Plan *p, int from, int to, int of)
     return x;
 }
 
-/* Returns the first layer with the same steps, which name caches, and the same
- * array of weights as the layer of these regions. */
+/* Returns the first layer with the same steps, which name their caches, and the
+ * same array of weights as the layer of these regions. */
 static int first_alike(Gen *g, Index *layers, int from, int to)
 {
     const Region *r = &g->p->region.at[from];
@@ -345,7 +348,7 @@ static int first_alike(Gen *g, Index *layers, int from, int to)
                          from);
 }
 
-/* "c.self = b->pool[0] + l * 4096;" */
+/* Emits an assignment such as "c.self = b->pool[0] + l * 4096;". */
 static void put_place(Gen *g, Emit *e, const Node *kept, const char *offset)
 {
     let(e, "cache", "%d", kept->cache);
@@ -391,8 +394,8 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
     put_calls(g, e, from, to);
 }
 
-/* Emits the consecutive layers from a region on; returns the first region that
- * belongs to no layer or to another entry. */
+/* Emits the calls of consecutive layers from a region on. Returns the first
+ * region after them, which belongs to no layer or to another entry. */
 static int put_layers(Gen *g, Emit *e, int from)
 {
     const Region *r = g->p->region.at;
@@ -493,8 +496,8 @@ void emit_layouts(Gen *g, Emit *e)
             layout_function(g, e, (Entry)k);
 }
 
-/* Declares the functions of steps: "static step_function encoder_norm1,
- * ...". */
+/* Emits declarations of the steps' functions: "static step_function
+ * encoder_norm1, ...". */
 static void declare_steps(Gen *g, Emit *e)
 {
     Buffer names = { .arena = g->a };

@@ -1,6 +1,6 @@
-/* region.c: one C function per step. A region that goes row by row is a list of
- * steps, any other region is a single step. Layers whose functions have the
- * same text share them; the entries (entry.c) then loop over layers. */
+/* region.c: emits one C function per step. A region that goes row by row is a
+ * list of steps; any other region is a single step. Layers whose functions have
+ * the same text share them; the entries (entry.c) then loop over layers. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -11,7 +11,7 @@
 
 /* ---- the clock, where attnc bench asks for one ---- */
 
-/* Embeds the address of tick() in this process, the only one that runs this
+/* Emits the address of tick() in this process, the only one that runs this
  * text. */
 static void need_tick(Gen *g)
 {
@@ -25,8 +25,8 @@ static void need_tick(Gen *g)
                    "}\n\n");
 }
 
-/* Returns a function's slot: it ticks there when it begins, and in the next
- * slot when it ends. */
+/* Returns the slot of a function: it ticks there when it begins, and in the
+ * next slot when it ends. */
 static int slot_of(const Gen *g, const Function *f)
 {
     return 2 * (int)(f - g->functions.at);
@@ -112,7 +112,8 @@ static void emit_step(Gen *g, Emit *e, const Region *r)
         emit_score_rows(g, e, node, code);
 }
 
-/* Writes one line per value, such as "self_attn.qkv = linear: f32[n, 384]". */
+/* Writes a comment with one line per value, such as "self_attn.qkv = linear:
+ * f32[n, 384]". */
 static void step_comment(Gen *g, Emit *e, int first, int count)
 {
     for (int k = 0; k < count; k++) {
@@ -134,7 +135,8 @@ static bool function_same(const Function *a, const Function *b)
         && !strcmp(a->comment, b->comment) && !strcmp(a->body, b->body);
 }
 
-/* Returns the index of a function; one with the same text is shared. */
+/* Returns the index of a function. Functions with the same text share an
+ * index. */
 static int function_at(Gen *g, Function f, const Emit *body)
 {
     size_t n;
@@ -156,7 +158,7 @@ static int function_at(Gen *g, Function f, const Emit *body)
     return g->functions.n - 1;
 }
 
-/* Declares the locals of a step, before its text. */
+/* Emits the declarations of a step's locals, which precede its text. */
 static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 {
     let(e, "entry", "%s", entry_name(r->entry));
@@ -174,7 +176,7 @@ static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
         put(e, "\n");
 }
 
-/* Sets how the text of a step names its rows and sequences. */
+/* Sets the names that the text of a step uses for its rows and sequences. */
 static void about_region(Gen *g, const Region *r)
 {
     g->uses = (Uses){ 0 };
@@ -185,8 +187,8 @@ static void about_region(Gen *g, const Region *r)
     g->row = g->alone ? NULL : "row";
 }
 
-/* Emits the function of a region's step at `from`, or of all its nodes if it
- * does not go row by row; returns its index. */
+/* Emits the function of the step at `from` in a region or, if the region does
+ * not go row by row, of all its nodes. Returns the index of the function. */
 static int step_function(Gen *g, const Region *r, int from)
 {
     Emit *text = emit_nested(g->scratch), *body = emit_nested(g->scratch);
@@ -216,8 +218,8 @@ static int step_function(Gen *g, const Region *r, int from)
     return at;
 }
 
-/* Returns the FLOPs of a row, or of a query and a key, in `count` nodes of a
- * region. */
+/* Returns the FLOPs of `count` nodes of a region, for one row or for one pair
+ * of a query and a key. */
 static long long flops_of(const Gen *g, const Region *r, int from, int count)
 {
     int64_t flops = 0;
@@ -226,7 +228,8 @@ static long long flops_of(const Gen *g, const Region *r, int from, int count)
     return (long long)flops;
 }
 
-/* Emits a region that goes row by row, as the list of its steps. */
+/* Emits a region that goes row by row as the list of its steps. Returns its
+ * index. */
 static int step_list(Gen *g, const Region *r)
 {
     Emit *body = emit_nested(g->scratch);
@@ -255,7 +258,7 @@ static int step_list(Gen *g, const Region *r)
     return function_at(g, f, body);
 }
 
-/* Emits any other region, as one step. */
+/* Emits a region that does not go row by row as one step. Returns its index. */
 static int single_step(Gen *g, const Region *r)
 {
     Emit *body = emit_nested(g->scratch);
@@ -274,8 +277,8 @@ static int single_step(Gen *g, const Region *r)
                        body);
 }
 
-/* Emits the functions of an undivided region, which are called one by one;
- * returns the first. */
+/* Emits the functions of an undivided region, which are called one by one.
+ * Returns the first. */
 static int whole_steps(Gen *g, const Region *r)
 {
     const int first = step_function(g, r, 0);
@@ -299,7 +302,7 @@ void make_functions(Gen *g)
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);
-    g->undivided = g->alone = false; /* the rest is about all regions */
+    g->undivided = g->alone = false; /* what follows applies to all regions */
     g->sequence = "s";
     need_tick(g);
     tell_slots(g);

@@ -1,13 +1,16 @@
-/* step_convolution.c: convolutions: each row reads neighbouring rows of its
- * sequence, one per tap of the kernel, and zeros outside of it. Columns are
- * independent, so threads divide the columns. */
+/* step_convolution.c: emits convolutions. Each row reads neighbouring rows of
+ * its sequence, one per tap of the kernel, and zeros outside of the sequence.
+ * Columns are independent, so threads divide the columns. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/step.h"
 
-enum { TileRows = 4 }; /* as in the kernel depthwise_rows */
+enum {
+    TileRows = 4
+}; /* number of rows that the kernel depthwise_rows computes
+    * together */
 
-/* Emits an array of `columns` zeros unless it exists; returns its name. */
+/* Emits an array of `columns` zeros unless it exists. Returns its name. */
 static const char *need_zeros(Gen *g, int64_t columns)
 {
     const SharedKey key = { .kind = SharedZeros, .size = { round16(columns) } };
@@ -54,7 +57,7 @@ static const char *need_tap(Gen *g, bool decoder)
     return name;
 }
 
-/* Returns how many frames a row of the input holds side by side. */
+/* Returns how many frames a row of the input has side by side. */
 static int64_t frames_of(const Node *n)
 {
     return n->frames > 0 ? n->frames : 1;
@@ -66,14 +69,14 @@ static int64_t tap_columns(Gen *g, int node)
     return node_at(g->p, n->in[0])->type.dim[1].c / frames_of(n);
 }
 
-/* "row", or "row * 2" if a row of the batch has two of them. */
+/* Returns "row", or "row * 2" if each row of the batch stands for two. */
 static const char *times_text(Gen *g, const char *rows, int64_t times)
 {
     return times > 1 ? arena_printf(g->a, "%s * %lld", rows, (long long)times)
                      : rows;
 }
 
-/* "x + 32", or "x" if n is 0. */
+/* Returns C for a sum, "x + 32", or "x" if n is 0. */
 static const char *plus(Gen *g, const char *x, int64_t n)
 {
     return n > 0 ? arena_printf(g->a, "%s + %lld", x, (long long)n)
@@ -81,8 +84,8 @@ static const char *plus(Gen *g, const char *x, int64_t n)
                  : x;
 }
 
-/* Returns the address of row `i` of a sequence, counted from the first row that
- * is not skipped.                                                           */
+/* Returns C for the address of row `i` of a sequence, counted from the first
+ * row that is not skipped. */
 static const char *tap_text(Gen *g, int node, const char *i)
 {
     const Node *n = node_at(g->p, node);
@@ -98,8 +101,8 @@ static const char *tap_text(Gen *g, int node, const char *i)
                         outside, need_zeros(g, d));
 }
 
-/* Begins the loop over sequences for columns from .. to - 1 of a part: declares
- * the rows of a sequence, and the cached rows before them. */
+/* Begins the loop over sequences for the columns from .. to - 1 of a part.
+ * Declares the rows of a sequence, and the cached rows before them. */
 static void begin_columns(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -130,9 +133,9 @@ static void begin_columns(Gen *g, Emit *e, int node)
     }
 }
 
-/* Stores the last input rows as the state after the last row and after the one
- * before it. The one whose slot does not hold the old state is written first,
- * because the old state is still read. */
+/* Emits code that stores the last input rows as two states: after the last row,
+ * and after the one before it. The state whose slot does not hold the old state
+ * is written first, because the old state is still read. */
 static void put_states(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -164,7 +167,7 @@ static void put_states(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* Returns the address of tap t of row `row`. */
+/* Returns C for the address of tap t of row `row`. */
 static const char *tap_of(Gen *g, int node, const char *row)
 {
     const Node *n = node_at(g->p, node);
@@ -203,11 +206,12 @@ void emit_taps(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* taps of one kernel call; the addresses of their rows lie on the stack */
+/* maximum taps of one kernel call; the addresses of their rows are on the
+ * stack */
 enum { MostTaps = 64 };
 
-/* Emits rows i .. i + n - 1; a longer kernel is applied MostTaps taps at a
- * time. */
+/* Emits the convolution of rows i .. i + n - 1. A kernel with more than
+ * MostTaps taps is applied in several calls. */
 static void put_depthwise(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

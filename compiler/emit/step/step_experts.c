@@ -1,5 +1,6 @@
-/* step_experts.c: the steps of a mixture of experts: top-k choice, permutation
- * of the rows by expert, and products whose rows use their expert's weights. */
+/* step_experts.c: emits the steps of a mixture of experts: the top-k selection,
+ * the permutation of rows by expert, and products in which each row uses its
+ * expert's weights. */
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
@@ -39,8 +40,9 @@ void emit_weigh(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Returns the address of a row's entries in the permutation, which follow the
- * ends of the experts' rows. */
+/* Returns C for the address of a row's entries in the permutation. The
+ * permutation is stored after an array that has the end of each expert's
+ * rows. */
 static const char *places_at(Gen *g, int routes, const char *row)
 {
     const Node *n = node_at(g->p, routes);
@@ -49,7 +51,8 @@ static const char *places_at(Gen *g, int routes, const char *row)
                         (long long)n->type.dim[1].c);
 }
 
-/* One thread computes the permutation, because there is little to do. */
+/* Emits the permutation. One thread computes it, because there is little to
+ * do. */
 void emit_routes(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

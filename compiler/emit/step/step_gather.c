@@ -1,11 +1,12 @@
-/* step_gather.c: ops on rows that must know their sequence: embedding look-ups,
- * positions, pooling, and row selection. */
+/* step_gather.c: emits ops on rows that must know their sequence: embedding
+ * look-ups, positions, pooling, and row selection. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
 
-/* Emits the accessor of token types, which a batch may leave out. */
+/* Emits the function that returns the token type of a row; a batch may have no
+ * types. */
 static void need_type_of(Gen *g)
 {
     if (first_time(g, HelperTypeOf, "type_of"))
@@ -18,13 +19,13 @@ static void need_type_of(Gen *g)
             "}\n\n");
 }
 
-/* The current row of a loop; NULL: row 0. */
+/* the current row of a loop; NULL: row 0 */
 typedef struct {
     const char *i;
-    Length at; /* position in its sequence */
+    Length at; /* position of the row in its sequence */
 } Row;
 
-/* Begins the loop over all rows of a call that is never divided. */
+/* Begins the loop over all rows of a call, in a step that is never divided. */
 static Row begin_whole(Gen *g, Emit *e)
 {
     const Sym rows = g->entry == EntryDecode ? SymT : SymN;
@@ -72,8 +73,8 @@ static const char *position_at(Gen *g, int table, Length at)
                             : arena_printf(g->a, "%s + %s", w, length_c(g, at));
 }
 
-/* Returns the row's position in the table, declared as `at` unless it is a
- * simple term. */
+/* Returns the row of a table for the row's position. Unless it is a simple
+ * term, emits a declaration of it as `at`. */
 static Length let_position(Gen *g, Emit *e, const Node *n, Row row)
 {
     Length at = row.at;
@@ -94,7 +95,8 @@ static Length let_position(Gen *g, Emit *e, const Node *n, Row row)
     return length_text("at");
 }
 
-/* Emits RoPE: rotates rows by the angles of their position in the sequence. */
+/* Emits RoPE, which rotates rows by the angles of their positions in the
+ * sequence. */
 void emit_rotate(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -114,7 +116,7 @@ void emit_rotate(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* The current sequence of a loop, and its first and last row; NULL: 0. */
+/* the current sequence of a loop, with its first and last row; NULL: 0 */
 typedef struct {
     const char *sequence, *row, *last;
 } Pooled;
@@ -142,7 +144,8 @@ static Pooled begin_pooled(Gen *g, Emit *e)
     return any;
 }
 
-/* Emits pooling: one row per sequence, from all of its rows. */
+/* Emits pooling: one row per sequence, computed from all rows of the
+ * sequence. */
 void emit_pool(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -167,8 +170,9 @@ void emit_pool(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* Returns the address of row `id` of a table and its element stride. For
- * integers in panels: the panel, and the row in it. */
+/* Returns C for the address of row `id` of a table, and for its stride in
+ * elements. For integers in panels, the address is that of the panel, and the
+ * row's place in it follows. */
 static const char *token_at(Gen *g, int table)
 {
     const Type *t = &node_at(g->p, table)->type;
@@ -231,7 +235,8 @@ void emit_position(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* Emits a copy of all rows, except for one position whose row is a weight. */
+/* Emits a copy of all rows, in which the row at one position is replaced by a
+ * weight. */
 void emit_first_row(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -255,8 +260,8 @@ void emit_first_row(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* An image has complete lines of patches. Rows that are no patch, including the
- * class token's, are zeros. */
+/* Emits the copy of an image, which has complete lines of patches. Rows that
+ * are no patch, such as the class token's, become zeros. */
 void emit_patches(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

@@ -1,21 +1,21 @@
-/* step_recurrent.c: scans of recurrent layers: states pass from row to row of a
- * sequence. A step takes one row of each sequence that is long enough, and
- * reads the recurrent weights once for all of them. Threads divide the
- * sequences or, if there are few, the columns of a step; then all threads
- * finish a step before the next begins. */
+/* step_recurrent.c: emits scans of recurrent layers, which pass states from row
+ * to row of a sequence. A step takes one row of each sequence that is long
+ * enough, and reads the recurrent weights once for all of them. Threads divide
+ * the sequences or, if there are few, the columns of a step; in the latter case
+ * all threads finish a step before the next begins. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/sections.h"
 #include "emit/gen/step.h"
 
-/* With fewer sequences per part, reading the weights costs too much. */
+/* with fewer sequences per part, reading the weights dominates */
 enum { FewSequences = 8 };
 
 /* ---- a scan's function ---- */
 
-/* Returns the granularity of columns in a gate: full tiles if they divide a
- * gate, else the complete gate. */
+/* Returns the multiple of columns by which a gate is divided: a full tile if
+ * tiles divide the gate, otherwise the complete gate. */
 static int64_t unit_of(Gen *g, int node)
 {
     const int64_t d = node_at(g->p, node)->type.dim[1].c;
@@ -24,7 +24,8 @@ static int64_t unit_of(Gen *g, int node)
     return d % unit ? d : unit;
 }
 
-/* Binds the layout of a scan's scratch: states, their sums, cells. */
+/* Binds the layout of a scan's scratch: the states, their sums, and the
+ * cells. */
 static void let_scan(Gen *g, Emit *e, int node)
 {
     const ScanFloats s = scan_floats(g->p, node);
@@ -40,7 +41,7 @@ static void let_scan(Gen *g, Emit *e, int node)
         n->reversed ? "b->start[s + 1] - 1 - t" : "b->start[s] + t");
 }
 
-/* Emits the copy of a state from `from`. */
+/* Emits a copy of the state at `from`. */
 static void put_taken(Gen *g, Emit *e, bool cells, const char *from)
 {
     let(e, "state", "%s", from);
@@ -63,7 +64,7 @@ static void put_zeros(Emit *e, bool cells)
 }
 
 /* Emits the states before the first row: the cached ones if there are earlier
- * rows, else the source's final states or zeros. */
+ * rows, otherwise the source's final states or zeros. */
 static void put_first_states(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -90,8 +91,8 @@ static void put_first_states(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* Stores the state after the last row and after the one before it, because the
- * last row may be decoded again. */
+/* Emits code that stores two states, after the last row and after the one
+ * before it, because the last row may be decoded again. */
 static void put_last_states(Gen *g, Emit *e, int node)
 {
     if (!node_at(g->p, node)->state)
@@ -112,7 +113,7 @@ static void put_last_states(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* Emits the products of the previous states, for a part's columns of each
+/* Emits the products of the previous states for a part's columns of each
  * gate. */
 static void put_gate_sums(Gen *g, Emit *e, int node)
 {
@@ -176,8 +177,8 @@ static void put_cells(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* Emits the sort by length, longest first: sequences that still have a row are
- * contiguous. */
+/* Emits the function that sorts sequences by length, longest first, so that
+ * those that still have a row are contiguous. */
 static void need_order(Gen *g)
 {
     Emit *e = g->shapes;

@@ -1,26 +1,26 @@
-/* step_rows.c: ops that work row by row, as one call of a product or of a
- * kernel. A product covers all rows of the block and a thread's columns; any
- * other op covers a thread's rows. */
+/* step_rows.c: emits ops that work row by row, as one call of a product or of a
+ * kernel. A product computes a thread's columns for all rows of the block; any
+ * other op computes a thread's rows. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
 
-/* Returns the stride of integer rows in bytes; they use the space of float
- * rows. */
+/* Returns the stride of integer rows in bytes. They use the space of rows of
+ * floats. */
 static long long row_bytes(const Gen *g, int node)
 {
     return (long long)sizeof(float) * stride_of(g, node);
 }
 
-/* Returns the number of rows of the part, or of all rows if the step is never
- * divided. */
+/* Returns C for the number of rows of the part or, if the step is never
+ * divided, of all rows. */
 static const char *some_rows(Gen *g, const Node *n)
 {
     return g->undivided ? length_c(g, rows_of_type(g, n->type)) : "rows";
 }
 
-/* "x, 512" */
+/* Returns the arguments for rows: their address and stride, "x, 512". */
 static const char *rows_of_product(Gen *g, int x)
 {
     return elem_arithmetic(node_at(g->p, x)->type.elem) == ArithmeticF32
@@ -46,8 +46,8 @@ void emit_quantize(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* "c->rows, from, to, ": the rows and columns of a product whose function does
- * not fix them. */
+/* Returns the arguments for the rows and columns of a product whose function
+ * does not fix them: "c->rows, from, to, ". */
 static const char *product_part(Gen *g, const Node *n)
 {
     const Length rows = rows_of_type(g, n->type);
@@ -89,7 +89,7 @@ static const char *vectors(Gen *g, const Node *n, int from, int to)
     return s;
 }
 
-/* "add_rows", "activate_rows_relu" */
+/* Returns the name of the kernel for rows: "add_rows", "activate_rows_relu". */
 static const char *rows_kernel(Gen *g, const Node *n, const OpCode *code)
 {
     return code->by_activation
@@ -129,7 +129,7 @@ void emit_scale_columns(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Emits Norm or AddNorm, either layer norm (beta is optional) or RMS norm. */
+/* Emits Norm or AddNorm as layer norm (with or without beta) or RMS norm. */
 static void norm_of(Gen *g, Emit *e, int node, int rows_in)
 {
     const Node *n = node_at(g->p, node);

@@ -1,6 +1,6 @@
-/* thread_split.c: how the steps of a call are divided among a caller's threads.
- * A step has as many parts as its FLOPs justify, at most one per thread; with
- * one thread it is a plain call. */
+/* thread_split.c: emits the code that divides the steps of a call among a
+ * caller's threads. A step has as many parts as its FLOPs justify, at most one
+ * per thread; with one thread it is a plain call. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
@@ -17,7 +17,8 @@ static const Node *keys_of(const Gen *g, const Node *n)
              : NULL;
 }
 
-/* "pairs_cached(b)"; emits the function unless it exists. */
+/* Returns C for the number of pairs of query and key: "pairs_cached(b)". Emits
+ * that function unless it exists. */
 static const char *pairs_text(Gen *g, const Node *n, const Node *k)
 {
     const char *rows = starts_of(row_sym(n->type));
@@ -135,7 +136,7 @@ static void run_functions(Gen *g, Emit *e)
             "}\n\n");
 }
 
-/* Moves each part's pointers to blocks of its own. */
+/* Emits code that moves the pointers of each part to the part's own blocks. */
 static void own_blocks(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
@@ -184,8 +185,9 @@ void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail)
              tail);
 }
 
-/* Divides steps that go row by row: by rows if each part gets enough of them to
- * justify reading the weights, else each step by columns. */
+/* Emits the division of steps that go row by row. They are divided by rows if
+ * each part gets enough rows to justify reading the weights, otherwise by
+ * columns. */
 static void split_rows(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));

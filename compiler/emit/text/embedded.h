@@ -12,6 +12,7 @@ typedef struct Embedded {
 } Embedded;
 extern const Embedded embedded[];
 extern const int n_embedded;
-const char *embedded_text(const char *name, size_t *n); /* die()s if absent */
+const char *embedded_text(const char *name, size_t *n); /* calls die() if there
+                                                         * is no such text */
 
 #endif

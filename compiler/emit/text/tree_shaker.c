@@ -1,4 +1,4 @@
-/* tree_shaker.c: the tree shaker. A file is cut into pieces of complete lines:
+/* tree_shaker.c: the tree shaker. It cuts a file into pieces of complete lines:
  * functions, types, tables and prototypes, which have names, and the comments,
  * directives and empty lines between them. */
 #include "emit/text/tree_shaker.h"
@@ -8,12 +8,12 @@
 typedef enum {
     PieceBlank,
     PieceComment,
-    PieceLine, /* a section rule: a comment of dashes */
+    PieceLine, /* a comment of dashes that begins a section */
     PieceIf,
     PieceElse,
     PieceEndif,
     PieceGuard, /* #define without a value */
-    PieceItem   /* a piece with names */
+    PieceItem   /* a piece that defines or declares names */
 } PieceKind;
 
 typedef struct {
@@ -23,11 +23,12 @@ typedef struct {
 } Piece;
 
 typedef struct {
-    int part, first, end; /* range of pieces */
+    int part, first, end; /* the pieces first .. end - 1 */
 } ShakerFile;
 
-typedef struct {     /* a piece that defines or declares a name */
-    int piece, next; /* next definition of the name; -1: none */
+typedef struct {     /* a definition or declaration of a name */
+    int piece, next; /* index of the piece; of the name's next definition, -1:
+                      * none */
 } Definition;
 
 struct TreeShaker {
@@ -35,8 +36,10 @@ struct TreeShaker {
     VEC(Piece) pieces;
     VEC(ShakerFile) files;
     VEC(Definition) definitions;
-    Index names;    /* first Definition; types as "struct x" */
-    VEC(int) found; /* needed pieces whose names are not yet followed */
+    Index names; /* first Definition by name; types are named "struct x" */
+    VEC(int)
+    found; /* needed pieces whose text was not yet searched for
+            * names */
 };
 
 /* ---- tokens ---- */
@@ -45,7 +48,8 @@ enum { TokenEnd = 0, TokenName = 'a', TokenOther = '0', MostName = 128 };
 
 typedef struct {
     const char *at, *end;
-    char name[MostName]; /* for a TokenName; types begin with "struct " */
+    char name[MostName]; /* for a TokenName; names of types begin with "struct
+                          * " */
 } Scan;
 
 static bool is_name(char c)
@@ -113,13 +117,15 @@ static int next_token(Scan *s)
     return TokenEnd;
 }
 
-/* True if a type's name follows. Enumerations of runtime/ have no name. */
+/* True if the name of a type follows this word. Enumerations in runtime/ have
+ * no names. */
 static bool is_tag(const char *name)
 {
     return !strcmp(name, "struct") || !strcmp(name, "union");
 }
 
-/* Turns the name after that word into "struct x"; false if there is none. */
+/* Turns the name after this word into "struct x". Returns false if there is
+ * none. */
 static bool take_tag(Scan *s)
 {
     char tag[MostName];
@@ -157,7 +163,7 @@ static void define(TreeShaker *c, int piece, const char *name)
     vec_push(c->a, &c->definitions, d);
 }
 
-/* Defines the constants of an enumeration whose brace is open. */
+/* Defines the constants of an enumeration, after its open brace. */
 static void define_constants(TreeShaker *c, int piece, Scan *s)
 {
     int token, before = ',', depth = 0;
@@ -169,8 +175,8 @@ static void define_constants(TreeShaker *c, int piece, Scan *s)
     }
 }
 
-/* Defines the name of a function pointer, (*name[])(...): the last name before
- * the bracket or parenthesis. */
+/* Defines the name of a function pointer, (*name[])(...), which is the last
+ * name before the bracket or parenthesis. */
 static bool define_pointer(TreeShaker *c, int piece, const Scan *from)
 {
     Scan s = *from;
@@ -184,8 +190,8 @@ static bool define_pointer(TreeShaker *c, int piece, const Scan *from)
     return true;
 }
 
-/* Defines the names of a piece: its type, and the name before its parameters,
- * value, size or end. */
+/* Defines the names of a piece: that of its type, and the name before
+ * parameters, a value, a size, or the end. */
 static void define_item(TreeShaker *c, int piece)
 {
     const Piece *p = &c->pieces.at[piece];
@@ -205,7 +211,7 @@ static void define_item(TreeShaker *c, int piece)
         if (!front)
             continue;
         if (token == TokenName && !strcmp(s.name, "enum")) {
-            next_token(&s); /* its brace */
+            next_token(&s); /* skip its brace */
             define_constants(c, piece, &s);
             return;
         }
@@ -249,10 +255,10 @@ static PieceKind directive(const char *at, const char *end)
         const char *name = at + strlen("#define ");
         return memchr(name, ' ', (size_t)(end - name)) ? PieceItem : PieceGuard;
     }
-    return PieceBlank; /* #include: such lines are at the top of the text */
+    return PieceBlank; /* an #include: the output has these at its top */
 }
 
-/* Returns the end of the line that holds a piece's last brace or semicolon. */
+/* Returns the end of the line with the last brace or semicolon of a piece. */
 static const char *item_end(const char *at, const char *end)
 {
     Scan s = { .at = at, .end = end };
@@ -327,7 +333,7 @@ bool shaker_has(const TreeShaker *c, const char *name)
     return d >= 0 && c->pieces.at[c->definitions.at[d].piece].needed;
 }
 
-/* Marks the names in a text as needed, except those of members. */
+/* Marks all names in a text as needed, except those of members. */
 static void need_names(TreeShaker *c, const char *text, const char *end)
 {
     Scan s = { .at = text, .end = end };
@@ -354,7 +360,7 @@ void shaker_need(TreeShaker *c, const char *text, size_t n)
 
 /* ---- text ---- */
 
-/* True if a piece from i on is needed. */
+/* True if any of the pieces i .. end - 1 is needed. */
 static bool has_needed(const TreeShaker *c, int i, int end)
 {
     for (; i < end; i++)
@@ -371,8 +377,8 @@ static int section_end(const TreeShaker *c, int i, int end)
     return i;
 }
 
-/* True if a needed piece follows a comment before the next empty line or
- * comment. */
+/* True if the comment at i belongs to a needed piece, which comes before the
+ * next empty line or comment. */
 static bool comments_needed(const TreeShaker *c, int i, int end)
 {
     i++;
@@ -389,7 +395,7 @@ static bool comments_needed(const TreeShaker *c, int i, int end)
     return false;
 }
 
-/* Returns the #endif of the #if at i. */
+/* Returns the index of the #endif that belongs to the #if at i. */
 static int endif_of(const TreeShaker *c, int i, int end)
 {
     int depth = 0;

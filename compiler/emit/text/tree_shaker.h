@@ -1,7 +1,7 @@
-/* tree_shaker.h: the tree shaker: from files of C it takes the functions, types
- * and tables that a text names, and those that these name in turn. The files
- * must be laid out as in runtime/: everything outside of functions begins in
- * the first column. */
+/* tree_shaker.h: the tree shaker takes from files of C the functions, types and
+ * tables that a text names, and those that these name in turn. The files must
+ * be laid out as in runtime/: everything outside of functions begins in the
+ * first column. */
 #ifndef ATTNC_TREE_SHAKER_H
 #define ATTNC_TREE_SHAKER_H
 
@@ -10,15 +10,15 @@
 typedef struct TreeShaker TreeShaker;
 
 TreeShaker *shaker_new(Arena *a);
-/* Adds a file, which must outlive c, to a part: a number of the caller's
- * choice. */
+/* Adds a file to a part, which is a number that the caller chooses. The text
+ * must outlive c. */
 void shaker_add(TreeShaker *c, int part, const char *text, size_t n);
 /* Marks everything that the text names as needed. */
 void shaker_need(TreeShaker *c, const char *text, size_t n);
 /* True if a piece that defines the name is needed. */
 bool shaker_has(const TreeShaker *c, const char *name);
-/* Passes the needed pieces of a part's files, with their comments, to put(with,
- * text, end). */
+/* Passes the needed pieces of a part, with their comments, to put(with, text,
+ * end). */
 void shaker_put(const TreeShaker *c, int part,
                 void (*put)(void *with, const char *text, const char *end),
                 void *with);

@@ -1,5 +1,5 @@
 /* writer.c: turns blocks of lines with $name holes into indented C text.
- * Nothing else appends to the output. */
+ * Nothing else writes the output. */
 #include "emit/text/writer.h"
 
 #include <ctype.h>
@@ -13,9 +13,10 @@ typedef struct {
 
 struct Emit {
     Arena *arena;
-    Buffer out, filled; /* filled: the current block */
-    VEC(Binding) bound; /* the last of a name counts */
-    int depth;          /* open braces */
+    Buffer out, filled; /* `filled` is the current block with its holes
+                         * filled */
+    VEC(Binding) bound; /* bindings; the last one of a name counts */
+    int depth;          /* number of open braces */
 };
 
 Emit *emit_new(Arena *a)
@@ -115,7 +116,7 @@ static char *fill(Emit *e, const char *block)
     }
 }
 
-/* Returns the braces that a line opens, minus those that it closes. */
+/* Returns how many more braces a line opens than it closes. */
 static int opened(const char *line, size_t n)
 {
     int depth = 0;
@@ -124,8 +125,8 @@ static int opened(const char *line, size_t n)
     return depth;
 }
 
-/* The block's own indentation counts from `base`, the depth at its beginning. A
- * line that closes a brace of an earlier block lowers the base. */
+/* Appends a block. Its own indentation is relative to `base`, the depth at its
+ * beginning. A line that closes a brace of an earlier block lowers the base. */
 void put(Emit *e, const char *block)
 {
     const char *line = fill(e, block);
@@ -147,8 +148,8 @@ void put(Emit *e, const char *block)
         die("emit: too many closing braces: %s", block);
 }
 
-/* Returns words wrapped at 80 columns, with room for `end` columns after the
- * last; `lead` begins each line but the first. */
+/* Returns the words wrapped at 80 columns, with `end` columns left free after
+ * the last word. `lead` begins each line except the first. */
 static const char *wrapped(Emit *e, const char *text, const char *lead, int end)
 {
     Buffer lines = { .arena = e->arena };
@@ -204,7 +205,7 @@ static int longest_argument(const char *args)
 }
 
 /* Breaks the arguments at commas and aligns them after the parenthesis. If one
- * does not fit there, they go on lines of their own. */
+ * does not fit there, all arguments go on lines of their own. */
 void put_call(Emit *e, const char *head, const char *args, const char *tail)
 {
     const int width = 80 - 4 * emit_depth(e);
@@ -247,8 +248,8 @@ const char *c_float(Arena *a, double x)
     return arena_printf(a, "(%af)", (double)(float)x);
 }
 
-/* Writes each byte that could mean something to a compiler as three octal
- * digits. */
+/* Returns the text with each byte that could mean something to a compiler as
+ * three octal digits. */
 const char *c_string(Arena *a, const char *s, size_t n)
 {
     char *text = arena_alloc(a, 4 * n + 3), *t = text;
