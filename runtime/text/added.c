@@ -1,10 +1,11 @@
 /* added.c: finds added tokens in a text before it is split: the leftmost match,
- * the longest of those, with the adjacent spaces that it absorbs.           */
+ * and the longest one there, with the adjacent spaces that the token
+ * absorbs. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Returns the node's child for a byte, or 0 if there is none. */
+/* Returns the child of a node for a byte, or 0 if it has none. */
 static uint32_t added_child(const struct attn_vocab *v, uint32_t node,
                             unsigned char byte)
 {
@@ -22,7 +23,8 @@ static uint32_t added_child(const struct attn_vocab *v, uint32_t node,
     return 0;
 }
 
-/* True if the n bytes at s are exactly the token's text; both are UTF-8. */
+/* True if the n bytes at s are the text of the token at `row`. Both are valid
+ * UTF-8. */
 static int added_is_row(const struct attn_vocab *v, int32_t row, const char *s,
                         int64_t n)
 {
@@ -31,8 +33,8 @@ static int added_is_row(const struct attn_vocab *v, int32_t row, const char *s,
     return memcmp(v->strings + v->added[row].text.at, s, (size_t)n) == 0;
 }
 
-/* Finds the longest token that begins at s. Returns its bytes and its row, or 0
- * if there is none.                                                         */
+/* Finds the longest token that begins at s. Returns its length in bytes and
+ * sets *row, or returns 0 if there is none. */
 static int64_t added_longest(const struct attn_vocab *v, uint32_t root,
                              const char *s, int64_t n, int32_t *row)
 {
@@ -67,8 +69,8 @@ static int added_is(const struct attn_vocab *v, const char *s, int64_t *n,
     return attn_class_word(class);
 }
 
-/* True if the match has no letters or digits on either side, so that it is not
- * part of a longer word.                                                    */
+/* True if no letter or digit is next to the match, so that it is not part of a
+ * longer word. */
 static int added_alone(const struct attn_vocab *v, const char *s, int64_t n,
                        int64_t from, int64_t to)
 {

@@ -1,4 +1,4 @@
-/* aligned.c: texts whose bytes keep their positions in the caller's text. */
+/* aligned.c: texts in which each byte has its position in the caller's text. */
 #include "runtime/core.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /* charmap.c: SentencePiece's precompiled map from texts to texts: 32 bits with
- * the trie's size in bytes; the trie (struct attn_trie); the replacement texts,
- * each ended by 0, whose offsets are the trie's values.
+ * the size of a trie in bytes; the trie (struct attn_trie); the replacement
+ * texts, each ended by 0. The values in the trie are offsets of these texts.
  *
- * There are two readers. The one of the `tokenizers` package looks up a cluster
- * of characters (UAX 29) of less than 6 bytes as a whole, and replaces it by
- * the text of its shortest prefix in the map. SentencePiece's own takes the
- * longest prefix at each position, and handles spaces.                      */
+ * There are two readers. That of the `tokenizers` package looks up a complete
+ * cluster of characters (UAX 29) of less than 6 bytes, and replaces it by the
+ * text of its shortest prefix in the map. SentencePiece's reader takes the
+ * longest prefix at each position, and handles spaces. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -31,8 +31,8 @@ ATTN_API int attn_charmap_open(const struct attn_vocab *v,
     return 1;
 }
 
-/* Returns the text at a value and its length, or NULL if the value is
- * invalid.                                                                  */
+/* Returns the text for a value of the trie, and its length; NULL if the value
+ * is invalid. */
 static const char *charmap_text(const struct attn_charmap *m, int64_t value,
                                 int64_t *bytes)
 {
@@ -45,8 +45,9 @@ static const char *charmap_text(const struct attn_charmap *m, int64_t value,
     return m->text + value;
 }
 
-/* Finds the text for the shortest or longest prefix of s[0 .. n - 1]. *taken is
- * the length of the prefix. Returns NULL if there is none.                  */
+/* Finds the text for the shortest or the longest prefix of s[0 .. n - 1] in the
+ * map, and sets *taken to the length of the prefix. Returns NULL if no prefix
+ * is in the map. */
 static const char *charmap_find(const struct attn_charmap *m, const char *s,
                                 int64_t n, int longest, int64_t *taken,
                                 int64_t *bytes)
@@ -88,7 +89,7 @@ ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
 
 /* ---- clusters of UAX 29 ---- */
 
-/* utf8proc's boundary classes of characters, which the table contains. */
+/* utf8proc's boundary classes of characters, as the table has them. */
 enum {
     CLUSTER_CR = 2,
     CLUSTER_LF = 3,
@@ -108,8 +109,9 @@ enum {
 
 struct cluster {
     unsigned last;    /* class of the previous character */
-    int32_t flags;    /* number of regional indicators at the end */
-    int32_t pictures; /* 1: a picture and marks; 2: then a joiner */
+    int32_t flags;    /* number of regional indicators up to here */
+    int32_t pictures; /* 1: after a picture and its marks; 2: after these and
+                         a joiner */
 };
 
 static int cluster_is_control(unsigned class)
@@ -156,7 +158,7 @@ static void cluster_take(struct cluster *c, unsigned class)
     c->last = class;
 }
 
-/* Returns the end of the cluster at `at`. */
+/* Returns the end of the cluster that starts at `at`. */
 static int64_t cluster_end(const struct attn_table *t,
                            const struct attn_aligned *in, int64_t at)
 {
@@ -183,14 +185,15 @@ static int64_t cluster_end(const struct attn_table *t,
 
 /* ---- as the package `tokenizers` ---- */
 
-/* Holds back the last character, because the count of characters after it that
- * it replaces may change.                                                   */
+/* Output that holds back its last character, because the number of characters
+ * that it replaces may still grow. */
 struct charmap_writer {
     const struct attn_aligned *in;
     struct attn_aligned *out;
-    int64_t at; /* place in `in` that the next one replaces */
+    int64_t at; /* position in `in` that the next character replaces */
     char text[4];
-    int64_t bytes, tag; /* of the pending character; bytes 0: none */
+    int64_t bytes, tag; /* length and tag of the pending character; bytes 0:
+                           none */
     int64_t wrong;
 };
 
@@ -212,7 +215,7 @@ static int64_t charmap_characters(const char *s, int64_t n)
     return count;
 }
 
-/* Replaces `were` characters by the n bytes of s. */
+/* Writes the n bytes of s in place of `were` characters. */
 static void charmap_put(struct charmap_writer *w, int64_t were, const char *s,
                         int64_t n)
 {

@@ -1,4 +1,4 @@
-/* chat.c: formats a conversation's turn as the model expects it. */
+/* chat.c: formats a turn of a conversation as the model expects it. */
 #include "chat.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ static void chat_write(struct chat_text *t, const char *text)
     chat_put(t, text, (int64_t)strlen(text));
 }
 
-/* Returns the length of the Unicode white space at the start of n bytes, or
- * 0.                                                                        */
+/* Returns the length of the Unicode white space character at the start of n
+ * bytes, or 0. */
 static int64_t chat_space(const char *text, int64_t n)
 {
     static const char wide[][4] = { "\xc2\x85",     "\xc2\xa0",
@@ -45,8 +45,8 @@ static int64_t chat_space(const char *text, int64_t n)
              : 0;
 }
 
-/* Appends a text without trailing white space, and if `front`, without leading
- * white space.                                                              */
+/* Appends a text without its trailing white space and, if `front` is set,
+ * without its leading white space. */
 static void chat_trimmed(struct chat_text *t, const char *text, int64_t n,
                          int front)
 {

@@ -6,24 +6,25 @@
 #include "runtime/base/memory.h"
 
 struct attn_chat_role {
-    const char *prefix, *suffix; /* around a turn */
+    const char *prefix, *suffix; /* texts before and after a turn */
 };
-struct attn_chat { /* a template from the spec */
+struct attn_chat { /* a chat template */
     const char *begin;
     const char *system_text; /* default system text; NULL: none */
     struct attn_chat_role system, user, assistant;
-    int system_inside; /* 1: in the first user turn, before its text */
+    int system_inside; /* 1: the system text is in the first user turn,
+                          before the user's text */
     int trim;          /* ATTN_TRIM_NONE, ATTN_TRIM_TURNS or ATTN_TRIM_ALL */
 };
-/* Removes white space at both ends of turns, or also of the system text. A
- * user's text that follows the system text in one turn keeps its leading white
- * space.                                                                    */
+/* White space to remove: none; at both ends of turns; also at both ends
+ * of the system text. A user's text that follows the system text in one turn
+ * keeps its leading white space. */
 enum { ATTN_TRIM_NONE, ATTN_TRIM_TURNS, ATTN_TRIM_ALL };
 
-/* Formats what the model reads before an answer: a turn of n bytes with the
- * texts around it, including the end of the previous answer. system is read
- * only before the first turn; NULL: none. Writes up to cap bytes to out[] and
- * returns the full length.                                                  */
+/* Formats the text that the model reads before an answer: a turn of n bytes
+ * with the texts around it, including the end of the previous answer. system:
+ * system text, used only before the first turn; NULL: none. Writes up to cap
+ * bytes to out[] and returns the full length. */
 ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
                                 int first, const char *text, int64_t n,
                                 char *out, int64_t cap);

@@ -1,10 +1,11 @@
-/* decode.c: converts tokens to text by the steps of a block's decoder,
- * depending on the text before. Bytes that form no character become U+FFFD. */
+/* decode.c: converts tokens to text by the steps of a block's decoder. Their
+ * results depend on the text before. Bytes that form no character become
+ * U+FFFD. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-struct decode_steps { /* steps of a block by number; NULL: not used */
+struct decode_steps { /* the decoder's steps, by number; NULL: not used */
     const struct attn_step *op[ATTN_STEP_OUT_END - ATTN_STEP_OUT];
     const struct attn_vocab *v;
     int fused; /* Strip applies to the complete text, not to each token */
@@ -32,14 +33,16 @@ static struct decode_steps decode_steps_of(const struct attn_vocab *v)
 
 /* ---- characters ---- */
 
-/* Appends bytes to the pending ones and writes those that are final. */
+/* Appends bytes to the pending ones, and writes those that can no longer
+ * change. */
 static void decode_bytes(struct attn_text_out *o, const char *text, int64_t n)
 {
     for (int64_t i = 0; i < n && !o->t->stopped; i++)
         attn_text_byte(o, text[i]);
 }
 
-/* Writes a character unless Strip removes it at the start or the end. */
+/* Writes a character, unless Strip removes it at the start or the end of the
+ * text. */
 static void decode_character(struct attn_text_out *o,
                              const struct decode_steps *d, const char *text,
                              int64_t n)
@@ -77,7 +80,8 @@ static void decode_text(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* Writes U+FFFD for an incomplete character: once, or once for each byte. */
+/* Writes U+FFFD for the pending incomplete character: once, or once for each of
+ * its bytes. */
 static void decode_broken(struct attn_text_out *o, const struct decode_steps *d)
 {
     struct attn_text *t = o->t;
@@ -89,8 +93,8 @@ static void decode_broken(struct attn_text_out *o, const struct decode_steps *d)
         decode_character(o, d, "\xef\xbf\xbd", 3);
 }
 
-/* True if these bytes could begin a character. Tries the smallest and the
- * largest bytes after them.                                                 */
+/* True if these bytes could begin a character. Tries them with the smallest and
+ * with the largest bytes after them. */
 static int decode_begins(const char *bytes, int64_t n)
 {
     char whole[8];
@@ -129,8 +133,8 @@ static int decode_at(const struct decode_steps *d, const struct attn_step *s,
         && memcmp(text, d->v->strings + s->text.at, s->text.bytes) == 0;
 }
 
-/* Cleans up English spacing, for example " ." to ".". Returns the number of
- * bytes to replace at `text`, or 0, and the replacement without a space.    */
+/* Cleans up English spacing, e.g. " ." to ".". Returns the number of bytes to
+ * replace at `text`, and their replacement in *instead; 0: none. */
 static int64_t decode_clean(const char *text, int64_t n, const char **instead)
 {
     static const char *const rows[][2] = {
@@ -156,7 +160,7 @@ static void decode_own(struct attn_text_out *o, const struct decode_steps *d,
     decode_text(o, d, text, n);
 }
 
-/* Writes a token of bytes, which may be part of a character. */
+/* Writes a token whose text is bytes, which may be parts of characters. */
 static void decode_level(struct attn_text_out *o, const struct decode_steps *d,
                          int kind, const char *text, int64_t n)
 {
@@ -165,8 +169,8 @@ static void decode_level(struct attn_text_out *o, const struct decode_steps *d,
         decode_byte(o, d, text[i]);
 }
 
-/* Writes a WordPiece token: with the prefix it continues a word, otherwise it
- * begins a new one.                                                         */
+/* Writes a WordPiece token. A token with the prefix continues a word; any other
+ * begins a word, after a space. */
 static void decode_word(struct attn_text_out *o, const struct decode_steps *d,
                         int kind, const char *text, int64_t n)
 {
@@ -200,8 +204,8 @@ static void decode_word(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* Writes a SentencePiece token: marks become spaces, except at the start of the
- * text.                                                                     */
+/* Writes a SentencePiece token. Its marks become spaces, except at the start of
+ * the text. */
 static void decode_piece(struct attn_text_out *o, const struct decode_steps *d,
                          int kind, const char *text, int64_t n)
 {
@@ -224,7 +228,7 @@ static void decode_piece(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* Writes a token and replaces the marks in its text. */
+/* Writes a token, with the marks in its text replaced. */
 static void decode_marks(struct attn_text_out *o, const struct decode_steps *d,
                          int kind, const char *text, int64_t n)
 {
@@ -255,8 +259,8 @@ static void decode_marks(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* Returns the byte of a piece like <0x0A> if the decoder supports such pieces,
- * else -1.                                                                  */
+/* Returns the byte of a piece such as <0x0A> if the decoder uses these pieces,
+ * else -1. */
 static int decode_byte_of(const struct decode_steps *d, const char *text,
                           int64_t n)
 {
@@ -275,8 +279,8 @@ static const struct {
 #include "writers.h"
 };
 
-/* Returns the function that writes a token's text: that of one of the steps, or
- * decode_own().                                                             */
+/* Returns the function of the first step that writes a token's text;
+ * decode_own() if there is none. */
 static decode_write *decode_writer(const struct decode_steps *d)
 {
     for (int op = ATTN_STEP_OUT; op < ATTN_STEP_OUT_END; op++)
@@ -329,8 +333,8 @@ ATTN_API int attn_decode_is_byte(const struct attn_vocab *v, int32_t id)
     return decode_byte_of(&d, text, n) >= 0;
 }
 
-/* True if the byte pieces at the start of ids do not all form characters. Then
- * all of them become U+FFFD.                                                */
+/* True if the byte pieces at the start of ids do not all form characters. All
+ * of them then become U+FFFD. */
 ATTN_API int attn_decode_breaks(const struct attn_vocab *v, const int32_t *ids,
                                 int64_t n)
 {

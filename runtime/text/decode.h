@@ -5,7 +5,7 @@
 #include "growing_text.h"
 #include "text.h"
 
-struct attn_text_out { /* output of a text; out NULL: only counted */
+struct attn_text_out { /* output of a text; out NULL: bytes are only counted */
     struct attn_text *t;
     char *out;
     int64_t n;
@@ -16,14 +16,14 @@ ATTN_API void attn_text_byte(struct attn_text_out *o, char c);
 ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n);
 /* ---- decode.c ---- */
 
-/* Write a token's text, or the pending end of the text, by the steps of
- * ATTN_DECODE.                                                              */
+/* Write the text of a token, and the pending end of the text, by the steps in
+ * ATTN_DECODE. */
 ATTN_API void attn_decode_token(struct attn_text_out *o,
                                 const struct attn_vocab *v, int32_t id);
 ATTN_API void attn_decode_end(struct attn_text_out *o,
                               const struct attn_vocab *v);
-/* attn_decode_is_byte(): true for a byte piece. attn_decode_breaks(): true if
- * the byte pieces at the start of ids do not all form characters.           */
+/* attn_decode_is_byte() is true for a byte piece. attn_decode_breaks() is true
+ * if the byte pieces at the start of ids do not all form characters. */
 ATTN_API int attn_decode_is_byte(const struct attn_vocab *v, int32_t id);
 ATTN_API int attn_decode_breaks(const struct attn_vocab *v, const int32_t *ids,
                                 int64_t n);

@@ -1,5 +1,5 @@
-/* encoding.c: collects the ids that a model finds, with their positions in the
- * text.                                                                     */
+/* encoding.c: collects the ids of a text as the tokenizer's model (merges,
+ * unigram, WordPiece, ...) produces them, with their positions in the text. */
 #include "runtime/core.h"
 
 static int64_t encoding_before(const char *s, int64_t at)
@@ -10,7 +10,8 @@ static int64_t encoding_before(const char *s, int64_t at)
     return at;
 }
 
-/* True if the character at s is a space; with `any`, any white space. */
+/* True if the character at s is a space or, with `any`, any white space. Sets
+ * *n to its length. */
 static int encoding_is_space(const struct attn_vocab *v, const char *s, int any,
                              int64_t *n)
 {
@@ -20,8 +21,8 @@ static int encoding_is_space(const struct attn_vocab *v, const char *s, int any,
     return (attn_class(v, attn_code_point(s, n)) & ATTN_CLASS_SPACE) != 0;
 }
 
-/* Removes white space at the ends of a token's text from its offsets, character
- * by character. A single space before the first token may be kept.          */
+/* Excludes white space at the ends of a token's text from its offsets,
+ * character by character. One space before the first token may stay. */
 static void encoding_trim(const struct attn_encoding *e, const char *s,
                           int64_t n, int any, int32_t *from, int32_t *to)
 {

@@ -1,5 +1,5 @@
-/* encoding.h: the state of an encoding, and the models (rows of tokens.c) that
- * convert pieces of text to ids.                                            */
+/* encoding.h: the state of an encoding, and the tokenizer's models (rows of
+ * tokens.c), which convert pieces of text to ids. */
 #ifndef ATTN_ENCODING_3
 #define ATTN_ENCODING_3
 
@@ -7,35 +7,38 @@
 
 struct attn_encoding { /* an encoding in progress */
     struct attn_vocab vocab;
-    int32_t *ids, *offsets; /* [cap], [2 * cap] or NULL; n are filled */
+    int32_t *ids, *offsets; /* [cap] ids; [2 * cap] offsets, or NULL; the
+                               first n ids are filled */
     int64_t cap, n;
-    int64_t how;                     /* ATTN_BEGUN, ATTN_PLAIN, ATTN_STARTED */
-    const char *given;               /* the caller's text */
-    int64_t bad;                     /* position of the byte that failed */
-    const struct attn_aligned *text; /* the text that contains the piece */
-    int64_t at;                      /* start of the piece in it */
+    int64_t how;       /* flags: ATTN_BEGUN, ATTN_PLAIN, ATTN_STARTED */
+    const char *given; /* text passed by the caller */
+    int64_t bad;       /* position of the byte that caused an error */
+    const struct attn_aligned *text; /* text that contains the current piece */
+    int64_t at;                      /* start of the piece in `text` */
     int64_t begins;                  /* 1: the piece begins the caller's text */
-    void *memory;                    /* the model's, for one piece */
+    void *memory;                    /* memory of the model for one piece */
 };
 enum {
-    ATTN_BEGUN = 1,  /* continues an earlier text: no template */
+    ATTN_BEGUN = 1,  /* the text continues an earlier one: no template */
     ATTN_PLAIN = 2,  /* no template */
-    ATTN_STARTED = 4 /* the start token is already there */
+    ATTN_STARTED = 4 /* the start token precedes the text already */
 };
-struct attn_kind {                                    /* a model of ids */
-    const char *(*check)(const struct attn_vocab *v); /* message, or NULL */
-    /* memory for a piece of this many bytes; -1: too long */
+struct attn_kind { /* a model that converts pieces to ids */
+    const char *(*check)(const struct attn_vocab *v); /* returns NULL, or a
+                                                         message if the block
+                                                         is invalid */
+    /* returns the bytes of memory for a piece of this length; -1: too long */
     int64_t (*memory)(const struct attn_vocab *v, int64_t bytes);
-    /* adds the ids of one piece; 0 or an error */
+    /* adds the ids of one piece; returns 0 or an error */
     int64_t (*encode)(struct attn_encoding *e, const char *text, int64_t n);
 };
 /* Returns the model of this kind, or NULL. */
 ATTN_API const struct attn_kind *attn_vocab_kind(int32_t kind);
-/* Adds an id for bytes from .. to - 1 of the piece. Returns 0 or
- * ATTN_ERROR_ROOM.                                                          */
+/* Adds an id for bytes from .. to - 1 of the current piece. Returns 0 or
+ * ATTN_ERROR_ROOM. */
 ATTN_API int64_t attn_encode_put(struct attn_encoding *e, int32_t id,
                                  int64_t from, int64_t to);
-/* Same for an added token in `text`. */
+/* Adds the id of an added token for bytes from .. to - 1 of `text`. */
 ATTN_API int64_t attn_encode_added(struct attn_encoding *e, int32_t id,
                                    const struct attn_aligned *text,
                                    int64_t from, int64_t to);
@@ -44,19 +47,20 @@ ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
                                  int64_t at);
 
 /* The symbols of a word, which merges join (ranks.c). Merges are looked up in
- * the table of pairs. If `text` is set and there is no table or a symbol has no
- * token, the pieces' texts and scores are used instead (merges.c).          */
+ * the table of pairs. If `text` is set and there is no table, or a symbol has
+ * no token, the texts and scores of pieces are used instead (merges.c). */
 struct attn_symbol {
-    int32_t id, from;   /* its token, -1: none; start of its text */
-    int32_t rank, into; /* of the merge with the next symbol */
+    int32_t id, from;   /* token of the symbol, or -1; start of its text */
+    int32_t rank, into; /* rank and result of the merge with the next symbol */
 };
 struct attn_symbols {
     const struct attn_vocab *v;
     const char *text;
     struct attn_symbol *symbol;         /* [n] */
-    int32_t *before, *next, *heap, *at; /* [n] each; used for long words */
-    int64_t n, heap_n, end;             /* end: end of the text so far */
-    struct attn_pair last;              /* the last lookup; letters repeat */
+    int32_t *before, *next, *heap, *at; /* [n] each; used only for long words */
+    int64_t n, heap_n, end;             /* end: end of the last symbol's text */
+    struct attn_pair last;              /* result of the last lookup, because
+                                           letters repeat */
 };
 ATTN_API void attn_symbols_take(struct attn_symbols *r, int64_t n,
                                 struct attn_memory *at);
@@ -65,15 +69,16 @@ ATTN_API void attn_symbols_add(struct attn_symbols *r, int32_t id,
 /* Repeatedly joins the neighbours whose merge has the lowest rank, until no
  * merge applies.                                                            */
 ATTN_API void attn_symbols_join(struct attn_symbols *r);
-/* Returns the single token of a word if that is known in advance, else -1. */
+/* Returns the only token of a word if the table of words has it, else -1. */
 ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
                                    int64_t n);
-/* Returns the end of the word at `at`: the next space after another character.
- * A space is U+2581, or with `plain` also ' '.                              */
+/* Returns the end of the word at `at`: the position of the next space that
+ * follows another character. A space is U+2581 or, with `plain`, also ' '. */
 ATTN_API int64_t attn_word_end(const char *text, int64_t n, int64_t at,
                                int plain);
 /* attn_piece_find() returns the normal piece with this text, or -1.
- * attn_piece_rank() returns a piece's place in the order of scores.         */
+ * attn_piece_rank() returns a rank that orders pieces by score: a higher score
+ * has a lower rank. */
 ATTN_API int32_t attn_piece_find(const struct attn_vocab *v, const char *text,
                                  int64_t n);
 ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id);

@@ -4,19 +4,20 @@
 
 #include <stdint.h>
 
-enum { ATTN_STOP_BYTES = 240 }; /* maximum length of a stop string */
+enum { ATTN_STOP_BYTES = 240 }; /* most bytes of a stop string */
 
 struct attn_text { /* a text that grows token by token */
     const void *block;
-    const char *const *stop; /* strings that end it, not part of it */
+    const char *const *stop; /* strings that end the text and do not belong
+                                to it */
     int64_t stops;
-    int64_t begun;   /* 1: not at the start of the text */
-    int64_t stopped; /* 1: a stop string came */
-    int64_t held;    /* bytes that are not written yet */
+    int64_t begun;   /* 1: the text has begun */
+    int64_t stopped; /* 1: a stop string was found */
+    int64_t held;    /* number of bytes in hold[], which are not written yet */
     char hold[ATTN_STOP_BYTES + 16];
     /* State of the decoder's steps: bytes of an incomplete character;
-     * characters removed at the front; characters held back at the end; a space
-     * is pending; the byte pieces at hand form no characters.               */
+     * characters removed at the start; characters held back at the end; a space
+     * is pending; the current byte pieces form no characters. */
     int64_t open, lead, trail, gap, broken;
     char part[8];
 };

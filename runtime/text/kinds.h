@@ -1,8 +1,8 @@
-/* kinds.h: the models that convert a piece of text to ids, one row each: the
+/* kinds.h: the models that convert a piece of text to ids, one row each: its
  * kind, then the members of struct attn_kind. tokens.c makes a table of them.
  * An emitted file contains only the kinds of its vocabularies.
  *
- * The includer defines KIND; this file undefines it.                        */
+ * The includer defines KIND; this file undefines it. */
 #ifndef KIND
 #define KIND(...)
 #endif

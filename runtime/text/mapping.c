@@ -1,16 +1,16 @@
-/* mapping.c: Unicode tables of steps (ATTN_MAPPINGS): one table per step, from
- * code points to numbers, by pages of 256. Also the steps that replace
- * characters one by one: case, accents, spaces, removed characters.         */
+/* mapping.c: the Unicode tables of steps (ATTN_MAPPINGS): one table per step,
+ * from code points to numbers, in pages of 256. Also the steps that replace
+ * characters one by one: case, accents, spaces, removed characters. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 enum {
     MAPPING_INDEX = 0x110000 / 256,
-    MAPPING_TABLES = 16 /* maximum per block */
+    MAPPING_TABLES = 16 /* most tables of a block */
 };
 
-/* Returns the directory's row of a step, or NULL. */
+/* Returns the row of a step in the directory of tables, or NULL. */
 static const struct attn_mapping *mapping_row(const struct attn_vocab *v,
                                               int32_t op, int64_t *bytes)
 {
@@ -44,7 +44,8 @@ ATTN_API int attn_table_open(const struct attn_vocab *v, int32_t op,
     return 1;
 }
 
-/* True if n items of `each` bytes lie inside, 4-byte aligned. */
+/* True if n items of `each` bytes at `at` lie within the section and are
+ * aligned to 4 bytes. */
 static int mapping_inside(uint32_t at, uint64_t n, uint64_t each, int64_t bytes)
 {
     return at % 4 == 0 && (int64_t)at <= bytes
@@ -73,7 +74,8 @@ ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
 
 /* ---- characters, one by one ---- */
 
-/* A record is a length and as many bytes: the replacement of a character. */
+/* Checks the table of a step. A record is a length and that many bytes: the
+ * replacement of a character. */
 ATTN_API const char *attn_map_check(const struct attn_vocab *v,
                                     const struct attn_step *s)
 {
@@ -142,8 +144,8 @@ ATTN_API int64_t attn_map(const struct attn_vocab *v, const struct attn_step *s,
 
 /* ---- CJK, as BertNormalizer has it ---- */
 
-/* True for ideographs. Kana and Hangul do not count, because their words have
- * spaces.                                                                   */
+/* True for ideographs. Excludes kana and Hangul, because their words have
+ * spaces. */
 static int mapping_is_cjk(uint32_t c)
 {
     return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf)

@@ -1,32 +1,31 @@
 /* merges.c: converts a text to pieces by merges. Each character starts as a
  * piece, or as its bytes if the vocabulary has no such piece. Then the two
  * neighbours whose joined text is the piece with the highest score are joined,
- * leftmost first, until no join is possible. A text that does not continue
- * another gets a space in front.
+ * the leftmost among equals, until no join is possible. A text that does not
+ * continue another gets a space in front.
  *
  * If no piece has a space after another character, words are processed one by
- * one, because no join can cross them.                                      */
+ * one, because no join can cross them. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 struct merges {
     const struct attn_vocab *v;
-    struct attn_symbols symbols; /* of the current word */
+    struct attn_symbols symbols; /* symbols of the current word */
     struct attn_trie users;      /* pieces that are never joined */
-    const char *text;            /* the line, with the added space if any */
-    char *room;                  /* buffer for the line with a space */
+    const char *text; /* the line, with the added space if there is one */
+    char *room;       /* buffer for a line with an added space */
     int64_t bytes;
     int64_t space;   /* 1: the first byte is the added space */
     int64_t unknown; /* start of pending unknown characters; -1: none */
 };
 
-enum { MERGES_MOST = INT32_MAX / 64 }; /* maximum bytes of a line */
+enum { MERGES_MOST = INT32_MAX / 64 }; /* most bytes of a line */
 
 /* ---- check ---- */
 
-/* Checks that the table of bytes has a byte piece for every byte or for
- * none.                                                                     */
+/* Checks that byte pieces exist for every byte or for none. */
 static const char *merges_check_bytes(const struct attn_vocab *v,
                                       int64_t pieces)
 {
@@ -88,8 +87,8 @@ static int64_t merges_flush(struct merges *m, struct attn_encoding *e,
     return merges_put(m, e, m->v->head->unknown, from, to);
 }
 
-/* Adds a byte piece for each of the bytes from .. to - 1. In SentencePiece's
- * offsets, only the last one covers the character.                          */
+/* Adds the byte pieces of bytes from .. to - 1. In SentencePiece's offsets,
+ * only the last of them covers the character. */
 static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
                                int64_t from, int64_t to)
 {
@@ -105,7 +104,7 @@ static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
     return wrong;
 }
 
-/* Adds a piece, or a character without one (id -1). */
+/* Adds a piece; id -1: a character that is no piece. */
 static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
                             int32_t id, int64_t from, int64_t to)
 {
@@ -125,8 +124,8 @@ static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
 /* ---- words ---- */
 
 /* Adds the symbol of the character at `at`, or of a byte that is not valid
- * UTF-8, and returns its length. A character without a piece is unknown unless
- * a merge includes it.                                                      */
+ * UTF-8, and returns its length. A character that is no piece is unknown unless
+ * a merge includes it. */
 static int64_t merges_character(struct merges *m, struct attn_encoding *e,
                                 int64_t at)
 {
@@ -142,8 +141,8 @@ static int64_t merges_character(struct merges *m, struct attn_encoding *e,
     return n;
 }
 
-/* Joins the symbols so far and adds their pieces. The next symbol begins at
- * `at`.                                                                     */
+/* Joins the collected symbols and adds their pieces. The next symbol begins at
+ * `at`. */
 static int64_t merges_join(struct merges *m, struct attn_encoding *e,
                            int64_t at)
 {
@@ -158,7 +157,7 @@ static int64_t merges_join(struct merges *m, struct attn_encoding *e,
     return wrong;
 }
 
-/* Encodes the word at `at`. Returns the start of the next one, or an error. */
+/* Encodes the word at `at`. Returns the start of the next word, or an error. */
 static int64_t merges_word(struct merges *m, struct attn_encoding *e,
                            int64_t at)
 {

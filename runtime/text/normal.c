@@ -3,15 +3,16 @@
  * after a letter are sorted by their classes; NFC and NFKC then compose them.
  *
  * Each output character has a tag, which determines its position as in the
- * `tokenizers` package. 1: inserted. 0: replaces one character. Below 0: also
- * removes -tag characters after it.
+ * `tokenizers` package. 1: inserted. 0: replaces one character. Negative: also
+ * removes -tag characters after that one.
  *
- * Sorting marks needs no memory: they are scanned once for each class present.
- */
+ * Sorting marks needs no memory: they are scanned once for each class
+ * present. */
 #include "runtime/core.h"
 
 enum {
-    FORM_HANGUL = 0xac00, /* syllables, leads, vowels and tails */
+    FORM_HANGUL = 0xac00, /* syllables; the next seven: their leads, vowels
+                             and tails */
     FORM_SYLLABLES = 11172,
     FORM_LEAD = 0x1100,
     FORM_VOWEL = 0x1161,
@@ -19,11 +20,12 @@ enum {
     FORM_LEADS = 19,
     FORM_VOWELS = 21,
     FORM_TAILS = 28,
-    /* a record's head: number of items, and flags: unchanged by a form */
+    /* head of a record: number of items; flags for forms that leave it
+     * unchanged */
     FORM_COUNT = 0xff,
     FORM_COMPOSED = 0x100,
     FORM_DECOMPOSED = 0x200,
-    /* an item: a code point; a flag: second of a pair; the class above */
+    /* an item: code point; flag: second of a pair; above these, the class */
     FORM_POINT = 0x1fffff,
     FORM_SECOND = 0x200000,
     FORM_CLASS = 24
@@ -35,16 +37,16 @@ struct form {
     int compose;
     const struct attn_aligned *in;
     struct attn_aligned *out;
-    int64_t at; /* the byte of `in` that the next character replaces */
+    int64_t at; /* position in `in` that the next character replaces */
 };
 struct form_item { /* an output character */
     uint32_t point;
     int32_t tag;
 };
 struct form_place {     /* an iterator over the items of a text */
-    int64_t at, length; /* the current character; length 0: the end */
+    int64_t at, length; /* the current character; length 0: at the end */
     uint32_t c, value;
-    int32_t k, n; /* current item and number of items */
+    int32_t k, n; /* index of the current item, number of items */
 };
 
 /* ---- items ---- */
@@ -111,7 +113,7 @@ static int form_stays(const struct form *f, uint32_t c)
 
 /* ---- pairs ---- */
 
-/* Returns the composition of a and b, or 0. */
+/* Returns the composition of a and b, or 0 if they do not compose. */
 static uint32_t form_pair(const struct form *f, uint32_t a, uint32_t b)
 {
     int64_t low = 0, high = f->table.pairs;
@@ -158,7 +160,8 @@ static int64_t form_put(struct form *f, uint32_t c, int32_t tag)
     return attn_put_at(f->out, text, n, from, to);
 }
 
-struct form_marks { /* marks after a starter, their classes */
+struct form_marks { /* the marks after a starter, with the range of their
+                       classes */
     struct form_place from, to;
     unsigned least, most;
 };
@@ -188,9 +191,9 @@ static int form_same_place(const struct form_place *a,
     return a->at == b->at && a->k == b->k;
 }
 
-/* Visits the marks in the order of their classes. Composes with the starter
- * those that can be (starter NULL: none); writes the others if `put`. Returns
- * the number of others, or an error.                                        */
+/* Visits the marks in the order of their classes. Composes them with the
+ * starter if they can be (NULL: with nothing), and writes the others if `put`
+ * is set. Returns the number of others, or an error. */
 static int64_t form_take_marks(struct form *f, const struct form_marks *m,
                                struct form_item *starter, int put)
 {
@@ -217,7 +220,8 @@ static int64_t form_take_marks(struct form *f, const struct form_marks *m,
 
 /* ---- a form ---- */
 
-/* Writes the starter at p, composed with all that it can be, and its marks. */
+/* Writes the starter at p, composed with all that can be composed, and its
+ * marks. */
 static int64_t form_starter(struct form *f, struct form_place *p)
 {
     struct form_item starter = { form_item(f, p) & FORM_POINT, p->k > 0 };
@@ -248,7 +252,7 @@ static int64_t form_starter(struct form *f, struct form_place *p)
     return form_take_marks(f, &m, &before, 1);
 }
 
-/* Normalises from `at` to the next character that stays unchanged. */
+/* Normalises from `at` up to the next character that stays unchanged. */
 static int64_t form_part(struct form *f, int64_t at, int64_t *end)
 {
     struct form_place p;
@@ -274,7 +278,8 @@ static int form_composes(int32_t op)
     return (op == ATTN_STEP_NFC) + (op == ATTN_STEP_NFKC);
 }
 
-/* Returns the table that the form shares with another one. */
+/* Returns the step under which the form's table is stored; two forms share each
+ * table. */
 static int32_t form_table(int32_t op)
 {
     if (op == ATTN_STEP_NFC)
@@ -299,7 +304,7 @@ ATTN_API int64_t attn_form(const struct attn_vocab *v,
         if ((signed char)in->text[at] < 0) {
             uint32_t c = attn_code_point(in->text + at, &length);
             if (!form_stays(&f, c)) {
-                /* it may compose with the previous character */
+                /* the character may compose with the previous one */
                 if (f.compose && last >= begin)
                     at = last;
                 wrong = attn_put_same(out, in, begin, at - begin);

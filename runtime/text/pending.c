@@ -1,11 +1,11 @@
-/* pending.c: holds back bytes at the end of a text: an incomplete character, or
- * a possible start of a stop string. */
+/* pending.c: holds back the bytes at the end of a text that are an incomplete
+ * character or may begin a stop string. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Returns the number of held bytes that are an incomplete character. Tries
- * the smallest and the largest bytes after them.                            */
+/* Returns the number of held bytes at the end that are an incomplete character.
+ * Tries the smallest and the largest bytes after them. */
 static int64_t held_open_character(const struct attn_text *t)
 {
     for (int64_t n = 1; n <= 3 && n <= t->held; n++) {
@@ -20,7 +20,8 @@ static int64_t held_open_character(const struct attn_text *t)
     return 0;
 }
 
-/* Returns the number of held bytes that could begin a stop string. */
+/* Returns the number of held bytes at the end that could begin a stop
+ * string. */
 static int64_t held_open_stop(const struct attn_text *t, const char *stop)
 {
     int64_t n = attn_min((int64_t)strlen(stop) - 1, t->held);

@@ -1,22 +1,22 @@
 /* ranks.c: byte pair encoding by rank. A word's first symbols are its bytes or
  * its characters. Then the neighbours whose merge has the lowest rank are
- * joined, leftmost first, until no merge applies. Words known to be a single
- * token are looked up directly.
+ * joined, the leftmost first, until no merge applies. Words that are known to
+ * be a single token are looked up directly.
  *
  * One pass joins all neighbours of the lowest rank. The result is the same as
- * one join at a time, if new symbols merge only at higher ranks. If they do
- * not, or if passes over a long word join few symbols, a heap finishes the
- * word.                                                                     */
+ * that of one join at a time if new symbols merge only at higher ranks. If they
+ * do not, or if passes over a long word join few symbols, a heap finishes the
+ * word. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 enum {
-    RANKS_NONE = INT32_MAX,      /* no merge */
-    RANKS_MOST = INT32_MAX / 64, /* maximum bytes of a word */
-    RANKS_FEW = 40,              /* up to this many symbols: linear search */
-    RANKS_SHORT = 64,            /* up to this many symbols: always passes */
-    RANKS_LITTLE = 8             /* minimum share that a pass must join: 1/8 */
+    RANKS_NONE = INT32_MAX,      /* rank of symbols that do not merge */
+    RANKS_MOST = INT32_MAX / 64, /* most bytes of a word */
+    RANKS_FEW = 40,              /* most symbols for a linear search */
+    RANKS_SHORT = 64, /* most symbols for which only passes are used */
+    RANKS_LITTLE = 8  /* a pass must join at least 1/8 of the symbols */
 };
 
 /* ---- pieces ---- */
@@ -31,8 +31,8 @@ ATTN_API int32_t attn_piece_find(const struct attn_vocab *v, const char *text,
     return id;
 }
 
-/* Converts the score's bits to an integer in the order of scores: negative
- * floats are ordered in reverse. A higher score is a lower rank.            */
+/* Returns the negated order of the score: its bits as an integer, with the
+ * order of negative floats reversed. A higher score has a lower rank. */
 ATTN_API int32_t attn_piece_rank(const struct attn_vocab *v, int32_t id)
 {
     const float score = ((const float *)v->score)[id] + 0.0f;
@@ -58,7 +58,8 @@ static const struct attn_pair *ranks_in_table(const struct attn_vocab *v,
     return at;
 }
 
-/* Returns the bytes of a symbol's text: its token's, or one character's. */
+/* Returns the length of a symbol's text: that of its token, or of one
+ * character. */
 static int64_t ranks_length(const struct attn_symbols *r, int32_t id,
                             int64_t from)
 {
@@ -68,8 +69,7 @@ static int64_t ranks_length(const struct attn_symbols *r, int32_t id,
     return attn_max(attn_character(r->text + from, r->end - from), 1);
 }
 
-/* Returns the merge of i and j from the piece with their joined text, if there
- * is no table.                                                              */
+/* Returns the merge of symbols i and j by the piece with their joined text. */
 static struct attn_pair ranks_in_texts(const struct attn_symbols *r, int64_t i,
                                        int64_t j)
 {
@@ -86,7 +86,7 @@ static struct attn_pair ranks_in_texts(const struct attn_symbols *r, int64_t i,
     return pair;
 }
 
-/* Looks up the merge of symbols i and j and stores it in symbol i. */
+/* Looks up the merge of symbols i and j, and stores it in symbol i. */
 static void ranks_pair(struct attn_symbols *r, int64_t i, int64_t j)
 {
     const int32_t left = r->symbol[i].id, right = r->symbol[j].id;
@@ -153,7 +153,8 @@ static void ranks_remove(struct attn_symbols *r, int32_t p)
     ranks_sift(r, at);
 }
 
-/* Puts the merge of p and its next symbol into the heap, if there is one. */
+/* Puts the merge of symbol p and the next symbol into the heap, if they
+ * merge. */
 static void ranks_offer(struct attn_symbols *r, int32_t p)
 {
     ranks_remove(r, p);
@@ -204,9 +205,9 @@ static void ranks_by_heap(struct attn_symbols *r)
 
 /* ---- passes ---- */
 
-/* Joins all neighbours of this rank from the left, and sets *least to the new
- * lowest rank. Returns 0 if it stopped because a new symbol merges at the same
- * or a lower rank.                                                          */
+/* Joins all neighbours of this rank, from the left, and sets *least to the new
+ * lowest rank. Returns 0 if it stopped early because a new symbol merges at the
+ * same or a lower rank. */
 static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
 {
     int64_t kept = 0, i = 0;
@@ -214,7 +215,7 @@ static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
     *least = RANKS_NONE;
     while (i < r->n) {
         joined = ordered && i + 1 < r->n && r->symbol[i].rank == rank;
-        if (joined && was) { /* check the new symbol's merge first */
+        if (joined && was) { /* check the merge of the new symbol first */
             ranks_pair(r, kept - 1, i);
             ordered = r->symbol[kept - 1].rank > rank;
             joined = ordered;
@@ -239,7 +240,7 @@ static int ranks_pass(struct attn_symbols *r, int32_t rank, int32_t *least)
 
 /* ---- joins ---- */
 
-/* Joins a few symbols: searches for the lowest rank each time. */
+/* Joins few symbols: searches for the lowest rank before each join. */
 static void ranks_few(struct attn_symbols *r)
 {
     struct attn_symbol *s = r->symbol;
@@ -288,7 +289,7 @@ ATTN_API void attn_symbols_join(struct attn_symbols *r)
 
 /* ---- symbols ---- */
 
-struct ranks_unknown { /* pending unknown characters */
+struct ranks_unknown { /* unknown characters that are not added yet */
     int64_t bytes;
 };
 
@@ -309,7 +310,7 @@ static void ranks_flush(struct attn_symbols *r, struct ranks_unknown *u)
 }
 
 /* Adds a character of n bytes that is no token: as its bytes, as an unknown
- * token, or not at all.                                                     */
+ * token, or not at all. */
 static void ranks_unknown_character(struct attn_symbols *r, const char *s,
                                     int64_t n, struct ranks_unknown *u)
 {
@@ -350,8 +351,8 @@ static void ranks_bytes(struct attn_symbols *r, const char *s, int64_t n)
     ranks_flush(r, &u);
 }
 
-/* Finds the token of a character, with the prefix or suffix that its place in
- * the word requires.                                                        */
+/* Finds the token of a character, with the prefix or suffix that the place of
+ * the character in the word requires. */
 static int32_t ranks_find(const struct attn_symbols *r, const char *s,
                           int64_t n, int first, int last)
 {
@@ -419,7 +420,7 @@ ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
-/* Returns the single token of the word if that is known in advance, else -1. */
+/* Returns the only token of the word if the table of words has it, else -1. */
 ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
                                    int64_t n)
 {
@@ -442,8 +443,8 @@ ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
     return -1;
 }
 
-/* Returns the bytes of a space at s: U+2581, or with `plain` also ' '; 0:
- * none.                                                                     */
+/* Returns the length of the space at s: U+2581 or, with `plain`, also ' '; 0:
+ * no space. */
 static int64_t ranks_space(const char *s, int64_t n, int plain)
 {
     if (plain && *s == ' ')

@@ -1,11 +1,11 @@
-/* replace.c: steps that search for texts and spaces: replace them, prepend a
- * text, or strip spaces at the ends. A replacement has the position of the last
- * character that it replaces, as in the `tokenizers` package.               */
+/* replace.c: steps that search for texts and spaces: they replace them, prepend
+ * a text, or strip spaces at the ends. A replacement has the position of the
+ * last character that it replaces, as in the `tokenizers` package. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* True for Unicode's White_Space. */
+/* True for characters with Unicode's property White_Space. */
 static int replace_is_space(uint32_t c)
 {
     if (c < 0x80)
@@ -25,8 +25,8 @@ static int64_t replace_before(const char *text, int64_t end)
     return at;
 }
 
-/* Returns the bytes of white space from `at`, and the number of its
- * characters.                                                               */
+/* Returns the length of the white space at `at`, and its number of
+ * characters. */
 static int64_t replace_spaces(const struct attn_aligned *in, int64_t at,
                               int64_t *characters)
 {
@@ -91,7 +91,7 @@ ATTN_API int64_t attn_prepend(const struct attn_vocab *v,
 
 /* ---- replace ---- */
 
-/* Returns the first position of the text from `at`, or -1. */
+/* Returns the first position, from `at` on, at which the text occurs, or -1. */
 static int64_t replace_find(const struct attn_aligned *in, int64_t at,
                             const char *text, int64_t n)
 {
@@ -150,8 +150,8 @@ ATTN_API int64_t attn_replace(const struct attn_vocab *v,
     return wrong;
 }
 
-/* Returns the bytes of the run of the text from `at`, and how often the text
- * occurs in it. If the text is empty, the run is of white space.            */
+/* Returns the length of the run at `at` of repetitions of the step's text, and
+ * their number. If the text is empty, the run is of white space. */
 static int64_t replace_run(const struct attn_vocab *v,
                            const struct attn_step *s,
                            const struct attn_aligned *in, int64_t at,

@@ -1,6 +1,7 @@
 /* sentencepiece.c: SentencePiece's normalisation: its map of characters,
- * removal or escaping of spaces, and a space in front. A byte's position is
- * from the start of its source characters to the start of the next ones.    */
+ * removal or escaping of spaces, and a space in front. The position of a byte
+ * reaches from the start of its source characters to the start of the next
+ * ones. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -11,13 +12,13 @@ struct spm {
     const struct attn_vocab *v;
     int32_t flags;
     struct attn_trie users;  /* pieces that stay unchanged; units 0: none */
-    struct attn_charmap map; /* units 0: none */
+    struct attn_charmap map; /* map of characters; units 0: none */
     const struct attn_aligned *in;
     struct attn_aligned *out;
 };
 
 /* Returns how many bytes at `at` are replaced, and the replacement; 0: the
- * character stays.                                                          */
+ * character at `at` stays. */
 static int64_t spm_changed(const struct spm *m, int64_t at, const char **text,
                            int64_t *bytes)
 {
@@ -33,7 +34,7 @@ static int64_t spm_changed(const struct spm *m, int64_t at, const char **text,
     return *text ? taken : 0;
 }
 
-/* Returns how many bytes at `at` become one text, and that text. */
+/* Returns how many bytes at `at` become one text, and the text. */
 static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
                         int64_t *bytes)
 {
@@ -45,8 +46,8 @@ static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
     return *bytes;
 }
 
-/* Returns the position in the caller's text of byte `at`; at the end, the end
- * of the last byte.                                                         */
+/* Returns the position of byte `at` in the caller's text; at the end of the
+ * text, the end of the last byte. */
 static int32_t spm_place(const struct spm *m, int64_t at)
 {
     int32_t from = 0, to = 0;
@@ -76,7 +77,7 @@ static int64_t spm_put(const struct spm *m, const char *s, int64_t n,
     return wrong;
 }
 
-/* Returns the end of the leading spaces to remove. */
+/* Returns the end of the leading spaces that are to be removed. */
 static int64_t spm_skip(const struct spm *m)
 {
     const char *text;
@@ -92,7 +93,8 @@ static int64_t spm_skip(const struct spm *m)
     return at;
 }
 
-/* Removes trailing spaces. Returns the position for a following byte. */
+/* Removes trailing spaces. Returns the position that a following byte would
+ * have. */
 static int32_t spm_trim(const struct spm *m, int32_t end)
 {
     struct attn_aligned *out = m->out;
@@ -109,8 +111,8 @@ static int32_t spm_trim(const struct spm *m, int32_t end)
     return end;
 }
 
-/* Returns the end of the characters from `at` that stay and are not spaces.
- * After them, *n bytes become *text.                                        */
+/* Returns the end of the characters from `at` on that stay unchanged and are
+ * not spaces. The *n bytes after them become *text. */
 static int64_t spm_same(const struct spm *m, int64_t at, int64_t *n,
                         const char **text, int64_t *bytes)
 {

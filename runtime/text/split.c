@@ -1,11 +1,11 @@
 /* split.c: splits a text into words: by the patterns of known tokenizers, each
- * a function that finds the first match; by kinds of characters; by texts. Also
- * adds a prefix to a piece.                                                 */
+ * a function that finds the first match; by kinds of characters; or by given
+ * texts. Also adds a prefix to a piece. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Returns the class of the character at s, and its length. */
+/* Returns the class of the character at s, and the length of the character. */
 static unsigned split_class(const struct attn_vocab *v, const char *s,
                             int64_t *n)
 {
@@ -30,8 +30,8 @@ static int split_kind(const struct attn_vocab *v, const char *s, int64_t *n)
     return attn_class_of(class, ATTN_NUMBERS) ? SPLIT_NUMBER : SPLIT_OTHER;
 }
 
-/* Returns the end of a run of up to `most` characters of these kinds, from
- * `at`.                                                                     */
+/* Returns the end of the run at `at` of characters of these kinds, at most
+ * `most` of them. */
 static int64_t split_run(const struct attn_vocab *v, const char *s, int64_t n,
                          int64_t at, int kinds, int64_t most)
 {
@@ -44,7 +44,7 @@ static int64_t split_run(const struct attn_vocab *v, const char *s, int64_t n,
 }
 
 /* Returns the length of 's, 't, 're, 've, 'm, 'll or 'd at s, or 0. If case is
- * ignored, a long s counts too.                                             */
+ * ignored, the long s also counts. */
 static int64_t split_apostrophe(const char *s, int64_t n, int any_case)
 {
     char a, b;
@@ -66,8 +66,8 @@ static int64_t split_apostrophe(const char *s, int64_t n, int any_case)
     return 0;
 }
 
-/* Matches \s+(?!\S)|\s+ for the white space that ends at `end`: without its
- * last character if more text follows.                                      */
+/* Matches \s+(?!\S)|\s+ in the white space that ends at `end`. If more text
+ * follows, the match excludes the last character. */
 static int64_t split_space(const char *s, int64_t n, int64_t end)
 {
     int64_t last = end - 1;
@@ -99,7 +99,7 @@ static int64_t split_gpt2(const struct attn_vocab *v, const struct attn_step *s,
     return split_space(text, n, split_run(v, text, n, 0, SPLIT_SPACE, n));
 }
 
-/* Returns the end of a run of line breaks. */
+/* Returns the end of the line breaks at `at`. */
 static int64_t split_lines(const char *s, int64_t n, int64_t at)
 {
     while (at < n && (s[at] == '\r' || s[at] == '\n'))
@@ -117,7 +117,7 @@ static int64_t split_blank(const struct attn_vocab *v, const char *s, int64_t n)
     return split_space(s, n, end);
 }
 
-/* Matches cl100k's pattern, with up to `digits` digits per piece. */
+/* Matches cl100k's pattern, with at most `digits` digits in a piece. */
 static int64_t split_cl100k(const struct attn_vocab *v, const char *s,
                             int64_t n, int64_t digits)
 {
@@ -160,8 +160,8 @@ static int64_t split_qwen2(const struct attn_vocab *v,
     return split_cl100k(v, text, n, 1);
 }
 
-/* True for characters that end a word in this pattern: white space and some
- * punctuation.                                                              */
+/* True for characters that end a word in Bloom's pattern: white space and some
+ * punctuation. */
 static int split_bloom_end(const struct attn_vocab *v, const char *s,
                            int64_t *n)
 {
@@ -193,8 +193,8 @@ static int64_t split_bloom(const struct attn_vocab *v,
     return i - *at;
 }
 
-/* Matches 's|'t|...|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+; only white space is left
- * over. ATTN_STEP_CLIP_MARKS also matches two marks, first.                 */
+/* Matches 's|'t|...|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+, which leaves only white
+ * space. ATTN_STEP_CLIP_MARKS first tries two marks. */
 static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int64_t *at)
 {
@@ -220,7 +220,7 @@ static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
 
 /* ---- kinds ---- */
 
-/* True for ASCII's or Unicode's punctuation. */
+/* True for punctuation of ASCII or Unicode. */
 static int split_is_punctuation(const struct attn_vocab *v, const char *s,
                                 int64_t *n)
 {
@@ -242,7 +242,7 @@ static int split_is_number(const struct attn_vocab *v, const char *s,
     return attn_class_of(split_class(v, s, n), ATTN_NUMBERS);
 }
 
-/* Finds the first character of this kind. */
+/* Finds the first character for which is() is true. */
 static int64_t split_first(const struct attn_vocab *v, const char *text,
                            int64_t n, int64_t *at,
                            int (*is)(const struct attn_vocab *v, const char *s,
@@ -263,8 +263,8 @@ static int64_t split_punctuation(const struct attn_vocab *v,
     return split_first(v, text, n, at, split_is_punctuation);
 }
 
-/* Finds one character of white space. If matches are dropped, finds a whole
- * run, because the result is the same.                                      */
+/* Finds one white space character. If matches are dropped, finds a complete
+ * run, because the result is the same. */
 static int64_t split_spaces(const struct attn_vocab *v,
                             const struct attn_step *s, const char *text,
                             int64_t n, int64_t *at)
@@ -283,8 +283,8 @@ static int64_t split_digits(const struct attn_vocab *v,
     return split_first(v, text, n, at, split_is_number);
 }
 
-/* Finds a byte that byte-level text shows as a digit. This includes Latin-1
- * characters of category N, whose bytes also occur in other characters.     */
+/* Finds a byte that byte-level text shows as a digit. These bytes include
+ * Latin-1 characters of category N, and so also occur in other characters. */
 static int64_t split_digit_bytes(const struct attn_vocab *v,
                                  const struct attn_step *s, const char *text,
                                  int64_t n, int64_t *at)
@@ -364,7 +364,7 @@ static int split_begins(const struct attn_aligned *in, const char *text,
     return in->bytes >= n && memcmp(in->text, text, (size_t)n) == 0;
 }
 
-/* Writes a text whose position is that of the piece's first character. */
+/* Writes a text with the position of the piece's first character. */
 static int64_t split_front(const struct attn_aligned *in,
                            struct attn_aligned *out, const char *text,
                            int64_t n)

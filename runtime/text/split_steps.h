@@ -1,5 +1,5 @@
-/* split_steps.h: the steps that split a text into words, one row each, in the
- * form of steps.h. split.c makes a table of them.                           */
+/* split_steps.h: the steps that split a text into words, one row each, with the
+ * columns of steps.h. split.c makes a table of them. */
 #ifndef STEP
 #define STEP(...)
 #endif

@@ -1,9 +1,9 @@
 /* steps.c: the table of steps that change and split a text before a model
- * converts it to ids. Each step is a row of functions.                      */
+ * converts it to ids. A step is a row of functions. */
 #include "runtime/core.h"
 
-/* Checks a decoder's step: no step occurs twice, and the text to search for is
- * not empty.                                                                */
+/* Checks a decoder's step: the step occurs only once, and the text to search
+ * for is not empty. */
 static const char *steps_decoder(const struct attn_vocab *v,
                                  const struct attn_step *s)
 {

@@ -1,8 +1,8 @@
-/* steps.h: the steps of normalisers and decoders, one row each: the number,
+/* steps.h: the steps of normalisers and decoders, one row each: its number,
  * then the members of struct attn_op. steps.c makes a table of them. An emitted
  * file contains only the steps of its vocabularies.
  *
- * The includer defines STEP; this file undefines it.                        */
+ * The includer defines STEP; this file undefines it. */
 #ifndef STEP
 #define STEP(...)
 #endif

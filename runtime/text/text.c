@@ -1,6 +1,6 @@
-/* text.c: converts ids to text, token by token. The output never ends in the
- * middle of a character or in a possible start of a stop string: such bytes are
- * held back until later ones decide.                                        */
+/* text.c: converts ids to text, token by token. The output never ends within a
+ * character or with a possible start of a stop string: such bytes are held back
+ * until later ones decide. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ ATTN_API int attn_text_open(struct attn_text *t, const void *block,
     return wrong;
 }
 
-/* Checks that the text is open and the output is valid. */
+/* Checks that the text is open and that the output is valid. */
 static int text_check(const struct attn_text *t, const char *out, int64_t cap)
 {
     if (!t || !out)
@@ -62,8 +62,8 @@ static void text_bytes(struct attn_text_out *o, const char *text, int64_t n)
         attn_text_byte(o, text[i]);
 }
 
-/* Returns the text of a piece: a byte piece's is its byte, the marks of
- * beginning and end have none, and the first space of a text is dropped.    */
+/* Returns the text of a piece. A byte piece has its byte as text; the marks of
+ * beginning and end have no text; the first space of a text is dropped. */
 static const char *text_of_piece(const struct attn_text *t,
                                  const struct attn_vocab *v, int32_t id,
                                  char *byte, int64_t *bytes)
@@ -102,7 +102,7 @@ static void text_token(struct attn_text_out *o, const struct attn_vocab *v,
         t->begun = 0;
 }
 
-/* Writes a token, or if id is -1, the end of the text. */
+/* Writes a token; if id is -1, writes the end of the text. */
 static void text_step(struct attn_text_out *o, const struct attn_vocab *v,
                       int32_t id)
 {
@@ -117,8 +117,8 @@ static void text_step(struct attn_text_out *o, const struct attn_vocab *v,
         attn_text_release(o, o->t->held);
 }
 
-/* Runs the step twice, first to count the bytes, so that nothing changes if the
- * output is too small.                                                      */
+/* Runs the step twice, the first time only to count the bytes, so that nothing
+ * changes if the output is too small. */
 static int64_t text_out(struct attn_text *t, const struct attn_vocab *v,
                         int32_t id, char *out, int64_t cap)
 {
@@ -161,8 +161,8 @@ ATTN_API int64_t attn_text_end(struct attn_text *t, char *out, int64_t cap)
     return text_out(t, &v, -1, out, cap);
 }
 
-/* True if the run of byte pieces at `at` forms no characters. Computed at its
- * start, then carried over by `broken`.                                     */
+/* True if the run of byte pieces at `at` forms no characters. Computed at the
+ * start of a run; later pieces get the result as `broken`. */
 static int64_t text_breaks(const struct attn_vocab *v, const int32_t *ids,
                            int64_t n, int64_t at, int64_t broken)
 {

@@ -1,14 +1,15 @@
-/* tokens.c: converts text to ids. The steps: replace invalid UTF-8; find added
- * tokens; normalise the text between them; find added tokens of the normalised
- * text; split the text between those into pieces, step by step; convert each
- * piece to ids by the model. The template adds its tokens around the result. */
+/* tokens.c: converts text to ids, in these steps: replaces invalid UTF-8; finds
+ * added tokens; normalises the text between them; finds added tokens of the
+ * normalised text; splits the text between these into pieces, step by step;
+ * converts each piece to ids by the model. The template adds its tokens around
+ * the result. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 /* ---- plain models ---- */
 
-/* Adds the id of bytes at .. at + length - 1 of the piece. */
+/* Adds the id for bytes at .. at + length - 1 of the piece. */
 static int64_t tokens_add(struct attn_encoding *e, const char *text, int64_t at,
                           int64_t length)
 {
@@ -101,16 +102,16 @@ static int64_t tokens_put(struct attn_encoding *e, int32_t id)
 
 /* ---- memory ---- */
 
-struct tokens { /* the state of one call */
+struct tokens { /* state of one call */
     struct attn_encoding e;
     struct attn_aligned raw, normal[2], split[ATTN_STEPS];
 };
 
-struct tokens_growth { /* n bytes become at most times * n + plus */
+struct tokens_growth { /* n bytes become at most times * n + plus bytes */
     int64_t times, plus;
 };
 
-enum { TOKENS_MOST = INT32_MAX / 8 }; /* bytes of a text after all steps */
+enum { TOKENS_MOST = INT32_MAX / 8 }; /* most bytes of a text after all steps */
 
 static struct tokens_growth tokens_grow(const struct attn_vocab *v, int64_t at,
                                         int64_t list, struct tokens_growth have)
@@ -143,8 +144,8 @@ static void tokens_take(struct attn_memory *at, struct attn_aligned *t,
     t->to = attn_take(at, cap, sizeof *t->to);
 }
 
-/* Lays out all memory for a text of `bytes` bytes. Returns 0, or -1 if it is
- * too long.                                                                 */
+/* Lays out the memory for a text of `bytes` bytes. Returns 0, or -1 if the text
+ * is too long. */
 static int tokens_lay_out(struct tokens *t, int64_t bytes,
                           struct attn_memory *at)
 {
@@ -173,8 +174,8 @@ static int tokens_lay_out(struct tokens *t, int64_t bytes,
     return model < 0 || at->used < 0 ? -1 : 0;
 }
 
-/* Returns the maximum number of ids of a text, without the template's; -1: too
- * many.                                                                     */
+/* Returns the most ids that a text can have, without those of the template; -1:
+ * too many. */
 static int64_t tokens_most(const struct attn_vocab *v, int64_t bytes)
 {
     struct tokens_growth g = { 1, 0 };
@@ -183,7 +184,8 @@ static int64_t tokens_most(const struct attn_vocab *v, int64_t bytes)
     for (int64_t list = 0; list < 2; list++)
         for (int64_t i = 0; i < v->steps[list]; i++)
             g = tokens_grow(v, i, list, g);
-    g.times += g.plus; /* each byte may be a piece, which may grow */
+    g.times += g.plus; /* each byte may become a piece, and each piece may
+                          grow */
     g.plus = (v->head->flags & ATTN_MODEL_DUMMY) != 0;
     return tokens_grown(g, bytes);
 }
@@ -260,8 +262,9 @@ static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
 
 enum { TOKENS_BEHAVIOUR = 7 };
 
-/* Returns the bytes of the first piece that a step splits off; *drop: remove
- * it. Pieces are matches and the text between them; INVERT exchanges them.  */
+/* Returns the length of the first piece that a step splits off; *drop: the
+ * piece is removed. Pieces are matches, and the texts between them; INVERT
+ * exchanges the two. */
 static int64_t tokens_cut(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int *drop)
 {
@@ -289,7 +292,7 @@ static int64_t tokens_cut(const struct attn_vocab *v, const struct attn_step *s,
     return length;
 }
 
-/* Runs a piece through the steps from `level`. */
+/* Splits a piece by the steps from `level` on, and encodes the results. */
 static int64_t tokens_split(struct tokens *t, int64_t level,
                             const struct attn_aligned *text, int64_t at,
                             int64_t n)
@@ -322,8 +325,8 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
     return wrong;
 }
 
-/* Processes the text between added tokens of the normalised text. Spaces that
- * one token absorbed may be absorbed by the next one too.                   */
+/* Splits the text around added tokens of the normalised text. The next token
+ * may also absorb spaces that a token has absorbed. */
 static int64_t tokens_found(struct tokens *t, const struct attn_aligned *text)
 {
     const struct attn_vocab *v = &t->e.vocab;
@@ -361,7 +364,7 @@ static int64_t tokens_normal(struct tokens *t, const struct attn_aligned **text)
     return 0;
 }
 
-/* Processes a text between added tokens. */
+/* Encodes the text between two added tokens: normalises it, then splits it. */
 static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
 {
     const struct attn_aligned *in = &text;
@@ -373,8 +376,8 @@ static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
     return tokens_found(t, in);
 }
 
-/* Copies the text, with U+FFFD for each longest invalid start of a character,
- * as UTF-8 decoders do.                                                     */
+/* Copies the text, with U+FFFD in place of each longest invalid start of a
+ * character, as UTF-8 decoders do. */
 static int64_t tokens_replace(const struct attn_aligned *in,
                               struct attn_aligned *out)
 {
@@ -395,7 +398,7 @@ static int64_t tokens_replace(const struct attn_aligned *in,
     return wrong;
 }
 
-/* Processes the text between added tokens of the original text. */
+/* Encodes a text: its added tokens, and the text between them. */
 static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
 {
     const struct attn_vocab *v = &t->e.vocab;
@@ -427,7 +430,8 @@ static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
 
 /* ---- encode ---- */
 
-/* Encodes the text in its template, or without one if it continues another. */
+/* Encodes the text in its template; without the template if the text continues
+ * another, or if e.how asks for none. */
 static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
 {
     const struct attn_vocab_header *h = t->e.vocab.head;
@@ -451,8 +455,8 @@ static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
     return wrong;
 }
 
-/* Turns off positions for speed. After an error, the text is encoded again with
- * positions, because the message needs one.                                 */
+/* Turns off positions, for speed. After an error the text is encoded again with
+ * positions, because the message needs one. */
 static void tokens_forget(struct tokens *t)
 {
     t->raw.from = NULL;
@@ -519,8 +523,8 @@ ATTN_API int64_t attn_vocab_encode(const void *block, const char *line,
                                      memory, bad);
 }
 
-/* Encodes the rows of the template for pairs, including all tokens around
- * them.                                                                     */
+/* Encodes two texts by the rows of the template for pairs, including the tokens
+ * around them. */
 static int64_t tokens_pair(struct tokens *t, const char *const text[2],
                            const int64_t bytes[2], int32_t *types, int64_t *bad)
 {

@@ -1,16 +1,17 @@
 /* unigram.c: finds the split of a text into pieces with the largest sum of
- * scores (Viterbi); ties go to the first found. A character that is no piece is
- * unknown, with a score below all others. Adjacent unknown characters are one
- * token.
+ * scores (Viterbi); among equal sums, the first found. A character that is no
+ * piece is unknown, with a score below all others. Adjacent unknown characters
+ * become one token.
  *
- * With ATTN_MODEL_FLOATS, as in SentencePiece: user pieces are scored by their
+ * With ATTN_MODEL_FLOATS, as in SentencePiece, user pieces are scored by their
  * length, and if there are byte pieces, adjacent unknown characters stay
- * separate.                                                                 */
+ * separate. */
 #include "runtime/core.h"
 
-struct unigram_node { /* the best path to this byte */
+struct unigram_node { /* the best path to a byte */
     double score;
-    int32_t id, from; /* its last piece; from -1: no path yet */
+    int32_t id, from; /* last piece of the path, and its start; from -1: no
+                         path yet */
 };
 
 struct unigram {
@@ -60,8 +61,8 @@ static void unigram_offer(const struct unigram *u, int64_t from, int64_t to,
 {
     struct unigram_node *node = &u->node[to];
     score += u->node[from].score;
-    if (u->floats) /* SentencePiece's float rounding decides between equal
-                      paths */
+    if (u->floats) /* rounded as in SentencePiece, because it decides between
+                      equal paths */
         score = (double)(float)score;
     if (node->from >= 0 && !(score > node->score))
         return;
@@ -77,7 +78,7 @@ static double unigram_score(const struct unigram *u, int64_t id, int64_t bytes)
     return u->score[id];
 }
 
-/* Tries all pieces that begin at `at`. */
+/* Extends the path to `at` by each piece that begins there. */
 static void unigram_pieces(const struct unigram *u, int64_t at, int64_t length)
 {
     const struct attn_trie trie = u->trie;
@@ -112,7 +113,8 @@ static void unigram_best(const struct unigram *u)
     }
 }
 
-/* Reverses the best path: from[to] becomes to[from]. */
+/* Reverses the best path: a node's `from` becomes the end of the piece that
+ * starts at the node. */
 static void unigram_turn(struct unigram *u)
 {
     int64_t at = u->n;
@@ -132,8 +134,8 @@ static void unigram_turn(struct unigram *u)
 
 /* ---- output ---- */
 
-/* Adds byte pieces. In SentencePiece's offsets, only the last one covers the
- * character.                                                                */
+/* Adds the byte pieces of bytes from .. to - 1. In SentencePiece's offsets,
+ * only the last of them covers the character. */
 static int64_t unigram_fallback(struct attn_encoding *e,
                                 const struct unigram *u, int64_t from,
                                 int64_t to)
@@ -147,7 +149,7 @@ static int64_t unigram_fallback(struct attn_encoding *e,
     return wrong;
 }
 
-/* True if there is a piece for each of the n bytes. */
+/* True if there is a byte piece for each of the n bytes. */
 static int unigram_has_bytes(const struct attn_vocab *v, const char *at,
                              int64_t n)
 {
@@ -157,7 +159,7 @@ static int unigram_has_bytes(const struct attn_vocab *v, const char *at,
     return has;
 }
 
-/* Returns the end of the unknown pieces from `at` that form one token. */
+/* Returns the end of the unknown pieces at `at` that form one token. */
 static int64_t unigram_unknown(const struct unigram *u, int64_t at)
 {
     int64_t end = u->node[at].from;

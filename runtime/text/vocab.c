@@ -1,6 +1,6 @@
-/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (text.h)
- * with the tokens by id and by text, and the data of its model and its steps. A
- * block that passed attn_vocab_check is safe to use.                        */
+/* vocab.c: vocabularies and UTF-8. A vocabulary is one block of bytes (text.h):
+ * the tokens by id and by text, and the data of the model and the steps. A
+ * block that passed attn_vocab_check() is safe to use. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
     return at->bytes > 0 ? (const char *)block + at->at : NULL;
 }
 
-/* Returns a section and its number of items of `size` bytes. */
+/* Returns a section, and its number of items of `size` bytes. */
 static const void *vocab_part(const void *block, int64_t section, size_t size,
                               int64_t *n)
 {
@@ -59,10 +59,10 @@ ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
 
 /* ---- UTF-8 ---- */
 
-/* Returns how many bytes at s are the start of a valid character of *n bytes.
+/* Returns how many bytes at s begin a valid character, whose length is *n.
  * Overlong forms, surrogates and code points above 10FFFF are invalid. By the
- * table of RFC 3629, the second byte's range depends on the first; later bytes
- * are 80 .. BF.                                                             */
+ * table of RFC 3629, the range of the second byte depends on the first; later
+ * bytes are 80 .. BF. */
 static int64_t vocab_begun(const unsigned char *s, int64_t left, int64_t *n)
 {
     unsigned least = 0x80, most = 0xbf;
@@ -103,7 +103,7 @@ ATTN_API int64_t attn_character_begun(const char *s, int64_t left)
 }
 
 /* Returns the length of a character of two or three bytes whose second byte may
- * be any continuation byte; 0 for all others.                               */
+ * be any continuation byte; 0 for other characters. */
 static int64_t vocab_two_or_three(const unsigned char *s)
 {
     if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
@@ -161,7 +161,8 @@ ATTN_API int attn_class_word(unsigned class)
 
 /* ---- look-up ---- */
 
-/* Converts up to 8 bytes to a number, unique among texts of this length. */
+/* Converts up to 8 bytes to a number that is unique among texts of this
+ * length. */
 static uint64_t vocab_word(const char *s, int64_t n)
 {
     uint64_t x = 0;
@@ -201,7 +202,7 @@ ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
     return text ? text + offset[id] : "";
 }
 
-/* memcmp() for few bytes, usually those of one character. */
+/* Compares few bytes, usually those of one character; faster than memcmp(). */
 static int vocab_same(const char *a, const char *b, int64_t n)
 {
     if (n > 4)

@@ -1,11 +1,12 @@
 /* vocab_check.c: checks that a block of bytes is a valid vocabulary. A block
- * that passes is safe to use, whoever made it. This file checks the structure;
- * the rows of models and steps check their own data.                        */
+ * that passes is safe to use, whatever its origin. This file checks the
+ * structure; the rows of models and steps check their own data. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Messages for a valid block that this program does not support. */
+/* Messages for a block that is valid, but that this program does not
+ * support. */
 static const char vocab_no_kind[] = "vocabulary: unknown kind of tokenizer";
 static const char vocab_no_step[] = "vocabulary: an unknown step";
 
@@ -101,7 +102,8 @@ static const char *vocab_check_texts(const struct attn_vocab *v)
     return NULL;
 }
 
-/* Checks that a table has valid ids and an empty slot, where a search ends. */
+/* Checks that a table has valid ids, and an empty slot, at which a search
+ * ends. */
 static const char *vocab_check_table(const uint32_t *slot, int64_t n,
                                      int64_t size)
 {
@@ -138,8 +140,8 @@ static int vocab_bad_text(const struct attn_vocab *v, struct attn_part p)
     return p.bytes > 0 && attn_utf8(v->strings + p.at, p.bytes) != p.bytes;
 }
 
-/* Checks that steps and added tokens get complete characters. After a step that
- * may split characters, only steps that use bytes may follow.               */
+/* Checks that steps and added tokens get complete characters. Only steps that
+ * work on bytes may follow a step that may split characters. */
 static const char *vocab_check_bytes(const struct attn_vocab *v)
 {
     const int replaced = (v->head->flags & ATTN_MODEL_REPLACE) != 0;

@@ -1,10 +1,10 @@
-/* wordpiece.c: splits a word into tokens from left to right, always the longest
- * match. Tokens inside a word have a prefix, "##". A word without such a split,
- * or one that is too long, is one unknown token.                            */
+/* wordpiece.c: splits a word into tokens from left to right, always at the
+ * longest match. Tokens inside a word have a prefix, "##". A word that cannot
+ * be split in this way, or is too long, is one unknown token. */
 #include "runtime/core.h"
 
-/* The trie contains all tokens after byte WORDPIECE_WORD, and those inside
- * words, without their prefix, after byte WORDPIECE_INSIDE.                 */
+/* The trie contains all tokens after byte WORDPIECE_WORD; and after byte
+ * WORDPIECE_INSIDE the tokens inside words, without their prefix. */
 enum { WORDPIECE_WORD = 1, WORDPIECE_INSIDE = 2 };
 
 ATTN_API const char *attn_wordpiece_check(const struct attn_vocab *v)
@@ -15,7 +15,7 @@ ATTN_API const char *attn_wordpiece_check(const struct attn_vocab *v)
     return NULL;
 }
 
-/* A token of the word: its id, and where it ends. */
+/* A token of the word, and the position where it ends. */
 struct wordpiece_token {
     int32_t id, end;
 };
@@ -37,7 +37,8 @@ ATTN_API int64_t attn_wordpiece_bytes(const struct attn_vocab *v, int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
-/* Finds the longest token at the start of s. Returns its id, or -1. */
+/* Finds the longest token at the start of s. Returns its id and sets *bytes, or
+ * returns -1. */
 static int64_t wordpiece_longest(const struct attn_trie *t, int root,
                                  const char *s, int64_t n, int64_t *bytes)
 {
@@ -67,7 +68,7 @@ static int wordpiece_is_long(const struct attn_vocab *v, const char *s,
     return characters > v->head->most;
 }
 
-/* Returns the number of tokens of the word; 0: it cannot be split. */
+/* Returns the number of tokens of the word; 0: the word cannot be split. */
 static int64_t wordpiece_cut(const struct attn_vocab *v, const char *s,
                              int64_t n, struct wordpiece_token *token)
 {

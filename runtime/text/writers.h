@@ -1,9 +1,10 @@
 /* writers.h: the steps of a decoder that write a token's text, one row each:
- * the step's number, the function. If a decoder has several, the lowest number
- * is used; if none, the token's text is written unchanged. decode.c makes a
- * table of them. An emitted file contains only the steps of its vocabularies.
+ * the step's number and the function. If a decoder has several, the lowest
+ * number is used; if it has none, the token's text is written unchanged.
+ * decode.c makes a table of them. An emitted file contains only the steps of
+ * its vocabularies.
  *
- * The includer defines STEP; this file undefines it.                        */
+ * The includer defines STEP; this file undefines it. */
 #ifndef STEP
 #define STEP(...)
 #endif
