@@ -1,4 +1,4 @@
-/* formats.c: properties of the storage formats, from format_rows.h. */
+/* formats.c: the storage formats of format_rows.h, as functions. */
 #include "formats.h"
 
 #include <stddef.h>

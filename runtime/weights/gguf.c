@@ -11,9 +11,9 @@
 #include "safetensors.h"
 
 enum {
-    MostMetadata = 1 << 24, /* values, including those in lists */
-    MostDims = 4,           /* limit of the format, per tensor */
-    MostName = 65535,       /* bytes of a key */
+    MostMetadata = 1 << 24, /* most values, including those in lists */
+    MostDims = 4,           /* most dimensions of a tensor, by the format */
+    MostName = 65535,       /* most bytes of a key */
     DefaultAlignment = 32
 };
 
@@ -59,7 +59,7 @@ static bool read_number(Cursor *c, int bytes, uint64_t *to)
     return true;
 }
 
-/* Reads a string; it has no terminating NUL. */
+/* Reads a string, which has no terminating NUL. */
 static bool read_gguf_text(Cursor *c, const char **text, size_t *n)
 {
     const size_t from = c->at;
@@ -80,8 +80,8 @@ static bool no_memory(const Cursor *c)
     return fault(c->why, ExitResource, "%s: out of memory", c->file->path);
 }
 
-/* Returns a copy. Returns NULL, with a fault, if the text is not UTF-8 or
- * memory runs out.                                                          */
+/* Returns a copy of a text. Returns NULL, with a fault, if the text is not
+ * UTF-8 or memory runs out. */
 static json_t *own_text(Cursor *c, size_t from, const char *text, size_t n)
 {
     if (attn_utf8(text, (int64_t)n) != (int64_t)n) {
@@ -105,8 +105,8 @@ static json_t *text_value(Cursor *c)
 enum { TypeBool = 7, TypeText = 8, TypeList = 9 };
 typedef enum { Natural, Signed, Real, Other } ValueKind;
 
-/* Indexed by the number of the type; comments state the bits of numbers. For a
- * text or a list, `bytes` is the minimum.                                   */
+/* By the number of a type: its bytes, for a text or a list the least number of
+ * bytes. Comments give the bits of numbers. */
 static const struct {
     int bytes;
     ValueKind kind;
@@ -118,8 +118,8 @@ static const struct {
 };
 enum { ValueTypes = sizeof value_types / sizeof *value_types };
 
-/* Returns the value of the shortest decimal that reads back as the same float,
- * so that a 32-bit 0.001 becomes the double 0.001.                          */
+/* Returns a number as a double. For a 32-bit float, the double of its shortest
+ * decimal, so that 0.001 becomes the double 0.001. */
 static double real_of(uint64_t bits, int bytes)
 {
     float single;
@@ -186,7 +186,7 @@ static bool read_gguf_type(Cursor *c, uint64_t *type)
         || bad_gguf(c, c->at - 4, "a value of unknown type");
 }
 
-/* Reads the type and the number of a list's values. */
+/* Reads the type of a list's values, and their number. */
 static bool read_list(Cursor *c, uint64_t *type, uint64_t *n)
 {
     const size_t from = c->at;
@@ -242,7 +242,7 @@ static bool skip_value(Cursor *c, uint64_t type)
 
 typedef struct {
     uint64_t tensors, pairs;
-    uint64_t alignment; /* of tensor data */
+    uint64_t alignment; /* alignment of tensor data */
 } Head;
 
 static bool read_head(Cursor *c, Head *h)
@@ -263,7 +263,7 @@ static bool read_head(Cursor *c, Head *h)
     h->alignment = DefaultAlignment;
     if (!read_number(c, 8, &h->tensors) || !read_number(c, 8, &h->pairs))
         return false;
-    /* minimum bytes of a tensor's entry and of a key with its value */
+    /* least bytes of a tensor's entry, and of a key with its value */
     if (h->tensors > (c->file->size - c->at) / 24)
         return bad_gguf(c, 8, "more tensors than the file has bytes for");
     if (h->pairs > (c->file->size - c->at) / 13)
@@ -333,7 +333,7 @@ static bool read_pair(Cursor *c, Head *h, json_t *to)
     return ok;
 }
 
-/* Reads all pairs, into `to` unless it is NULL. */
+/* Reads all pairs of a key and a value into `to`; NULL: skips them. */
 static bool read_pairs(Cursor *c, Head *h, json_t *to)
 {
     for (uint64_t i = 0; i < h->pairs; i++)
@@ -361,7 +361,8 @@ json_t *gguf_metadata(const char *path, Fault *why)
 
 /* ---- tensors ---- */
 
-/* The readable types of the format: elements per block and bytes per block. */
+/* The types of tensors that can be read, with the elements and the bytes of a
+ * block. */
 static const struct {
     int number, elements, bytes;
     StType type;
@@ -375,8 +376,8 @@ static const struct {
 };
 enum { TensorTypes = sizeof tensor_types / sizeof *tensor_types };
 
-/* Returns the name of a type that cannot be read; the number of an unknown
- * type.                                                                     */
+/* Returns the name of a type that cannot be read, or the number of an unknown
+ * type. */
 static const char *type_name(uint64_t type, char number[24])
 {
     static const char *const names[] = {
@@ -547,7 +548,7 @@ Safetensors *gguf_open(const char *path, Fault *why)
         return NULL;
     }
     if (!file_map(&s->file, path, why))
-        s->file = (File){ 0 }; /* so that nothing is closed */
+        s->file = (File){ 0 }; /* so that safetensors_close() closes no file */
     else if (read_gguf_file(s, why))
         return s;
     safetensors_close(s);

@@ -6,13 +6,14 @@
 
 #include "runtime/rt.h"
 
-/* True if the first bytes are those of a .gguf file; false if unreadable. */
+/* True if the file begins as a .gguf file does; false if it cannot be read. */
 bool is_gguf(const char *path);
-/* Maps the file's tensors. Shapes have the slowest dimension first, the reverse
- * of the order in the file. Returns NULL, with a fault, on errors.          */
+/* Maps a file and lists its tensors. Shapes have the slowest dimension first,
+ * the reverse of the order in the file. Returns NULL, with a fault, on
+ * errors. */
 Safetensors *gguf_open(const char *path, Fault *why);
-/* Returns all keys and values, including lists, as a map. Supports versions 2
- * and 3, little-endian. Returns NULL, with a fault, on errors.              */
+/* Returns all metadata, including lists, as a JSON object. Supports versions 2
+ * and 3, little-endian. Returns NULL, with a fault, on errors. */
 json_t *gguf_metadata(const char *path, Fault *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* integer_loops.h: the loops that quantise weights, for weight_loops.c, which
  * compiles them for several machines. They process 16 columns in parallel, one
- * per lane. There are no sums across lanes and no contracted operations, so the
- * bits are the same for vectors of any width.                               */
+ * per lane. No sum crosses lanes and no operation is contracted, so the bits
+ * are the same for vectors of any width. */
 #ifndef ATTNC_INTEGER_LOOPS_H
 #define ATTNC_INTEGER_LOOPS_H
 
@@ -21,9 +21,9 @@
 typedef float Lanes __attribute__((vector_size(4 * ATTN_PANEL)));
 typedef uint32_t Bits __attribute__((vector_size(4 * ATTN_PANEL)));
 
-/* Adding this to a number below 2^22 rounds it: the sum's low bits are the
+/* Adding this to a number below 2^22 rounds it: the low bits of the sum are the
  * nearest integer (ties to even). Subtracting it again gives that integer as a
- * float.                                                                    */
+ * float. */
 #define ROUNDING      12582912.0f
 #define ROUNDING_BITS 0x4b400000u
 
@@ -37,8 +37,8 @@ EACH void store(const Lanes *x, float *at)
     memcpy(at, x, sizeof *x);
 }
 
-/* Sets *x to the maximum (least: minimum) per lane. If x is NaN, the result is
- * y.                                                                        */
+/* Sets each lane of *x to the larger of x and y; least() to the smaller. If x
+ * is NaN, the result is y. */
 EACH void most(Lanes *x, const Lanes *y)
 {
     const Bits more = (Bits)(*x > *y);
@@ -85,8 +85,8 @@ EACH void largest_any(const float *x, int64_t stride, int64_t n, float *largest)
     store(&all, largest);
 }
 
-/* Quantises x: *w is the integer as a float, *bits has it in its low bits, and
- * *x becomes the remainder.                                                 */
+/* Quantises x: *w is the integer as a float, *bits has the integer in its low
+ * bits, and *x becomes the remainder. */
 EACH void int8_of(Lanes *x, const Lanes *step, const Lanes *per_step, Lanes *w,
                   Bits *bits)
 {
@@ -160,9 +160,9 @@ EACH void int8_any(const float *x, int64_t stride, int64_t n, const Step *step,
     memcpy(sums->total, &total, sizeof total);
 }
 
-/* A block of int4 numbers approximates x by (q - 8) step + offset, q in 0 ..
- * 15. The step and the offset are integers such that all these values are in
- * -127 .. 127.                                                              */
+/* A block of int4 numbers approximates x by (q - 8) step + offset, with q in 0
+ * .. 15. Step and offset are integers for which all these values are in -127 ..
+ * 127. */
 typedef struct {
     Lanes step, offset, error; /* squared error of the block */
 } Group;
@@ -231,8 +231,8 @@ EACH void store_bytes(const Lanes *x, unsigned char *at)
         at[c] = (unsigned char)v[c];
 }
 
-/* Packs a block's numbers as nibbles: each output line holds eight numbers per
- * column.                                                                   */
+/* Packs the numbers of a block as nibbles. Each output line holds eight numbers
+ * of each column. */
 EACH void int4_lines(const Lanes *u, int n, int shared, const Group *g,
                      const Lanes *step, unsigned char *lines, VectorSums *sums,
                      Bits *total)

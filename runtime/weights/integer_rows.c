@@ -1,14 +1,15 @@
 /* integer_rows.c: quantises rows of a matrix, which are columns of its packed
  * block.
  *
- * Columns are processed in parallel lanes, one panel or several, in blocks that
- * fit in L1. Up to three passes find the largest magnitude, compute the squared
- * error of several steps near it, and quantise with the best step. The final
- * scale is the one with the least error for these integers: sum (x - s w)^2 is
- * least for s = sum x w / sum w^2 = step + sum (x - step w) w / sum w^2.
+ * Columns are processed in parallel lanes, one or several panels at once, in
+ * blocks that fit in L1. Up to three passes find the largest magnitude, compute
+ * the squared error of several steps near it, and quantise with the best step.
+ * The final scale is the one with the least error for the resulting integers:
+ * sum (x - s w)^2 is least for s = sum x w / sum w^2 = step + sum (x - step w)
+ * w / sum w^2.
  *
- * All sums are over 64 numbers in float, then in double, in the order of k, so
- * the bytes do not depend on the machine or the number of threads.          */
+ * Sums are over 64 numbers in float, then in double, in the order of k, so the
+ * bytes do not depend on the machine or the number of threads. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -16,13 +17,14 @@
 #include "integer_rows.h"
 
 enum {
-    Wide = 64,      /* columns of a transposed matrix read at once */
-    Block = 4096,   /* numbers: 16 KiB */
-    Kept = 1 << 16, /* numbers: 256 KiB, which fits in L2 */
+    Wide = 64,      /* most lanes at once */
+    Block = 4096,   /* numbers of a block: 16 KiB */
+    Kept = 1 << 16, /* numbers kept for all passes: 256 KiB, which fit in L2 */
     MostSteps = 5
 };
 
-/* The largest magnitude divided by one of these is a step; 0 ends them. */
+/* The candidate steps are the largest magnitude divided by each of these; 0
+ * ends the list. */
 static const float divisors[Dtypes][MostSteps + 1] = {
 #define STEPS(...) { __VA_ARGS__ }
 #define FORMAT(name, word, group, line, ending, shared, steps, ...) steps,
@@ -31,13 +33,16 @@ static const float divisors[Dtypes][MostSteps + 1] = {
 
 typedef struct {
     Elements *e;
-    int64_t row, rows;    /* rows of the item; the first is in lane `first` */
+    int64_t row, rows;    /* first row of the item, in lane `first`, and
+                             number of rows */
     int64_t first, width; /* number of lanes, a multiple of the panel */
     int pass;
-    bool keeps;          /* x has all of k, so it is read only once */
+    bool keeps;          /* x has all of k, so the file is read only once */
     float x[Kept];       /* [k][width], for all k or one block */
-    float largest[Wide]; /* this and the following: per lane */
-    float factor[Wide];  /* 2^-exponent, which scales the largest below 1 */
+    float largest[Wide]; /* the last four members: one element per lane, step
+                            one per panel */
+    float factor[Wide];  /* 2^-exponent, which scales the largest magnitude
+                            below 1 */
     int exponent[Wide];
     Step step[Wide / ATTN_PANEL];
 } Columns;
@@ -49,7 +54,7 @@ static bool by_columns(const Elements *e)
 
 /* ---- reading ---- */
 
-/* Reads numbers k .. k + n - 1 of all columns; unused lanes are 0. */
+/* Reads numbers k .. k + n - 1 of all columns. Unused lanes become 0. */
 static void read_block(Columns *c, int64_t k, int64_t n, float *x)
 {
     float rows[Block];
@@ -68,7 +73,8 @@ static void read_block(Columns *c, int64_t k, int64_t n, float *x)
     c->e->loops->transpose(rows, columns, n, x);
 }
 
-/* Multiplies each column by its factor, a power of two, so this is exact. */
+/* Multiplies each column by its factor, which is exact because the factor is a
+ * power of two. */
 static void multiply(const Columns *c, int64_t n, float *x)
 {
     for (int64_t i = 0; i < n; i++)
@@ -82,7 +88,8 @@ static void look_for_largest(Columns *c, int64_t n, const float *x)
         c->e->loops->largest(x + lane, c->width, n, c->largest + lane);
 }
 
-/* Returns the block at k: unscaled in pass 0, scaled in later passes. */
+/* Returns the numbers of the block at k: unscaled in pass 0, scaled in later
+ * passes. */
 static const float *block_at(Columns *c, int64_t k, int64_t n)
 {
     float *x = c->keeps ? c->x + k * c->width : c->x;
@@ -95,7 +102,7 @@ static const float *block_at(Columns *c, int64_t k, int64_t n)
     return x;
 }
 
-/* Numbers k .. k + n - 1 of the panel at a lane. */
+/* Numbers k .. k + n - 1 of the panel that begins at a lane. */
 typedef struct {
     const float *x;
     int64_t lane, k, n;
@@ -103,7 +110,8 @@ typedef struct {
 
 typedef void Use(Columns *c, const Group *g, void *with);
 
-/* Calls `use` for each group of n numbers; if n is 0, for one empty group. */
+/* Calls `use` for each group of n numbers; if n is 0, once, for an empty
+ * group. */
 static void use_groups(Columns *c, int64_t k, int64_t n, const float *x,
                        Use *use, void *with)
 {
@@ -115,7 +123,7 @@ static void use_groups(Columns *c, int64_t k, int64_t n, const float *x,
         }
 }
 
-/* Processes all groups, in the order of k. */
+/* Calls `use` for all groups, in the order of k. */
 static void pass(Columns *c, Use *use, void *with)
 {
     const int64_t all = c->e->item->k;
@@ -131,8 +139,8 @@ static void pass(Columns *c, Use *use, void *with)
 
 /* ---- steps ---- */
 
-/* Finds each column's largest magnitude; 0 for a column with infinity or
- * NaN.                                                                      */
+/* Finds the largest magnitude of each column; 0 for a column with an infinity
+ * or NaN. */
 static void find_largest(Columns *c)
 {
     memset(c->largest, 0, sizeof c->largest);
@@ -141,8 +149,8 @@ static void find_largest(Columns *c)
         if (c->largest[lane] > FLT_MAX)
             c->largest[lane] = 0;
         frexpf(c->largest[lane], &c->exponent[lane]);
-        if (c->exponent[lane] < -127) /* 2^127 is the largest power of two in
-                                         a float */
+        if (c->exponent[lane] < -127) /* the largest power of two in a float
+                                         is 2^127 */
             c->exponent[lane] = -127;
         c->factor[lane] = ldexpf(1, -c->exponent[lane]);
         c->largest[lane] *= c->factor[lane];
@@ -170,7 +178,7 @@ static void add_sums(Sums *to, const LaneSums *s)
     }
 }
 
-typedef struct { /* the candidate steps */
+typedef struct { /* the candidate steps and their sums */
     Step step[MostSteps][Wide / ATTN_PANEL];
     Sums sums[MostSteps][Wide];
 } Choice;
@@ -245,7 +253,7 @@ static void make_group(Columns *c, const Group *g, void *maker)
     m->taker->lines(m->taker->to, &lanes, g->k, lines);
 }
 
-/* Pads with zeros up to the stored size. */
+/* Pads with zeros to the stored size. */
 static void make_rest(Columns *c, Maker *m)
 {
     const int64_t k = c->e->item->k;

@@ -5,15 +5,16 @@
 
 #include "weights.h"
 
-typedef struct {             /* the columns of a panel that belong to an item */
-    int64_t column;          /* column of the item in the first lane */
-    int64_t first_lane, end; /* range of lanes */
+typedef struct {    /* the lanes of a panel that belong to an item */
+    int64_t column; /* column of the item that is in the first of these lanes */
+    int64_t first_lane, end; /* the lanes: first_lane .. end - 1 */
 } LaneRange;
 
-typedef struct { /* callbacks that receive the integers */
+typedef struct { /* functions that receive the integers */
     void *to;
     /* Receives numbers k .. k + ATTN_GROUP - 1 of a panel's columns in packed
-     * form, up to the padded size. Other lanes are undefined.               */
+     * form. Called up to the padded size. Lanes outside the range are
+     * undefined. */
     void (*lines)(void *to, const LaneRange *, int64_t k,
                   const unsigned char *lines);
     /* Called last: receives the scales and the sums of all stored integers. */
@@ -21,18 +22,19 @@ typedef struct { /* callbacks that receive the integers */
                    const int32_t *total);
 } Taker;
 
-/* Quantises rows row .. row + rows - 1 of the item, which are columns of its
- * block; they may begin at any lane of a panel. Values that are not finite
- * become arbitrary integers.                                                */
+/* Quantises rows row .. row + rows - 1 of the item. They are columns of its
+ * block and may begin at any lane of a panel. Values that are not finite become
+ * arbitrary integers. */
 void integers_make(Elements *e, int64_t row, int64_t rows, const Taker *taker);
 
-/* Bytes of a group's lines: those with four bytes per column, then those with
- * one byte per column.                                                      */
+/* Sizes in bytes of the two parts of a packed group: `fours`, the lines that
+ * hold four bytes per column, and `ones`, the lines that hold one (block scales
+ * and offsets; 0 if the format has none). */
 typedef struct {
     int64_t fours, ones;
 } GroupBytes;
 GroupBytes group_bytes(Dtype d);
-/* Decodes the integers of one lane of a group's lines. */
+/* Decodes the integers of one lane from the lines of a group. */
 void lane_integers(Dtype d, const unsigned char *lines, int64_t lane,
                    int8_t out[ATTN_GROUP]);
 

@@ -1,22 +1,23 @@
 /* packed.c: checks that a block of bytes is a complete weights file of this
- * model. A file that passes is safe to read wherever its header points.
- * Messages state the value found, the value expected, and how to fix it.    */
+ * model. A file that passes is safe to read at every offset in its header.
+ * Messages give the value found, the value expected, and a remedy. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-struct packed { /* a file being bound */
+struct packed { /* a file that is being checked */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
-    struct attn_packed_header h; /* copy of its header, if it is large enough */
-    char *why;                   /* [ATTN_PACKED_TEXT], n bytes used */
+    struct attn_packed_header h; /* copy of the file's header, if the file is
+                                    large enough */
+    char *why; /* [ATTN_PACKED_TEXT] message; n bytes are used */
     int64_t n;
 };
 
 /* ---- words ---- */
 
-/* Appends up to `most` bytes of any text; unprintable ones become '?'. */
+/* Appends at most `most` bytes of a text. Unprintable bytes become '?'. */
 static void packed_bytes(struct packed *p, const char *text, int64_t most)
 {
     for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
@@ -46,8 +47,7 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
     packed_write(p, digits + at);
 }
 
-/* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
- * bytes".                                                                   */
+/* Appends two numbers of bytes, e.g. "cut short: it has 5 of 64 bytes". */
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
@@ -106,7 +106,7 @@ static const char *packed_foreign(struct packed *p)
     return packed_again(p, "");
 }
 
-/* Checks the format, the first page and the length. */
+/* Checks the format, the hash of the first page, and the length. */
 static const char *packed_wrong_page(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -140,8 +140,8 @@ static int packed_same_dtype(const struct packed *p)
     return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
 }
 
-/* Checks that the file's weights have the model's layout. The model's name may
- * differ.                                                                   */
+/* Checks that the weights have the layout of the model. The name of the model
+ * may differ. */
 static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -169,8 +169,8 @@ static const char *packed_wrong_layout(struct packed *p)
     return packed_again(p, "");
 }
 
-/* True if the part lies after the header page, 64-byte aligned, inside the
- * file.                                                                     */
+/* True if a part of the file follows the header page, is aligned to 64 bytes,
+ * and ends within the file. */
 static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
 {
     if (at < ATTN_PACKED_PAGE || at % ATTN_ALIGN != 0)
@@ -215,7 +215,8 @@ static const char *packed_wrong_block(struct packed *p, int64_t at,
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* after magic and page */
+    const char *from = (const char *)file + 16; /* after the members magic
+                                                   and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -280,7 +281,7 @@ ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
     return packed_fill(m, bound, file, bytes, 0);
 }
 
-/* Returns a part of a bound file, or NULL if the file has no such part. */
+/* Returns a part of a checked file, or NULL if the file has no such part. */
 static const void *packed_part(const void *file, int64_t at, int64_t bytes)
 {
     const struct attn_packed_header *h = file;
@@ -311,7 +312,8 @@ ATTN_API const void *attn_vocab(const struct attn_model *m, const void *file,
     const void *block = NULL;
     if (!packed_head(file))
         return NULL;
-    if (target || m->kind == ATTN_DECODER) /* its source is the target */
+    if (target || m->kind == ATTN_DECODER) /* a decoder's source is its
+                                              target */
         block = packed_part(file, h->target_vocab_at, h->target_vocab_bytes);
     else
         block = packed_part(file, h->source_vocab_at, h->source_vocab_bytes);

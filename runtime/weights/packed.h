@@ -4,28 +4,29 @@
 
 #include "runtime/base/memory.h"
 
-/* The header of model.weights. The file is one header page, the packed weights,
- * then the vocabularies, each 64-byte aligned.                              */
+/* The header of model.weights. The file consists of one header page, the packed
+ * weights, and the vocabularies, each aligned to 64 bytes. */
 struct attn_packed_header {
     char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of the rest of this page */
-    uint64_t contents; /* hash of everything after the page; 0 for a file
-                          embedded in a program, which is not hashed */
+    uint64_t contents; /* hash of everything after the page; 0 in a file that
+                          is embedded in a program, because that is not
+                          hashed */
     uint64_t hash;     /* weights_hash of the model */
     int64_t bytes;     /* size of the file */
     int64_t weights_at, weights_bytes;
-    char dtype[8];                               /* of most matrices: "f32",
-                                                    etc. */
-    int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
+    char dtype[8]; /* format of most matrices: "f32", ... */
+    int64_t source_vocab_at, source_vocab_bytes; /* bytes 0: no vocabulary */
     int64_t target_vocab_at, target_vocab_bytes;
     char name[136];  /* the model's name */
-    uint64_t random; /* 1 + the seed of random weights; 0: from a file */
+    uint64_t random; /* 1 + the seed of random weights; 0: the weights came
+                        from a file */
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
+    ATTN_PACKED_TEXT = 512 /* most bytes of a message */
 };
-ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
+ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
                                                          `page` */
 /* Returns NULL if `file` is a weights file for `m`, else a message in
  * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
@@ -33,7 +34,8 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);
-/* Returns the weights in a bound file, or NULL if it is not a weights file. */
+/* Returns the weights in a checked file, or NULL if `file` is not a weights
+ * file. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
 #endif

@@ -1,13 +1,13 @@
 /* packed_file.c: writes model.weights, which a model maps after packed.c has
- * checked it: a header page with hashes, the packed weights, the vocabularies,
- * each 64-byte aligned.                                                     */
+ * checked it: a header page with hashes, the packed weights, and the
+ * vocabularies, each aligned to 64 bytes. */
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "runtime/rt.h"
 
-enum { Sections = 3 }; /* weights and two vocabularies */
+enum { Sections = 3 }; /* the weights and two vocabularies */
 typedef struct {
     const void *at;
     int64_t bytes;
@@ -20,7 +20,7 @@ static int64_t aligned(int64_t n)
     return (n + 63) / 64 * 64;
 }
 
-/* Fills in positions and lengths, not hashes. */
+/* Returns a header with positions and lengths, but without hashes. */
 static struct attn_packed_header head_of(const PackedModel *m, const Section *s)
 {
     const PackList *p = m->list;
@@ -53,7 +53,7 @@ static void make_page(char *page, const struct attn_packed_header *head)
            sizeof hash);
 }
 
-/* Hashes everything after the page. Returns false if memory runs out. */
+/* Hashes everything after the header page. Returns false if memory runs out. */
 static bool hash_sections(const Section *s, uint64_t *hash)
 {
     XXH64_state_t *state = XXH64_createState();

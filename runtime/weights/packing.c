@@ -1,20 +1,19 @@
 /* packing.c: packs tensors into the layouts that the kernels read (rt.h), at
- * about memory speed: in blocks that fit in L1, on all threads.
+ * about the speed of memory: in blocks that fit in L1, on all threads.
  *
  * A piece of work is several rows of one tensor, in complete panels. Rows that
- * are stored unchanged are copied. A matrix goes into panels by tiles; one that
- * is transposed in the file goes there by runs of ATTN_PANEL numbers.       */
+ * are stored unchanged are copied. A matrix is moved into panels by tiles; if
+ * it is transposed in the file, by runs of ATTN_PANEL numbers. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "integer_rows.h"
 
 enum {
-    Columns = 256,       /* per block of ATTN_PANEL rows: 16 KiB */
+    Columns = 256,       /* columns of a block with ATTN_PANEL rows: 16 KiB */
     Wide = 256,          /* rows of a transposed matrix read at once */
-    PieceSize = 1 << 17, /* approximate elements of a piece */
-    Parts = 64           /* per thread; more parts than threads balance the
-                            load */
+    PieceSize = 1 << 17, /* approximate number of elements in a piece */
+    Parts = 64           /* parts per thread; several parts balance the load */
 };
 
 static int64_t round_up(int64_t n)
@@ -25,7 +24,7 @@ static int64_t round_up(int64_t n)
 /* ---- a block ---- */
 typedef struct { /* a tensor and its destination */
     Elements from;
-    void *block; /* floats, bf16, or panels of integers */
+    void *block; /* destination: floats, bf16, or panels of integers */
 } Way;
 
 static void scale(const Way *w, float *x, int64_t n)
@@ -43,21 +42,21 @@ static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
         memcpy((float *)w->block + to, x, (size_t)n * sizeof *x);
 }
 
-/* Stores n numbers at a stride of ATTN_PANEL. */
+/* Stores n numbers in one column of a panel, at a stride of ATTN_PANEL. */
 static void put_column(const Way *w, const float *x, int64_t n, int64_t to)
 {
     for (int64_t i = 0; i < n; i++)
         put_run(w, x + i, 1, to + i * ATTN_PANEL);
 }
 
-/* Returns the index in the block of column 0 of row `row`, for panels. */
+/* Returns the index, in a block of panels, of column 0 of row `row`. */
 static int64_t panel_start(const PackItem *item, int64_t row)
 {
     const int64_t at = item->first + row;
     return at / ATTN_PANEL * ATTN_PANEL * item->k + at % ATTN_PANEL;
 }
 
-/* Packs up to ATTN_PANEL rows of one panel. */
+/* Packs rows of one panel, at most ATTN_PANEL. */
 static void pack_panel(Way *w, int64_t row, int64_t rows)
 {
     const PackItem *item = w->from.item;
@@ -95,7 +94,8 @@ static void pack_panels(Way *w, int64_t row, int64_t end)
     }
 }
 
-/* Packs a transposed matrix, column by column in the order of the file. */
+/* Packs a matrix that is transposed in the file, column by column, in the
+ * file's order. */
 static void pack_transposed(Way *w, int64_t row, int64_t end)
 {
     const PackItem *item = w->from.item;
@@ -114,7 +114,7 @@ static void pack_transposed(Way *w, int64_t row, int64_t end)
     }
 }
 
-/* Packs PackRows and PackVector. */
+/* Packs the layouts PackRows and PackVector. */
 static void pack_rows(Way *w, int64_t row, int64_t end)
 {
     const PackItem *item = w->from.item;
@@ -134,7 +134,8 @@ static void pack_rows(Way *w, int64_t row, int64_t end)
     }
 }
 
-/* Expands biases per bucket to biases per distance, one row for each head. */
+/* Expands biases for each bucket to biases for each distance, one row for each
+ * head. */
 static void pack_distances(Way *w)
 {
     const PackItem *item = w->from.item;
@@ -151,8 +152,8 @@ static void pack_distances(Way *w)
 
 /* ---- integers ---- */
 
-/* Copies only an item's lanes of a line, because another thread may write the
- * others.                                                                   */
+/* Copies only the lanes of an item, because another thread may write the other
+ * lanes. */
 static void put_lanes(unsigned char *to, const void *from,
                       const LaneRange *lanes, int64_t bytes, int64_t each)
 {
@@ -171,8 +172,9 @@ static unsigned char *panel_of(const Way *w, const LaneRange *lanes)
          + column * dtype_column_bytes(item->dtype, item->k);
 }
 
-/* Stores a group's lines. All lines of four bytes per column come first, then
- * those of one byte: int4's steps and offsets.                              */
+/* Stores the lines of a group. In a stored group, all lines with four bytes per
+ * column come first, then those with one byte per column: steps and offsets of
+ * int4. */
 static void put_lines(void *way, const LaneRange *lanes, int64_t k,
                       const unsigned char *from)
 {
@@ -217,11 +219,12 @@ typedef struct {
     const PackList *list;
     const WeightSource *from;
     void *packed;
-    int64_t *first; /* [list->count + 1] number of pieces in earlier items */
+    int64_t *first; /* [list->count + 1] number of pieces in all earlier
+                       items */
 } Work;
 
-/* Returns the rows of a piece. Pieces end at panel boundaries, so the first and
- * the last may have fewer.                                                  */
+/* Returns the number of rows in a piece. Pieces end at the edges of panels, so
+ * the first and the last one may have fewer. */
 static int64_t piece_rows(const PackItem *item)
 {
     const int64_t least = item->from.transposed ? Wide : ATTN_PANEL;

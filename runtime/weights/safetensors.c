@@ -1,6 +1,6 @@
-/* safetensors.c: reads a .safetensors file: 8 bytes of header length, a JSON
- * header, then the tensors. The file is mapped and not trusted: every rule of
- * the format is checked before any tensor is read.                          */
+/* safetensors.c: reads a .safetensors file: the length of the header in 8
+ * bytes, a JSON header, then the tensors. The file is mapped and not trusted:
+ * every rule of the format is checked before any tensor is read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { HeaderLimit = 100000000, LengthBytes = 8 };
 
-/* All types of the format; the packer can read all but StOther. */
+/* All types of the format. The packer can read all of them except StOther. */
 static const struct TypeRow {
     const char *name;
     int bits;
@@ -39,7 +39,7 @@ static const struct TypeRow *type_named(const char *name)
 
 /* ---- one tensor's entry ---- */
 
-/* Returns a header's number if it is an integer >= 0, else -1. */
+/* Returns a number of the header if it is an integer >= 0, else -1. */
 static int64_t natural(const json_t *j)
 {
     json_int_t v = json_is_integer(j) ? json_integer_value(j) : -1;
@@ -182,10 +182,10 @@ static bool json_fault(const Safetensors *s, const json_error_t *e, Fault *why)
                  LengthBytes + (e->position < 0 ? 0 : e->position), e->text);
 }
 
-/* Returns the bytes of the header, or -1 with a fault. */
+/* Returns the length of the header, or -1 with a fault. */
 static int64_t header_length(const File *f, Fault *why)
 {
-    uint64_t n = 0; /* little-endian */
+    uint64_t n = 0; /* stored little-endian */
     if (f->size <= LengthBytes || f->at[LengthBytes] != '{') {
         if (!foreign_file(f->path, AskedWeights, why))
             fault(why, ExitInput,
@@ -243,7 +243,7 @@ static int by_place(const void *a, const void *b)
     const Tensor *x = a, *y = b;
     if (x->at != y->at)
         return x->at < y->at ? -1 : 1;
-    /* empty tensors sort before the one that begins at the same byte */
+    /* an empty tensor precedes a tensor that begins at the same byte */
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
@@ -289,7 +289,7 @@ static bool check_places(Safetensors *s, Fault *why)
 static bool read_file(Safetensors *s, const char *path, Fault *why)
 {
     if (!file_map(&s->file, path, why)) {
-        s->file = (File){ 0 }; /* so that nothing is closed */
+        s->file = (File){ 0 }; /* so that safetensors_close() closes no file */
         return false;
     }
     return read_header(s, why) && read_tensors(s, why) && check_places(s, why);
@@ -323,8 +323,8 @@ void safetensors_close(Safetensors *s)
     free(s);
 }
 
-/* Returns a view with space for `count` tensors of other files, or NULL if
- * memory runs out.                                                          */
+/* Returns a list with space for `count` tensors of other files; NULL if memory
+ * runs out. */
 static Safetensors *view_of(const Safetensors *s, int count)
 {
     Safetensors *to = calloc(1, sizeof *to);

@@ -1,13 +1,13 @@
-/* safetensors_write.c: writes tensors as a .safetensors file: header length,
- * JSON header padded by spaces to a multiple of 8, then the data in order. The
- * header begins with attnc's mark, which looks.c recognises.                */
+/* safetensors_write.c: writes tensors as a .safetensors file: the length of the
+ * header, a JSON header padded with spaces to a multiple of 8, then the data in
+ * order. The header begins with attnc's mark, which looks.c recognises. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/rt.h"
 
-/* Returns the bytes of a tensor, 4 per element, or -1 on overflow. */
+/* Returns the size of a tensor with 4 bytes per element, or -1 on overflow. */
 static int64_t bytes_of(const TensorOut *t)
 {
     int64_t n = 4;
@@ -27,8 +27,8 @@ static json_t *entry_of(const TensorOut *t, int64_t from, int64_t to)
                      (json_int_t)to);
 }
 
-/* Returns the header's text, which the caller frees, or NULL if a size or a
- * name is invalid.                                                          */
+/* Returns the text of the header, which the caller frees; NULL if a size or a
+ * name is invalid. */
 static char *header_text(const TensorOut *t, int n)
 {
     json_t *header = json_pack("{s:{s:s}}", "__metadata__", "attnc", "written");
@@ -50,7 +50,7 @@ static char *header_text(const TensorOut *t, int n)
 static bool write_header(Output *o, const char *text, Fault *why)
 {
     size_t n = strlen(text), padded = (n + 7) / 8 * 8;
-    unsigned char length[8]; /* little-endian */
+    unsigned char length[8]; /* stored little-endian */
     for (int i = 0; i < 8; i++)
         length[i] = (unsigned char)((uint64_t)padded >> 8 * i);
     return output_write(o, length, sizeof length, why)
@@ -58,7 +58,7 @@ static bool write_header(Output *o, const char *text, Fault *why)
         && output_write(o, "       ", padded - n, why);
 }
 
-/* Writes in chunks, so that no complete tensor is in memory. */
+/* Writes a tensor in chunks, so that memory never holds all of it. */
 static bool write_filled(Output *o, const TensorOut *t, Fault *why)
 {
     float chunk[4096];

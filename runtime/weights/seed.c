@@ -1,9 +1,9 @@
-/* seed.c: random weights for a model without a file, the same on every machine.
+/* seed.c: random weights for a model without a file, equal on every machine.
  *
- * Element i of a tensor depends only on its name, the seed and i. The deviates
- * are exact, a scaled sum of four 16-bit integers (kurtosis 2.7; the normal
- * distribution has 3), because log and cos of libm differ between machines in
- * their last bits.                                                          */
+ * Element i of a tensor depends only on the tensor's name, the seed and i. The
+ * deviates are exact: each is a scaled sum of four 16-bit integers (kurtosis
+ * 2.7; the normal distribution has 3), because log and cos of C libraries
+ * differ in their last bits. */
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
@@ -17,8 +17,9 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* A matrix preserves the variance of its input; the rows of an embedding table
- * get unit variance by the factor sqrt(d_model); a norm stays near identity. */
+/* Chooses the spread so that a matrix preserves the variance of its input, the
+ * rows of an embedding table get unit variance by the factor sqrt(d_model), and
+ * a norm stays near the identity. */
 void seeded_floats(const PackItem *item, uint64_t seed, int64_t first,
                    int64_t n, float *out)
 {

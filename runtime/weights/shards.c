@@ -1,6 +1,7 @@
-/* shards.c: tensors in several files, listed by an index: {"weight_map":
- * {"NAME": "FILE", ...}}. The files are in the folder of the index, and each
- * contains exactly the tensors that the index lists for it.                 */
+/* shards.c: reads tensors from several files, listed by an index:
+ * {"weight_map": {"NAME": "FILE", ...}}. The files must be in the folder of the
+ * index, and each must contain exactly the tensors that the index lists for
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,8 @@
 
 enum { IndexLimit = 100000000 };
 
-/* Makes the path of a shard, which the caller frees. Rejects names that lead to
- * another folder or to an index.                                            */
+/* Sets *path to the path of a shard, which the caller frees. Rejects names that
+ * lead to another folder or to an index. */
 static bool shard_path(const char *index, const char *name, char **path,
                        Fault *why)
 {
@@ -53,7 +54,8 @@ static bool add_shard(Safetensors *s, const char *name, Fault *why)
         || fault(why, own.code, "%s (a shard of %s)", own.text, s->file.path);
 }
 
-/* Checks that the index has each tensor of the shard in this file. */
+/* Checks that the index lists each tensor of the shard, and lists it for this
+ * shard. */
 static bool check_shard(const char *index, const Shard *shard,
                         const json_t *map, Fault *why)
 {

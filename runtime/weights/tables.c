@@ -1,20 +1,20 @@
-/* tables.c: position tables, computed in double and rounded once, because float
- * angles would cause more error than everything else together.              */
+/* tables.c: computes position tables, in double and rounded once, because float
+ * angles would cause more error than all other computations together. */
 #include <math.h>
 
 #include "runtime/rt.h"
 
-/* Sinusoid and rotary tables are made by columns, ALiBi by rows, so that common
- * factors are computed once.                                                */
-typedef struct { /* rows of a table, from column `first` */
+/* Sinusoid and rotary tables are computed by columns, ALiBi by rows, so that
+ * common factors are computed once. */
+typedef struct { /* some rows of a table, from column `first` on */
     int64_t row, rows, first, n;
     float *out;
-    int64_t stride; /* floats from a row to the next */
+    int64_t stride; /* floats from one row to the next */
 } Piece;
 
-/* PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos of the same. With
- * `tensor2tensor` the exponent is i / (d/2 - 1); with `halves` all sines
- * precede all cosines [Vaswani et al. 2017, section 3.5].                   */
+/* Computes PE(pos, 2i) = sin(pos / base^(2i/d)) and PE(pos, 2i+1), the cos of
+ * the same angle. With `tensor2tensor` the exponent is i / (d/2 - 1); with
+ * `halves` all sines precede all cosines [Vaswani et al. 2017, section 3.5]. */
 static void sinusoid(const PackItem *item, int64_t column, const Piece *p,
                      float *out)
 {
@@ -31,8 +31,8 @@ static void sinusoid(const PackItem *item, int64_t column, const Piece *p,
     }
 }
 
-/* Writes cosines of a position's k/2 angles, then their sines [Su et al. 2021,
- * equation 34].                                                             */
+/* Writes the cosines of k/2 angles of each position, then their sines [Su et
+ * al. 2021, equation 34]. */
 static void rotary(const PackItem *item, int64_t column, const Piece *p,
                    float *out)
 {
@@ -45,9 +45,10 @@ static void rotary(const PackItem *item, int64_t column, const Piece *p,
     }
 }
 
-/* Returns 2^(-8i/n) if the number of heads n is a power of two. Otherwise, uses
- * the slopes of the next lower power, then every other slope of the next
- * higher.                                                                   */
+/* Returns the slope of a head, counted from 0: 2^(-8 (head + 1) / n) if the
+ * number n of heads is a power of two. Otherwise the first heads have the
+ * slopes for the next lower power, and the others every other slope for the
+ * next higher. */
 double alibi_slope(int64_t head, int64_t heads)
 {
     int64_t power = 1;
@@ -58,8 +59,8 @@ double alibi_slope(int64_t head, int64_t heads)
     return pow(2, -4.0 * (double)(2 * (head - power) + 1) / (double)power);
 }
 
-/* Each row is a head; each column is a distance key - query, starting from
- * -(length - 1).                                                            */
+/* Computes the biases of a head, one for each distance key - query from
+ * -(length - 1) on. */
 static void alibi(const PackItem *item, int64_t head, const Piece *p,
                   float *out)
 {
@@ -97,8 +98,8 @@ int64_t relative_bucket(int64_t distance, int64_t buckets, int64_t max_distance,
         return first + n;
     double log_part = log((double)n / (double)exact)
                     / log((double)max_distance / (double)exact);
-    /* 1e-9: an exact power is on the edge of a bucket and belongs to the
-     * next                                                                  */
+    /* 1e-9 because an exact power lies on the edge of a bucket and belongs to
+     * the next one */
     int64_t far = exact
                 + (int64_t)(log_part * (double)(buckets - exact) + 1e-9);
     return first + (far < buckets - 1 ? far : buckets - 1);

@@ -1,7 +1,8 @@
 /* weight_loops.c: the loops over all numbers of the weights. Each is written
- * once, as plain C that compilers vectorise, and compiled for several machines.
+ * once, as plain C that compilers vectorise, and is compiled for several
+ * machines.
  *
- * Tensors may begin at any byte, and files are little-endian.               */
+ * Tensors may begin at any byte, and files are little-endian. */
 #include <math.h>
 #include <string.h>
 
@@ -65,14 +66,14 @@ EACH uint16_t nearest_bf16(float x)
 {
     const uint32_t v = bits_of(x);
     const uint32_t nearest = v + 0x7fff + (v >> 16 & 1);
-    /* a NaN whose payload is only in the dropped bits must stay a NaN */
+    /* a NaN whose payload lies only in the dropped bits must stay a NaN */
     const uint32_t nan = v & 0x7f0000 ? v : v | 0x400000;
     return (uint16_t)(((v & 0x7fffffff) > 0x7f800000 ? nan : nearest) >> 16);
 }
 
-/* Blocks of 32 elements: an f16 scale, then 8-bit elements, or 4-bit elements
- * with an offset of 8, elements i and i + 16 in one byte. The products are
- * exact.                                                                    */
+/* Types Q8_0 and Q4_0: blocks of 32 elements. A block has a scale in f16, then
+ * elements of 8 bits, or of 4 bits with an offset of 8, elements i and i + 16
+ * in one byte. The products are exact. */
 enum { Block = 32, BytesQ8 = 34, BytesQ4 = 18 };
 
 EACH float element_q8(const unsigned char *block, int64_t i)
@@ -253,8 +254,9 @@ EACH uint64_t splitmix64(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Returns a deviate with mean 0 and variance 1. A uniform integer below n has
- * variance (n^2 - 1) / 12. Four of 16 bits are added, two at a time.        */
+/* Returns a deviate with mean 0 and variance 1: the sum of four 16-bit
+ * integers, added two at a time. A uniform integer below n has the variance
+ * (n^2 - 1) / 12. */
 EACH double deviate(uint64_t v, double deviation_of_sum)
 {
     const uint64_t both = 0x0000ffff0000ffff;

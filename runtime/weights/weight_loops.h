@@ -1,5 +1,6 @@
-/* weight_loops.h: loops over all numbers of the weights, with the vectors of
- * the machine. Results are bit-identical on all machines.                   */
+/* weight_loops.h: loops over all numbers of the weights, compiled for the
+ * vectors of several machines. The results are bit-identical on all
+ * machines. */
 #ifndef ATTNC_WEIGHT_LOOPS_H
 #define ATTNC_WEIGHT_LOOPS_H
 
@@ -7,49 +8,54 @@
 
 enum { ATTN_GROUP = 64 }; /* numbers of a column quantised together */
 
-typedef struct { /* by column: a number is about step * integer */
+typedef struct { /* for each column: a number is about step * integer */
     float step[ATTN_PANEL], per_step[ATTN_PANEL]; /* per_step is 1 / step */
 } Step;
 
-typedef struct { /* by column: sums over numbers x and their integers w */
-    float error[ATTN_PANEL];   /* (x - w step)^2 */
-    float along[ATTN_PANEL];   /* (x - w step) w */
-    float squares[ATTN_PANEL]; /* w^2 */
-    int32_t total[ATTN_PANEL]; /* w, with padding */
+typedef struct { /* for each column: sums over numbers x and their integers w */
+    float error[ATTN_PANEL];   /* sum of (x - w step)^2 */
+    float along[ATTN_PANEL];   /* sum of (x - w step) w */
+    float squares[ATTN_PANEL]; /* sum of w^2 */
+    int32_t total[ATTN_PANEL]; /* sum of w, including padding */
 } LaneSums;
 
 typedef struct {
     /* Converts elements first .. first + n - 1 of a type to floats. */
     void (*floats)(StType type, const unsigned char *at, int64_t first,
                    int64_t n, float *out);
-    int64_t (*not_finite)(const float *x, int64_t n); /* returns their number */
+    int64_t (*not_finite)(const float *x, int64_t n); /* returns the number
+                                                         of values that are
+                                                         not finite */
     void (*change)(float *x, int64_t n, float scale, float add);
     void (*scale)(float *x, int64_t n, float scale);
-    void (*bf16)(const float *x, int64_t n, uint16_t *out); /* bf16_of() */
-    /* Transposes ATTN_PANEL rows of n numbers, `stride` apart, to n consecutive
-     * rows of ATTN_PANEL.                                                   */
+    void (*bf16)(const float *x, int64_t n, uint16_t *out); /* rounds as
+                                                               bf16_of() does */
+    /* Transposes ATTN_PANEL rows of n numbers, `stride` apart, into n
+     * consecutive rows of ATTN_PANEL numbers. */
     void (*transpose)(const float *x, int64_t stride, int64_t n, float *out);
-    /* Writes mean + deviation * d for the deviates first .. first + n - 1 of a
-     * key.                                                                  */
+    /* Writes mean + deviation * d for each of the deviates d first .. first + n
+     * - 1 of a key. */
     void (*deviates)(uint64_t key, int64_t first, int64_t n, double deviation,
                      float mean, float *out);
-    /* The following loops read numbers k < n of ATTN_PANEL columns, at
-     * x[k * stride + column].                                               */
-    /* Raises largest[column] to the largest magnitude; NaNs are ignored. */
+    /* The loops below read numbers k < n of ATTN_PANEL columns, at x[k * stride
+     * + column]. */
+    /* Raises largest[column] to the largest magnitude in the column; ignores
+     * NaNs. */
     void (*largest)(const float *x, int64_t stride, int64_t n, float *largest);
-    /* Computes the same sums as int8, except total. */
+    /* Computes all sums that int8 computes, except total. */
     void (*int8_sums)(const float *x, int64_t stride, int64_t n, const Step *s,
                       LaneSums *sums);
-    /* Quantise one ATTN_GROUP, of which n numbers exist, to packed lines
-     * (formats.h). int4 writes lines, then the step and offset with the least
-     * error for each `shared` numbers.                                      */
+    /* Quantise one group of ATTN_GROUP numbers, of which n exist, to packed
+     * lines (formats.h). int4 writes the lines, then the step and offset with
+     * the least error for each `shared` numbers. */
     void (*int8)(const float *x, int64_t stride, int64_t n, const Step *s,
                  unsigned char *lines, LaneSums *sums);
     void (*int4)(const float *x, int64_t stride, int64_t n, const Step *s,
                  int shared, unsigned char *lines, LaneSums *sums);
 } Loops;
 
-const Loops *loops_of(int vectors); /* 0: portable; NULL: unsupported */
-const Loops *loops(void);           /* the widest vectors of this machine */
+const Loops *loops_of(int vectors); /* 0: the portable loops; NULL: this
+                                       machine lacks the instructions */
+const Loops *loops(void); /* loops for the widest vectors of this machine */
 
 #endif

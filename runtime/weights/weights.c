@@ -1,14 +1,14 @@
-/* weights.c: reads elements of a model's tensors: from the file, the seed or
- * the formula of a position table. A tensor of the file may contain several of
- * the model's, or a transposed one (FileTensor).                            */
+/* weights.c: reads the elements of a model's tensors: from a file, from the
+ * seed, or from the formula of a position table. A tensor of the file may hold
+ * several tensors of the model, or be transposed (FileTensor). */
 #include "seed.h"
 #include "weights.h"
 
 /* ---- the file ---- */
 
-/* Maps index i of an axis to the file's index *at, and returns how many of the
- * n indices from i are consecutive in the file. shared: the axis is divided
- * into groups.                                                              */
+/* Maps index i of an axis to the index *at in the file, and returns how many of
+ * the n indices from i on are consecutive there. shared: several of our tensors
+ * alternate along the axis. */
 static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
                       int64_t *at)
 {
@@ -20,7 +20,8 @@ static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
     return run < n ? run : n;
 }
 
-/* Same as run_of(), for columns first .. first + n - 1 of `all`. */
+/* Does the same as run_of() for columns first .. first + n - 1 of `all`, with
+ * the taps of a convolution reordered. */
 static int64_t columns_of(const FileTensor *f, int64_t all, int64_t first,
                           int64_t n, int64_t *at)
 {
@@ -70,8 +71,8 @@ static void file_column(Elements *e, int64_t column, int64_t row, int64_t n,
     }
 }
 
-/* Reads ATTN_PANEL rows at a time, so that each line of the file is read
- * once.                                                                     */
+/* Reads rows of a tensor that is transposed in the file, ATTN_PANEL rows at a
+ * time, so that each cache line of the file is read once. */
 static void file_transposed(Elements *e, int64_t row, int64_t rows,
                             int64_t first, int64_t n, float *out,
                             int64_t stride)

@@ -1,6 +1,6 @@
 /* weights_check.c: checks that a file of weights fits the model. Lists every
- * tensor that is missing, has a wrong shape or type, or is unused. The same
- * finding in several layers is one line.                                    */
+ * tensor that is missing, has a wrong shape or type, or is unused. A finding
+ * that several layers have in common is one line. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,11 +45,14 @@ enum { LongName = 200, Hints = 20, ShownLines = 20, LookBack = 256 };
 
 typedef enum { FoundError, FoundWarning, FoundNote, FoundLevels } Level;
 
-typedef struct { /* about one tensor, or the same tensor of several layers */
+typedef struct { /* a finding about one tensor, or about the same tensor of
+                    several layers */
     Level level;
-    char name[LongName], rest[LongName], hint[LongName]; /* layer number
+    char name[LongName], rest[LongName], hint[LongName]; /* texts with the
+                                                            layer's number
                                                             replaced by {i} */
-    long first, last, layers; /* number of layers; 0: not in a layer */
+    long first, last, layers; /* range and number of layers; layers 0: not in
+                                 a layer */
 } Finding;
 
 typedef struct {
@@ -58,8 +61,8 @@ typedef struct {
     bool cut;
 } Findings;
 
-/* Returns the start of the first segment of a name that is a number, with its
- * number of digits in *n, or -1 if there is none.                           */
+/* Returns the index of the first segment of a name that is a number, and sets
+ * *n to its number of digits; -1: there is none. */
 static int layer_at(const char *name, int *n)
 {
     for (int i = 0; name[i]; i += name[i] == '.') {
@@ -74,8 +77,8 @@ static int layer_at(const char *name, int *n)
     return -1;
 }
 
-/* Copies the name with {i} in place of that layer's number. Returns false if
- * the name has no such segment.                                             */
+/* Copies the name with {i} in place of the layer's number. Returns false if the
+ * name has no such number. */
 static bool without_layer(char out[LongName], const char *name, long layer)
 {
     int n = 0, at = layer_at(name, &n);
@@ -123,8 +126,8 @@ static void add_finding(Findings *f, const Finding *x)
     f->at[f->n++] = *x;
 }
 
-/* Adds a finding about the tensor `name`. The text follows the name; `hint` is
- * the name of a similar tensor, or NULL.                                    */
+/* Adds a finding about the tensor `name`. The formatted text follows the name
+ * in the message; `hint` is the name of a similar tensor, or NULL. */
 static void found(Findings *f, Level level, const char *name, const char *hint,
                   const char *fmt, ...)
 {
@@ -144,7 +147,8 @@ static void found(Findings *f, Level level, const char *name, const char *hint,
     add_finding(f, &x);
 }
 
-/* Restores the layer's number if the finding is about one layer. */
+/* Copies a name, with the layer's number restored if the finding is about one
+ * layer. */
 static void name_of(const Finding *x, const char *with_i, char out[LongName])
 {
     const char *hole = strstr(with_i, "{i}");
@@ -179,12 +183,13 @@ static void print_finding(Report *r, const char *path, const Finding *x)
     report_line(r, levels[x->level], safe.text);
 }
 
-/* Prints the first lines of each level, then the number of the others. */
+/* Prints the first findings of each level, then the number of the others. */
 static void print_findings(Report *r, const char *path, const Findings *f)
 {
     static const char *const words[] = { "errors", "warnings", "notes" };
     int said[FoundLevels] = { 0 };
-    long more[FoundLevels] = { 0 }; /* number of tensors */
+    long more[FoundLevels] = { 0 }; /* number of tensors in the findings not
+                                       printed */
 
     for (size_t i = 0; i < f->n; i++) {
         const Finding *x = &f->at[i];
@@ -210,7 +215,7 @@ static int least_of(int a, int b, int c)
     return m < c ? m : c;
 }
 
-/* Returns Levenshtein's distance; both names have at most LongName bytes. */
+/* Returns Levenshtein's distance of two names of at most LongName bytes. */
 static int distance(const char *a, const char *b)
 {
     int row[LongName + 1];
@@ -232,12 +237,12 @@ static int distance(const char *a, const char *b)
 
 /* How the model uses a tensor of the file. */
 typedef struct {
-    int64_t elements;     /* used */
-    int64_t packed;       /* number of these that are packed unchanged */
-    const char *integers; /* the target format if it is an integer one, which
-                             has no NaN */
-    bool checked, misfit, longer; /* reported once, even if several items
-                                     share it */
+    int64_t elements; /* number of elements used */
+    int64_t packed;   /* number of these elements that are packed unchanged */
+    const char *integers; /* target format, if it is an integer format, which
+                             has no NaN; else NULL */
+    bool checked, misfit, longer; /* already reported, because several items
+                                     may share the tensor */
 } Use;
 
 /* Returns the unused tensor with the nearest name, or NULL if none is
@@ -276,7 +281,7 @@ static const char *shape_text(char *text, size_t size, int rank,
 }
 
 /* Sets the shape that the file's tensor, or each slice of it, must have.
- * Returns its rank.                                                         */
+ * Returns the rank of that shape. */
 static int slice_shape(const PackItem *item, int64_t dim[2])
 {
     const FileTensor *f = &item->from;
@@ -298,7 +303,8 @@ static int file_shape(const PackItem *item, int64_t dim[3])
     return slices + slice_shape(item, dim + slices);
 }
 
-/* True for tables of which the first rows are used if the file has more. */
+/* True for tables of which only the first rows are used if the file has
+ * more. */
 static bool may_be_longer(const PackItem *item)
 {
     static const char *const names[] = {
@@ -313,9 +319,9 @@ static bool may_be_longer(const PackItem *item)
     return false;
 }
 
-/* Returns the rows of the tensor seen as a matrix of `columns` columns, or as a
- * vector. Leading dimensions of 1, which some tools add, are dropped; the last
- * ones are merged. Returns -1 if it has no such shape.                      */
+/* Returns the number of rows of a tensor seen as a matrix of `columns` columns,
+ * or as a vector. Ignores leading dimensions of 1, which some tools add, and
+ * merges the last dimensions. Returns -1 if the tensor has no such shape. */
 static int64_t rows_of(const Tensor *t, int rank, int64_t columns)
 {
     int at = 0;
@@ -330,7 +336,7 @@ static int64_t rows_of(const Tensor *t, int rank, int64_t columns)
     return rank == 1 || rest == columns ? t->dim[at] : -1;
 }
 
-/* Returns dim[0] if all dimensions are equal, else -1. */
+/* Returns dim[0] if the tensor has exactly these dimensions, else -1. */
 static int64_t rows_of_slices(const Tensor *t, int rank, const int64_t *dim)
 {
     bool same = t->rank == rank;
@@ -342,12 +348,12 @@ static int64_t rows_of_slices(const Tensor *t, int rank, const int64_t *dim)
 typedef struct {
     const PackList *list;
     const Safetensors *file;
-    Use *use; /* one per tensor of the file */
+    Use *use; /* an element for each tensor of the file */
     Findings found;
     int errors;
     bool shapes; /* check only shapes: no values, no unused tensors */
     bool allow_nan;
-    const bool *bad; /* from the report; may be NULL */
+    const bool *bad; /* member of Report; may be NULL */
 } Check;
 
 static void check_shape(Check *c, const PackItem *item, const Tensor *t,
@@ -392,7 +398,7 @@ static const char *place_text(char *text, size_t size, const Tensor *t,
 }
 
 typedef struct {
-    int64_t n, first; /* index of the first; -1 if n is 0 */
+    int64_t n, first; /* number of values found; index of the first, or -1 */
 } Places;
 
 static Places find_values(const Tensor *t, bool wanted(float x))
@@ -418,7 +424,7 @@ static bool not_finite(float x)
     return !isfinite(x);
 }
 
-/* Reports a tensor with n > 0 values that are not finite. */
+/* Reports a tensor in which n > 0 values are not finite. */
 static void report_not_finite(Check *c, const Tensor *t, const Use *use,
                               long long n)
 {
@@ -491,8 +497,8 @@ static int by_tensor(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Marks each item if an earlier one needs the same tensor of the file. The
- * caller frees the result. Returns NULL if memory runs out.                 */
+/* Returns an array that marks each item whose tensor in the file an earlier
+ * item needs too. The caller frees it. NULL if memory runs out. */
 static bool *find_reported(const PackList *p)
 {
     size_t n = 0, count = (size_t)p->count + 1;
@@ -565,7 +571,8 @@ static void count_uses(Check *c)
         if (item->alias)
             continue;
         use->elements += item->rows * item->k;
-        if (item->layout != PackDistance) /* does not use all buckets */
+        if (item->layout != PackDistance) /* such an item does not use all
+                                             buckets */
             use->packed += item->rows * item->k;
     }
 }

@@ -1,12 +1,12 @@
-/* weights_tensor.c: returns a tensor with the packer's rounding, for the
- * oracle.                                                                   */
+/* weights_tensor.c: reads a tensor with the rounding that packing causes, for
+ * the oracle. */
 #include "integer_rows.h"
 
 typedef struct {
     const PackItem *item;
-    float *x;     /* [rows, k], or NULL */
-    int8_t *w;    /* the same, or NULL */
-    float *scale; /* [rows], or NULL */
+    float *x;     /* [rows, k] floats, or NULL */
+    int8_t *w;    /* [rows, k] integers, or NULL */
+    float *scale; /* [rows] scales, or NULL */
 } Tensors;
 
 static void take_lines(void *to, const LaneRange *lanes, int64_t k,
