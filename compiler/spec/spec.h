@@ -3,7 +3,7 @@
  *
  * In:  a YAML file, the files that it extends, --set.
  * Out: a complete, checked Spec, or all its errors, each with its position.
- * Other public headers: activations.h, yaml.h.                              */
+ * Other public headers: activations.h, reference_pages.h, yaml.h. */
 #ifndef ATTNC_SPEC_H
 #define ATTNC_SPEC_H
 
@@ -481,7 +481,7 @@ struct attn_search_options spec_search(const Spec *s, int32_t ids[2]);
  * that contains it, one from --set at the current folder. */
 char *spec_path(Arena *a, Pos written, const char *path);
 /* weight_names.c: returns the name in the weights file of a weight, by the
- * spec's `names`. docs/spec.md lists the canonical names. */
+ * spec's `names`. docs/spec-weights.md lists the canonical names. */
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
 /* weight_slices.c: finds the elements of a weight in the file. ours: the
  * canonical name with .weight or .bias. Never returns false for a loaded spec,
@@ -521,8 +521,14 @@ int64_t spec_rotary_columns(const Spec *s, Side side);
  * the rotated columns of queries and keys.                                  */
 double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
                    double *rate);
-/* attnc fields: prints all fields (key NULL), one field, or a group of
- * fields. */
+/* Pages of the reference: rows of reference_pages.h. */
+typedef enum {
+    ReferenceAll,
+#define REFERENCE(id, ...) Reference##id,
+#include "spec/reference_pages.h"
+} ReferencePage;
+void spec_print_page(FILE *out, bool markdown, ReferencePage page);
+/* attnc fields KEY: prints a field or a group of fields. */
 void spec_print_fields(FILE *out, bool markdown, const char *key);
 const char *
 spec_field_key(int i); /* key of field i, e.g. "d_model"; NULL after the last */

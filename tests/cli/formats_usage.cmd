@@ -12,3 +12,7 @@
 4 tensors models/missing.yaml -o TMP/none
 0 graph models/attention.yaml -o TMP/x.md
 0 fields d_model -o TMP/x.JSON
+2 fields --page=specs
+2 fields --page=spec h
+2 fields --page=spec --json
+2 fields --page=spec --format=schema

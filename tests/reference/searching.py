@@ -1,4 +1,4 @@
-"""The search for answers, as docs/spec.md has it."""
+"""The search for answers, as docs/spec-formulas.md has it."""
 import math
 
 DEFAULTS = {"rule": "exact", "penalty": "none", "alpha": 1, "patience": 1,

@@ -1,5 +1,5 @@
 /* fields_test.c: tests the table of fields: defaults, options, every limit of
- * every number, and docs/spec.md, which is printed from it. */
+ * every number, and docs/spec*.md, which are printed from it. */
 #define _POSIX_C_SOURCE 200809L
 #include "support/load_spec.h"
 
@@ -207,25 +207,56 @@ static void every_boundary(void **state)
 }
 
 /* ---- docs ---- */
-static void reference_is_the_table(void **state)
+static char *page_text(Arena *a, ReferencePage page)
 {
-    Arena *a = arena_new();
     FILE *out = tmpfile();
     char *text = arena_alloc(a, 1 << 18);
 
-    (void)state;
     assert_non_null(out);
-    spec_print_fields(out, true, NULL);
+    spec_print_page(out, true, page);
     rewind(out);
     assert_true(fread(text, 1, (1 << 18) - 1, out) > 1000);
     fclose(out);
-    if (getenv("ATTNC_REWRITE")) {
-        out = fopen("docs/spec.md", "wb");
-        assert_non_null(out);
-        fputs(text, out);
-        fclose(out);
+    return text;
+}
+
+static void pages_are_printed(void **state)
+{
+    static const char *const files[] = {
+        NULL,
+#define REFERENCE(id, name, ...) "docs/" name ".md",
+#include "spec/reference_pages.h"
+    };
+
+    (void)state;
+    for (size_t i = 1; i < sizeof files / sizeof *files; i++) {
+        Arena *a = arena_new();
+        const char *text = page_text(a, (ReferencePage)i);
+
+        if (getenv("ATTNC_REWRITE")) {
+            FILE *out = fopen(files[i], "wb");
+            assert_non_null(out);
+            fputs(text, out);
+            fclose(out);
+        }
+        assert_string_equal(text, read_text(a, files[i]));
+        arena_free(a);
     }
-    assert_string_equal(text, read_text(a, "docs/spec.md"));
+}
+
+/* Each field is a row of one subject. */
+static void every_field_has_a_subject(void **state)
+{
+    Arena *a = arena_new();
+    const char *text = page_text(a, ReferenceKeys);
+
+    (void)state;
+    for (int i = 0; i < n_fields; i++) {
+        const char *row = arena_printf(a, "\n| `%s` |", fields[i].key);
+        const char *at = strstr(text, row);
+        if (!at || strstr(at + 1, row))
+            fail_msg("%s: not in one subject of reference.c", fields[i].key);
+    }
     arena_free(a);
 }
 
@@ -256,7 +287,8 @@ int main(void)
         cmocka_unit_test(forms),
         cmocka_unit_test(wrong_options),
         cmocka_unit_test(every_boundary),
-        cmocka_unit_test(reference_is_the_table),
+        cmocka_unit_test(pages_are_printed),
+        cmocka_unit_test(every_field_has_a_subject),
         cmocka_unit_test(every_preset_is_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,11 +184,13 @@ PAGE(Cache,
      "attnc cache clean --older-than=30d", "what was not used for 30 days",
      "attnc cache verify --remove", "reads all, removes what was damaged")
 PAGE(Fields,
-     "Prints each field of a spec: its values, its default, what it means, and "
-     "which kinds of model have it.",
-     "attnc fields", "all of them",
-     "attnc fields positions", "one of them, or a group: attention",
-     "attnc fields -o spec.md", "as a page: md, by the file's ending")
+     "Prints the reference of the spec. For each field it has the values, the "
+     "default, the meaning, and the kinds of model that have it. Other pages "
+     "describe layers, formulas and weights.",
+     "attnc fields", "all pages",
+     "attnc fields positions", "one field, or a group of fields",
+     "attnc fields --page=spec -o spec.md",
+     "one page, as Markdown because of the file's ending")
 PAGE(Help,
      "Prints what a command takes, with examples and its exit codes.",
      "attnc help", "the commands",

@@ -84,6 +84,11 @@ static const char *const graph_formats[] = { "text", "json", "dot", "svg" };
 static const char *const json_formats[] = { "text", "json" };
 static const char *const plan_formats[] = { "text", "json", "svg" };
 static const char *const run_formats[] = { "text", "json", "svg" };
+static const char *const reference_pages[] = {
+    "all",
+#define REFERENCE(id, name, ...) name,
+#include "spec/reference_pages.h"
+};
 static const char *const field_formats[] = { "text", "json", "md", "schema" };
 /* Values to suggest for options that accept other texts too. */
 static const char *const backends[] = { "auto", "jit", "clang", "gcc" };
@@ -481,6 +486,8 @@ const Option option_table[] = {
          "text (default), man: a page of the manual"),
     FORMAT_AS(OWN(Fields, format), field_formats,
          "text (default), json, md, schema"),
+    WORD("--page", "NAME", OWN(Fields, page), reference_pages, 0,
+         "one page of the reference; all (default)"),
     FORMAT_AS(OWN(Records, format), records_formats,
          "of show: text (default), json, csv"),
     FORMAT_AS(OWN(Cache, json), json_formats,

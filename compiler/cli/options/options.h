@@ -233,6 +233,7 @@ typedef enum {
 struct FieldsCommand {
     const char *key; /* the field to print; NULL: all */
     int format;      /* FieldsFormat */
+    int page;        /* ReferencePage */
 };
 
 struct CompletionCommand {

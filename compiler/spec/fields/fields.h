@@ -266,6 +266,10 @@ extern const Check input_checks[]; /* check_input.c; ends with 0 */
 extern const Check fix_checks[];   /* check_fix.c; ends with 0 */
 void check_scans(const Spec *s);   /* check_scans.c: checks all layers */
 void print_formulas(FILE *out);    /* formulas.c: prints Markdown */
+/* fields_text.c: prints the fields of these keys and those below them; NULL
+ * ends the list. */
+void print_field_rows(Arena *a, FILE *out, bool markdown,
+                      const char *const *keys);
 /* True if s describes some of this stack's layers. */
 static inline bool has_layers(const Spec *s, Side side)
 {

@@ -3,8 +3,8 @@
 /* clang-format off */
 ROW("layers", FieldLayers, offsetof(Spec, layers), 0, NULL, 0, 0, Model, "",
     NULL,
-    "Layers differ: rows of fields, each over what the spec says of all; see "
-    "below."),
+    "Layers that differ: a list of rows. Each overrides fields of the spec for "
+    "one layer, as the page spec-layers describes."),
 SPREAD("norm", WORDS("norm.type"), Model, "Rows are normalised by this."),
 ENUM("norm.type", norm_type, norms, Model, "layer", NULL,
      "The formula is that of layer normalisation, or of root mean "

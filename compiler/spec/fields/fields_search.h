@@ -1,9 +1,9 @@
 /* fields_search.h: rows of the field table (fields.c) for search and chats. */
 /* clang-format off */
 ENUM("search.rule", search_rule, rules, Target_, "exact", NULL,
- "Exact stops when no open hypothesis can win any more; recorded "
- "stops when as many have ended as the beam is wide, and behind a prefix only "
- "the best token may end it; see below."),
+ "Exact stops when no open hypothesis can win any more. Recorded stops when as "
+ "many hypotheses have ended as the beam is wide, and directly after a prefix "
+ "only the best token may end it. The page spec-formulas has the steps."),
 INT("search.beam", search_beam, 1, 1024, Target_, "4", NULL,
     "The search follows this many hypotheses; 1 is greedy."),
 ENUM("search.penalty", search_penalty, penalties, Target_, "gnmt", NULL,

@@ -12,7 +12,7 @@ static const char *const before[] = {
     "of each weight.\n"
     "\n",
 
-    "### From tokens to rows\n"
+    "## From tokens to rows\n"
     "\n"
     "1. A token's embedding is its row of the table, times `embedding.scale`.\n"
     "   `sqrt_d_model` is the square root of d_model, whatever `embedding.width`.\n"
@@ -33,7 +33,7 @@ static const char *const before[] = {
     "max_len rows.\n"
     "\n",
 
-    "### A layer\n"
+    "## A layer\n"
     "\n"
     "A layer has up to three parts: `mix` with norm1, in a decoder with a source\n"
     "cross-attention with norm3, and the feed-forward network with norm2, in this\n"
@@ -66,7 +66,7 @@ static const char *const before[] = {
     "weight.\n"
     "\n",
 
-    "### Attention\n"
+    "## Attention\n"
     "\n"
     "1. q = W_q x + b, k = W_k x + b, v = W_v x + b; in cross-attention k and v\n"
     "   are of the encoder's rows. An absent projection (`projections`) gives x.\n"
@@ -153,7 +153,7 @@ static const char *const before[] = {
     "turn.\n"
     "\n",
 
-    "### Recurrent layers\n"
+    "## Recurrent layers\n"
     "\n"
     "h and, in an lstm, c are the state, zeros before the first row; `*` is by\n"
     "columns, S is the sigmoid. W and b are `recurrent.input`, U and b' are\n"
@@ -174,7 +174,7 @@ static const char *const before[] = {
     "follows, with a bias if `bias.o`; all other biases are those of `bias.mix`.\n"
     "\n",
 
-    "### Convolutions\n"
+    "## Convolutions\n"
     "\n"
     "Row i reads the rows i + dilation (t - B), t from 0 to kernel - 1, "
       "where B is\n"
@@ -197,7 +197,7 @@ static const char *const before[] = {
     "of swiglu, clipped_gelu of clipped_swiglu, sigmoid of glu.\n"
     "\n",
 
-    "### Feed-forward networks\n"
+    "## Feed-forward networks\n"
     "\n"
     "y = w2 f(w1 x + b1) + b2. With glu in the name of the activation y =\n"
     "w2 (f(w1 x + b1) * g(w3 x + b3)) + b2, where g is clipped_plus_1 for\n"
@@ -222,7 +222,7 @@ static const char *const after[] = {
     "the shared network's, which `shared_gate` multiplies by sigmoid(W x).\n"
     "\n",
 
-    "### From rows to results\n"
+    "## From rows to results\n"
     "\n"
     "1. `head.pool`, for heads pool and classify: mean or largest of each column\n"
     "   over a sequence's rows, or its first (class) or last row.\n"
@@ -234,7 +234,7 @@ static const char *const after[] = {
     "   x / max(|x|, 1e-12).\n"
     "\n",
 
-    "### The search\n"
+    "## The search\n"
     "\n"
     "A step scores all tokens behind each open hypothesis. Logits are changed\n"
     "first, in this order: --repetition-penalty, --min-length, --no-repeat-ngram,\n"
