@@ -9,16 +9,16 @@
 
 #include "plan/plan.h"
 
-typedef struct { /* a value, or its slot's memory */
+typedef struct { /* a value, or memory of its slot */
     int node;
-    double from, to; /* in steps; step i spans i to i + 1 */
+    double from, to; /* beginning and end in steps; step i spans i to i + 1 */
     int64_t at, bytes;
 } ArenaValue;
 
 typedef struct { /* similar layers, drawn once */
     Stack stack;
     int first, count;
-    int step[2]; /* first and last */
+    int step[2]; /* first and last step */
 } ArenaLayers;
 
 typedef struct {
@@ -26,19 +26,21 @@ typedef struct {
     const Plan *p;
     Entry entry;
     int64_t rows, sequences;
-    int *column;   /* by place in the order: its step; -1: other entry */
-    VEC(int) step; /* its node */
+    int *column;   /* by place in the order: its step; -1: it belongs to the
+                      other entry */
+    VEC(int) step; /* the node of each step */
     VEC(ArenaLayers) layers;
     VEC(ArenaValue) value;
     int64_t bytes;   /* size of the arena */
-    int64_t scratch; /* attention's part, at the arena's end */
-    int64_t apart;   /* if no two values shared memory */
+    int64_t scratch; /* memory of attention's tiles, at the end of the arena */
+    int64_t apart;   /* size of the arena if no two values shared memory */
     int64_t most;    /* most bytes in use at once */
-    int peak;        /* the step of `most` */
+    int peak;        /* the step with `most` bytes in use */
 } ArenaPicture;
 
-/* Makes the picture for the rows that `attnc plan` reports, on one thread. A
- * decoder with an encoder is drawn for one step of the search. */
+/* Makes the picture for the number of rows that `attnc plan` reports, on one
+ * thread. The decode entry of an encoder-decoder is drawn for one step of its
+ * beam search. */
 ArenaPicture arena_picture(Arena *a, const Plan *p, Entry entry);
 const char *draw_arena(Arena *a, const Plan *p);
 

@@ -15,7 +15,8 @@ static void tokens_json(Buffer *out, const AttentionPicture *p, int side)
     buffer_add(out, "]", 1);
 }
 
-/* Nine digits restore the same float. JSON has no NaN, so masked is null. */
+/* Adds a row of weights. Nine digits restore the same float; JSON has no NaN,
+ * so a masked weight is null. */
 static void row_json(Buffer *out, const float *w, int n)
 {
     for (int j = 0; j < n; j++)

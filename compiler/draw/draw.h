@@ -1,5 +1,6 @@
-/* draw.h: SVG pictures of a graph, an arena, or attention weights, which can
- * also be printed as JSON. svg.h and plot.h have the parts all pictures share.
+/* draw.h: SVG pictures of a graph, of an arena, or of attention weights, which
+ * can also be printed as JSON. svg.h and plot.h have the parts that all
+ * pictures share.
  *
  * In:  a graph, a plan, or the attention weights of given tokens.
  * Out: a document as text.
@@ -10,31 +11,32 @@
 #include "passes/passes.h"
 #include "plan/plan.h"
 
-typedef struct {       /* one softmax of the unfused graph */
+typedef struct {       /* weights from one softmax of the unfused graph */
     const char *name;  /* e.g. decoder.0.cross_attn.weights */
-    const char *title; /* "decoder layer 0, cross-attention" */
+    const char *title; /* e.g. "decoder layer 0, cross-attention" */
     int layer;         /* index in its stack */
-    int side[2];       /* side of its queries and of its keys: 0 or 1 */
+    int side[2];       /* index, in AttentionPicture.side, of its queries and
+                          of its keys */
     int heads;
-    const float *weight; /* [heads][queries][keys]; -1: masked, so the
-                            softmax never saw the key */
+    const float *weight; /* [heads][queries][keys]; -1: masked, so the key
+                            got no weight */
 } AttentionMap;
 
 typedef struct {
     const char *model;
-    const char *side[2];         /* e.g. "source", "target" */
-    const char *const *label[2]; /* their tokens */
-    int n[2];                    /* how many */
+    const char *side[2]; /* names of the sides, e.g. "source", "target" */
+    const char *const *label[2]; /* tokens of each side */
+    int n[2];                    /* number of tokens of each side */
     AttentionMap *map;
     int maps;
-    int head, query; /* draw only these; -1: all */
+    int head, query; /* the only head and query to draw; -1: all */
 } AttentionPicture;
 
-/* Returns how many heads of a map are drawn. */
+/* Returns the number of heads of a map that are drawn. */
 int attention_heads(const AttentionPicture *p, const AttentionMap *m);
-/* Draws one matrix for each head of each map, queries down, keys to the right.
- * With a chosen query there is one matrix for each map, with a row for each
- * head. */
+/* Draws a matrix for each head of each map, with a row for each query and a
+ * column for each key. With a chosen query there is one matrix for each map,
+ * with a row for each head. */
 const char *draw_attention(Arena *a, const AttentionPicture *p);
 /* Prints the same numbers as JSON. attention_json.c */
 const char *attention_json(Arena *a, const AttentionPicture *p);

@@ -1,6 +1,6 @@
 /* draw_arena.c: draws the arena of each entry over its steps as SVG. A value is
- * a rectangle from the step that computes it to its last reader, as high as its
- * bytes. */
+ * a rectangle from the step that computes it to its last reader; its height is
+ * its number of bytes. */
 #include <math.h>
 
 #include "draw/arena_picture.h"
@@ -87,7 +87,7 @@ static void put_value(const Panel *p, const ArenaValue *v)
              p->d->p->value[v->node].name);
 }
 
-/* Draws the memory of attention's tiles, in the steps that need it. */
+/* Draws the memory of attention's tiles in the steps that use it. */
 static void put_scratch(const Panel *p)
 {
     const ArenaPicture *d = p->d;
@@ -126,8 +126,8 @@ static void put_title(const Panel *p)
                            bytes_text(a, (double)d->apart, false, 3), part));
 }
 
-/* The names of steps are turned by 60 degrees, so 0.87 of their length is
- * high. */
+/* Returns the height of an entry's panel. Names of steps are rotated by 60
+ * degrees, so their height is 0.87 of their length. */
 static double entry_height(const ArenaPicture *d)
 {
     double longest = 0;

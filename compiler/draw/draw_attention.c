@@ -1,8 +1,8 @@
-/* draw_attention.c: attention weights as SVG heat maps with the tokens on both
- * axes. The darkness shows the square root of the weight, from 0 to 1, so that
- * small weights are visible. Masked cells are hatched. Tokens are written once
- * and reused by every matrix. The page follows the reader's light or dark mode;
- * matrices are always on white. */
+/* draw_attention.c: draws attention weights as SVG heat maps, with the tokens
+ * on both axes. Darkness shows the square root of a weight, from 0 to 1, so
+ * that small weights are visible. Masked cells are hatched. Each token is
+ * written once, and every matrix reuses it. The page follows the reader's light
+ * or dark mode; matrices are always on white. */
 #include <math.h>
 #include <string.h>
 
@@ -31,10 +31,11 @@ static const char sheet[] =
 typedef struct {
     Buffer *out;
     const AttentionPicture *p;
-    int cell, font;  /* pixels */
+    int cell, font;  /* size of a cell and of its font, in pixels */
     int step;        /* every step-th token is labelled */
-    int margin[2];   /* pixels for the labels of a side */
-    int rows_margin; /* pixels for the names of heads; 0: rows are tokens */
+    int margin[2];   /* room for the labels of each side, in pixels */
+    int rows_margin; /* room for the names of heads, in pixels; 0: rows are
+                        tokens */
     bool tips, masked;
     int width, height;
 } Drawing;
@@ -43,8 +44,8 @@ typedef struct { /* one matrix */
     const AttentionMap *m;
     const float *w;
     int rows, columns;
-    size_t stride; /* floats between rows */
-    int head;      /* head of row 0 */
+    size_t stride; /* floats from one row to the next */
+    int head;      /* head of the first row */
 } Panel;
 
 /* ---- panels ---- */
@@ -87,7 +88,8 @@ static int left_of(const Drawing *d, const AttentionMap *m)
     return d->rows_margin ? d->rows_margin : d->margin[m->side[0]];
 }
 
-/* Returns the height of a head's name and the labels of the columns. */
+/* Returns the height of the text above a matrix: the head's name and the labels
+ * of its columns. */
 static int top_of(const Drawing *d, const AttentionMap *m)
 {
     return (d->rows_margin ? 0 : Line) + d->margin[m->side[1]];
@@ -104,8 +106,8 @@ static int panel_height(const Drawing *d, const Panel *x)
     return top_of(d, x->m) + x->rows * d->cell + Gap;
 }
 
-/* Returns how many matrices of a map fit in a line, with all lines equally
- * full. */
+/* Returns the number of matrices of a map in one line, so that all lines are
+ * about equally full. */
 static int panels_in_line(const Drawing *d, const AttentionMap *m)
 {
     Panel x = panel_of(d->p, m, 0);
@@ -124,7 +126,7 @@ static int map_height(const Drawing *d, const AttentionMap *m)
 
 /* ---- labels ---- */
 
-/* Returns a token with its spaces shown. */
+/* Returns a token in which spaces are visible. */
 static const char *shown_token(Arena *a, const char *token)
 {
     Buffer b = { .arena = a };
@@ -133,8 +135,8 @@ static const char *shown_token(Arena *a, const char *token)
     return b.n ? b.at : "";
 }
 
-/* Labels a token. If only some tokens are labelled, the label begins with the
- * token's number and a non-breaking space. */
+/* Returns the label of a token. If only some tokens are labelled, the label
+ * begins with the token's number and a non-breaking space. */
 static const char *token_label(const Drawing *d, int side, int i)
 {
     Arena *a = d->out->arena;
@@ -148,7 +150,7 @@ static double baseline(const Drawing *d, int row)
     return (row + 0.5) * d->cell + 0.35 * d->font;
 }
 
-/* Draws the tokens of one side below each other, for reuse by all axes. */
+/* Draws the tokens of one side, one below the other, for all axes to reuse. */
 static void put_tokens(const Drawing *d, int side)
 {
     buffer_printf(d->out, "<g id=\"%s\">\n", d->p->side[side]);
@@ -174,14 +176,14 @@ static void put_axes(const Drawing *d, const Panel *x)
 
 /* ---- matrix ---- */
 
-/* Returns the level of a weight's square root. -1: masked; 0: not drawn. */
+/* Returns the level of darkness of a weight. -1: masked; 0: not drawn. */
 static int level_of(float w)
 {
     return w < 0 ? -1 : w > 0 ? (int)(sqrtf(w) * (float)Levels + 0.5f) : 0;
 }
 
-/* Begins a path in the colour of a level, white to dark blue as in the legend;
- * below 0: hatched. */
+/* Begins a path in the colour of a level, from white to dark blue as in the
+ * legend; hatched if the level is negative. */
 static void begin_path(Buffer *out, int level)
 {
     if (level < 0)
@@ -229,8 +231,8 @@ static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
     buffer_printf(d->out, "</path>\n");
 }
 
-/* Draws the cells. With tips each is a path of its own; otherwise all cells of
- * one shade are one path, with neighbours joined. */
+/* Draws the cells. With tips, each cell is a path; without, all cells of a
+ * level are one path in which neighbours are joined. */
 static void put_cells(const Drawing *d, const Panel *x)
 {
     if (d->masked)
@@ -384,7 +386,7 @@ static void measure_panels(Drawing *d)
     const AttentionPicture *p = d->p;
     measure_cells(d);
     measure_labels(d);
-    d->width = 600; /* for the header */
+    d->width = 600; /* least width, for the header */
     d->height = Header;
     for (int i = 0; i < p->maps; i++) {
         Panel x = panel_of(p, &p->map[i], 0);

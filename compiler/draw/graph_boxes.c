@@ -1,8 +1,8 @@
 /* graph_boxes.c: chooses the nodes that become boxes of the picture, and finds
- * what they read.
+ * the values that each box reads.
  *
- * Consecutive layers that compute the same are drawn once. Constants are marks
- * on the box that reads them; views and reads from the cache are lines. */
+ * Consecutive identical layers are drawn once. Constants are marks on the box
+ * that reads them; views and reads from the cache are lines. */
 #include "draw/graph_picture.h"
 
 typedef VEC(int) Nodes;
@@ -22,8 +22,8 @@ static bool is_view(const Node *n)
     return op_info[n->op].op_class == ClassView || n->op == OpRecall;
 }
 
-/* Returns the stack that a node is drawn in. The encoder's nodes for a decoder
- * layer are drawn in that layer. */
+/* Returns the stack in which a node is drawn. Nodes that the encoder computes
+ * for a decoder layer are drawn in that layer. */
 static Stack drawn_in(const Node *n)
 {
     if (n->stack == StackCross)
@@ -62,7 +62,7 @@ static bool same_op(const Node *a, const Node *b)
         && a->cache == b->cache && a->part == b->part;
 }
 
-/* Returns a layer's nodes in order, with constants. */
+/* Returns the nodes of a layer in order, including constants. */
 static Nodes nodes_of(const Picture *p, int column, int layer)
 {
     Nodes list = { 0 };
@@ -80,8 +80,8 @@ static int place_in(const Nodes *list, int node)
     return -1;
 }
 
-/* True if the node reads alike in two consecutive layers: the same node of its
- * own layer, or outside it a value of the same shape. */
+/* True if a node reads corresponding values in two consecutive layers: the same
+ * node of its own layer, or a value of the same shape from outside. */
 static bool reads_alike(const Picture *p, const Nodes *a, const Nodes *b,
                         int node)
 {
@@ -148,8 +148,8 @@ static int run_of(const Picture *p, int column, int layer)
     return -1;
 }
 
-/* A parallel layer's attention and feed-forward network are drawn side by
- * side. */
+/* Returns the sublayer in which a node is drawn. In a parallel layer, attention
+ * and the feed-forward network are drawn side by side, as one. */
 static Sublayer drawn_sublayer(const Picture *p, const Node *n)
 {
     const Side side = n->stack == StackEncoder ? SideEncoder : SideDecoder;
@@ -184,8 +184,8 @@ static bool is_box(const Picture *p, int node)
         && !is_view(at(p, node));
 }
 
-/* Works in two rounds, because the encoder's nodes for the decoder need the
- * decoder's segments. */
+/* Makes the segments of a column in two rounds, because nodes that the encoder
+ * computes for the decoder need the decoder's segments. */
 static void make_segments(Picture *p, int column, int *segment)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
@@ -227,8 +227,8 @@ static void make_boxes(Picture *p, const int *segment)
     }
 }
 
-/* Returns the box whose value a node stands for; *cached is set if it passes
- * through the cache. */
+/* Returns the box that computes the value of a node. Sets *cached if the value
+ * passes through the cache. */
 static int source_of(const Picture *p, int node, bool *cached)
 {
     *cached = false;

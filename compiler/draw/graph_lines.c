@@ -1,14 +1,16 @@
-/* graph_lines.c: computes heights, and from them places on the page: areas of
+/* graph_lines.c: computes heights, and with them places on the page: areas of
  * boxes, bands, frames and texts, and the points of lines. */
 #include <math.h>
 
 #include "draw/graph_picture.h"
 
 /* pixels */
-static const double leave_room = 15, /* above a box, for the shape */
+static const double leave_room = 15, /* above a box, for the shape of its
+                                        value */
     enter_room = 10,                 /* below a box, for the arrowhead */
-    port_room = 13,                  /* the same with a port's word */
-    track_step = 7, band_room = 4, band_head = 13,     /* with its name */
+    port_room = 13,                  /* below a box whose lines have names */
+    track_step = 7, band_room = 4, band_head = 13, /* above the contents of a
+                                                      band, with its name */
     frame_room = 7, frame_head = 18, gutter_room = 30, /* between columns */
     gutter_step = 8, small = 3; /* between text and line */
 
@@ -18,7 +20,7 @@ static Box *source(const Picture *p, const Net *n)
 }
 
 /* ---- gaps ---- */
-typedef struct { /* contents of the gap under a row, from below */
+typedef struct { /* contents of the gap under a row */
     bool shapes, names, ports;
     bool band_ends, frame_ends, band_begins, frame_begins;
 } Gap;
@@ -47,7 +49,7 @@ static Gap gap_of(const Picture *p, int column, int rank)
     return g;
 }
 
-/* Sets u of each row, and of the tracks in the gap below it. */
+/* Sets the height u of each row, and of the tracks in the gap below it. */
 static void stack_rows(Picture *p, int column)
 {
     Column *c = &p->column[column];
@@ -98,8 +100,8 @@ static bool crosses(const Picture *p, const Net *n)
     return false;
 }
 
-/* Places the vertical lines between columns, from the gutter's left edge.
- * Returns the room they need. */
+/* Places the vertical lines between columns, from the left edge of the gutter.
+ * Returns the room that they need. */
 static double place_crossings(Picture *p)
 {
     double x = 0;
@@ -138,7 +140,8 @@ static void place_areas(Picture *p)
     }
 }
 
-/* Returns the area around rows, from below the first to above the last. */
+/* Returns the area around two rows and all rows between, extended by `below`
+ * and `above`. */
 static Area around(const Picture *p, int column, const int rank[2], double left,
                    double right, double below, double above)
 {
@@ -249,8 +252,8 @@ static bool crossed(const Picture *p, const Area *a)
     return false;
 }
 
-/* Returns a place in an upper corner of an area that no line crosses, or the
- * left corner if both are crossed. */
+/* Returns a place in an upper corner of an area: in the left one, unless lines
+ * cross only that one. */
 static Area corner(const Picture *p, const Area *in, double w, double h)
 {
     Area a = { in->x + 2 * small, in->y + small, w, h };

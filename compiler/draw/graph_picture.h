@@ -23,40 +23,42 @@ typedef struct { /* one line of text: op, then name */
 } BoxLine;
 
 typedef struct {
-    int node; /* the first one's, if layers are folded */
+    int node; /* the node; if layers are folded, the node of the first */
     int column, segment, rank;
     BoxLine line[MostLines];
-    int lines, weights; /* marks for its constant inputs */
-    double w, h, x, u;  /* x of the middle, u of the lower edge */
-    Area area;          /* on the page, with all its lines */
+    int lines, weights; /* number of lines; number of marks for constant
+                           inputs */
+    double w, h, x, u;  /* size; x of the middle and u of the lower edge */
+    Area area;          /* its area on the page, with all lines of text */
 } Box;
 
 typedef struct { /* a reader of a value */
     int box;
-    const char *port; /* e.g. "Q"; "": none */
-    double x;         /* where the line enters */
+    const char *port; /* name of the input, e.g. "Q"; "": no name */
+    double x;         /* x at which the line enters the box */
     Area label;
-    Point point[6]; /* corners of the line on the page */
+    Point point[6]; /* corners of the line, on the page */
     int points;
 } Sink;
 
 typedef struct { /* a value and its readers */
-    int value;   /* node as read, e.g. a view */
-    int source;  /* box that computes it */
-    bool cached; /* it passes through the cache */
+    int value;   /* the node that readers read, e.g. a view */
+    int source;  /* the box that computes the value */
+    bool cached; /* the value passes through the cache */
     const char *shape;
     VEC(Sink) sink;
-    double x;    /* where it leaves the box */
+    double x;    /* x at which the line leaves the box */
     int last;    /* rank of the last reader in the same column; -1: none */
     double lane; /* x of the line to readers above the next rank */
     Area label;
-    double gutter; /* x in the gutter, if it leaves its column */
+    double gutter; /* x of its line in the gutter, if it leaves its column */
 } Net;
 
-typedef struct {     /* boxes of one sublayer, or outside the layers */
-    int column, run; /* -1: outside */
+typedef struct {     /* boxes of one sublayer, or boxes outside the layers */
+    int column, run; /* run: index of the run of layers; -1: outside the
+                        layers */
     Sublayer sublayer;
-    int rank[2]; /* first and last */
+    int rank[2]; /* first and last rank */
     bool banded; /* drawn on a band */
     double left, right;
     Area area;
@@ -75,7 +77,7 @@ typedef struct { /* similar layers, drawn once */
 typedef struct {
     Stack stack;
     int ranks;
-    double *left, *right; /* by rank: extent of its contents */
+    double *left, *right; /* by rank: left and right end of its contents */
     double *u, *h;        /* by rank: lower edge and height of its boxes */
     double *gap;          /* by rank: u of the tracks below it */
     int *tracks;          /* by rank: number of tracks */
@@ -85,7 +87,8 @@ typedef struct {
 typedef struct {
     Arena *arena;
     const Graph *g;
-    int *like; /* by node: the node drawn for it, in the first similar layer */
+    int *like; /* by node: the corresponding node of the first similar layer,
+                  which is drawn */
     int *box_of;
     VEC(Box) box;
     VEC(Net) net;
@@ -93,8 +96,9 @@ typedef struct {
     VEC(Run) run;
     Column column[MostColumns];
     int columns;
-    int *track;    /* by column, rank and net: from 1; 0: not needed */
-    double gutter; /* width between the columns */
+    int *track;    /* by column, rank and net: number of the track, from 1;
+                      0: none needed */
+    double gutter; /* width of the gutter between the columns */
     double width, height;
 } Picture;
 
@@ -104,7 +108,7 @@ const char *segment_name(const Segment *s); /* e.g. "self-attention" */
 void run_words(const Picture *p, Run *r);
 const char *port_word(const Node *n, int input);
 const char *shape_text(Arena *a, Type t); /* e.g. "[8,n,64]" */
-/* Returns a constant in terms of the weights file, e.g. "q.weight x 0.125,
+/* Returns a constant by its names in the weights file, e.g. "q.weight x 0.125,
  * k.weight". */
 const char *constant_text(const Picture *p, int node);
 
@@ -114,26 +118,26 @@ void picture_boxes(Picture *p);
 
 /* graph_places.c */
 typedef struct {
-    double x, weight; /* where it wants to be, and how strongly */
-    double apart;     /* least distance to the next */
+    double x, weight; /* wished x, and the weight of this wish */
+    double apart;     /* least distance to the next spot */
 } Spot;
-/* Moves spots apart with the least weighted sum of squared moves. */
+/* Moves spots apart so that the weighted sum of squared moves is least. */
 void spread(Arena *a, Spot *at, int n);
 void picture_places(Picture *p);
 
 /* graph_tracks.c */
 void picture_tracks(Picture *p);
-/* Returns a net's track in the gap under a rank, from 1; 0: it goes straight
- * up. */
+/* Returns the track of a net in the gap under a rank, from 1; 0: the line goes
+ * straight up. */
 int picture_track(const Picture *p, int column, int rank, int net);
 
 /* graph_lines.c */
 void picture_lines(Picture *p);
 
 /* draw_graph.c */
-/* Returns boxes and lines with their places. */
+/* Returns the boxes and lines of a graph with their places. */
 Picture *picture_of(Arena *a, const Graph *g);
-/* `stage`: e.g. "as built". */
+/* Draws a graph. stage: e.g. "as built". */
 const char *draw_graph(Arena *a, const Graph *g, const char *stage);
 
 #endif

@@ -1,23 +1,24 @@
 /* graph_places.c: gives each box a row (rank) and a place in it, and each line
- * that passes rows a lane. A lane runs outside everything in the rows it
- * passes. A residual's lane also runs outside the sublayer's band, so that it
- * is visible as a bypass. */
+ * that passes other rows a lane. A lane runs outside all contents of the rows
+ * that it passes. A residual's lane also runs outside the sublayer's band, so
+ * that the bypass is visible. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "draw/graph_picture.h"
 
 /* pixels */
-static const double text_room = 9, /* from a box's edge to its text */
+static const double text_room = 9, /* from the edge of a box to its text */
     apart_room = 12,               /* between boxes in a row */
     line_step = 13,                /* between lines of text */
     one_line = 20,                 /* height of a box with one line */
-    mark = 9,       /* width of a weight's mark, with its margin */
-    lane_gap = 12,  /* between a lane and what it bypasses */
-    band_room = 10, /* from a band's edge to its contents */
-    frame_room = 12, name_room = 16, /* from a name to the axis and edge */
-    label_room = 9,                  /* from a shape to its line */
-    least_width = 84;                /* a box's least width */
+    mark = 9,       /* width of the mark of a weight, with its margin */
+    lane_gap = 12,  /* between a lane and the contents that it passes */
+    band_room = 10, /* from the edge of a band to its contents */
+    frame_room = 12, name_room = 16, /* from a name to the axis, and to the
+                                        edge */
+    label_room = 9,                  /* from the shape of a value to its line */
+    least_width = 84;                /* least width of a box */
 
 static const Node *picture_node(const Picture *p, int node)
 {
@@ -42,7 +43,7 @@ static void measure_boxes(Picture *p)
                                   + b->weights * mark * (k == 0));
         b->h = one_line + (b->lines - 1) * line_step;
     }
-    /* each outgoing line needs room for its shape within the box's width */
+    /* the width of a box has room for the shape at each outgoing line */
     double *out = arena_alloc(p->arena, (size_t)p->box.n * sizeof *out);
     int *ways = arena_alloc(p->arena, (size_t)p->box.n * sizeof *ways);
     for (int i = 0; i < p->net.n; i++) {
@@ -64,8 +65,8 @@ static bool in_column(const Picture *p, const Net *n, const Sink *s)
     return p->box.at[n->source].column == p->box.at[s->box].column;
 }
 
-/* Ranks the boxes of a segment above everything they read in it. A box comes
- * after its inputs in p->box. */
+/* Ranks the boxes of a segment, each above all boxes of the segment that it
+ * reads. In p->box, a box comes after its inputs. */
 static void rank_upwards(Picture *p, int segment, int base)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -118,8 +119,8 @@ static void raise_box(Picture *p, int box)
         b->rank = most;
 }
 
-/* Ranks all boxes. Within layers a box is as low as its inputs allow; outside
- * them, or without inputs, it is close to its reader. */
+/* Ranks all boxes. Within layers a box is as low as its inputs allow. Outside
+ * layers, or without inputs, it is close to its reader. */
 static void rank_boxes(Picture *p)
 {
     int base[MostColumns] = { 0 };
@@ -150,7 +151,7 @@ static void rank_boxes(Picture *p)
     }
 }
 
-/* Gives boxes of the same op in a row the same width. */
+/* Gives boxes of the same op the same width if they are in one row. */
 static void even_widths(Picture *p)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -166,7 +167,7 @@ static void even_widths(Picture *p)
 }
 
 /* ---- in their row ---- */
-typedef struct { /* neighbours that moved together */
+typedef struct { /* adjacent spots that moved together */
     double sum, weight;
     int n;
 } Block;
@@ -205,8 +206,8 @@ static int boxes_in(const Picture *p, int column, int rank, int *list)
     return n;
 }
 
-/* Sets *x to the mean place of a box's inputs in its column, and with `readers`
- * of its readers too. Returns false if there are none. */
+/* Sets *x to the mean place of a box's inputs in its column; with `readers`,
+ * also of its readers. Returns false if there are none. */
 static bool mean_place(const Picture *p, int box, bool readers, double *x)
 {
     double sum = 0;
@@ -231,8 +232,9 @@ static double wanted(const Picture *p, int box)
     return mean_place(p, box, true, &x) ? x : p->box.at[box].x;
 }
 
-/* Orders boxes of a row by the place of their inputs. A box without inputs goes
- * to the left if a box with inputs follows it, otherwise to the right. */
+/* Orders the boxes of a row by the places of their inputs. A box without inputs
+ * goes to the left end if a box with inputs follows it, otherwise to the right
+ * end. */
 static void order_row(const Picture *p, int *list, int n)
 {
     double *key = arena_alloc(p->arena, (size_t)n * sizeof *key);
@@ -324,9 +326,9 @@ static bool stays_in_segment(const Picture *p, const Net *n)
     return true;
 }
 
-/* Returns the side of a lane; -1: left. A residual from another sublayer goes
- * towards the page's edge. Other lanes are on the side of their box, or towards
- * the first input of their reader. */
+/* Returns the side of a lane: -1 for left, 1 for right. The lane of a value
+ * from another sublayer is on the side of the page's edge. Other lanes are on
+ * the side of their box, or of the first input of their reader. */
 static int side_of(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source];
@@ -356,7 +358,7 @@ static void place_lane(Picture *p, Net *n)
         widen(c, r, n->lane, n->lane);
 }
 
-/* Places shorter lanes further inside. */
+/* Places the lanes, short ones inside long ones. */
 static void place_lanes(Picture *p, bool inside)
 {
     int longest = 0;
@@ -373,7 +375,7 @@ static void place_lanes(Picture *p, bool inside)
 
 /* ---- bands and frames ---- */
 
-/* Sets the width; the name is left of the axis. */
+/* Sets the width of a band or a frame, with room for its name at the left. */
 static void set_width(Column *c, const int rank[2], double room, double name,
                       double *left, double *right)
 {

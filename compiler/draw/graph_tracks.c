@@ -1,6 +1,6 @@
 /* graph_tracks.c: chooses where lines leave and enter boxes, and the tracks on
- * which they run sideways in the gap under a row, so that no two lines coincide
- * and all keep their distance. */
+ * which lines run sideways in the gap under a row, so that no two lines
+ * coincide and all keep their distance. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,9 +20,9 @@ static bool lines_in_column(const Picture *p, const Net *n, const Sink *s)
 /* ---- ports ---- */
 typedef struct {
     double wish;   /* best place for the line */
-    bool straight; /* there it needs no turn */
-    double room;   /* for text to its right */
-    int net, sink; /* -1: outgoing */
+    bool straight; /* the line needs no turn there */
+    double room;   /* room for the text to its right */
+    int net, sink; /* sink -1: an outgoing line */
 } Port;
 
 static int by_wish(const void *a, const void *b)
@@ -33,8 +33,8 @@ static int by_wish(const void *a, const void *b)
     return x->net - y->net;
 }
 
-/* Separates the ports along an edge of a box, in order. Lines that need no turn
- * move least. */
+/* Separates the ports along an edge of a box and keeps their order. Lines that
+ * need no turn move least. */
 static void separate_tracks(Picture *p, const Box *b, Port *port, int n)
 {
     const double left = b->x - b->w / 2 + edge, right = b->x + b->w / 2;
@@ -59,16 +59,16 @@ static void separate_tracks(Picture *p, const Box *b, Port *port, int n)
     }
 }
 
-/* Returns the place nearest to x where a line may enter a box, leaving room for
- * others at its edges. */
+/* Returns the place nearest to x at which a line may enter a box, with room for
+ * other lines at the edges. */
 static double within(const Box *b, double x)
 {
     const double room = fmin(34, b->w / 4);
     return fmin(fmax(x, b->x - b->w / 2 + room), b->x + b->w / 2 - room);
 }
 
-/* Returns where a line leaves: straight up to its only reader, else from the
- * middle or to its lane. */
+/* Returns the place where a line leaves a box: below its only reader in the
+ * next row, else in the middle, or at its lane. */
 static double leaves_at(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source], *reader = NULL;
@@ -125,12 +125,13 @@ static void come_in(Picture *p, int box, Port *port)
 /* ---- tracks ---- */
 enum { MostUp = 64 };
 
-typedef struct { /* a line in a gap */
+typedef struct { /* a line within a gap */
     int net, level;
     bool sideways, placed;
-    double below; /* x where it enters; NAN: from the side */
+    double below; /* x at which it enters the gap from below; NAN: from the
+                     side */
     double left, right;
-    double above[MostUp]; /* x of each line going up */
+    double above[MostUp]; /* x of each part that leaves upwards */
     int n;
 } Way;
 
@@ -147,7 +148,8 @@ static bool passes(const Picture *p, const Net *n, int rank)
     return p->box.at[n->source].rank < rank && n->last >= rank;
 }
 
-/* Sets *w to a net's line in the gap under `rank`; false if it has none. */
+/* Sets *w to the line of a net in the gap under `rank`. Returns false if the
+ * net has none. */
 static bool way_of(const Picture *p, int column, int rank, int net, Way *w)
 {
     const Net *n = &p->net.at[net];
@@ -184,7 +186,8 @@ static bool way_of(const Picture *p, int column, int rank, int net, Way *w)
     return w->n > 0 || other;
 }
 
-/* True if `a` must turn below `b`, because it enters where b goes up. */
+/* True if `a` must turn below `b`, because it enters at an x where `b` leaves
+ * upwards. */
 static bool goes_under(const Way *a, const Way *b)
 {
     for (int i = 0; i < b->n; i++)
@@ -217,8 +220,8 @@ static int lowest_level(const Way *way, int n, const Way *w)
     return level;
 }
 
-/* Returns the shortest unplaced line that no other must go under; in a cycle,
- * any. */
+/* Returns the shortest line that is not placed yet and that no other line must
+ * go under; in a cycle, any line that is not placed. */
 static Way *next_way(Way *way, int n)
 {
     Way *best = NULL, *any = NULL;

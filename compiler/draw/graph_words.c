@@ -1,5 +1,5 @@
-/* graph_words.c: the text of a box: the op in bold, with all parts of a fused
- * op, and the name of its result. */
+/* graph_words.c: writes the text of a box: the op in bold, with all parts of a
+ * fused op, and the name of its result. */
 #include "draw/graph_picture.h"
 
 typedef struct { /* the words of one box while they are collected */
@@ -99,7 +99,7 @@ static const char *bias_text(const Node *n)
     return n->bias == BiasAlibi ? "ALiBi" : "relative bias";
 }
 
-/* Parts of a fused op, wrapped into lines. */
+/* The parts of a fused op, wrapped into lines. */
 typedef struct {
     Words *w;
     const char *line;
@@ -227,7 +227,7 @@ const char *segment_name(const Segment *s)
     return names[s->sublayer];
 }
 
-/* True if no other run is in the column. */
+/* True if the run is the only one in its column. */
 static bool is_alone(const Picture *p, const Run *r)
 {
     for (int i = 0; i < p->run.n; i++)

@@ -29,7 +29,7 @@ Point plot_point(const Plot *p, double x, double y)
 
 void plot_grid_x(const Plot *p, const double *tick, int n, bool texts)
 {
-    double end = -INFINITY; /* right end of the last text */
+    double end = -INFINITY; /* right end of the last text drawn */
     for (int i = 0; i < n; i++) {
         const double x = p->at.x + p->at.w * scale_part(&p->x, tick[i]);
         const char *text = scale_text(p->out->arena, &p->x, tick[i], 4);
@@ -85,8 +85,9 @@ bool plot_label(Plot *p, const char *rules, Point at, const char *text,
     svg_text(p->out, arena_printf(p->out->arena, "%s tick%s", rules, anchor),
              left >= at.x    ? left
              : right <= at.x ? right
-                             : (left + right) / 2, /* fonts may be narrower
-                                                      than computed */
+                             : (left + right) / 2, /* centred, because fonts
+                                                      may be narrower than
+                                                      computed */
              to.box.y + (double)LabelSize - 1, "%s", text);
     return true;
 }

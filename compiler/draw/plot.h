@@ -1,5 +1,5 @@
-/* plot.h: a plot: a scale for each axis, its grid and texts, and labels that do
- * not overlap. */
+/* plot.h: a plot: a scale for each axis, the grid and its texts, and labels
+ * that do not overlap. */
 #ifndef ATTNC_PLOT_H
 #define ATTNC_PLOT_H
 
@@ -11,39 +11,40 @@ typedef enum {
     UnitFlops,
     UnitBytes,
     UnitSeconds,
-    UnitRate,  /* per second */
-    UnitPart,  /* shown as percent */
+    UnitRate,  /* a number per second */
+    UnitPart,  /* a part of 1, shown as percent */
     UnitPower, /* an exponent */
     UnitWord
 } UnitKind;
 
 typedef struct {
     UnitKind kind;
-    double least, most; /* range of the values; most < least: none */
+    double least, most; /* range of the values; most < least: no values yet */
     bool logarithmic;
-    double from, to;  /* the plot's range; log10 if logarithmic */
-    double unit;      /* the texts' unit, in SI units */
-    const char *word; /* the unit's name, e.g. "ms"; "": none */
+    double from, to;  /* range of the plot; log10 of it if logarithmic */
+    double unit;      /* unit of the texts, in SI units */
+    const char *word; /* name of the unit, e.g. "ms"; "": none */
 } Scale;
 
 Scale scale_new(UnitKind kind);
 void scale_widen(Scale *s, double value);
-/* Sets the other members from the values. The scale becomes logarithmic if all
- * values are positive and span more than a factor of 20. With `zero`, a linear
+/* Sets the remaining members from the values. The scale becomes logarithmic if
+ * all values are positive and their ratio exceeds 20. With `zero`, a linear
  * scale of positive values may begin at 0. */
 void scale_end(Scale *s, bool zero);
-/* Returns 0 at the beginning of the plot, 1 at its end. */
+/* Returns the place of a value: 0 at the beginning of the plot, 1 at its
+ * end. */
 double scale_part(const Scale *s, double value);
-/* Finds round values, about `about` of them on a linear scale; returns their
- * number. */
+/* Finds round values for the grid, about `about` of them on a linear scale.
+ * Returns their number. */
 enum { MostTicks = 32 };
 int scale_ticks(const Scale *s, int about, double tick[MostTicks]);
-/* Returns a value in the scale's unit with `digits` digits, without the
- * unit. */
+/* Returns a value in the unit of the scale, with `digits` digits and without
+ * the unit. */
 const char *scale_text(Arena *a, const Scale *s, double value, int digits);
 
 /* ---- plot_label.c ---- */
-typedef struct { /* labels of one plot */
+typedef struct { /* the labels of one plot */
     Arena *arena;
     Area inside;     /* where labels may be placed */
     VEC(Area) taken; /* areas of marks, lines and labels */
@@ -59,16 +60,16 @@ enum { LabelSize = 10 }; /* font size in pixels */
 void labels_take(Labels *l, Point at, double radius);
 void labels_take_line(Labels *l, Point from, Point to);
 typedef enum {
-    LeadNone,   /* labels only next to their marks */
-    LeadFree,   /* a lead must cross nothing */
-    LeadCrosses /* a lead may cross others if it must */
+    LeadNone,   /* a label must be next to its mark */
+    LeadFree,   /* a label may have a lead that crosses nothing */
+    LeadCrosses /* a label may have a lead that crosses other things */
 } LeadKind;
-/* Finds and takes a place for the text of a mark. Returns false if there is
+/* Finds a place for the text of a mark, and takes it. Returns false if there is
  * none. */
 bool labels_place(Labels *l, Point at, const char *text, LeadKind leads,
                   LabelPlace *to);
-/* Returns text with control bytes escaped, cut to `most` characters and an
- * ellipsis. */
+/* Returns text with control bytes escaped; cut to `most` characters and an
+ * ellipsis if it is longer. */
 const char *label_cut(Arena *a, const char *text, int most);
 
 /* ---- plot.c ---- */
@@ -83,12 +84,13 @@ typedef struct {
 
 Plot plot_new(Buffer *out, Area at, Scale x, Scale y);
 Point plot_point(const Plot *p, double x, double y);
-/* Each draws the grid at these values, with texts below or to the left if there
- * is room. plot_edge() draws the frame. */
+/* Each draws the grid at the given or at round values, with their texts if
+ * there is room. plot_edge() draws the frame. */
 void plot_grid_x(const Plot *p, const double *tick, int n, bool texts);
 void plot_grid_y(const Plot *p, int about, bool texts);
 void plot_edge(const Plot *p);
-/* Names the axes, below and at the left end of the page. NULL: no name. */
+/* Writes the names of the axes, below the plot and at the left edge of the
+ * page. NULL: no name. */
 void plot_sides(const Plot *p, const char *x, const char *y);
 /* Writes a label next to its mark, or with a lead to it. Returns false if there
  * is no room. */

@@ -4,7 +4,8 @@
 
 #include "draw/plot.h"
 
-static const double most_linear = 20; /* largest value over smallest */
+static const double most_linear = 20; /* largest ratio of two values on a
+                                         linear scale */
 
 typedef struct {
     double unit;
@@ -12,7 +13,7 @@ typedef struct {
 } Unit;
 
 enum { Units = 4 };
-/* Largest unit first; smaller values use the last. */
+/* Units, largest first. Values below the last unit use it too. */
 static const Unit units[][Units] = {
     [UnitCount] = { { 1e9, "billions" },
                     { 1e6, "millions" },
@@ -80,7 +81,7 @@ double scale_part(const Scale *s, double value)
     return (x - s->from) / (s->to - s->from);
 }
 
-/* Returns 1, 2 or 5 times a power of ten. */
+/* Returns a step between round values: 1, 2 or 5 times a power of ten. */
 static double step_of(double range, int about)
 {
     const double raw = range / about, ten = pow(10, floor(log10(raw)));
@@ -97,13 +98,15 @@ static int linear_ticks(const Scale *s, int about, double *tick)
     return n;
 }
 
-/* Finds powers of ten; also 2 and 5 times these if they are few. */
+/* Finds the powers of ten in the range, and their multiples by 2 and 5 if there
+ * are few powers. */
 static int log_ticks(const Scale *s, double *tick)
 {
     static const double times[] = { 1, 2, 5 };
     const int each = s->to - s->from < 2.5 ? 3 : 1;
     const double unit = log10(s->unit);
-    const double jump = ceil((s->to - s->from) / 10); /* decades */
+    const double jump = ceil((s->to - s->from) / 10); /* number of decades
+                                                         between two marks */
     int n = 0;
     for (double k = floor(s->from - unit); k <= s->to - unit; k += jump)
         for (int i = 0; i < each && n < MostTicks; i++) {
@@ -124,7 +127,7 @@ const char *scale_text(Arena *a, const Scale *s, double value, int digits)
     const double x = value / s->unit;
     if (fabs(x) >= 1000 && fabs(x) < 1e15)
         return arena_printf(a, "%.0f", x);
-    /* a rounding error of a sum that should be 0 */
+    /* a rounding error in a sum that should be 0 */
     if (fabs(value) < 1e-9 * fabs(s->most - s->least))
         return "0";
     return arena_printf(a, "%.*g", digits, x);

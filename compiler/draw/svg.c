@@ -1,4 +1,4 @@
-/* svg.c: the page of a picture: head, colours, text, marks and legend. */
+/* svg.c: draws the page of a picture: head, colours, text, marks and legend. */
 #include "draw/svg.h"
 
 #include <math.h>
@@ -136,8 +136,8 @@ void svg_mark(Buffer *b, const char *rules, Mark mark, double scale, Point at,
 
 /* ---- page ---- */
 
-/* Adds a sheet with the first value of each colour, or with the second if
- * dark. */
+/* Adds a sheet with the first value of each colour; with the second if `dark`
+ * is set. */
 static void put_sheet(Buffer *out, const char *s, bool dark)
 {
     static const char letters[] = "#0123456789abcdef";
@@ -211,7 +211,8 @@ void legend_add(Legend *l, const char *sign, const char *text)
         buffer_printf(l->out, "<g transform=\"translate(%.1f %.1f)\">%s</g>\n",
                       l->x, l->y, sign);
     svg_text(l->out, "soft small", l->x + sign_room, l->y, "%s", text);
-    l->x += 0.86 * room + 18; /* most fonts are narrower */
+    l->x += 0.86 * room + 18; /* less than computed, because most fonts are
+                                 narrower */
 }
 
 void legend_mark(Legend *l, const char *rules, Mark mark, const char *text)

@@ -1,8 +1,8 @@
 /* svg.h: the page of a picture: head, colours, text, marks and legend.
  *
  * Colours follow the reader's light or dark mode. A sheet is CSS in which a
- * colour may have two values, as in `#fff|#16181c`: one for light, one for
- * dark. */
+ * colour may have two values, as in `#fff|#16181c`: the first for light mode,
+ * the second for dark mode. */
 #ifndef ATTNC_SVG_H
 #define ATTNC_SVG_H
 
@@ -11,33 +11,34 @@
 static const double box_text = 11, soft_text = 9; /* font sizes in pixels */
 static const double page_edge = 18; /* margin of the page in pixels */
 
-typedef struct { /* pixels; x, y: upper left corner */
+typedef struct { /* in pixels; x, y: the upper left corner */
     double x, y, w, h;
 } Area;
 typedef struct {
     double x, y;
 } Point;
 
-/* Adds text escaped for XML; invalid bytes become \xHH. */
+/* Adds text, escaped for XML. Invalid bytes become \xHH. */
 void svg_add(Buffer *b, const char *text);
-/* Adds a line of text. `rules` are CSS classes: "b" (bold), "soft", "small"
- * (size soft_text), "mid" or "end" if x is not the left end, and those of the
- * picture's own sheet. */
+/* Adds a line of text. rules: CSS classes: "b" (bold), "soft", "small" (size
+ * soft_text), "mid" or "end" if x is the middle or the right end, and the
+ * classes of the picture's own sheet. */
 void svg_text(Buffer *b, const char *rules, double x, double y, const char *fmt,
               ...) __attribute__((format(printf, 5, 6)));
-/* Adds two texts in a line, the first bold, the second soft and small. */
+/* Adds two texts in a line: the first is bold, the second soft and small. */
 void svg_words(Buffer *b, const char *rules, double x, double y,
                const char *bold, const char *soft);
-/* Adds the name of a vertical axis, rotated, centred at x, y. */
+/* Adds the name of a vertical axis: rotated, and centred at x, y. */
 void svg_side(Buffer *b, double x, double y, const char *text);
 /* Adds a tooltip to the enclosing element. */
 void svg_tip(Buffer *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void svg_rect(Buffer *b, const char *rules, Area at, double radius);
-/* Adds a path through n points; "z" as `end` closes it. */
+/* Adds a path through n points. end: "z" closes the path, "" does not. */
 void svg_line(Buffer *b, const char *rules, const Point *at, int n,
               const char *end);
-/* Returns an upper bound of the text's width in pixels for common fonts. */
+/* Returns an upper bound for the width of a text in pixels, for common
+ * fonts. */
 double svg_width(const char *text, double size, bool bold);
 
 typedef enum {
@@ -48,34 +49,36 @@ typedef enum {
     MarkRing,
     MarkCross
 } Mark;
-/* Adds a mark centred at `at`, 7 to 11 pixels wide at scale 1. tip NULL:
- * none. */
+/* Adds a mark centred at `at`, 7 to 11 pixels wide at scale 1. tip NULL: no
+ * tooltip. */
 void svg_mark(Buffer *b, const char *rules, Mark mark, double scale, Point at,
               const char *tip);
 
 typedef struct {
-    const char *name, *what; /* model, e.g. "base", and content, e.g. "the
-                                graph" */
-    const char *text;        /* below the name */
-    const char *sheet;       /* the picture's own */
+    const char *name, *what; /* the model, e.g. "base", and the content, e.g.
+                                "the graph" */
+    const char *text;        /* text below the name */
+    const char *sheet;       /* sheet of the picture */
     double width, height;
 } PageHead;
-double page_width(const PageHead *head); /* needed by its texts */
+double page_width(const PageHead *head); /* returns the width that the texts
+                                            of the head need */
 void page_begin(Buffer *out, const PageHead *head);
 const char *page_end(Buffer *out); /* returns the picture */
 
-typedef struct { /* signs with their words, in lines */
+typedef struct { /* a legend: signs and their texts, in lines */
     Buffer *out;
-    double left, right; /* ends of a line */
+    double left, right; /* left and right end of a line */
     double x, y;        /* next sign; y is the baseline of the words */
 } Legend;
-/* `sign`: SVG drawn with the words' baseline at 0, 0; "": none. */
+/* Adds a sign and its text. sign: SVG drawn with the text's baseline at 0, 0;
+ * "": no sign. */
 void legend_add(Legend *l, const char *sign, const char *text);
 void legend_mark(Legend *l, const char *rules, Mark mark, const char *text);
 void legend_line(Legend *l); /* begins a new line */
 
-/* Colours of the classes of ops: a sheet, the CSS class of one ("row"), and its
- * line in a legend ("row by row"). */
+/* The colours of the classes of ops: a sheet, the CSS class of a class of ops
+ * ("row"), and its entry in a legend ("row by row"). */
 extern const char class_sheet[];
 const char *class_rule(OpClass op_class);
 void legend_class(Legend *l, OpClass op_class);

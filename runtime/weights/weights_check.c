@@ -48,11 +48,9 @@ typedef enum { FoundError, FoundWarning, FoundNote, FoundLevels } Level;
 typedef struct { /* a finding about one tensor, or about the same tensor of
                     several layers */
     Level level;
-    char name[LongName], rest[LongName], hint[LongName]; /* texts with the
-                                                            layer's number
-                                                            replaced by {i} */
-    long first, last, layers; /* range and number of layers; layers 0: not in
-                                 a layer */
+    /* texts in which {i} replaces the layer's number */
+    char name[LongName], rest[LongName], hint[LongName];
+    long first, last, layers; /* layers 0: not in a layer */
 } Finding;
 
 typedef struct {
@@ -77,8 +75,7 @@ static int layer_at(const char *name, int *n)
     return -1;
 }
 
-/* Copies the name with {i} in place of the layer's number. Returns false if the
- * name has no such number. */
+/* Copies the name with {i} for the layer's number; false: it has no number. */
 static bool without_layer(char out[LongName], const char *name, long layer)
 {
     int n = 0, at = layer_at(name, &n);
@@ -147,8 +144,7 @@ static void found(Findings *f, Level level, const char *name, const char *hint,
     add_finding(f, &x);
 }
 
-/* Copies a name, with the layer's number restored if the finding is about one
- * layer. */
+/* Copies a name, with the layer's number if the finding is about one layer. */
 static void name_of(const Finding *x, const char *with_i, char out[LongName])
 {
     const char *hole = strstr(with_i, "{i}");
@@ -245,8 +241,7 @@ typedef struct {
                                      may share the tensor */
 } Use;
 
-/* Returns the unused tensor with the nearest name, or NULL if none is
- * similar.                                                                  */
+/* Returns the unused tensor with the most similar name; NULL: none is near. */
 static const char *nearest_unused(const Safetensors *file, const Use *use,
                                   const char *name)
 {
@@ -280,8 +275,7 @@ static const char *shape_text(char *text, size_t size, int rank,
     return text;
 }
 
-/* Sets the shape that the file's tensor, or each slice of it, must have.
- * Returns the rank of that shape. */
+/* Sets the shape required of the file's tensor or slices; returns the rank. */
 static int slice_shape(const PackItem *item, int64_t dim[2])
 {
     const FileTensor *f = &item->from;
@@ -303,8 +297,7 @@ static int file_shape(const PackItem *item, int64_t dim[3])
     return slices + slice_shape(item, dim + slices);
 }
 
-/* True for tables of which only the first rows are used if the file has
- * more. */
+/* True for tables that may have more rows in the file; the first are used. */
 static bool may_be_longer(const PackItem *item)
 {
     static const char *const names[] = {
