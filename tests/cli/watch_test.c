@@ -483,8 +483,7 @@ static void test_crash(void **state)
     stop();
 }
 
-/* Tests Ctrl-C of a terminal during a run: both processes end, and no file is
- * left. */
+/* Tests Ctrl-C during a run: both processes end, and no file is left. */
 static void test_ctrl_c(void **state)
 {
     (void)state;
@@ -532,8 +531,7 @@ static void test_ctrl_c(void **state)
 }
 
 /* ---- limits ---- */
-/* Tests more changes, while it is stopped, than the system's queue holds: it
- * runs again. */
+/* Tests more changes of a stopped watch than the system's queue holds. */
 static void test_overflow(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* parts_test.c: attnc compile --parts: every file compiles without a warning,
- * by gcc and clang; the program that the header of --parts=model opens with has
- * the results of the file with all parts, bit by bit; a program that is left
- * alone with its part answers as the one with all; an object exports what its
- * header declares.                                                          */
+/* parts_test.c: tests attnc compile --parts: every file compiles without
+ * warnings by gcc and clang; the first program in the header of --parts=model
+ * gives bit-identical results to the file with all parts; a program with only
+ * its part answers like the one with all; an object exports what its header
+ * declares. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,6 +1,6 @@
-/* tree_shaker_test.c: tests what an emitted file contains: of C files what is
- * named, and of models what they need: no function that is not called, and only
- * the table rows for their vocabularies' kinds and steps. */
+/* tree_shaker_test.c: tests the contents of emitted files: the named parts of C
+ * files and what they need, no function that is not called, and only the table
+ * rows for a model's kinds and steps of vocabularies. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

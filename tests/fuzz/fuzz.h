@@ -1,7 +1,7 @@
-/* fuzz.h: what the fuzz targets share. A target is a file NAME.c with
- * libFuzzer's functions, and its inputs in corpus/NAME. It is linked twice: by
- * libFuzzer, which makes inputs (make fuzz), and with replay.c, which takes
- * those of the corpus (make test).                                          */
+/* fuzz.h: shared by the fuzz targets. A target is a file NAME.c with
+ * libFuzzer's functions, and its inputs in corpus/NAME. It is linked twice:
+ * with libFuzzer, which generates inputs (make fuzz), and with replay.c, which
+ * runs the corpus (make test). */
 #ifndef ATTNC_FUZZ_H
 #define ATTNC_FUZZ_H
 

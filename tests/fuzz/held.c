@@ -1,5 +1,5 @@
-/* held.c: tracks what a job of a fuzz target holds open (held.h): memory, maps,
- * mapped files, threads. */
+/* held.c: tracks the resources of a job of a fuzz target (held.h): memory,
+ * maps, mapped files, threads. */
 #define _GNU_SOURCE /* off_t, open_memstream */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* held.h: what a job of a fuzz target holds open, so that it can be given back
- * where the job ends by exit(). Between the code under test and libc stands the
- * linker's --wrap, which sees every call that leaves an object file.        */
+/* held.h: the resources that a job of a fuzz target holds, so that they are
+ * released if the job ends by exit(). The linker's --wrap replaces the calls of
+ * libc in every object file under test. */
 #ifndef ATTNC_HELD_H
 #define ATTNC_HELD_H
 

@@ -1,5 +1,5 @@
-/* maker.h: what makes tokenizers (tokenizers.c): choices, an input that grows,
- * and the tokens that it has.                                               */
+/* maker.h: builds tokenizers (tokenizers.c) from choices, a growing input, and
+ * its tokens. */
 #ifndef ATTNC_FUZZ_MAKER_H
 #define ATTNC_FUZZ_MAKER_H
 

@@ -1,4 +1,4 @@
-/* support.c: what the fuzz targets share (fuzz.h): jobs, files, inputs. */
+/* support.c: shared by the fuzz targets (fuzz.h): jobs, files, inputs. */
 #define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <jansson.h>

@@ -343,7 +343,7 @@ static void test_failing(void **state)
                     arena_printf(a, "%s %s", PYTHON, fails[i].says));
 }
 
-/* Nothing is imported then. */
+/* Nothing is imported after that. */
 static void assert_refused(const char *folder, const char *python, int code,
                            const char *message)
 {

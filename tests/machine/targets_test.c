@@ -82,8 +82,7 @@ static void test_processors(void **state)
         { { CpuIntel, 6, 0x4f, CpuV2 | CpuV3 }, "broadwell" },
         { { CpuIntel, 6, 0x3f, CpuV2 | CpuV3 }, "haswell" },
         { { CpuIntel, 6, 0xba, CpuV2 | CpuV3 | CpuAvxVnni }, "alderlake" },
-        /* a processor with more features than its model's row: the nearest row
-         */
+        /* more features than the model's row: the nearest row */
         { { CpuIntel, 6, 0xa7, All | CpuAvxVnni }, "sapphirerapids" },
         { { CpuIntel, 6, 0xa7, All & ~CpuBf16 }, "icelake-client" },
         { { CpuIntel, 6, 0x55, All & ~CpuBf16 }, "icelake-server" },

@@ -1,7 +1,7 @@
-/* stories_test.c: tests a trained decoder with its tokenizer, text in and text
- * out, by attnc in all ways and by the program of the emitted file, against
- * what llama2.c printed for the same prompts, and its scores. Needs the real
- * models next to the repository. */
+/* stories_test.c: tests a trained decoder with its tokenizer, from text to
+ * text, by attnc in all ways and by an emitted program, against the output and
+ * scores of llama2.c for the same prompts. Needs the real models next to the
+ * repository. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <setjmp.h>

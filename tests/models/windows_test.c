@@ -1,6 +1,6 @@
 /* windows_test.c: tests layers with shorter windows or other sizes of keys.
- * They have caches of their own, whose pages are freed as soon as no later row
- * reads them: the bits are as if all were kept, in less memory. */
+ * They have separate caches, whose pages are freed when no later row reads
+ * them: the bits are the same as with all pages kept, in less memory. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "oracle/trial.h"

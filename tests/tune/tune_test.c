@@ -1,5 +1,5 @@
-/* tune_test.c: tests the space of tilings, children that end badly, planted bad
- * candidates, and what a second run finds. */
+/* tune_test.c: tests the space of tilings, children that crash or hang, planted
+ * bad candidates, and the results that a second run reuses. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include <jansson.h>
