@@ -1,6 +1,6 @@
 /* file_kinds.c: a table of the kinds of files that a user may name as an input
- * or an output. A file's first bytes or the end of its name determine its kind.
- */
+ * or an output. The kind of a file follows from its first bytes or from the end
+ * of its name. */
 #include "file_kinds.h"
 
 #include <stdbool.h>
@@ -77,7 +77,7 @@ static const FileKind kinds[] = {
 /* clang-format on */
 enum { Kinds = sizeof kinds / sizeof *kinds };
 
-/* True if the name ends in one of the endings; case is ignored. */
+/* True if the name ends in one of the endings. Ignores case. */
 static bool name_ends(const char *path, const char *endings)
 {
     const size_t length = strlen(path);

@@ -1,6 +1,6 @@
-/* file_kinds.h: kinds of files: what each is, what to do with it when attnc
- * expects something else, and whether an output may replace it. Each kind is a
- * row of file_kinds.c.                                                      */
+/* file_kinds.h: the kinds of files: what each kind is, what the user can do
+ * with it if attnc expects another kind, and if an output may replace it. Each
+ * kind is a row of file_kinds.c. */
 #ifndef ATTNC_FILE_KINDS_H
 #define ATTNC_FILE_KINDS_H
 
@@ -8,7 +8,7 @@
 
 typedef enum {
     AskedSpec,
-    AskedWeights, /* a file of tensors */
+    AskedWeights, /* a file of tensors was expected */
     AskedCheckpoint,
     AskedKinds
 } Asked;
@@ -19,19 +19,20 @@ typedef enum {
 #define KEPT_WEIGHTS "weights that attnc did not write"
 
 typedef struct {
-    int at, n; /* place of the first bytes; n 0: known by its name only */
+    int at, n; /* offset and number of the first bytes; n 0: only the name
+                * counts */
     const char *bytes;
-    const char *endings; /* separated by blanks; NULL: known by its bytes
-                            only */
-    const char *kept;    /* description if replacing it needs --force; else
-                            NULL */
+    const char *endings; /* endings of names, separated by blanks; NULL: only
+                          * the bytes count */
+    const char *kept;    /* description, if only --force may replace it;
+                          * otherwise NULL */
     const char *is;
-    /* advice with $file and $folder; NULL: the expected kind */
+    /* advice with $file and $folder; NULL: this is the expected kind */
     const char *remedy[AskedKinds];
 } FileKind;
 
-/* Returns the first row whose bytes are in the n bytes of `head`, or one of
- * whose endings the path has. Returns NULL if no row matches.               */
+/* Returns the first row whose bytes are in the n bytes of `head`, or whose
+ * endings include that of the path. Returns NULL if there is none. */
 const FileKind *kind_of(const char *path, const char *head, size_t n);
 
 #endif

@@ -1,7 +1,6 @@
-/* files.c: reads and maps complete files.
- *
- * A name on a command line may be a folder, a FIFO or a device. Only regular
- * files are read, and opening one of the others never blocks.               */
+/* files.c: reads and maps complete files. A name on a command line may be a
+ * folder, a FIFO or a device. Only regular files are read, and opening any
+ * other kind never blocks. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +26,8 @@ static bool cannot(Fault *why, const char *path, const char *what)
 enum { MaxMapped = 64 };
 
 /* The mapped files of all threads; NULL: a free slot. The table is static
- * because the handler of SIGBUS, which reports the file that was truncated,
- * gets no argument.                                                         */
+ * because the handler of SIGBUS, which reports a truncated file, has no
+ * argument for it. */
 static _Atomic(const File *) mapped_files[MaxMapped];
 
 static bool watch(const File *f)
@@ -55,8 +54,8 @@ static void write_error(const char *text)
         return;
 }
 
-/* Calls only what is safe in a handler: the table, write and _exit. A bus error
- * outside of the mapped files gets the default action.                      */
+/* Handles a bus error, with async-signal-safe calls only: the table, write and
+ * _exit. An error outside of the mapped files gets the default action. */
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
     (void)context;
@@ -84,7 +83,7 @@ static void catch_bus_errors(void)
 /* ---- files ---- */
 static const unsigned char nothing[1]; /* the contents of an empty file */
 
-/* Called with the path of each file read by this process; NULL: nothing. */
+/* called with the path of each file that this process reads; NULL: no call */
 static void (*on_read)(const char *path);
 
 void files_on_read(void (*f)(const char *path))
@@ -104,7 +103,7 @@ static FileIdentity identity_of(const struct stat *st)
 }
 
 /* Opens a regular file and sets the path, size and identity of *f. Returns the
- * descriptor, or -1 with a fault.                                           */
+ * descriptor, or -1 with *why. */
 static int open_regular(File *f, const char *path, FileUse use, Fault *why)
 {
     if (on_read)
@@ -132,8 +131,8 @@ static int open_regular(File *f, const char *path, FileUse use, Fault *why)
     return -1;
 }
 
-/* Reads up to `size` bytes and returns their number, less if the file was
- * truncated meanwhile. Returns -1, with errno, if reading fails.            */
+/* Reads up to `size` bytes and returns how many were read: fewer if the file
+ * was truncated meanwhile. Returns -1, with errno, if reading fails. */
 static ssize_t read_whole(int fd, unsigned char *to, size_t size)
 {
     size_t done = 0;
@@ -249,7 +248,7 @@ bool file_unchanged(const File *f)
 {
     struct stat st;
     if (stat(f->path, &st) != 0)
-        return true; /* the mapping stays valid */
+        return true; /* the mapping is valid without the descriptor */
     const FileIdentity now = identity_of(&st);
     if (now.device != f->identity.device || now.inode != f->identity.inode)
         return true;

@@ -1,5 +1,5 @@
-/* foreign.c: reports what a file of another program is, and what to do with it
- * (file_kinds.c) to get the kind of file that attnc expects.                */
+/* foreign.c: reports what kind of file of another program a file is, and how
+ * the user gets the kind that attnc expects from it (file_kinds.c). */
 #define _POSIX_C_SOURCE 200809L
 #include "foreign.h"
 
@@ -18,7 +18,8 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Returns the name if it needs no quotes on a command line, else `word`. */
+/* Returns the name if it needs no quotes on a command line, otherwise
+ * `word`. */
 static const char *shown(const char *name, const char *word)
 {
     static const char signs[] = "abcdefghijklmnopqrstuvwxyz"

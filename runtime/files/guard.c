@@ -1,9 +1,8 @@
-/* guard.c: protects inputs. No output replaces a file that its command reads,
- * nor, without --force, one that looks like an input.
- *
- * Files that were read are remembered by device and inode. Future outputs are
- * remembered by path, because the file there may change. Whichever of the two
- * comes second reports the conflict, before the work is done.               */
+/* guard.c: protects inputs. No output replaces a file that the command reads
+ * nor, without --force, a file that looks like an input. Files that were read
+ * are remembered by device and inode. Future outputs are remembered by path,
+ * because the file at the path may change. A conflict is reported when the
+ * second of the two is registered, before any work is done. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +22,10 @@ typedef struct {
     dev_t device;
     ino_t inode;
     FileUse use;
-    char *output; /* path of an output; NULL: a file that was read */
+    char *output; /* path of an output; NULL: this is a file that was read */
 } Guarded;
 
-/* The list belongs to the process, because any module may read and write
- * files.                                                                    */
+/* one list per process, because any module may read and write files */
 static struct {
     pthread_mutex_t lock;
     bool on, force, refused;
@@ -59,7 +57,7 @@ static bool conflict(const char *path, Fault *why)
 }
 
 /* True if both uses are the same and neither is a plain input: then the command
- * is meant to read and write one file.                                      */
+ * both reads and writes the file on purpose. */
 static bool may_share(FileUse a, FileUse b)
 {
     return a == b && a != UseInput;
@@ -69,8 +67,8 @@ void guard_begin(void)
 {
     struct stat st;
     Fault unused;
-    /* Forgets, without freeing, the list of a command that ended by exit(): its
-     * memory may be gone.                                                   */
+    /* The list may be that of a command that ended by exit(), whose memory may
+     * be gone: forget it without freeing it. */
     guard.at = NULL;
     guard.n = guard.capacity = 0;
     guard.force = guard.refused = false;
@@ -149,8 +147,8 @@ bool guard_operand(const char *path, FileUse use, Fault *why)
 
 /* ---- writing ---- */
 
-/* Returns the kind of input that the file looks like, or NULL if it looks like
- * none or cannot be read.                                                   */
+/* Returns the kind of input that the file looks like, or NULL if it does not
+ * look like an input or cannot be read. */
 static const char *looks_like(const char *path, size_t size)
 {
     const char *kind = NULL;
@@ -203,8 +201,8 @@ bool guard_same(const char *a, const char *b)
         || (guard_place(a, x) && guard_place(b, y) && strcmp(x, y) == 0);
 }
 
-/* Registers an output, or reports a conflict. st is NULL if there is no
- * file.                                                                     */
+/* Registers an output, or reports a conflict. `st` is NULL if there is no
+ * file. */
 static bool write_locked(const struct stat *st, const char *path, FileUse use,
                          Fault *why)
 {

@@ -1,5 +1,5 @@
-/* looks.c: distinguishes files that attnc reads from files that it writes, by
- * their first bytes and their names.                                        */
+/* looks.c: distinguishes files that attnc reads from files that attnc writes,
+ * by their first bytes and their names. */
 #include "looks.h"
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 
 #define LOOKS_TOKENIZER "a tokenizer that attnc did not write"
 
-/* bytes that are inspected; bytes of an emitted file's title; minimum lines of
- * a word list that counts as a vocabulary                                   */
+/* number of bytes inspected; number of bytes in which an emitted file has its
+ * title; minimum lines of a list of words that may be a vocabulary */
 enum { LOOKS_HEAD = 1 << 16, LOOKS_TITLE = 1 << 10, LOOKS_WORDS = 100 };
 
 struct looks_row {
@@ -36,7 +36,7 @@ static bool looks_has(const char *at, int64_t bytes, const char *text)
 
 /* ---- attnc's own work ---- */
 
-/* Returns the mark in a spec's last line, or NULL if there is none. */
+/* Returns the mark in the last line of a spec, or NULL if there is none. */
 static const char *looks_mark(const char *at, int64_t bytes)
 {
     const int64_t above = bytes - ATTN_MARK_BYTES;
@@ -46,7 +46,7 @@ static const char *looks_mark(const char *at, int64_t bytes)
              : NULL;
 }
 
-/* True if the mark's hash matches the lines above it. */
+/* True if the hash in the mark is that of the lines above it. */
 static bool looks_unedited(const char *at, const char *mark)
 {
     char hash[20];
@@ -56,9 +56,9 @@ static bool looks_unedited(const char *at, const char *mark)
     return memcmp(mark + sizeof ATTN_MARK - 1, hash, 17) == 0;
 }
 
-/* True for packed weights, vocabularies and states; objects, programs and
- * pictures; emitted C. In a file of tensors, the header begins at byte 8, after
- * its length.                                                               */
+/* True for files that attnc writes: packed weights, vocabularies and states;
+ * objects, programs and pictures; emitted C. In a file of tensors the header
+ * begins at byte 8, after its length. */
 static bool looks_written(const char *at, int64_t bytes)
 {
     static const char *const heads[] = { "ATTN", "attnc plain weights",
@@ -76,17 +76,18 @@ static bool looks_written(const char *at, int64_t bytes)
 
 /* ---- inputs ---- */
 
-/* True for a long list of one word a line. Answers have fewer words, and a
- * column of a table has numbers below its name.                             */
+/* True for a long list with one word per line. Answers are shorter, and a
+ * column of a table has numbers below its name. */
 static bool looks_list(const char *at, int64_t bytes)
 {
     static const char number[] = "+-.0123456789eE";
-    int64_t line = 0; /* start of the line */
+    int64_t line = 0; /* offset of the current line */
     int words = 0;
 
     for (int64_t i = 0; i < bytes; i++) {
         if (at[i] != '\n') {
-            const bool alone = i == line; /* a space alone may be a token */
+            const bool alone = i == line; /* a space on its own may be a
+                                           * token */
             if ((unsigned char)at[i] < ' ' || (!alone && strchr(" ,{", at[i])))
                 return false;
             continue;
@@ -117,7 +118,8 @@ static const char *looks_json(const char *at, int64_t bytes)
 static const char *looks_content(const char *at, int64_t bytes)
 {
     const int64_t head = bytes < LOOKS_HEAD ? bytes : LOOKS_HEAD;
-    const bool zip = looks_begins(at, head, "PK\3\4"); /* PyTorch's format */
+    const bool zip = looks_begins(at, head, "PK\3\4"); /* a zip archive, as
+                                                        * PyTorch writes */
 
     if (zip || looks_begins(at, head, "GGUF")
         || (head > 8 && looks_begins(at + 8, head - 8, "{\"")))
@@ -145,6 +147,7 @@ ATTN_API const char *attn_looks_like(const char *path, const char *at,
         return looks_unedited(at, mark)
                  ? NULL
                  : "a spec that was edited since attnc wrote it";
-    kind = kind_of(path, "", 0); /* uses only the name */
+    kind = kind_of(path, "", 0); /* without bytes, so that only the name
+                                  * counts */
     return kind && kind->kept ? kind->kept : looks_content(at, bytes);
 }

@@ -4,14 +4,14 @@
 
 #include "runtime/base/memory.h"
 
-/* The last line of a spec that attnc writes is ATTN_MARK, the hash of all bytes
- * above it as 16 hexadecimal digits, and a line feed.                       */
+/* A spec that attnc writes ends in a line with ATTN_MARK, the hash of all bytes
+ * above the line as 16 hexadecimal digits, and a line feed. */
 #define ATTN_MARK "# written by attnc; hash of the lines above: "
 enum { ATTN_MARK_BYTES = sizeof ATTN_MARK - 1 + 16 + 1 };
 
-/* Describes the file, for example as "weights that attnc did not write", if it
- * looks like an input of attnc. Returns NULL for all other files: empty ones,
- * pictures, tables, and files that attnc wrote and nobody edited.           */
+/* Returns a description, such as "weights that attnc did not write", if the
+ * file looks like an input of attnc. Returns NULL for all other files: empty
+ * ones, pictures, tables, and files that attnc wrote and nobody edited. */
 ATTN_API const char *attn_looks_like(const char *path, const char *at,
                                      int64_t bytes);
 

@@ -1,9 +1,8 @@
-/* output.c: writes files that appear complete or not at all.
- *
- * Bytes go to .NAME.tmp.PID.RANDOM in the target's folder; fsync and rename put
- * it in place. An unfinished file is removed on every failure and when a signal
- * ends the process. "-" is stdout. It gets bytes immediately, as do pipes,
- * /dev/null and the descriptors in /dev/fd.                                 */
+/* output.c: writes files that appear complete or not at all. Bytes go to
+ * .NAME.tmp.PID.RANDOM in the target's folder. When all are written, fsync and
+ * rename put the file in place. An unfinished file is removed on every failure,
+ * and when a signal ends the process. "-" is stdout. It gets bytes immediately,
+ * as do pipes, /dev/null and the descriptors in /dev/fd. */
 #define _GNU_SOURCE /* getentropy, sync_file_range */
 #include <dirent.h>
 #include <errno.h>
@@ -25,13 +24,17 @@
 enum { MaxTemps = 16 };
 
 /* The unfinished files of all threads of this process. The table is static
- * because the handlers of signals and of exit, which remove the files, get no
- * argument, and because any module may write a file that is then held.      */
+ * because the handlers that remove the files, at signals and at exit, have no
+ * argument for it, and because outputs_hold() applies to the files of all
+ * modules. */
 static struct {
-    _Atomic(const char *) temp[MaxTemps]; /* NULL: a free slot */
-    pid_t writer;             /* a forked child does not remove them */
-    bool holding;             /* outputs_hold(): committed files wait here */
-    Output pending[MaxTemps]; /* one for each temporary file */
+    _Atomic(const char *) temp[MaxTemps]; /* names of temporary files; NULL: a
+                                           * free slot */
+    pid_t writer;             /* the process that writes them; its children do
+                               * not remove them */
+    bool holding;             /* set by outputs_hold(): committed files wait in
+                               * `pending` */
+    Output pending[MaxTemps]; /* [slots]: outputs that wait */
     int n_pending;
     void (*_Atomic on_signal)(void); /* set by call_on_signal(); NULL: none */
 } unfinished;
@@ -46,7 +49,7 @@ static bool remember(const char *temp)
     return false;
 }
 
-/* Moves an entry to another copy of the same name. */
+/* Replaces an entry of the table by `by`, a copy of the same name or NULL. */
 static void replace(const char *temp, const char *by)
 {
     for (int i = 0; i < MaxTemps; i++)
@@ -59,7 +62,7 @@ static void forget(const char *temp)
     replace(temp, NULL);
 }
 
-/* Calls only what is safe in a handler. */
+/* Removes all temporary files. Calls only what is safe in a signal handler. */
 static void remove_temps(void)
 {
     for (int i = 0; i < MaxTemps; i++) {
@@ -69,8 +72,8 @@ static void remove_temps(void)
     }
 }
 
-/* SA_RESETHAND has restored the default action, which the raised signal gets
- * when this handler returns.                                                */
+/* Removes the files and raises the signal again. SA_RESETHAND has restored the
+ * default action, which takes place when this handler returns. */
 static void on_signal(int sig)
 {
     void (*const also)(void) = atomic_load(&unfinished.on_signal);
@@ -80,7 +83,7 @@ static void on_signal(int sig)
     raise(sig);
 }
 
-/* Runs at exit(), for example after an out-of-memory error. */
+/* Removes the files at exit(), for example after an out-of-memory error. */
 static void on_exit_early(void)
 {
     if (getpid() == unfinished.writer)
@@ -102,11 +105,12 @@ void files_on_signal(void)
     atexit(on_exit_early);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction old;
-        /* a signal ignored before, as under nohup, stays ignored */
+        /* a signal that was ignored before, as under nohup, stays ignored */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &act, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* write then fails with EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with
+                               * EFBIG */
 }
 
 /* ---- outputs ---- */
@@ -130,12 +134,12 @@ bool is_stream(const char *path)
     return path && (attn_descriptor(path) >= 0 || is_pipe(path));
 }
 
-/* If an earlier write failed, errno may be from another call since. Writing one
- * more byte gets the reason.                                                */
+/* If an earlier write failed, errno may be that of another call by now. Writing
+ * one more byte sets it to the reason. */
 bool stream_flush(FILE *to, Fault *why)
 {
     const bool lost = ferror(to);
-    errno = EIO; /* in case that byte can be written */
+    errno = EIO; /* the reason, if that byte can be written */
     if (lost) {
         clearerr(to);
         fputc('\n', to);
@@ -156,8 +160,8 @@ static bool cannot_write(Output *o, Fault *why)
     return false;
 }
 
-/* Opens a stream. A descriptor is duplicated, so that closing the Output leaves
- * it open. For stdout, text printed earlier is flushed first.               */
+/* Opens a stream. If the path names a descriptor, it is duplicated, so that
+ * closing the Output leaves it open. For stdout, flushes earlier text first. */
 static bool open_stream(Output *o, const char *path, Fault *why)
 {
     const int fd = attn_descriptor(path);
@@ -169,9 +173,9 @@ static bool open_stream(Output *o, const char *path, Fault *why)
     return o->fd >= 0 || cannot_write(o, why);
 }
 
-/* Sets o->path, the final place of the file. A symbolic link is followed. A
- * path that is not a regular file is rejected, because rename would replace it.
- */
+/* Sets o->path, the final place of the file, and follows symbolic links.
+ * Rejects a path that is not a regular file, because rename would replace
+ * it. */
 static bool set_path(Output *o, const char *path, Fault *why)
 {
     struct stat st;
@@ -189,15 +193,14 @@ static bool set_path(Output *o, const char *path, Fault *why)
     return true;
 }
 
-/* Returns the length of the folder in o->path, with its slash. */
+/* Returns the length of the folder in o->path, including its last slash. */
 static int folder_length(const Output *o)
 {
     const char *slash = strrchr(o->path, '/');
     return slash ? (int)(slash + 1 - o->path) : 0;
 }
 
-/* Truncates a long name, because the temporary name may have at most 255
- * bytes.                                                                    */
+/* The name is cut, because a temporary name may have at most 255 bytes. */
 #define TEMP_NAME ".%.200s.tmp."
 
 static bool set_temp(Output *o)
@@ -246,7 +249,7 @@ bool output_open_for(FileUse use, Output *o, const char *path, Fault *why)
 enum { Large = 16 << 20 };
 
 /* Starts writing to the disk while later bytes are copied, so that fsync takes
- * less time. If it is not supported or fails, nothing is lost.              */
+ * less time. A failure does no harm. */
 static void begin_writing(const Output *o)
 {
 #if defined SYNC_FILE_RANGE_WRITE
@@ -273,8 +276,8 @@ bool output_write(Output *o, const void *data, size_t n, Fault *why)
     return true;
 }
 
-/* Syncs the folder, because otherwise the file's name may be lost in a crash.
- * Errors are ignored: the file itself is already complete.                  */
+/* Syncs the folder, because otherwise a crash may lose the file's name. Ignores
+ * errors, because the file itself is complete. */
 static void sync_folder(const Output *o)
 {
     char folder[sizeof o->path];

@@ -1,16 +1,16 @@
-/* handle.c: an open model. Its memory is one block, plus one for the ids of a
- * text; its weights are mapped. Calls are checked here, and errors are kept as
- * messages.
- *
- * An emitted file contains handle_file.c before it, and after it
- * handle_generate.c, or handle_rows.c if the model generates nothing. */
+/* handle.c: an open model. Its memory is one block, and another one for the ids
+ * of a text; its weights are mapped. These functions check their arguments, and
+ * store errors as messages. An emitted file has handle_file.c before this file,
+ * and after it handle_generate.c or, if the model does not generate,
+ * handle_rows.c. */
 #include "runtime/core.h"
 #include "handle_system.h"
 
 #include <string.h>
 
 enum {
-    HANDLE_PIECE = 4096, /* limit of a token's text with bytes held back */
+    HANDLE_PIECE = 4096, /* maximum bytes of a token's text, including bytes
+                          * held back */
     HANDLE_TOKEN = 16,   /* default bytes of text per token */
     HANDLE_THREADS = 256
 };
@@ -18,31 +18,37 @@ enum {
 struct attn_handle {
     const struct attn_model *model;
     void *memory;               /* the block that contains this struct */
-    int failed;                 /* error of attn_open(); `why` stays */
+    int failed;                 /* error of attn_open(), which every call then
+                                 * returns with `why` */
     char why[ATTN_PACKED_TEXT]; /* error message of the last call, or "" */
     struct handle_file file;
     void *bound;
 #if ATTN_HAS_TEXT
     const void *source, *target; /* vocabularies, or NULL */
 #endif
-    const struct attn_parallel *parallel; /* NULL: one thread */
-    struct attn_parallel threads;         /* number of threads asked for */
+    const struct attn_parallel *parallel; /* threads that run calls; NULL: one
+                                           * thread */
+    struct attn_parallel threads;         /* used if the model starts threads:
+                                           * has their number */
     void *pool;                           /* thread pool, or NULL */
-    int64_t input, output;                /* limits: tokens or rows */
-    int64_t beam, text; /* limits: hypotheses, bytes of a text */
-    void *tokens;       /* a block: its size depends on the vocabularies */
-    int64_t most;       /* limit of the ids of a text */
-    int32_t *ids, *target_ids; /* an encoder's target_ids are types */
+    int64_t input, output;                /* maximum lengths of input and
+                                           * output, in tokens or rows */
+    int64_t beam, text; /* maximum hypotheses, and bytes of a text */
+    void *tokens;       /* block for ids and scores; its size depends on the
+                         * vocabularies */
+    int64_t most;       /* maximum number of ids of a text */
+    int32_t *ids, *target_ids; /* in a model that only encodes, target_ids are
+                                * token types */
     float *scores;             /* scores of a target's tokens */
 #if ATTN_HAS_TEXT
     void *words; /* memory of the tokenizer */
-    char *piece; /* [HANDLE_PIECE] text of a token */
+    char *piece; /* [HANDLE_PIECE]: text of a token */
 #endif
     void *work; /* memory of a call */
     int64_t work_bytes;
 };
 
-/* Returns the bytes of memory for the largest call, by the handle's limits. */
+/* Returns the bytes of memory that the largest call within the limits needs. */
 static int64_t handle_work(const struct attn_handle *h);
 /* Sets the limits from the options or their defaults. Returns 0 or an error. */
 static int handle_sizes(struct attn_handle *h,
@@ -50,7 +56,7 @@ static int handle_sizes(struct attn_handle *h,
 
 /* ---- errors ---- */
 
-/* Sets the message. Returns the error. */
+/* Sets the message. Returns `error`. */
 static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
                        ...)
 {
@@ -62,13 +68,13 @@ static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
     return (int)error;
 }
 
-/* Does the same for an error that a function of the core returned. */
+/* Like handle_fail(), with the message for an error that the core returned. */
 static int handle_refuse(struct attn_handle *h, int64_t error)
 {
     return handle_fail(h, error, "%s", attn_error_text(error));
 }
 
-/* Begins a call. Returns 0 or an error. */
+/* Begins a call: clears the message. Returns 0 or an error. */
 static int handle_begin(const struct attn_model *m, struct attn_handle *h)
 {
     if (!h)
@@ -104,7 +110,7 @@ static int64_t handle_text(const struct attn_handle *h)
     return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
 }
 
-/* Runs all parts on the calling thread. */
+/* Runs all parts one after the other on the calling thread. */
 static void handle_run(void *pool, int64_t parts,
                        void (*part)(void *arg, int64_t part, int64_t parts),
                        void *arg)
@@ -114,7 +120,8 @@ static void handle_run(void *pool, int64_t parts,
         part(arg, i, parts);
 }
 
-/* Sets the sizes from the options. Returns 0 or an error. */
+/* Sets the handle's model, threads and size limits from the options. Returns 0,
+ * or an error if an option is out of range. */
 static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
                              const struct attn_open_options *o)
 {
@@ -127,7 +134,8 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
     if (to->threads < 0 || to->threads > HANDLE_THREADS)
         return handle_fail(h, ATTN_ERROR_OPTION, "threads: 0 to %d are taken",
                            HANDLE_THREADS);
-    if (!h->parallel && to->threads > 1) { /* memory depends on `parts` */
+    if (!h->parallel && to->threads > 1) { /* the memory for calls depends on
+                                            * `parts` */
         h->threads.parts = to->threads;
         h->threads.run = handle_run;
         h->parallel = &h->threads;
@@ -208,8 +216,8 @@ static int handle_weights(struct attn_handle *h, const char *path,
     return 0;
 }
 
-/* Returns the bytes of the tokenizers' memory for the longest text, or an
- * error. Sets h->most to the largest number of its ids. */
+/* Returns the bytes that the tokenizers need for the longest text, or an error.
+ * Sets h->most to the maximum number of ids of a text. */
 static int64_t handle_words(struct attn_handle *h)
 {
     const void *const vocab[2] = { h->source, h->target };
@@ -231,7 +239,7 @@ static int64_t handle_words(struct attn_handle *h)
     return words;
 }
 
-/* Allocates the memory for a text's tokens. Returns 0 or an error. */
+/* Allocates the memory for the tokens of a text. Returns 0 or an error. */
 static int handle_open_tokens(struct attn_handle *h)
 {
     struct attn_memory at;
@@ -337,7 +345,8 @@ ATTN_API void attn_close(struct attn_handle *h)
 
 /* ---- text ---- */
 
-/* Sets *bytes to a text's length; -1: up to its NUL. Returns 0 or an error. */
+/* Sets *bytes to the length of a text: if it is -1, the text ends at its NUL.
+ * Returns 0 or an error. */
 static int handle_text_size(struct attn_handle *h, const void *vocab,
                             const char *text, int64_t *bytes)
 {
@@ -362,7 +371,8 @@ static int handle_text_fits(struct attn_handle *h, int64_t bytes)
 }
 
 /* Converts a text to ids in ids[h->most + 1]. Returns their number, or an
- * error. bytes -1: up to its NUL. how: ATTN_PLAIN etc. */
+ * error. If `bytes` is -1, the text ends at its NUL. `how` has flags such as
+ * ATTN_PLAIN. */
 static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
                              const char *text, int64_t bytes, int64_t how,
                              int32_t *ids)
@@ -383,13 +393,15 @@ static int64_t handle_tokens(struct attn_handle *h, const void *vocab,
     return n;
 }
 
-/* The search adds a decoder's start token, so the tokenizer must not. */
+/* Returns flags for encoding a question. The tokenizer must not add a decoder's
+ * start token, because the search adds it. */
 static int64_t handle_how(const struct attn_handle *h)
 {
     return h->model->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
-/* Converts a text to be answered to ids; an empty text has none. */
+/* Converts a text that is to be answered to ids; an empty text has none.
+ * Returns their number, or an error. */
 static int64_t handle_question(struct attn_handle *h, const char *text,
                                int64_t bytes)
 {

@@ -5,22 +5,27 @@
 
 #include "runtime/base/batch.h"
 
-struct attn_handle; /* belongs to one thread at a time; open one per thread */
+struct attn_handle; /* used by one thread at a time; every thread can open its
+                     * own */
 
-struct attn_open_options { /* all 0: the limits of the model and its spec */
-    int64_t threads;       /* 0: 1. More need a C file compiled with
-                            * -DATTNC_THREADS -pthread */
-    const struct attn_parallel *parallel; /* your own threads instead */
-    int64_t max_input;  /* tokens or rows of an input; 0: the model's limit */
-    int64_t max_output; /* tokens of an answer; 0: the model's limit */
-    int64_t max_text;   /* bytes of a text; 0: 16 per token */
-    int64_t beam;       /* the widest search; 0: the spec's */
-    int64_t unchecked;  /* 1: read weights from disk when they are first used,
-                         * without comparing them with their hash */
+struct attn_open_options { /* options; if all are 0, the limits are those of the
+                            * model and its spec */
+    int64_t threads;       /* number of threads; 0: 1. More than 1 needs a C
+                            * file compiled with -DATTNC_THREADS -pthread */
+    const struct attn_parallel *parallel; /* the caller's threads, used instead
+                                           * of `threads` */
+    int64_t max_input;  /* maximum tokens or rows of an input; 0: the model's
+                         * limit */
+    int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
+    int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
+    int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
+    int64_t unchecked;  /* 1: do not compare the weights with their hash, so
+                         * that they are read from disk only when they are first
+                         * used */
 };
 
-/* Receives an answer as it grows; a return value other than 0 ends it. The text
- * is not NUL-terminated and is valid during the call only. */
+/* Receives the text of an answer as it grows. Any return value but 0 ends the
+ * answer. The text does not end in NUL and is valid only during the call. */
 typedef int attn_take_text(void *user, const char *text, int64_t bytes);
 typedef int attn_take_id(void *user, int32_t id);
 

@@ -1,16 +1,16 @@
-/* handle_file.c: the weights of an open model: embedded in the C file, or a
- * file that is mapped, or read where mmap() is missing. */
+/* handle_file.c: opens the weights of a model, which are embedded in the C
+ * file, or are a file that is mapped or, without mmap(), read. */
 #include "runtime/core.h"
 #include "handle_system.h"
 
 struct handle_file {
-    const void *at; /* NULL: no weights */
+    const void *at; /* the weights; NULL: none */
     int64_t bytes;
     void *block; /* memory to unmap or free; NULL: embedded */
 };
 
 #if defined __unix__ || defined __APPLE__
-/* Maps the file. Returns NULL, or an error message. */
+/* Maps the file at the path. Returns NULL, or an error message. */
 static const char *handle_map_path(struct handle_file *f, const char *path)
 {
     const char *wrong = NULL;
@@ -86,8 +86,8 @@ static void handle_unmap(struct handle_file *f)
 }
 #endif
 
-/* Opens the weights. path NULL: those embedded in the C file. Returns NULL, or
- * an error message. */
+/* Opens the weights: those in the file at `path` or, if it is NULL, those
+ * embedded in the C file. Returns NULL, or an error message. */
 static const char *handle_map(struct handle_file *f, const char *path)
 {
     if (path)

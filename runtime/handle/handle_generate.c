@@ -1,4 +1,4 @@
-/* handle_generate.c: the calls of a handle whose model generates. */
+/* handle_generate.c: the functions of a handle whose model generates. */
 
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
@@ -22,7 +22,8 @@ static int handle_sizes(struct attn_handle *h,
     return wrong;
 }
 
-/* Returns the search options, NULL: the spec's, within the handle's limits. */
+/* Returns the search options, within the limits of the handle. `asked` NULL:
+ * the spec's options. */
 static struct attn_search_options
 handle_choice(const struct attn_handle *h,
               const struct attn_search_options *asked)
@@ -40,7 +41,8 @@ handle_choice(const struct attn_handle *h,
     return o;
 }
 
-/* Returns a stream's tokens after a source or decoder's prompt of n tokens. */
+/* Returns the maximum tokens in a stream whose source, or a decoder's prompt,
+ * has n tokens. */
 static int64_t handle_stream_tokens(const struct attn_handle *h,
                                     const struct attn_search_options *o,
                                     int64_t n)
@@ -51,7 +53,7 @@ static int64_t handle_stream_tokens(const struct attn_handle *h,
     return attn_max(attn_min(room, h->model->max_target + 1), 1);
 }
 
-/* Returns the bytes of a stream. A decoder's stream has no source. */
+/* Returns the bytes that a stream needs. A decoder's stream has no source. */
 static int64_t handle_stream_size(const struct attn_handle *h,
                                   const struct attn_search_options *o,
                                   int64_t n)
@@ -69,7 +71,7 @@ static int64_t handle_work(const struct attn_handle *h)
     struct attn_search_options o = handle_choice(h, NULL);
     int64_t bytes = 0;
 
-    if (m->input_width > 0) /* no call reads rows of numbers */
+    if (m->input_width > 0) /* no function takes rows of numbers */
         return 0;
     o.max_output = h->output;
     o.max_output_plus = -1;
@@ -89,7 +91,8 @@ static int64_t handle_work(const struct attn_handle *h)
 /* ---- search ---- */
 
 /* Checks that handle and model have room for an answer to n tokens. Returns 1,
- * 0 if there is nothing to answer, or an error. *n is cut to o->max_input. */
+ * 0 if there is nothing to answer, or an error. Reduces *n to o->max_input if
+ * it is larger. */
 static int handle_asks(struct attn_handle *h,
                        const struct attn_search_options *o, int64_t *n)
 {
@@ -115,7 +118,8 @@ static int handle_asks(struct attn_handle *h,
     return 1;
 }
 
-/* Checks that the handle has memory for a call. Returns 0 or an error. */
+/* Checks that a call needs no more memory than the handle has. Returns 0 or an
+ * error. */
 static int handle_room(struct attn_handle *h, int64_t need)
 {
     if (need < 0)
@@ -127,7 +131,7 @@ static int handle_room(struct attn_handle *h, int64_t need)
                        "beam, max_input, max_output or threads of its options");
 }
 
-/* Finds the best answer. Returns 1, 0 if there is none, or an error. */
+/* Finds the best answer. Returns 1, 0 if there is no answer, or an error. */
 static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
                        const struct attn_search_options *asked,
                        struct attn_hypothesis *best)
@@ -141,7 +145,7 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
     if (asks < 1)
         return asks;
-    if (h->model->input_width > 0) /* its source is not tokens */
+    if (h->model->input_width > 0) /* the source is not tokens */
         return handle_refuse(h, ATTN_ERROR_KIND);
     wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
     if (wrong)
@@ -167,7 +171,8 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
 /* ---- translate ---- */
 
-/* Writes the text of ids to out, cut to cap. Returns its length or an error. */
+/* Writes the text of ids to out, but not more than `cap` bytes. Returns the
+ * length of the complete text, or an error. */
 static int64_t handle_spell(struct attn_handle *h, const int32_t *ids,
                             int64_t n, char *out, int64_t cap)
 {
@@ -240,15 +245,15 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
 
 /* ---- generate ---- */
 
-struct handle_answer { /* an answer that grows */
+struct handle_answer { /* an answer that is passed on as it grows */
     attn_take_id *take_id;
 #if ATTN_HAS_TEXT
-    attn_take_text *take_text; /* used if take_id is NULL */
+    attn_take_text *take_text; /* called if take_id is NULL */
     struct attn_text text;
 #endif
     void *user;
-    int64_t n;   /* tokens so far */
-    int stopped; /* true: the callback asked to stop */
+    int64_t n;   /* number of tokens so far */
+    int stopped; /* the callback has returned a value other than 0 */
 };
 
 #if ATTN_HAS_TEXT
@@ -282,7 +287,7 @@ static int handle_give(struct attn_handle *h, struct handle_answer *a,
     return 0;
 }
 
-/* Passes tokens on as they are chosen. Returns 0 or an error. */
+/* Passes tokens to the callback as they are chosen. Returns 0 or an error. */
 static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
                          const struct attn_search_options *o,
                          struct handle_answer *a)
@@ -318,8 +323,8 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
     return wrong;
 }
 
-/* Answers. With several hypotheses, no token is known before the search
- * ends. */
+/* Answers, and passes the tokens on. With several hypotheses, no token is
+ * certain before the search ends. Returns 0 or an error. */
 static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *asked,
                           struct handle_answer *a)
@@ -343,7 +348,8 @@ static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
     return handle_stream(h, ids, n, &o, a);
 }
 
-/* Begins the text with a decoder's prompt. Returns 0 or an error. */
+/* Begins the text of an answer with a decoder's prompt. Returns 0 or an
+ * error. */
 static int handle_begin_text(struct attn_handle *h, struct handle_answer *a,
                              int64_t n)
 {
@@ -412,8 +418,8 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
 
 /* ---- score ---- */
 
-/* Computes the log-probability of a target and that of each token. `target` has
- * room for the end token. Returns 0 or an error. */
+/* Computes the log-probability of a target and of each of its tokens. `target`
+ * must have room for the end token. Returns 0 or an error. */
 static int handle_probability(struct attn_handle *h, const int32_t *source,
                               int64_t n, int32_t *target, int64_t target_n,
                               double *log_probability)

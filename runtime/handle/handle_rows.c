@@ -1,4 +1,5 @@
-/* handle_rows.c: calls of a handle whose model answers with rows of numbers. */
+/* handle_rows.c: the functions of a handle whose model answers with rows of
+ * numbers. */
 
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
@@ -9,7 +10,7 @@ static int handle_sizes(struct attn_handle *h,
     if (o->max_output != 0 || o->beam != 0)
         return handle_fail(h, ATTN_ERROR_OPTION,
                            "max_output, beam: %s generates nothing", m->name);
-    if (m->kind == ATTN_ATTENTION) /* limits queries and keys alike */
+    if (m->kind == ATTN_ATTENTION) /* the limit is for both queries and keys */
         return handle_size(h, "max_input", o->max_input,
                            attn_max(m->max_source, m->max_target), &h->input);
     return handle_size(h, "max_input", o->max_input, most, &h->input);
@@ -27,7 +28,8 @@ static int64_t handle_work(const struct attn_handle *h)
     return attn_batch_bytes(h->model, &b);
 }
 
-/* Runs one sequence of n rows. Returns the rows of the result, or an error. */
+/* Runs one sequence of n rows. Returns the number of rows of the result, or an
+ * error. */
 static int64_t handle_rows(struct attn_handle *h, struct attn_batch *b,
                            int64_t n, float *out)
 {
@@ -93,7 +95,8 @@ ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
     return attn_encode(m, h, h->ids, n, out);
 }
 
-/* Converts two texts to ids and types. Returns their number, or an error. */
+/* Converts two texts to ids with token types. Returns their number, or an
+ * error. */
 static int64_t handle_pair(struct attn_handle *h, const char *text,
                            int64_t bytes, const char *other,
                            int64_t other_bytes)

@@ -1,5 +1,6 @@
-/* handle_system.h: the system interfaces that an open model uses. It stands at
- * the top of an emitted file, because the macros must precede all headers. */
+/* handle_system.h: the headers of the system that an open model uses. They are
+ * at the top of an emitted file, because the macros must precede all
+ * headers. */
 #ifndef ATTN_HANDLE_SYSTEM_1
 #define ATTN_HANDLE_SYSTEM_1
 

@@ -4,9 +4,10 @@
 
 #include "settings.h"
 
-/* Returns the descriptor that "-", /dev/stdout or /dev/fd/7 names, or -1 for
- * other paths. Write to the descriptor itself: opening the path again fails if
- * it is a socket, and reaches another file if it was renamed over. */
+/* Returns the descriptor that "-", /dev/stdout or a path like /dev/fd/7 names,
+ * or -1 for other paths. The caller must write to the descriptor itself:
+ * opening the path again fails if it is a socket, and opens another file if a
+ * file was renamed to the path. */
 ATTN_API int attn_descriptor(const char *path);
 
 #endif

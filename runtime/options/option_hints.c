@@ -1,12 +1,14 @@
-/* option_hints.c: suggests what was meant by an option that a command lacks. */
+/* option_hints.c: suggests what the user meant by an option that a command does
+ * not have. */
 #include "settings.h"
 
 #include <string.h>
 
 enum { HINT_BYTES = 64 };
 
-/* Writes "-Max_Tokens=3" as "--max-tokens", the form in which names are
- * compared. A single letter stays as it is, because -V and -v differ. */
+/* Writes a word in the form in which names are compared: "-Max_Tokens=3"
+ * becomes "--max-tokens". A single letter stays as it is, because -V and -v are
+ * different options. */
 static void hint_form(const char *word, char form[HINT_BYTES])
 {
     const size_t length = strcspn(word, "=");
@@ -41,8 +43,8 @@ ATTN_API bool attn_hint_applies(const char *answer,
     return false;
 }
 
-/* Returns the largest edit distance of a typo: two letters, one in a name of
- * three, none in shorter ones. */
+/* Returns the maximum edit distance of a typo: two letters, one if the name has
+ * three letters, none if it is shorter. */
 static int hint_limit(const char *form)
 {
     const size_t letters = strlen(form) - strspn(form, "-");
@@ -55,7 +57,8 @@ struct hint { /* the best match so far */
     int distance;
 };
 
-/* Takes the answer if the name, of n bytes, is nearer than all before it. */
+/* Stores the answer if the name, of n bytes, is nearer than all names
+ * before. */
 static void hint_try(struct hint *h, const char *name, size_t n,
                      const char *answer)
 {
@@ -69,8 +72,8 @@ static void hint_try(struct hint *h, const char *name, size_t n,
     }
 }
 
-/* Returns the answer whose name in another tool is nearest, at most `limit`
- * away. */
+/* Returns the answer for the nearest name of another tool's option, if it is at
+ * most `limit` letters away. */
 static const char *hint_synonym(const char *form, const struct attn_options *o,
                                 int limit)
 {
@@ -89,7 +92,7 @@ static const char *hint_synonym(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* Returns the nearest option, at most `limit` away. */
+/* Returns the nearest option, if it is at most `limit` letters away. */
 static const char *hint_name(const char *form, const struct attn_options *o,
                              int limit)
 {
@@ -100,7 +103,7 @@ static const char *hint_name(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* Returns the shortest option that begins with `form`. */
+/* Returns the shortest option whose name begins with `form`. */
 static const char *hint_begun(const char *form, const struct attn_options *o)
 {
     const size_t n = strlen(form);

@@ -1,9 +1,9 @@
-/* search_settings.c: applies options to the search. */
+/* search_settings.c: applies the options to the search settings of the spec. */
 #include "runtime/core.h"
 #include "search_settings.h"
 
-/* Returns the temperature: without --temperature 1 if another sampling option
- * is given, else 0. */
+/* Returns the temperature. Without --temperature it is 1 if any other sampling
+ * option is given, otherwise 0. */
 ATTN_API double attn_settings_temperature(const struct attn_settings *s)
 {
     if (s->temperature >= 0.0)
@@ -11,8 +11,8 @@ ATTN_API double attn_settings_temperature(const struct attn_settings *s)
     return s->top_k > 0 || s->top_p > 0.0 || s->min_p > 0.0;
 }
 
-/* Returns the beam. --nbest widens only a default beam, because a beam that
- * --beam or the spec states decides the result. */
+/* Returns the beam. --nbest widens it only if neither --beam nor the spec sets
+ * it, because the beam affects the result. */
 static int64_t settings_beam(const struct attn_settings *s, int stated,
                              int64_t beam)
 {

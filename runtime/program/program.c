@@ -1,7 +1,7 @@
-/* program.c: functions that all parts of the program use. */
+/* program.c: functions that all parts of the program share. */
 #include "program.h"
 
-/* Sets p->why. Returns -1. */
+/* Sets p->why to a message. Returns -1. */
 static int64_t program_wrong(struct program *p, const char *fmt, ...)
 {
     va_list ap;
@@ -12,13 +12,13 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     return -1;
 }
 
-/* Flushes `to`. After an earlier failed write, errno may be of another call, so
- * it writes one more byte to get the reason. */
+/* Flushes `to`. If an earlier write failed, errno may be that of another call
+ * by now, so writes one more byte, which sets it to the reason. */
 static void program_flush(struct program *p, FILE *to)
 {
     const int lost = ferror(to);
 
-    errno = EIO; /* in case that byte can be written */
+    errno = EIO; /* the reason, if that byte can be written */
     if (lost) {
         clearerr(to);
         fputc('\n', to);
@@ -27,8 +27,8 @@ static void program_flush(struct program *p, FILE *to)
         program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
 }
 
-/* Grows the memory to at least `bytes`. Returns NULL, after a message, if there
- * is not enough. */
+/* Grows the memory to at least `bytes`. If there is not enough, prints a
+ * message and returns NULL. */
 static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 {
     const int64_t more = bytes + bytes / 4 + 1;
@@ -45,7 +45,7 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* Frees the memory that grew, except for the model's. */
+/* Frees all memory of the program, except for the model's. */
 static void program_free(struct program *p)
 {
     free(p->items.at);
@@ -59,17 +59,18 @@ static void program_free(struct program *p)
     free(p->buffer);
 }
 
-/* Returns the use that the options ask for, one of ATTN_FOR_LINES etc. Sets
- * p->status, after a message, if they cannot be combined. */
+/* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they
+ * cannot be combined, prints a message and sets p->status. */
 static int program_use(struct program *p);
-/* Run before the first line is read, and after the last. */
+/* Called before the first line is read, and after the last. */
 static void program_prepare(struct program *p);
 static void program_finish(struct program *p);
-/* Converts a line to ids, which it appends to the batch at `ids`. Returns their
- * number, or -1. */
+/* Converts a line to ids, which are appended to the batch at `ids`. Returns
+ * their number, or -1. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids);
-/* Returns the number of rows of a part to keep, or -1 with p->why. */
+/* Returns how many rows of a part are kept, or -1 with p->why. */
 static int64_t program_part(struct program *p, int64_t rows);
-/* Prints the answers to a batch: a line, or a block of lines, for each part. */
+/* Prints the answers to the parts of a batch, each a line or a block of
+ * lines. */
 static void program_answer(struct program *p);

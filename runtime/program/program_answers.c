@@ -1,7 +1,8 @@
-/* program_answers.c: starts the form of answer that the options ask for, for a
+/* program_answers.c: starts the kind of answers that the options select, for a
  * model that generates. */
 
-/* Holds a conversation, if the model has what that needs. */
+/* Holds a conversation, if the model has the chat template and vocabulary that
+ * this needs. */
 static void program_chat(struct program *p)
 {
     program_prepare(p);

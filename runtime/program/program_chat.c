@@ -1,5 +1,5 @@
-/* program_chat.c: --chat. Lines are the turns of a conversation; each is
- * answered token by token. One stream has read the whole conversation. */
+/* program_chat.c: --chat. Each line is a turn of a conversation and is answered
+ * token by token. A single stream reads the complete conversation. */
 #include "runtime/text/chat.h"
 
 struct program_chat {
@@ -9,7 +9,7 @@ struct program_chat {
     int64_t answered; /* tokens of the answer */
 };
 
-/* Prompts a person at a terminal. */
+/* Prints a prompt, if stdin is a terminal. */
 static void chat_ask(void)
 {
     if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
@@ -17,8 +17,8 @@ static void chat_ask(void)
 }
 
 /* Converts a turn to tokens at p->items. Returns their number, or -1 with
- * p->why. It encodes the line alone first, so that errors count its own
- * bytes. */
+ * p->why. First encodes the line on its own, so that a position in an error
+ * counts from the start of the line. */
 static int64_t chat_tokens(struct program *p, const struct program_chat *c,
                            const char *text, int64_t n)
 {
@@ -38,8 +38,8 @@ static int64_t chat_tokens(struct program *p, const struct program_chat *c,
     return program_tokens(p, &p->target, place, turn, bytes, ids);
 }
 
-/* Opens the stream on the first turn of n tokens. It uses the memory p->found
- * of answers to lines, which --chat does not need. */
+/* Opens the stream at the first turn, which has n tokens. The stream uses the
+ * memory p->found, which only answers to lines need otherwise. */
 static int chat_begin(struct program *p, struct program_chat *c, int64_t n)
 {
     const int64_t tokens = p->m->max_target + 1;
@@ -61,7 +61,7 @@ static int chat_begin(struct program *p, struct program_chat *c, int64_t n)
     return attn_stream_open(&c->s, &request);
 }
 
-/* Reads a turn. Returns 0, with p->why, if it is invalid. */
+/* Reads a turn. Returns 0, with p->why, if the text is invalid. */
 static int chat_read(struct program *p, struct program_chat *c,
                      const char *text, int64_t bytes)
 {

@@ -1,10 +1,10 @@
-/* program_file.c: maps the files that the program reads: the weights, a saved
- * state. If one is truncated while in use, the program reports that and exits
- * with status 4. */
+/* program_file.c: maps the files that the program reads: the weights and a
+ * saved state. If one is truncated while in use, the program reports that and
+ * exits with status 4. */
 
-/* State for the signal handler, set before a file is used. */
+/* state of the signal handler, set before a file is used */
 static struct {
-    const char *name; /* argv[0] */
+    const char *name; /* name of the program, argv[0] */
     const char *path, *at;
     int64_t bytes;
     dev_t device;
@@ -17,8 +17,8 @@ static void file_print(const char *text)
         return; /* stderr is closed */
 }
 
-/* Reports a bus error in a mapped file, with async-signal-safe calls only.
- * Other bus errors get the default action. */
+/* Reports a bus error in a mapped file, with async-signal-safe calls only. Any
+ * other bus error gets the default action. */
 static void file_vanished(int sig, siginfo_t *info, void *context)
 {
     const uintptr_t at = (uintptr_t)info->si_addr;
@@ -43,7 +43,8 @@ static void file_watch(const struct program *p, const char *path,
     struct sigaction act;
     int i = 0;
 
-    while (program_files[i].at) /* never full: it has a place for every file */
+    while (program_files[i].at) /* ends, because the table has a place for every
+                                 * file */
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
@@ -61,7 +62,8 @@ static void file_watch(const struct program *p, const char *path,
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes)
 {
-    static _Alignas(64) const char nothing[64]; /* stands for an empty file */
+    static _Alignas(64) const char nothing[64]; /* the contents of an empty
+                                                 * file */
     const char *file = nothing;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -114,7 +116,7 @@ static void program_weights(struct program *p)
     p->source.size = p->m->source_vocab;
     p->target.size = p->m->target_vocab;
     if (p->m->kind == ATTN_DECODER)
-        p->source = p->target; /* it continues its input */
+        p->source = p->target; /* a decoder continues its input */
     p->packed = p->file + h.weights_at;
     if (h.random > 0 && !p->quiet)
         fprintf(stderr, "%s: weights are random (seed %llu)\n", p->name,

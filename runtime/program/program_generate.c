@@ -1,9 +1,10 @@
-/* program_generate.c: answers lines with the search of the spec and the
- * options, all lines of a batch at once. */
+/* program_generate.c: answers each line by a search, whose settings come from
+ * the spec and the options. All lines of a batch are searched together. */
 
-static struct { /* static, because only the parts that generate need it */
+static struct { /* static, because only the files that generate need it */
     struct attn_search_options o;
-    int64_t answered, fewer; /* lines; those with fewer than --nbest answers */
+    int64_t answered, fewer; /* number of lines answered; of those with fewer
+                              * than --nbest answers */
 } search;
 
 static int program_use(struct program *p)
@@ -24,8 +25,8 @@ static int program_use(struct program *p)
 
 /* ---- options ---- */
 
-/* Appends the tokens of an option's text after the first `n` of r. Returns
- * their number; 0 after a message. */
+/* Appends the tokens of an option's text to r, which has n tokens. Returns how
+ * many were appended; 0 after a message. */
 static int64_t option_tokens(struct program *p, const char *option,
                              const char *text, struct room *r, int64_t n)
 {
@@ -45,8 +46,8 @@ static int64_t option_tokens(struct program *p, const char *option,
     return 0;
 }
 
-/* Lists the suppressed sequences, each after its length: the spec's first, then
- * those of --suppress. */
+/* Lists the suppressed sequences, each preceded by its length: those of the
+ * spec, then those of --suppress. */
 static void program_suppress(struct program *p)
 {
     int64_t n = search.o.process.suppress_size;
@@ -89,7 +90,8 @@ static void program_prepare(struct program *p)
 
 /* ---- lines ---- */
 
-/* Checks that the model has room for a line's tokens and an answer. */
+/* Converts a line to ids, and checks that the model has room for them and an
+ * answer. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids)
 {
@@ -150,9 +152,9 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h)
 }
 #endif
 
-/* Searches the answers of the parts that are questions; asks[i] is set if part
- * i is one. Writes out[] and found[] for these parts in order. Returns 0 after
- * a message. */
+/* Searches for answers to the parts that are questions. Sets asks[i] if part i
+ * is one, and writes out[] and found[] for the questions in order. Returns 0
+ * after a message. */
 static int program_find(struct program *p, int *asks, int64_t *found,
                         struct attn_hypothesis *out)
 {

@@ -1,9 +1,9 @@
-/* program_lines.c: reads lines of stdin, converts them to tokens or numbers,
+/* program_lines.c: reads lines from stdin, converts them to tokens or numbers,
  * and collects them in parts. */
 
 /* ---- tokens ---- */
 
-/* True at the end of a number: at a space, or at the end of the line. */
+/* True if a number may end here: at a space, or at the end of the line. */
 static int ends_number(const char *at, const char *end)
 {
     return at == end || *at == ' ' || *at == '\t' || *at == '\r';
@@ -40,14 +40,14 @@ static int64_t read_ids(struct program *p, const struct program_side *s,
 }
 
 #if ATTN_HAS_TEXT
-/* True if this side reads and writes text, not ids. */
+/* True if this side reads and writes text instead of ids. */
 static int is_text(const struct program *p, const struct program_side *s)
 {
     return !p->ids && s->block;
 }
 
-/* Returns the bytes of the first character, or of the first word if the
- * vocabulary splits at spaces. */
+/* Returns the length in bytes of the first character or, if the vocabulary
+ * splits at spaces, of the first word. */
 static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
                            int64_t n)
 {
@@ -59,8 +59,9 @@ static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
     return i;
 }
 
-/* Returns the encoding of a text: ATTN_PLAIN etc. A decoder's start token is
- * added by the search, not by the vocabulary's template. */
+/* Returns the flags for attn_vocab_encode(): ATTN_PLAIN, ATTN_BEGUN,
+ * ATTN_STARTED or 0. A decoder's line is ATTN_STARTED because the search, not
+ * the vocabulary's template, adds its start token. */
 static int64_t text_how(const struct program *p, int place)
 {
     if (place != TOKENS_LINE)
@@ -68,7 +69,7 @@ static int64_t text_how(const struct program *p, int place)
     return p->m->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
-/* Sets p->why if n is an error. Returns n, or -1. */
+/* Returns n, or -1 with p->why if n is an error. */
 static int64_t program_refuse_id(struct program *p,
                                  const struct program_side *s, const char *text,
                                  int64_t bytes, int64_t n, int64_t bad)
@@ -116,7 +117,7 @@ static int64_t program_most(const struct program *p,
 }
 
 /* Converts a text to tokens in ids[program_most()]. Returns their number, or
- * -1. place: TOKENS_LINE etc. */
+ * -1. `place` is TOKENS_LINE etc. */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
                               int place, const char *text, int64_t bytes,
                               int32_t *ids)
@@ -126,7 +127,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
     return read_ids(p, s, text, bytes, ids);
 }
 #else
-/* Returns an upper bound of the number of tokens in `bytes` bytes. */
+/* Returns an upper bound of the number of tokens in a text of `bytes` bytes. */
 static int64_t program_most(const struct program *p,
                             const struct program_side *s, int64_t bytes)
 {
@@ -135,7 +136,7 @@ static int64_t program_most(const struct program *p,
     return bytes + 2;
 }
 
-/* Converts a line to tokens in ids[program_most()]. Returns their number or
+/* Converts a text to tokens in ids[program_most()]. Returns their number, or
  * -1. */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
                               int place, const char *text, int64_t bytes,
@@ -150,7 +151,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
 
-/* Reads once, appending to the buffer. */
+/* Reads input once and appends it to the buffer. */
 static void line_fill(struct program *p)
 {
     ssize_t n = -1;
@@ -169,7 +170,7 @@ static void line_fill(struct program *p)
     p->over = n <= 0;
 }
 
-/* Skips the rest of a line that is too long. Returns its length. */
+/* Skips the rest of a line that is too long. Returns the length of the line. */
 static int64_t line_drop(struct program *p)
 {
     int64_t dropped = 0;
@@ -186,8 +187,9 @@ static int64_t line_drop(struct program *p)
     }
 }
 
-/* Reads the next line, without a byte order mark before the first. With `wait`
- * 0 it does not block but returns LINE_WAIT. LINE_LONG sets p->why. */
+/* Reads the next line. Before the first, skips a byte order mark. If `wait` is
+ * 0 and reading would block, returns LINE_WAIT. If it returns LINE_LONG, p->why
+ * is set. */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
@@ -225,7 +227,7 @@ static int program_line(struct program *p, int wait, const char **text,
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
 {
-    char text[512], *next; /* one number; the byte after it */
+    char text[512], *next; /* the text of one number, and the byte after it */
     int64_t n = 0, at = 0;
 
     while (at < bytes) {
@@ -272,7 +274,7 @@ static void program_end_part(struct program *p)
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
-/* True if the incomplete part has the largest number of rows allowed. */
+/* True if the part being read has the maximum number of rows. */
 static int part_full(const struct program *p)
 {
     return p->n / p->width - p->start[p->parts]
@@ -287,7 +289,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     int64_t n = 0;
 
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
-        return; /* empty lines before the first block */
+        return; /* skip empty lines before the first block */
     const int64_t taken = attn_min(bytes, PROGRAM_LINE);
     const int64_t most = p->more
                        + attn_max(program_most(p, &p->source, taken),
@@ -313,7 +315,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_end_part(p);
 }
 
-/* Reads up to `most` parts. Returns 0 at the end of input. */
+/* Reads up to `most` parts. Returns 0 at the end of the input. */
 static int program_read(struct program *p, int64_t most)
 {
     const char *text = NULL;

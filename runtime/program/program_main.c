@@ -1,7 +1,8 @@
 /* program_main.c: the main function of the program. */
 
 #if ATTN_HAS_THREADS
-/* Opens a pool of p->threads threads; if negative, of one per physical core. */
+/* Opens a pool of p->threads threads or, if that is negative, of one per
+ * physical core. */
 static void program_threads(struct program *p)
 {
     const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;

@@ -1,7 +1,8 @@
-/* program_messages.c: messages on stderr. */
+/* program_messages.c: prints messages on stderr. */
 #include "program.h"
 
-/* Prints "NAME: error: ..." and sets the exit code, which ends the program. */
+/* Prints "NAME: error: ..." and sets the exit code, so that the program
+ * ends. */
 static void program_fail(struct program *p, int code, const char *fmt, ...)
 {
     va_list ap;

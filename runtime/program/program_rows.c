@@ -1,5 +1,5 @@
-/* program_rows.c: answers with rows of numbers: an encoder prints one row per
- * token of a line, or one in all if it pools; attention prints one per query.
+/* program_rows.c: answers with rows of numbers. An encoder prints one row per
+ * token of a line or, if it pools, one row; attention prints one row per query.
  * An empty line follows. */
 
 static int program_use(struct program *p)
@@ -10,7 +10,7 @@ static int program_use(struct program *p)
 }
 
 #if ATTN_HAS_TEXT
-/* Checks that the vocabulary has what --pairs needs. */
+/* Checks that the vocabulary has the template that --pairs needs. */
 static void program_prepare(struct program *p)
 {
     const void *block = p->source.block;
@@ -40,7 +40,7 @@ static void program_finish(struct program *p)
 }
 
 #if ATTN_HAS_TEXT
-/* Returns the tab between two texts, or NULL with p->why. */
+/* Returns the tab between the two texts of a line, or NULL with p->why. */
 static const char *pair_tab(struct program *p, const char *line, int64_t bytes)
 {
     const char *tab = memchr(line, '\t', (size_t)bytes), *other = NULL;
@@ -59,7 +59,8 @@ static const char *pair_tab(struct program *p, const char *line, int64_t bytes)
     return NULL;
 }
 
-/* Checks that the model has the types of these n tokens. Returns n, or -1. */
+/* Checks that the model has the token types of these n tokens. Returns n, or
+ * -1. */
 static int64_t pair_types(struct program *p, const int32_t *types, int64_t n)
 {
     for (int64_t i = 0; i < n && p->m->types > 1; i++)
@@ -71,7 +72,7 @@ static int64_t pair_types(struct program *p, const int32_t *types, int64_t n)
     return n;
 }
 
-/* Converts two texts, with a tab between them, to ids and their types. */
+/* Converts two texts with a tab between them to ids and token types. */
 static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
                             int32_t *ids)
 {
@@ -134,7 +135,7 @@ static int64_t program_part(struct program *p, int64_t rows)
 }
 
 /* Checks the three blocks of a question: there must be as many keys as values.
- * Returns 0 after a message. */
+ * Returns 0, after a message, if not. */
 static int program_blocks(struct program *p)
 {
     const int32_t *s = p->start;
@@ -155,7 +156,7 @@ static int program_blocks(struct program *p)
     return 0;
 }
 
-/* Returns the number of result rows for a sequence of `rows`. */
+/* Returns how many rows the result has for a sequence of `rows` rows. */
 static int64_t program_results(const struct program *p, int64_t rows)
 {
     if (rows == 0 || p->m->output_pooled)
@@ -163,7 +164,8 @@ static int64_t program_results(const struct program *p, int64_t rows)
     return rows + p->m->class_token;
 }
 
-/* Runs the batch. p->work has the results, then the model's memory. */
+/* Runs the batch. The results are at the start of p->work; the model's memory
+ * follows. */
 static void program_rows(struct program *p, struct attn_batch *b)
 {
     const int64_t results = b->rows + b->sequences * (1 + p->m->class_token);
@@ -184,8 +186,8 @@ static void program_rows(struct program *p, struct attn_batch *b)
         program_fail(p, 70, "internal error: %s", attn_error_text(error));
 }
 
-/* Prints the answer to part `part`. Numbers that are not finite are printed as
- * they are, with a warning. */
+/* Prints the answer to a part. Prints numbers that are not finite too, but
+ * warns about them. */
 static void print_rows(struct program *p, int64_t part, const float *x,
                        int64_t rows)
 {

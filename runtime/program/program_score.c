@@ -1,8 +1,9 @@
-/* program_score.c: --score. Each line is an input, a tab and an output. The
- * answer is the output's log-probability, a tab, and the log-probability of
- * each token, including the end token. */
+/* program_score.c: --score. Each line is an input, a tab, and an output. The
+ * answer is the log-probability of the output, a tab, and the log-probability
+ * of each token, including the end token. */
 
-/* Sets p->why to what the model does not accept of a pair. Returns -1. */
+/* Sets p->why to the reason why the model does not accept a pair. Returns
+ * -1. */
 static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -34,7 +35,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
                          target_n, most);
 }
 
-/* Prints the answer to a pair. Returns -1, with p->why, if there is none. */
+/* Prints the answer to a pair. Returns -1, with p->why, if it has none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
     int error = -1;

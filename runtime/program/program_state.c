@@ -1,8 +1,11 @@
-/* program_state.c: writes the file of --save-state, complete or not at all. It
- * never replaces a file that the program reads, except that of --load-state,
- * nor any other file that is neither empty nor a saved state. */
+/* program_state.c: writes the file of --save-state, which appears complete or
+ * not at all. It never replaces a file that the program reads, except for that
+ * of --load-state, nor a file that is neither empty nor a saved state. */
 
-enum { STATE_PATH = 4096 + 256 }; /* a path and a temporary suffix */
+enum {
+    STATE_PATH = 4096 + 256
+}; /* maximum length of a path with a temporary
+    * suffix */
 
 static bool state_is_read(const struct program *p, const struct stat *st)
 {
@@ -19,7 +22,7 @@ static bool state_is_read(const struct program *p, const struct stat *st)
     return false;
 }
 
-/* True if the file begins as a saved state of any format does. */
+/* True if the file begins like a saved state of any format. */
 static bool state_is_there(const char *path)
 {
     char head[8];
@@ -31,7 +34,8 @@ static bool state_is_there(const char *path)
     return attn_state_begins(head, n);
 }
 
-/* Sets p->status, after a message, if a file is there that must stay. */
+/* If a file at the path must not be replaced, prints a message and sets
+ * p->status. */
 static void state_may_replace(struct program *p)
 {
     const char *path = p->save_state;
@@ -65,8 +69,9 @@ static bool state_write(FILE *f, const char *state, int64_t bytes, bool sync)
     return well;
 }
 
-/* Writes a temporary file in the same directory and renames it to `path`, with
- * the signals that end the program blocked. Returns false with errno set. */
+/* Writes a temporary file in the same directory and renames it to `path`.
+ * Meanwhile, signals that would end the program are blocked. Returns false with
+ * errno set. */
 static bool state_replace(const char *path, const char *state, int64_t bytes)
 {
     const char *slash = strrchr(path, '/');
@@ -94,8 +99,8 @@ static bool state_replace(const char *path, const char *state, int64_t bytes)
     return well;
 }
 
-/* Writes to the file of --save-state: follows links; writes to pipes and
- * devices directly. */
+/* Writes the state to the file of --save-state. Follows links, and writes to
+ * pipes and devices directly. */
 static void state_put(struct program *p, const char *state, int64_t bytes)
 {
     const char *path = p->save_state;
@@ -104,13 +109,14 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
     struct stat st;
     bool well;
 
-    signal(SIGXFSZ, SIG_IGN); /* a write fails with EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with
+                               * EFBIG */
     if (fd == STDOUT_FILENO) {
         fwrite(state, 1, (size_t)bytes, stdout);
         program_flush(p, stdout);
         return;
     }
-    state_may_replace(p); /* it may have appeared since the answer began */
+    state_may_replace(p); /* a file may have appeared since the answer began */
     if (p->status != 0)
         return;
     if (fd >= 0)

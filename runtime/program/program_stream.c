@@ -1,6 +1,6 @@
 /* program_stream.c: --prompt. Answers one text token by token; for a decoder,
- * prints the prompt first. The state after the answer can be saved, and loaded
- * again by this program or attnc run. */
+ * prints the prompt first. The state after the answer can be saved. This
+ * program or attnc run can load it and continue. */
 #include "runtime/options/descriptor.h"
 
 struct program_stream {
@@ -8,15 +8,20 @@ struct program_stream {
 #if ATTN_HAS_TEXT
     struct attn_text text;
 #endif
-    const struct attn_state_header *state; /* state to continue from, or NULL */
+    const struct attn_state_header *state; /* the state that was loaded, or
+                                            * NULL */
     int64_t state_bytes;
-    uint64_t weights;         /* hash of the weights, for states */
-    int begun;                /* true: continues an earlier text */
-    FILE *to;                 /* stderr if stdout has the state */
-    int64_t n;                /* tokens of the prompt */
-    int64_t printed;          /* ids printed */
-    int64_t count;            /* tokens of the answer, without the prefix */
-    double from, first, last; /* seconds: start, first and last token */
+    uint64_t weights;         /* hash of the weights, which a state must
+                               * match */
+    int begun;                /* the text continues an earlier one */
+    FILE *to;                 /* where the answer goes: stderr if the state goes
+                               * to stdout */
+    int64_t n;                /* number of tokens in the prompt */
+    int64_t printed;          /* number of ids printed */
+    int64_t count;            /* number of tokens in the answer, without the
+                               * prefix */
+    double from, first, last; /* times in seconds: start, first token, last
+                               * token */
 };
 
 static double stream_now(void)
@@ -43,7 +48,8 @@ static void stream_load(struct program *p, struct program_stream *r)
     r->state = (const void *)file;
     r->begun = r->state->tokens > (search.o.start >= 0);
     if (!p->prompt && !p->set.prefix)
-        search.o.prefix_n = 0; /* the answer began earlier */
+        search.o.prefix_n = 0; /* the state is in the middle of an answer, after
+                                * its prefix */
     if (p->m->kind != ATTN_DECODER && p->prompt)
         program_fail(p, 2,
                      "--prompt: the source was read before the state "
@@ -67,7 +73,8 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Returns the stream's capacity; `lead` of its tokens precede the answer. */
+/* Returns the maximum tokens of the stream; `lead` of these precede the
+ * answer. */
 static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
 {
     const int64_t most = p->m->max_target;
@@ -83,7 +90,7 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* Restores the stream from the state, then feeds it the prompt. */
+/* Restores the stream from the state, then passes the prompt to it. */
 static int stream_restore(struct program *p, struct program_stream *r,
                           int64_t tokens, int64_t bytes)
 {
@@ -122,8 +129,8 @@ static int stream_anew(struct program *p, struct program_stream *r,
     return attn_stream_open(&r->s, &request);
 }
 
-/* Opens the stream on a source of `rows`, with room for `tokens`. The prefix
- * counts as part of the answer, for a decoder too. */
+/* Opens the stream for a source of `rows` rows, with room for `tokens` tokens.
+ * The prefix counts as part of the answer, for a decoder too. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
@@ -150,7 +157,7 @@ static void stream_make(struct program *p, struct program_stream *r,
         program_fail(p, 70, "internal error: the stream failed");
 }
 
-/* Checks that there is room for the prompt, then opens the stream. */
+/* Checks that there is room for the prompt and opens the stream. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -182,7 +189,7 @@ static void stream_begin(struct program *p, struct program_stream *r)
         stream_make(p, r, decoder && !r->state ? 0 : rows, room);
 }
 
-/* Parses --stop: strings, or ids if no text is printed. They end the answer. */
+/* Parses --stop: strings that end the answer, or ids if no text is printed. */
 static void stream_ends(struct program *p, struct program_stream *r)
 {
     int64_t n = 0;
@@ -221,7 +228,8 @@ static void stream_print_id(struct program_stream *r, int32_t id)
 }
 
 #if ATTN_HAS_TEXT
-/* Prints what a token adds to the text; id -1: the bytes held back so far. */
+/* Prints the text that a token adds. If id is -1, prints the bytes held back so
+ * far. */
 static void stream_print_text(struct program *p, struct program_stream *r,
                               int32_t id)
 {
@@ -252,8 +260,8 @@ static void stream_print(struct program *p, struct program_stream *r,
         stream_print_id(r, id);
 }
 
-/* Prints a decoder's prompt, which begins its text, and the prefix of the
- * answer. Stop strings are not searched for in either. */
+/* Prints a decoder's prompt, with which its text begins, and the prefix of the
+ * answer. Stop strings count in neither. */
 static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     const int32_t *prompt = p->items.at;

@@ -31,8 +31,8 @@ static const char *option_hint(const struct program *p, const char *word,
     return attn_option_hint(word, &o, how);
 }
 
-/* Returns the row of an option, or NULL. *value is set if the value is in the
- * same word. A word such as -ngl is not -n with a value. */
+/* Returns the row of an option, or NULL if there is none. Sets *value if the
+ * word contains it too. A word such as -ngl is not -n with a value. */
 static const struct program_option *
 option_of(const struct program *p, const char *word, const char **value)
 {
@@ -197,7 +197,8 @@ static void program_version(struct program *p)
 
 /* ---- reading ---- */
 
-/* True if --help or -h stands anywhere but as a value. */
+/* True if the words contain --help or -h, other than as the value of an
+ * option. */
 static int words_help(const struct program *p, int n, char **word)
 {
     const char *value;
@@ -212,8 +213,8 @@ static int words_help(const struct program *p, int n, char **word)
     return 0;
 }
 
-/* Parses an option, with its value perhaps in `next`. Returns the words
- * read. */
+/* Parses an option, whose value may be `next`. Returns how many words it
+ * used. */
 static int words_option(struct program *p, const char *word, const char *next)
 {
     const char *value;
@@ -246,7 +247,7 @@ static void words_operand(struct program *p, const char *word)
         p->path = word;
 }
 
-/* Rejects options that do not apply to this use. */
+/* Rejects options that do not apply to the selected use. */
 static void words_check(struct program *p)
 {
     p->use = program_use(p);
@@ -258,7 +259,7 @@ static void words_check(struct program *p)
     }
 }
 
-/* Parses the command line. Returns 0 if the program has nothing left to do. */
+/* Parses the command line. Returns 0 if nothing is left to do. */
 static int program_words(struct program *p, int n, char **word)
 {
     int options = 1, i = 0;
