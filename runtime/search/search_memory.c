@@ -182,8 +182,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    /* rows that a call reads before the first token; attn_cache_rows() limits
-     * them for each sentence */
+    /* rows before the first token; attn_cache_rows() limits each sentence's */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;

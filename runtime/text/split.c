@@ -160,8 +160,8 @@ static int64_t split_qwen2(const struct attn_vocab *v,
     return split_cl100k(v, text, n, 1);
 }
 
-/* True for characters that end a word in Bloom's pattern: white space and some
- * punctuation. */
+/* True for characters that end a word in the pattern of split_bloom(): white
+ * space and some punctuation. */
 static int split_bloom_end(const struct attn_vocab *v, const char *s,
                            int64_t *n)
 {
