@@ -28,7 +28,7 @@ struct Chunk {
 };
 
 struct Arena {
-    Chunk *chunk; /* the chunk being filled; older ones follow it */
+    Chunk *chunk; /* the chunk being filled; it links to older ones */
     size_t bytes; /* total of all allocations */
 };
 

@@ -33,7 +33,7 @@ void progress_step(const char *text, double from, double to);
 /* Sets how much of the innermost task is done, 0 .. 1; NAN: unknown. A call is
  * cheap: it reads the clock. */
 void progress_at(double done);
-void progress_tick(void); /* redraws the line if it is due */
+void progress_tick(void); /* redraws the line if enough time has passed */
 /* Draws no line from now on (--quiet). */
 void progress_off(void);
 bool progress_is_off(void);

@@ -11,7 +11,7 @@ void json_quote(Buffer *b, const char *s, int64_t n);
 /* Adds a number with the fewest digits that restore it, at most `digits`; null
  * if it is not finite. */
 void json_number(Buffer *b, double x, int digits);
-/* Adds a comma, unless the value is the first of its list or object. */
+/* Adds a comma, except before the first value of a list or object. */
 void json_next(Buffer *b);
 void json_put_key(Buffer *b, const char *key);
 void json_put_text(Buffer *b, const char *key, const char *text); /* text

@@ -1,4 +1,4 @@
-/* report.c: reports faults, and returns exit codes for them. */
+/* report.c: reports faults and returns their exit codes. */
 #include "base/base.h"
 
 #include <string.h>

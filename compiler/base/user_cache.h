@@ -76,7 +76,7 @@ uint64_t cache_limit(void);
 typedef enum {
     CacheSound,   /* passed the checks that were made */
     CacheDamaged, /* truncated, changed, or from another version of attnc */
-    CacheOpen,    /* other users may write it */
+    CacheOpen,    /* other users can write the file */
     CacheLeft,    /* left by a writer that was killed more than an hour ago */
     CacheForeign  /* not a file of the cache; never touched */
 } CacheState;

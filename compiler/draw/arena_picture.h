@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-typedef struct { /* a value, or memory of its slot */
+typedef struct { /* a value, or the memory of its slot */
     int node;
     double from, to; /* beginning and end in steps; step i spans i to i + 1 */
     int64_t at, bytes;
@@ -26,8 +26,7 @@ typedef struct {
     const Plan *p;
     Entry entry;
     int64_t rows, sequences;
-    int *column;   /* by place in the order: its step; -1: it belongs to the
-                      other entry */
+    int *column;   /* step of each place in the order; -1: of the other entry */
     VEC(int) step; /* the node of each step */
     VEC(ArenaLayers) layers;
     VEC(ArenaValue) value;

@@ -14,7 +14,7 @@
 typedef struct {       /* weights from one softmax of the unfused graph */
     const char *name;  /* e.g. decoder.0.cross_attn.weights */
     const char *title; /* e.g. "decoder layer 0, cross-attention" */
-    int layer;         /* index in its stack */
+    int layer;         /* index of the layer in the stack */
     int side[2];       /* index, in AttentionPicture.side, of its queries and
                           of its keys */
     int heads;
@@ -38,7 +38,7 @@ int attention_heads(const AttentionPicture *p, const AttentionMap *m);
  * column for each key. With a chosen query there is one matrix for each map,
  * with a row for each head. */
 const char *draw_attention(Arena *a, const AttentionPicture *p);
-/* Prints the same numbers as JSON. attention_json.c */
+/* Prints the numbers that draw_attention() draws, as JSON. attention_json.c */
 const char *attention_json(Arena *a, const AttentionPicture *p);
 
 #endif

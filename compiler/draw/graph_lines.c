@@ -5,7 +5,7 @@
 #include "draw/graph_picture.h"
 
 /* pixels */
-static const double leave_room = 15, /* above a box, for the shape of its
+static const double leave_room = 15, /* above a box, for the shape of the
                                         value */
     enter_room = 10,                 /* below a box, for the arrowhead */
     port_room = 13,                  /* below a box whose lines have names */

@@ -29,7 +29,7 @@ typedef struct {
     int lines, weights; /* number of lines; number of marks for constant
                            inputs */
     double w, h, x, u;  /* size; x of the middle and u of the lower edge */
-    Area area;          /* its area on the page, with all lines of text */
+    Area area;          /* area on the page, with all lines of text */
 } Box;
 
 typedef struct { /* a reader of a value */
@@ -51,7 +51,8 @@ typedef struct { /* a value and its readers */
     int last;    /* rank of the last reader in the same column; -1: none */
     double lane; /* x of the line to readers above the next rank */
     Area label;
-    double gutter; /* x of its line in the gutter, if it leaves its column */
+    double gutter; /* x of the line in the gutter, if the value leaves its
+                      column */
 } Net;
 
 typedef struct {     /* boxes of one sublayer, or boxes outside the layers */
@@ -77,9 +78,9 @@ typedef struct { /* similar layers, drawn once */
 typedef struct {
     Stack stack;
     int ranks;
-    double *left, *right; /* by rank: left and right end of its contents */
-    double *u, *h;        /* by rank: lower edge and height of its boxes */
-    double *gap;          /* by rank: u of the tracks below it */
+    double *left, *right; /* by rank: left and right end of the contents */
+    double *u, *h;        /* by rank: lower edge and height of the boxes */
+    double *gap;          /* by rank: u of the tracks below the boxes */
     int *tracks;          /* by rank: number of tracks */
     double extent[2], height, axis;
 } Column;

@@ -21,7 +21,7 @@ static bool lines_in_column(const Picture *p, const Net *n, const Sink *s)
 typedef struct {
     double wish;   /* best place for the line */
     bool straight; /* the line needs no turn there */
-    double room;   /* room for the text to its right */
+    double room;   /* room for the text to the right of the line */
     int net, sink; /* sink -1: an outgoing line */
 } Port;
 
@@ -128,8 +128,8 @@ enum { MostUp = 64 };
 typedef struct { /* a line within a gap */
     int net, level;
     bool sideways, placed;
-    double below; /* x at which it enters the gap from below; NAN: from the
-                     side */
+    double below; /* x at which the line enters the gap from below; NAN: from
+                     the side */
     double left, right;
     double above[MostUp]; /* x of each part that leaves upwards */
     int n;

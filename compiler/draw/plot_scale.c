@@ -13,7 +13,7 @@ typedef struct {
 } Unit;
 
 enum { Units = 4 };
-/* Units, largest first. Values below the last unit use it too. */
+/* Units, largest first. The last unit also serves smaller values. */
 static const Unit units[][Units] = {
     [UnitCount] = { { 1e9, "billions" },
                     { 1e6, "millions" },

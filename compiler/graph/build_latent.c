@@ -38,7 +38,7 @@ static int project_rope(Build *b, int x, int64_t heads, bool bias,
     return d > 0 ? project_latent(b, x, heads * d, bias, word) : -1;
 }
 
-/* Joins each head's own columns with its rotary ones. */
+/* Joins the own columns of each head with its rotary columns. */
 static int join_rope(Build *b, int own, int rope, int64_t heads, int part,
                      const char *word)
 {

@@ -2,7 +2,7 @@
  * violation is a bug of attnc, so the verifier prints the node and dies. */
 #include "graph/graph.h"
 
-/* the graph under test, and the last pass that changed it */
+/* the graph to check, and the last pass that changed it */
 typedef struct {
     const Graph *g;
     const char *after;

@@ -3,7 +3,7 @@
  * words that they use. */
 #include "graph/graph.h"
 
-typedef struct { /* a node and the size of its call */
+typedef struct { /* a node, and the size of the call that it is part of */
     const Graph *g;
     const Node *n;
     int64_t rows, keys;

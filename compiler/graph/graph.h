@@ -18,7 +18,7 @@ typedef enum {
 #define OP(name, ...) Op##name,
 #include "graph/ops.h"
     OpCount,
-    OpNop /* a removed node; graph_sweep() drops it */
+    OpNop /* a removed node, which graph_sweep() drops */
 } Op;
 
 typedef enum {
@@ -45,8 +45,8 @@ typedef struct { /* columns of ops.h that several directories use */
     OpClass op_class;
     const char *formula;
     InPlace in_place;
-    bool whole;     /* its code can be emitted undivided */
-    int code_bytes; /* approximate size of its code */
+    bool whole;     /* true if the op's code can be emitted undivided */
+    int code_bytes; /* approximate size of the op's code, in bytes */
 } OpInfo;
 extern const OpInfo op_info[OpCount];
 
@@ -134,7 +134,7 @@ typedef struct { /* one operation and the tensor that it computes */
     const char *name;   /* unique, e.g. encoder.0.self_attn.q.weight */
     const char *word;   /* last part of the name: "q" or "q.bias" */
     Stack stack;
-    int layer; /* index of the layer in its stack; -1: outside layers */
+    int layer; /* index of the layer in the stack; -1: outside layers */
     Sublayer sublayer;
     bool outside_layers; /* the node is outside the layers, but named after
                             the stack: encoder.norm */
@@ -192,14 +192,14 @@ typedef struct { /* one operation and the tensor that it computes */
     CellType cell; /* Recurrent */
     bool reversed; /* Recurrent: starts from the last row */
     bool sourced;  /* Recurrent: starts from the last state of its last input */
-    int64_t state; /* floats that it keeps in the cache for later rows of a
-                      sequence */
+    int64_t state; /* Recurrent and others: floats kept in the cache for
+                      later rows of a sequence */
     const MaskSpec *mask;        /* Mask, Attention; NULL: none */
     Activation act;              /* Linear, Activate, Gate, Recurrent */
     bool has_bias, has_residual; /* Linear: in[2] / in[3] is present */
     BatchMember member;          /* Input */
     int cache;                   /* Append, Recall: index in Graph.cache */
-    int64_t place; /* Append, Recall: the layer's index in its cache */
+    int64_t place; /* Append, Recall: index of the layer in the cache */
     int part;      /* Append, Recall, PackKv, Rotate: PartKey, PartValue or
                       PartQuery */
 } Node;
@@ -241,7 +241,7 @@ typedef struct {
 /* Adds n at the end, infers its shape and returns its index. The pass must call
  * graph_sweep() to move it to its place. */
 int graph_add(Graph *g, Node n);
-/* All changes of edges go through these functions. */
+/* All changes of edges go through the next four functions. */
 void graph_set(Graph *g, int node, Node n);           /* replaces a node */
 void graph_link(Graph *g, int node, int k, int from); /* changes input k of a
                                                          node */

@@ -111,7 +111,7 @@ typedef struct { /* one thread of a crew */
     Crew *crew;
     pthread_t thread;
     const Target *target; /* limits the instructions; NULL: no limit */
-    const char *block;    /* memory that it reads; NULL: none */
+    const char *block;    /* block that the member reads; NULL: none */
     size_t bytes, at;     /* size of the block; offset of the next read */
     double rate[MostRounds];
 } Member;

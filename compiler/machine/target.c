@@ -26,12 +26,13 @@ typedef struct { /* an instruction set, as compilers name it */
     const char *march;
     int width; /* floats in the widest vector */
     bool fma;
-    int registers;               /* vector registers */
-    const char *dot;             /* Target.dot */
-    const char *guard;           /* preprocessor condition that the
-                                    compiler's target lacks it */
-    int has;                     /* Cpu bits that a processor needs for it */
-    const char *const *features; /* these bits by the compilers' names */
+    int registers;     /* vector registers */
+    const char *dot;   /* Target.dot */
+    const char *guard; /* preprocessor condition that is true if
+                          the compiler's target lacks this set */
+    int has;           /* Cpu bits that a processor needs for this set */
+    const char *const *features; /* the same features by the names that
+                                    compilers use */
 } Isa;
 
 #define NAMES(...) (const char *const[]){ __VA_ARGS__ }

@@ -16,16 +16,16 @@ typedef struct {                 /* a target of code generation */
                                     "avx512vnni"; ends with NULL */
     const char *triple;          /* system, e.g. "aarch64-linux-gnu"; NULL:
                                     any machine */
-    const char *packages;        /* Debian packages of its cross compiler and
-                                    library; NULL if triple is */
+    const char *packages;        /* Debian packages of a cross compiler and
+                                    library; NULL if triple is NULL */
     int width;                   /* floats in a vector: 16, 8, 4 or 1 */
     int registers;               /* vector registers */
     bool fma;                    /* has fused multiply-add */
-    const char *dot;             /* how it multiplies bytes without any
-                                    feature: "maddubs", "dotprod", "plain" */
-    const char *guard;           /* preprocessor condition that its
+    const char *dot;             /* how bytes are multiplied without further
+                                    features: "maddubs", "dotprod", "plain" */
+    const char *guard;           /* preprocessor condition that is true if
                                     instructions are missing; NULL: none */
-    const char *const *needs; /* features of its instruction set, e.g. "avx2" */
+    const char *const *needs; /* features of the instruction set, e.g. "avx2" */
     int fmas;         /* FMAs of the widest vectors that start per cycle */
     int64_t code;     /* bytes of the L1 cache for instructions */
     int64_t cache[3]; /* bytes of L1 for data, L2, L3 */

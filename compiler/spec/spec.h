@@ -88,7 +88,7 @@ typedef enum {
     HeadClassify,
     HeadTokenClassify
 } HeadType;
-/* have the same numbers as the ATTN_RULE_ and ATTN_PENALTY_ constants */
+/* the values of the ATTN_RULE_ and ATTN_PENALTY_ constants */
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
@@ -220,8 +220,10 @@ typedef enum { SideEncoder, SideDecoder } Side;
 #define LAYER __attribute__((deprecated("layers differ: spec_layer()")))
 #endif
 
-typedef struct { /* fields of one stack; a model of `kind: attention` uses */
-    int64_t N;   /* those of SideEncoder. N: layers; 0: no such stack */
+/* Fields of one stack. A model of `kind: attention` uses those of SideEncoder.
+ */
+typedef struct {
+    int64_t N;             /* number of layers; 0: no such stack */
     LAYER int64_t h, h_kv; /* heads of queries, and of keys and values */
     LAYER int64_t d_k, d_v, d_ff;
     int64_t max_len;     /* most positions; 0: no such stack; kind attention:
@@ -501,8 +503,8 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers);
  * weights of its model. Returns false after reporting all errors.           */
 typedef struct {
     const char *name; /* canonical name with .weight or .bias */
-    int layer;        /* number in its stack; -1: outside the layers */
-    int readers;      /* Read bits of a matrix */
+    int layer;   /* number of the layer in its stack; -1: outside the layers */
+    int readers; /* Read bits of a matrix */
     int rank;
     int64_t dim[3];
 } WeightName;

@@ -32,7 +32,7 @@ typedef struct {
                                           front; drops surplus spaces; writes
                                           spaces as U+2581; adds its space at
                                           the end, not in front */
-    bool whole;            /* the file was read to its end, the normaliser */
+    bool whole; /* the complete file was read, up to the normaliser */
     Text charmap, surface; /* table of characters; text of an unknown piece */
 } SentencePieces;
 

@@ -377,7 +377,8 @@ static bool read_gguf_words(GgufTokens *g)
 
 /* ---- file ---- */
 
-/* Adds the template bos $A eos; for a pair, the same around each text. */
+/* Adds the template bos $A eos; for a pair, bos and eos are around each
+ * text. */
 static bool put_gguf_template(GgufTokens *g)
 {
     const char *const keys[] = { KEY("add_bos_token"), KEY("add_eos_token") };

@@ -1,7 +1,7 @@
 /* tokenizer_json.c: reads a tokenizer.json of the package `tokenizers`. */
 #include "tokenizer/reader.h"
 
-/* True if a step has this type, or contains one in its list that has. */
+/* True if a step has this type, or if its list contains a step of this type. */
 static bool has_type(const json_t *o, const char *type)
 {
     const json_t *list = json_object_get(o, "pretokenizers");
@@ -11,7 +11,8 @@ static bool has_type(const json_t *o, const char *type)
     return has;
 }
 
-/* Decodes tokens of a byte-level vocabulary, whose letters stand for bytes. */
+/* Decodes the tokens of a byte-level vocabulary, in which each letter stands
+ * for a byte. */
 void decode_letters(Reader *r)
 {
     for (int64_t i = 0; i < r->t.tokens; i++) {

@@ -106,7 +106,7 @@ bool tokens_of_map(Reader *r, const json_t *map, const char *place)
     return true;
 }
 
-/* Moves the last `extra` tokens up, so that ids up to size - 1 come before. */
+/* Moves the last `extra` tokens up, so that they follow id size - 1. */
 void tokens_move_extra(Reader *r, int64_t size)
 {
     Tokenizer *t = &r->t;
@@ -120,7 +120,8 @@ void tokens_move_extra(Reader *r, int64_t size)
         t->token[i] = (Token){ .at = "",
                                .id = (int32_t)i,
                                .piece = ATTN_PIECE_UNUSED };
-    r->slots = r->indexed = 0; /* ids changed: rebuild the hash table */
+    r->slots = r->indexed = 0; /* the ids changed, so the hash table must be
+                                  rebuilt */
 }
 
 bool tokens_fit(Reader *r, int64_t size)

@@ -5,25 +5,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct { /* the rest of a message */
+typedef struct { /* the part of a message that is not read yet */
     const unsigned char *at, *end;
-    bool wrong; /* truncated or invalid, at `at` */
+    bool wrong; /* the message is truncated or invalid at `at` */
 } Wire;
 
 typedef enum {
     WireNumber = 0,
-    WireLong = 1, /* 8 bytes */
+    WireLong = 1, /* a number of 8 bytes */
     WireBytes = 2,
-    WireShort = 5 /* 4 bytes */
+    WireShort = 5 /* a number of 4 bytes */
 } WireType;
 
 typedef struct {
-    int number, type; /* the field's number; a WireType */
-    uint64_t value;   /* unless type is WireBytes */
-    Wire bytes;       /* if it is */
+    int number, type; /* number of the field; its WireType */
+    uint64_t value;   /* value of a field that is a number */
+    Wire bytes;       /* value of a field of type WireBytes */
 } WireField;
 
-/* Reads the next field. False: the message ended, or w->wrong is set. */
+/* Reads the next field. Returns false at the end of the message, or on an
+ * error, which sets w->wrong. */
 bool wire_next(Wire *w, WireField *f);
 
 #endif

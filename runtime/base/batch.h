@@ -20,7 +20,7 @@ enum {
  * Results are bit-identical for any number of parts. A model uses fewer parts
  * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* most parts; the arena has room for all of them */
+    int64_t parts; /* most parts; the arena has room for this number */
     void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
@@ -47,7 +47,7 @@ struct attn_batch {
     const int32_t *source;      /* [sequences] decode: the sequence's row in
                                    the page tables of the cross caches */
     const int32_t *source_rows; /* [sources] decode: number of keys in each
-                                   row of these tables */
+                                   row of the cross tables */
     /* used only by checks: number of pages in each pool[], number of rows in
      * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;

@@ -47,8 +47,8 @@ enum { ATTN_MOST = (1 << 29) - 1 };
  * layer and head), first the keys [4][d_k][16], then the values
  * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* whose rows it holds: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
     int64_t window; /* number of rows that a row attends to: itself and the
                        rows just before it; 0: all */
@@ -83,10 +83,9 @@ struct attn_model {
                                file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* size of the struct that bind() fills, and of
-                               the tables that it computes */
-    int64_t caches;         /* number of caches: first ATTN_SELF, then
-                               ATTN_CROSS, then others */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
+                               tables that bind() computes */
+    int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);

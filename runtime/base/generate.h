@@ -19,8 +19,8 @@ struct attn_process {         /* zero turns an option off */
     int64_t suppress_size;         /* number of entries of suppress[] */
     const int32_t *suppress_first; /* tokens forbidden as the first of an
                                       answer, */
-    int64_t suppress_first_count;  /* after the prefix, if there is one;
-                                      their number */
+    int64_t suppress_first_count;  /* answer, after any prefix; number of
+                                      these tokens */
     const int32_t *forbid; /* tokens that are never produced (start, pad);
                               the end token is allowed even if listed */
     int64_t forbid_count;
@@ -131,8 +131,8 @@ struct attn_state_header { /* the first bytes of a saved stream */
     uint64_t hash;         /* hash of everything after this member */
     int64_t bytes;         /* size of the complete state */
     uint64_t model;        /* hash of the model's sizes, spec and weights */
-    int64_t tokens, lead, read, source_rows; /* the stream's members of these
-                                                names, and its source rows */
+    int64_t tokens, lead, read, source_rows; /* members of these names in the
+                                                stream; rows of the source */
     /* The rest: int32_t tokens[]; the pages of each self cache, then of
      * each cross cache, from the first page that a later row may read; the
      * states of recurrent layers. */

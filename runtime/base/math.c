@@ -14,7 +14,7 @@ ATTN_API float attn_exp(float x)
         float f;
         uint32_t bits;
     } scale;
-    float shift = 0x1.8p+23f; /* adding it rounds to an integer */
+    float shift = 0x1.8p+23f; /* adding this rounds to an integer */
     float twice = 1.0f;
     if (x < -0x1.5d589ep+6f)
         return 0.0f;

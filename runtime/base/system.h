@@ -25,7 +25,7 @@
 #include <sys/syscall.h>
 #endif
 #if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
-#define ATTN_ATOMICS /* without it there is only one thread */
+#define ATTN_ATOMICS /* without this there is only one thread */
 #include <stdatomic.h>
 #endif
 

@@ -203,8 +203,9 @@ struct cache_growth { /* growth of one slot in one group */
     int32_t *table;
     int64_t first; /* first page that is still read; earlier pages are freed */
     int64_t have, want; /* number of pages before and after */
-    int64_t used;       /* rows used in the last page; 0: it is full */
-    int copies; /* the last page must be copied, because other slots use it */
+    int64_t used;       /* rows used in the last page; 0: the page is full */
+    int copies; /* the last page must be copied, because other slots use it
+                   too */
 };
 
 static void cache_plan_growth(struct cache_growth *w,

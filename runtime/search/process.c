@@ -36,8 +36,7 @@ static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
     return 0;
 }
 
-/* Makes each token that the answer contains less likely, once however often it
- * occurs. */
+/* Makes each token of the answer less likely, once for each different token. */
 static void process_repetition(const struct process_row *r)
 {
     float penalty = r->options->repetition_penalty;

@@ -5,8 +5,8 @@
 #include "runtime/base/generate.h"
 #include "runtime/base/memory.h"
 
-struct attn_score_request { /* a source and a target, and memory to score
-                               them */
+struct attn_score_request { /* a source and a target, with memory to score
+                               the target */
     const struct attn_model *model;
     const void *bound;
     int32_t start;                        /* start token; -1: none */

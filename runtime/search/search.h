@@ -25,7 +25,7 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
  * alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size, void *memory);
-/* Makes an empty cache in memory that it takes from `at`. */
+/* Makes an empty cache in memory taken from `at`. */
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at);
@@ -165,7 +165,8 @@ struct attn_search_state {
                                  answer, positions */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] */
-    struct attn_batch batch; /* the batch; the following arrays belong to it */
+    struct attn_batch batch; /* the batch of a call; the next arrays belong
+                                to the batch */
     int32_t *source_ids, *source_start, *source_rows_of;
     float *source_input; /* used instead of source_ids if the model reads
                             numbers */

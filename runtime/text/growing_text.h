@@ -8,8 +8,8 @@ enum { ATTN_STOP_BYTES = 240 }; /* most bytes of a stop string */
 
 struct attn_text { /* a text that grows token by token */
     const void *block;
-    const char *const *stop; /* strings that end the text and do not belong
-                                to it */
+    const char *const *stop; /* strings that end the text and are not part of
+                                it */
     int64_t stops;
     int64_t begun;   /* 1: the text has begun */
     int64_t stopped; /* 1: a stop string was found */

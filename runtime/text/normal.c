@@ -11,8 +11,8 @@
 #include "runtime/core.h"
 
 enum {
-    FORM_HANGUL = 0xac00, /* syllables; the next seven: their leads, vowels
-                             and tails */
+    FORM_HANGUL = 0xac00, /* syllables; the next seven lines: number of
+                             syllables; leads, vowels, tails */
     FORM_SYLLABLES = 11172,
     FORM_LEAD = 0x1100,
     FORM_VOWEL = 0x1161,

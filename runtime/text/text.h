@@ -50,7 +50,8 @@ enum {
     ATTN_PIECE_UNKNOWN = 4,
     ATTN_PIECE_KIND = 15,    /* mask of the kind; the values below are flags */
     ATTN_PIECE_SPECIAL = 16, /* has no text */
-    ATTN_PIECE_ADDED = 32,   /* found in the text before the model splits it */
+    ATTN_PIECE_ADDED = 32,   /* found in the text before the model splits the
+                                text */
     ATTN_PIECE_UNUSED = 64,  /* text never becomes this piece */
     ATTN_PIECE_USER = 128    /* matched before all others and never merged */
 };
@@ -63,7 +64,8 @@ enum {
     ATTN_PIECES,  /* unsigned char [size]: ATTN_PIECE_ values */
     ATTN_SCORES,  /* for merges float [size], for Unigram double [size] */
     ATTN_BYTES,   /* int32_t [256]: token of each byte; -1: none */
-    ATTN_BYTES_LAST, /* int32_t [256]: its token as a word's last byte */
+    ATTN_BYTES_LAST, /* int32_t [256]: token of each byte at the end of a
+                        word */
     ATTN_PAIRS,      /* struct attn_pair []: hash table of merges */
     ATTN_WORDS,      /* uint32_t []: hash table of single-token words */
     ATTN_STRINGS,    /* char []: arguments of steps, texts of added tokens */
@@ -71,7 +73,7 @@ enum {
     ATTN_SPLIT,      /* struct attn_step []: splitting into words */
     ATTN_DECODE,     /* struct attn_step []: decoder */
     ATTN_ADDED,      /* struct attn_added []: added tokens */
-    ATTN_ADDED_TRIE, /* struct attn_node []: trie of their texts */
+    ATTN_ADDED_TRIE, /* struct attn_node []: trie of the added tokens' texts */
     ATTN_TEMPLATE,   /* int32_t single, pair; struct attn_template [] */
     ATTN_CLASSES,    /* classes of Unicode characters */
     ATTN_MAPPINGS,   /* Unicode tables of case and normal forms */
@@ -444,7 +446,8 @@ struct attn_mapping {
     int32_t op;      /* the step that uses the table */
     uint32_t index;  /* offset of uint16_t [0x110000 / 256]: pages */
     uint32_t page;   /* offset of uint16_t [pages][256]: values; 0: unchanged */
-    uint32_t record; /* offset of the records; values are offsets in them */
+    uint32_t record; /* offset of the records; each value is an offset within
+                        them */
     uint32_t pair;   /* offset of struct attn_composition [pairs], sorted */
     uint32_t pages, records, pairs; /* number of pages; bytes of records;
                                        number of pairs */

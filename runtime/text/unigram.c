@@ -61,8 +61,8 @@ static void unigram_offer(const struct unigram *u, int64_t from, int64_t to,
 {
     struct unigram_node *node = &u->node[to];
     score += u->node[from].score;
-    if (u->floats) /* rounded as in SentencePiece, because it decides between
-                      equal paths */
+    if (u->floats) /* rounded as in SentencePiece, because the rounding
+                      decides between equal paths */
         score = (double)(float)score;
     if (node->from >= 0 && !(score > node->score))
         return;

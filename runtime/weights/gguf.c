@@ -186,7 +186,7 @@ static bool read_gguf_type(Cursor *c, uint64_t *type)
         || bad_gguf(c, c->at - 4, "a value of unknown type");
 }
 
-/* Reads the type of a list's values, and their number. */
+/* Reads the type and the number of the values in a list. */
 static bool read_list(Cursor *c, uint64_t *type, uint64_t *n)
 {
     const size_t from = c->at;

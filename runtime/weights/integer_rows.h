@@ -5,8 +5,8 @@
 
 #include "weights.h"
 
-typedef struct {    /* the lanes of a panel that belong to an item */
-    int64_t column; /* column of the item that is in the first of these lanes */
+typedef struct {             /* the lanes of a panel that belong to an item */
+    int64_t column;          /* column of the item that is in lane first_lane */
     int64_t first_lane, end; /* the lanes: first_lane .. end - 1 */
 } LaneRange;
 

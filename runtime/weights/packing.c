@@ -22,7 +22,7 @@ static int64_t round_up(int64_t n)
 }
 
 /* ---- a block ---- */
-typedef struct { /* a tensor and its destination */
+typedef struct { /* a tensor, and the block that it is packed into */
     Elements from;
     void *block; /* destination: floats, bf16, or panels of integers */
 } Way;

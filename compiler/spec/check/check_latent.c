@@ -66,7 +66,7 @@ static void check_turned(const Spec *s, const FieldState *state)
         return;
     }
     if (is(state, "positions.dims", StateUnset))
-        return; /* rope_dims is odd: check_rotary() reports it */
+        return; /* rope_dims is odd, which check_rotary() reports */
     error_at(spec_pos(s, "positions.dims"),
              "positions.dims (%lld%s) is more than " LATENT "rope_dims (%lld)",
              (long long)s->pos_dims,

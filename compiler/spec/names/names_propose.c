@@ -180,8 +180,7 @@ static void add_theirs(Proposal *p)
         if (t->rank >= 1 && t->rank <= 2 && !is_ours(p, t->name))
             add_tensor(p, &p->theirs, t->name, t->rank, t->dim);
     }
-    for (int i = 0; i < p->theirs.n; i++) { /* write 0 for {i} where it is
-                                               the only layer */
+    for (int i = 0; i < p->theirs.n; i++) { /* the only layer has number 0 */
         Module *m = &p->theirs.at[i];
         const char *hole = strstr(m->name, "{i}");
         if (!hole || m->layers != 1)

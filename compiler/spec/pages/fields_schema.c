@@ -146,7 +146,7 @@ static json_t *value_schema(Arena *a, const Field *f)
     }
 }
 
-/* Adds a default if it is a value, not a rule in words. */
+/* Adds the default of a field, unless it is a rule in words. */
 static void add_default(Arena *a, json_t *to, const Field *f)
 {
     int64_t whole;

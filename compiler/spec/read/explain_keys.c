@@ -202,7 +202,7 @@ static bool put(Explain *e, const KeyValue *k, const char *key,
     return true;
 }
 
-/* Adds a complete line, "key: value", under the same conditions. */
+/* Adds a complete line, "key: value", under the conditions of put(). */
 static bool put_line(Explain *e, const KeyValue *k, const char *line)
 {
     const size_t n = strcspn(line, ":");

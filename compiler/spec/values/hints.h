@@ -1,28 +1,29 @@
-/* hints.h: other tools' names for fields and values, in three tables from which
- * hints are made. Their names are compared in lower case with _ for other
- * separators; * matches any text. */
+/* hints.h: names of fields and values in other tools, in three tables from
+ * which hints are made. These names are compared in lower case, with _ for
+ * other separators; a * matches any text. */
 #ifndef ATTNC_HINTS_H
 #define ATTNC_HINTS_H
 
 #include "spec/fields/fields.h"
 
 typedef enum {
-    HintValue,  /* `ours` has the same value in our words; `more`: another
-                   line it needs */
-    HintTrue,   /* a boolean: `ours` is the line for true, `more` for false;
-                   NULL: no line */
+    HintValue,  /* `ours` takes the value, translated to our words; `more`: a
+                   further line that is needed */
+    HintTrue,   /* a boolean: `ours` is the line to write for true, `more`
+                   for false; NULL: no line */
     HintFactor, /* a factor of d_model */
-    HintFormat, /* `ours` is a line with % for the value */
+    HintFormat, /* `ours` is a line in which % stands for the value */
     HintBegin,  /* the first token of a text */
     HintFamily, /* the name of a family or of one of its classes */
-    HintTie,    /* a boolean: these matrices are tied */
-    HintNote,   /* `more` says what to do */
-    HintNone    /* no equivalent: `more` says why */
+    HintTie,    /* a boolean: true if the matrices are tied */
+    HintNote,   /* `more` is advice */
+    HintNone    /* there is no equivalent; `more` is the reason */
 } HintHow;
 
 typedef struct {
-    const char *theirs; /* names separated by blanks */
-    const char *ours; /* keys separated by blanks, all of which get the value */
+    const char *theirs; /* names in other tools, separated by blanks */
+    const char *ours;   /* keys of a spec, separated by blanks; each gets the
+                           value */
     HintHow how;
     const char *more;
 } Hint;
@@ -34,36 +35,40 @@ typedef struct {
 } WordHint;
 extern const WordHint word_hints[];
 extern const int n_word_hints;
-extern const WordHint word_choices[]; /* `ours` is a note */
+extern const WordHint word_choices[]; /* `ours` is the text of a note */
 extern const int n_word_choices;
 
-typedef struct { /* a family of models, with what its config.json leaves out */
+typedef struct { /* a family of models, with facts that its config.json
+                    leaves out */
     const char *theirs;
-    bool gated;        /* its activation is gated */
-    int first;         /* unused first rows of its positions */
-    const char *lines; /* lines `key: value`, each with its newline */
+    bool gated; /* its feed-forward network is gated */
+    int first;  /* rows of the position table that are not used, at its start */
+    const char *lines; /* lines `key: value` of a spec, each ending with a
+                          newline */
 } Family;
 extern const Family families[];
 extern const int n_families;
 
-/* True if one of the names in `theirs` matches a key or value. */
+/* True if one of the names in `theirs` matches `name`. */
 bool hint_matches(const char *theirs, const char *name);
-const Hint *hint_find(const char *name); /* by key; NULL: none */
+const Hint *hint_find(const char *name); /* hint for a key; NULL: none */
 /* Returns the hint whose name is nearest to a misspelled key; NULL: none. */
 const Hint *hint_near(Arena *a, const char *name);
-/* Returns the field nearest to an unknown path, within its group if it has one;
- * NULL: none. */
+/* Returns the field nearest to an unknown path, within the path's group if it
+ * has one; NULL: none is near. */
 const char *hint_field(Arena *a, const char *path);
-/* Returns a note with the keys of the path's group; NULL: it is in no group. */
+/* Returns a note with the keys of the path's group; NULL if the path is in no
+ * group. */
 const char *hint_group(Arena *a, const char *path);
-/* Returns our word for a value of that field; NULL: unknown. */
+/* Returns the word of a spec for another tool's value of this field; NULL:
+ * unknown. */
 const char *hint_word(const char *field, const char *value);
-/* Returns a note for a value that several of our words could mean; NULL:
+/* Returns a note for a value that could mean several words of a spec; NULL:
  * none. */
 const char *hint_choice(const char *field, const char *value);
 
-/* explain_keys.c: reports each unknown key with what to write instead. The rest
- * of the file is checked as if the proposed key stood there, so that one run
+/* explain_keys.c: reports each unknown key, with the line to write instead. The
+ * rest of the file is checked as if that line had been written, so that one run
  * reports all errors. */
 typedef struct {
     const char *path; /* path of keys */
@@ -72,8 +77,8 @@ typedef struct {
 typedef struct {
     Arena *arena;
     const Written *w;
-    VEC(KeyValue) unknown; /* from one file or option */
-    VEC(KeyValue) meant;   /* proposed: treated as if written */
+    VEC(KeyValue) unknown; /* unknown keys from one file or option */
+    VEC(KeyValue) meant;   /* proposed keys, treated as if written */
 } Unknown;
 void explain_unknown(Unknown *u);
 

@@ -1,7 +1,7 @@
 /* yaml.c: parses YAML text into a tree of scalars, lists and maps with
- * positions. It reads libyaml's events, never its document API, and accepts
- * only a plain subset of the language: whatever a spec does not need is
- * rejected with a message. It knows nothing of models. */
+ * positions. It reads libyaml's events, not its document API, and accepts only
+ * a simple subset of the language: everything that a spec does not need is
+ * rejected with a message. It knows nothing about models. */
 #include <string.h>
 #include <yaml.h>
 
@@ -11,24 +11,25 @@ enum {
     MostBytes = 1 << 20,
     MostDepth = 32,
     MostEvents = 100000,
-    MostKeys = 1000 /* in one map; each is compared with all others */
+    MostKeys = 1000 /* most keys of a map, because each is compared with all
+                       others */
 };
 
 typedef struct {
     Arena *arena;
     const Source *src;
-    VEC(size_t) line; /* byte offset of each line; [0]: where parsing starts */
+    VEC(size_t) line; /* byte offset of each line; [0]: start of parsing */
     yaml_parser_t yaml;
     int events, depth;
     struct {
         size_t line, column, at;
-    } last; /* last position */
+    } last; /* position found last */
 } Parser;
 
 /* ---- bytes ---- */
 
-/* Returns the bytes of the UTF-8 character at s and its code point in *c; 0 if
- * it is invalid (overlong, a surrogate, beyond U+10FFFF). */
+/* Returns the length of the UTF-8 character at s and its code point in *c; 0 if
+ * it is invalid (overlong, a surrogate, above U+10FFFF). */
 static size_t utf8_char(const char *s, size_t n, uint32_t *c)
 {
     const unsigned char *u = (const unsigned char *)s;
@@ -52,8 +53,8 @@ static size_t utf8_char(const char *s, size_t n, uint32_t *c)
     return *c < smallest[bytes] || surrogate || *c > 0x10ffff ? 0 : bytes;
 }
 
-/* True for characters that YAML, unlike most editors, treats as line breaks,
- * and for invisible ones. */
+/* True for invisible characters, and for those that YAML, unlike most editors,
+ * treats as line breaks. */
 static bool refused_char(uint32_t c, char after)
 {
     if (c == '\t' || c == '\n')
@@ -120,9 +121,10 @@ static void find_lines(Parser *p, size_t start)
             vec_push(p->arena, &p->line, at + 1);
 }
 
-/* libyaml counts lines and columns from 0, and columns in characters. This is
- * the only place that adds one. Because marks mostly grow, it continues from
- * the last position, so a line of 1 MiB is scanned only once. */
+/* Converts a mark to a position. libyaml counts lines and columns from 0, and
+ * columns in characters; only this function adds 1. Marks mostly grow, so the
+ * search continues from the last position, and a line of 1 MiB is scanned only
+ * once. */
 static Pos place(Parser *p, yaml_mark_t mark)
 {
     const char *text = p->src->text;
@@ -211,7 +213,8 @@ static Yaml *read_next(Parser *p)
     return node;
 }
 
-/* True at the end of the list or map; *failed if nothing can be read. */
+/* True at the end of the list or map. Otherwise reads the next value into
+ * *node; *failed: nothing could be read. */
 static bool at_end(Parser *p, yaml_event_type_t end, Yaml **node, bool *failed)
 {
     yaml_event_t e;
@@ -318,7 +321,7 @@ static Yaml *read_node(Parser *p, yaml_event_t *e)
     return read_inside(p, node);
 }
 
-/* Consumes an event before or after the only document. */
+/* Reads an event before or after the only document. */
 static bool expect(Parser *p, yaml_event_type_t type)
 {
     yaml_event_t e;

@@ -1,4 +1,4 @@
-/* yaml.h: a YAML document as a tree; each value has its position. */
+/* yaml.h: a YAML document as a tree in which each value has its position. */
 #ifndef ATTNC_YAML_H
 #define ATTNC_YAML_H
 
@@ -11,27 +11,28 @@ typedef struct Yaml Yaml;
 struct Yaml {
     YamlKind kind;
     Pos pos;
-    const char *text;  /* YamlScalar */
-    bool quoted;       /* YamlScalar: in quotes, so always a string */
-    VEC(Yaml *) items; /* YamlList; YamlMap: the values */
-    VEC(Yaml *) keys;  /* YamlMap: scalars, one per value */
+    const char *text; /* text of a YamlScalar */
+    bool quoted; /* YamlScalar: it is in quotes, so it is always a string */
+    VEC(Yaml *) items; /* items of a YamlList; values of a YamlMap */
+    VEC(Yaml *) keys;  /* keys of a YamlMap: scalars, one for each value */
 };
 
-/* Parses one document, from byte `start` of its source. Returns NULL after
- * reporting an error. Limits: 1 MiB, depth 32; anchors, aliases, tags and
- * further documents are rejected. A duplicate key is reported but does not stop
- * parsing: the first one is kept. */
+/* Parses one document, from byte `start` of its source on. Returns NULL after
+ * reporting an error. Limits: 1 MiB, depth 32; rejects anchors, aliases, tags
+ * and further documents. Reports a duplicate key, but continues and keeps the
+ * first one. */
 Yaml *yaml_parse(Arena *a, const Source *src, size_t start);
-Yaml *yaml_get(const Yaml *map, const char *key); /* NULL: absent */
+Yaml *yaml_get(const Yaml *map, const char *key); /* value of a key; NULL:
+                                                     absent */
 
 /* ---- yaml_error.c ---- */
 
-/* Reports libyaml's problem at a position, and its context (or ""), which began
- * at another position. */
+/* Reports libyaml's problem at a position, and its context (or "") at the
+ * position where that began. */
 void yaml_syntax_error(const Source *src, const char *problem,
                        const char *context, Pos at, Pos from);
-/* True if the line has a key without a colon after it; then an error is
- * reported. */
+/* Reports a key that is not followed by a colon. Returns true if the line has
+ * one. */
 bool yaml_no_colon(const Source *src, int line);
 
 #endif

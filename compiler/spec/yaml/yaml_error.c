@@ -1,20 +1,21 @@
-/* yaml_error.c: explains invalid YAML in terms of what the user wrote. libyaml
- * names the token at which it could not go on, which is often not on the line
- * of the mistake. */
+/* yaml_error.c: explains invalid YAML by the user's text. libyaml names the
+ * token at which it had to stop, which is often not in the line of the
+ * mistake. */
 #include <string.h>
 
 #include "spec/yaml/yaml.h"
 
 static const Pos nowhere;
 
-typedef struct { /* a line without the blanks at both ends */
+typedef struct { /* a line without blanks at its ends */
     int number;
     size_t indent;
     const char *at;
     size_t n;
 } Line;
 
-/* Returns the line of that number; n is 0 past the end, or if it is blank. */
+/* Returns the line with this number. Its n is 0 if the line is blank or past
+ * the end. */
 static Line line_of(const Source *src, int number)
 {
     const char *at = src->text, *end = at + src->size;
@@ -48,7 +49,7 @@ static Pos place_of(const Source *src, Line line, size_t n)
     return (Pos){ src, line.number, (int)(line.indent + n) + 1 };
 }
 
-/* Returns the bytes of the key that begins the line, including quotes. */
+/* Returns the length of the key that begins the line, including quotes. */
 static size_t key_bytes(Line line)
 {
     static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst"
@@ -93,7 +94,8 @@ bool yaml_no_colon(const Source *src, int number)
     return true;
 }
 
-/* Reports a colon that cannot follow a key; false if it finds no cause. */
+/* Reports a colon that cannot follow a key. Returns false if there is no such
+ * colon. */
 static bool second_colon(const Source *src, Pos at)
 {
     const Line line = line_of(src, at.line), above = line_before(src, at.line);
@@ -119,7 +121,8 @@ static bool second_colon(const Source *src, Pos at)
     return true;
 }
 
-/* Reports a key that is not in the column of its map's first key, at `from`. */
+/* Reports a key that is not in the same column as the first key of its map, at
+ * `from`. */
 static bool other_column(const Source *src, Pos at, Pos from)
 {
     const Line line = line_of(src, at.line);
