@@ -172,7 +172,7 @@ static void test_compilers(void **state)
                      "mkdir %s 2>/dev/null && exec %s \"$@\"\n"
                      "echo 'x.c:1: error: planted' >&2; exit 1",
                      clang, in_dir("first"), clang));
-    fake_machine(); /* but for its compilers */
+    fake_machine(); /* except its compilers */
     fake.compilers = true;
     /* Tests that it ends when all have failed, long before its time is over. */
     assert_int_equal(tune(&fake_environment, 1e5, cc), ExitDone);

@@ -416,7 +416,7 @@ static void put_blocks(Gen *g, const Attention *a)
         put(e,
             "\n"
             "if ($edge)\n"
-            "    continue;                /* computed below, with its values */\n");
+            "    continue;                /* done below, with its values */\n");
     }
     put_page(e, a, "k");
     put_next_page(e, a, "k", "k", "end");
