@@ -48,7 +48,7 @@ size_t arena_bytes(const Arena *a);       /* total bytes allocated so far */
 void vec_grow(Arena *a, void **at, int n, int *cap, size_t size);
 
 /* ---- buffer.c ---- */
-typedef struct { /* text that is appended to */
+typedef struct { /* a text to which more can be appended */
     Arena *arena;
     char *at; /* ends in '\0'; NULL if nothing was added yet */
     int n, cap;

@@ -26,7 +26,8 @@ typedef struct {
     const Plan *p;
     Entry entry;
     int64_t rows, sequences;
-    int *column;   /* step of each place in the order; -1: of the other entry */
+    int *column;   /* step of each place in the order; -1: the place is in
+                      the other entry */
     VEC(int) step; /* the node of each step */
     VEC(ArenaLayers) layers;
     VEC(ArenaValue) value;

@@ -15,8 +15,8 @@ typedef struct {       /* weights from one softmax of the unfused graph */
     const char *name;  /* e.g. decoder.0.cross_attn.weights */
     const char *title; /* e.g. "decoder layer 0, cross-attention" */
     int layer;         /* index of the layer in the stack */
-    int side[2];       /* index, in AttentionPicture.side, of its queries and
-                          of its keys */
+    int side[2];       /* sides of the queries and of the keys, as indices
+                          into AttentionPicture.side */
     int heads;
     const float *weight; /* [heads][queries][keys]; -1: masked, so the key
                             got no weight */

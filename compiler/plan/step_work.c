@@ -44,9 +44,10 @@ int64_t least_work_rows(const Plan *p)
     return p->small_m ? MemoryRows : CacheRows;
 }
 
-/* A part may have few rows if the region's weights stay in each core's cache.
- * Otherwise it has a block of rows, up to RowBlock; fewer rows than that divide
- * the weights among parts, so that each is read only once. */
+/* Returns the least rows of a part. If the region's weights stay in each core's
+ * cache, few rows are enough. Otherwise a part has at least a block of rows, at
+ * most RowBlock, because each part reads all weights; a region with fewer rows
+ * divides its weights among the parts. */
 int64_t least_part_rows(const Plan *p, const Region *r)
 {
     int64_t bytes = 0;

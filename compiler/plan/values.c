@@ -1,5 +1,5 @@
-/* values.c: decides where the value of each node lives, with its rows and
- * strides, and the layout of caches. */
+/* values.c: decides where the value of each node lives (place, rows, strides),
+ * and how caches are laid out. */
 #include "plan/plan_parts.h"
 
 #include <string.h>

@@ -150,10 +150,10 @@ typedef struct {
     PosScaling type;
     double factor;                                   /* 0: not given */
     int64_t original_max_len;                        /* -1: not given */
-    double low_freq, high_freq;                      /* for llama3 */
-    double beta_fast, beta_slow, mscale, mscale_all; /* for yarn */
-    bool truncate;                                   /* for yarn */
-    SpecReals short_factor, long_factor;             /* for longrope */
+    double low_freq, high_freq;                      /* type llama3 only */
+    double beta_fast, beta_slow, mscale, mscale_all; /* type yarn only */
+    bool truncate;                                   /* type yarn only */
+    SpecReals short_factor, long_factor;             /* type longrope only */
     double attention_factor; /* 0: computed from the other members */
 } SpecScaling;
 
@@ -293,7 +293,7 @@ struct Spec {
     LAYER double norm_eps;
     bool norm_final;           /* a norm after each stack */
     LAYER bool norm_bias;      /* the norm adds beta, which rms never has */
-    bool norm_embedding;       /* a norm after the embeddings */
+    bool norm_embedding;       /* a norm follows the embeddings */
     LAYER bool norm_attention; /* the attention sublayer has a norm */
     LAYER bool norm_ffn;
     LAYER NormQk norm_qk;

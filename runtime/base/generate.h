@@ -32,7 +32,7 @@ struct attn_process {         /* zero turns an option off */
  * min_p times as probable as the best. Zero turns a step off. */
 struct attn_sampling {
     float temperature;  /* 0: takes the best token */
-    float top_p, min_p; /* 0 .. 1 */
+    float top_p, min_p; /* each from 0 to 1; 0: off */
     int64_t top_k;
     int64_t seed;
 };

@@ -9,13 +9,14 @@ struct attn_score_request { /* a source and a target, with memory to score
                                the target */
     const struct attn_model *model;
     const void *bound;
-    int32_t start;                        /* start token; -1: none */
-    const int32_t *source;                /* [source_n] the source; for a */
-    int64_t source_n;                     /* decoder, the prompt */
-    const int32_t *prefix;                /* [prefix_n] forced tokens before */
-    int64_t prefix_n;                     /* the target; they are not scored */
-    const int32_t *target;                /* [target_n] the target, with the */
-    int64_t target_n;                     /* end token */
+    int32_t start;         /* start token; -1: none */
+    const int32_t *source; /* [source_n] the source, or a decoder's prompt */
+    int64_t source_n;      /* number of tokens in source[] */
+    const int32_t *prefix; /* [prefix_n] forced tokens before
+                              the target, not scored */
+    int64_t prefix_n;      /* number of tokens in prefix[] */
+    const int32_t *target; /* [target_n] the target, with the end token */
+    int64_t target_n;      /* number of tokens in target[] */
     const struct attn_parallel *parallel; /* NULL: one thread */
     void *memory;
     int64_t bytes; /* at least attn_score_bytes() */

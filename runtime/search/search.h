@@ -12,7 +12,7 @@
  * fewer if the group has a window. `spare` is added to the number of pages; it
  * may be negative. */
 struct attn_cache_size {
-    int64_t which; /* ATTN_SELF or ATTN_CROSS */
+    int64_t which; /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t slots;
     int64_t length; /* most positions of a slot */
     int64_t spare;
@@ -113,8 +113,8 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o);
 
 /* The state of one sentence's search (beam.c). */
-struct attn_candidate {    /* an open hypothesis and its next token */
-    float sum;             /* sum of log-probabilities, with the token's */
+struct attn_candidate { /* an open hypothesis and its next token */
+    float sum; /* sum of log-probabilities, including that of the token */
     int32_t parent, token; /* hypothesis and token; token -1: dropped */
 };
 struct attn_beam {
@@ -164,7 +164,7 @@ struct attn_search_state {
     int64_t limit, positions; /* the most of any sentence: tokens of an
                                  answer, positions */
     struct attn_cache self, cross;
-    struct attn_beam *beam;  /* [sentences] */
+    struct attn_beam *beam;  /* [sentences] the search of each sentence */
     struct attn_batch batch; /* the batch of a call; the next arrays belong
                                 to the batch */
     int32_t *source_ids, *source_start, *source_rows_of;
@@ -188,8 +188,8 @@ ATTN_API int attn_search_asks(const struct attn_model *m,
                               int64_t rows);
 /* Returns the maximum rows of a source. */
 ATTN_API int64_t attn_search_source(const struct attn_model *m);
-/* Returns the maximum tokens of such an answer. The last token is never read,
- * so it needs no position.                                                  */
+/* Returns the most tokens that an answer to a source of `rows` rows can have.
+ * The last token is never read, so it needs no position. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);

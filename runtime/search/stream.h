@@ -18,7 +18,8 @@ struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_search_options *o;
     const int32_t *ids; /* [n] source; for a decoder, the prompt */
     int64_t n;
-    int64_t tokens, streams; /* numbers that attn_stream_bytes() was given */
+    int64_t tokens, streams; /* most tokens, and number of streams, as for
+                                attn_stream_bytes() */
     void *memory;
     int64_t bytes; /* at least attn_stream_bytes() */
 };
@@ -45,7 +46,8 @@ struct attn_restore_request { /* arguments for restoring a stream */
     uint64_t weights; /* hash of the weights, from attn_state_weights() */
     const void *state;
     int64_t bytes;           /* size of the state */
-    int64_t tokens, streams; /* numbers that attn_stream_bytes() was given */
+    int64_t tokens, streams; /* most tokens, and number of streams, as for
+                                attn_stream_bytes() */
     void *memory;
     int64_t memory_bytes;
 };

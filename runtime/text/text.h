@@ -107,7 +107,7 @@ struct attn_vocab_header {
     struct attn_section section[ATTN_SECTIONS];
 };
 struct attn_step {
-    int32_t op, flags; /* op: an ATTN_STEP_ number */
+    int32_t op, flags; /* number of the step (ATTN_STEP_), and its flags */
     struct attn_part text, other;
 };
 struct attn_pair { /* a merge; left -1: empty slot */

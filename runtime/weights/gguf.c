@@ -17,7 +17,7 @@ enum {
     DefaultAlignment = 32
 };
 
-typedef struct { /* a reader at byte `at` */
+typedef struct { /* a reader of a file, at byte `at` */
     const File *file;
     size_t at;
     int64_t values; /* number of metadata values so far */

@@ -35,7 +35,8 @@ typedef struct {
     Elements *e;
     int64_t row, rows;    /* first row of the item, in lane `first`, and
                              number of rows */
-    int64_t first, width; /* number of lanes, a multiple of the panel */
+    int64_t first, width; /* first lane in use; number of lanes, a multiple
+                             of ATTN_PANEL */
     int pass;
     bool keeps;          /* x has all of k, so the file is read only once */
     float x[Kept];       /* [k][width], for all k or one block */
