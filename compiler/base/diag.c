@@ -40,8 +40,8 @@ static struct {
     const Source *made;       /* generated text whose positions have origins */
     const TextOrigin *origin; /* array of `origins` elements */
     int origins;
-    Pending pending[HeldErrors]; /* in source order */
-    int n;                       /* length of pending[] */
+    Pending pending[HeldErrors]; /* held errors, in source order */
+    int n;                       /* number of held errors */
     int newest;                  /* index of the latest error, or -1 */
     int unheld;                  /* number of errors beyond HeldErrors */
     char once[8][MessageBytes];  /* latest texts of warning_once() and

@@ -58,7 +58,7 @@ typedef struct {
 typedef enum {
     CacheNew,
     CacheNot,   /* larger than the limit; no message is needed */
-    CacheFailed /* *why is set */
+    CacheFailed /* failed, with the reason in *why */
 } CachePutResult;
 /* Writes a file. Any number of processes may put and get files at the same
  * time. */

@@ -79,7 +79,7 @@ typedef struct {
     Buffer *out;
     Area at;
     Scale x, y;
-    Labels labels; /* in page coordinates */
+    Labels labels; /* labels, in page coordinates */
 } Plot;
 
 Plot plot_new(Buffer *out, Area at, Scale x, Scale y);

@@ -147,7 +147,7 @@ typedef struct { /* one operation and the tensor that it computes */
     double scale;     /* Scale, Embed, Attention, Weigh */
     double cap;       /* Softcap, Clip, Attention; 0: none */
     double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
-    NormType norm;    /* Norm, AddNorm, HeadNorm */
+    NormType norm;    /* Norm, AddNorm, HeadNorm: kind of norm */
     int64_t heads;    /* Split, Rotate, HeadNorm, Attention, Join: number of
                          heads */
     int64_t heads_kv; /* Attention: heads of keys and values; Join: heads of
@@ -167,12 +167,14 @@ typedef struct { /* one operation and the tensor that it computes */
                                      and columns of a patch */
     int64_t across;               /* Patches: number of patches side by side */
     int64_t dims;                 /* Rotate: rotary columns of each head */
-    PosLayout layout;             /* Rotate */
+    PosLayout layout;             /* Rotate: layout of the rotated pairs */
     const Spec *spec; /* RotaryTable: spec of the layers that use it */
-    BiasKind bias;    /* ScoreBias, Attention */
+    BiasKind bias;    /* ScoreBias, Attention: kind of bias */
     double slope;     /* BiasAlibi: factor of all slopes */
-    int64_t buckets, max_distance; /* BiasRelative */
-    bool bidirectional;            /* BiasRelative */
+    int64_t buckets, max_distance; /* ScoreBias, Attention: sizes of a
+                                      relative bias */
+    bool bidirectional;            /* ScoreBias, Attention: a relative bias
+                                      differs by direction */
     int64_t experts;               /* Routes: number of experts */
     int64_t groups, groups_chosen; /* Choose: number of groups of experts,
                                       and of groups chosen */
@@ -188,8 +190,8 @@ typedef struct { /* one operation and the tensor that it computes */
     bool softmax, normalize;       /* Weigh: apply softmax to the scores;
                                       make the weights sum to 1 */
     bool routing;  /* Matmul, Linear: part of a router or a gate of experts */
-    PoolType pool; /* Pool */
-    CellType cell; /* Recurrent */
+    PoolType pool; /* Pool: kind of pool */
+    CellType cell; /* Recurrent: kind of cell */
     bool reversed; /* Recurrent: starts from the last row */
     bool sourced;  /* Recurrent: starts from the last state of its last input */
     int64_t state; /* Recurrent and others: floats kept in the cache for
@@ -197,7 +199,7 @@ typedef struct { /* one operation and the tensor that it computes */
     const MaskSpec *mask;        /* Mask, Attention; NULL: none */
     Activation act;              /* Linear, Activate, Gate, Recurrent */
     bool has_bias, has_residual; /* Linear: in[2] / in[3] is present */
-    BatchMember member;          /* Input */
+    BatchMember member;          /* Input: member of the batch that it reads */
     int cache;                   /* Append, Recall: index in Graph.cache */
     int64_t place; /* Append, Recall: index of the layer in the cache */
     int part;      /* Append, Recall, PackKv, Rotate: PartKey, PartValue or

@@ -190,7 +190,7 @@ OP(RowScale, "row_scale", 2, 2, Row, "x s, of each row",
    ROWS("row_scale_rows", 2), PIECE("row_scale"), NAME)
 OP(Output, "output", 1, 1, Sink, "a result of the entry",
    same, No, 0, copy, EXACT, WHOLE(output), NONE, BOLD(n->word))
-/* added by passes */
+/* the ops below are added by passes */
 OP(Linear, "linear", 2, 5, Row, "act(x W^T + b) + residual",
    linear, Residual, SUMS(2 * out * columns(c, 1)) + epilogue(n) * out,
    linear, SUMMED_BY(8, linear), WHOLE(product), CALLS(product), say_linear(w))

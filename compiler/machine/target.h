@@ -20,7 +20,7 @@ typedef struct {                 /* a target of code generation */
                                     library; NULL if triple is NULL */
     int width;                   /* floats in a vector: 16, 8, 4 or 1 */
     int registers;               /* vector registers */
-    bool fma;                    /* has fused multiply-add */
+    bool fma;                    /* has fused multiply-add instructions */
     const char *dot;             /* how bytes are multiplied without further
                                     features: "maddubs", "dotprod", "plain" */
     const char *guard;           /* preprocessor condition that is true if
@@ -98,7 +98,7 @@ enum {
     CpuV3 = 2,
     CpuV4 = 4, /* the first three: all features of that x86-64 level */
     CpuVnni = 8,
-    CpuBf16 = 16, /* avx512bf16 */
+    CpuBf16 = 16, /* feature avx512bf16 */
     CpuAvxVnni = 32,
     CpuArmv8 = 64,
     CpuDotprod = 128

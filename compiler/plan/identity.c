@@ -22,7 +22,7 @@ TaskIdentity product_identity(const Plan *p, TaskKind kind, int node)
                                         matrix_rows(w)),
                        .sizes = 2,
                        .ep = epilogue_of(p, node) };
-    t.ep.dtype = DtypeF32; /* TaskIdentity.dtype has it */
+    t.ep.dtype = DtypeF32; /* the identity has its own member dtype */
     return t;
 }
 

@@ -224,8 +224,8 @@ static void add_bias_block(Plan *p, int node)
     b.columns = n->op == OpAttention ? n->heads : n->type.dim[0].c;
     b.k = 2 * length - 1;
     if (n->bias == BiasRelative) {
-        b.columns = node_at(p, root)->type.dim[0].c; /* buckets */
-        b.k = node_at(p, root)->type.dim[1].c;       /* heads */
+        b.columns = node_at(p, root)->type.dim[0].c; /* number of buckets */
+        b.k = node_at(p, root)->type.dim[1].c;       /* number of heads */
         b.stack = node_at(p, root)->stack;
         b.layer = node_at(p, root)->layer;
     }

@@ -415,7 +415,8 @@ typedef struct {
     bool fits, written;        /* true if L1 holds the unrolled code; true if
                                   layers are unrolled */
 } PlanCode;
-PlanCode plan_code(const Plan *p, Entry entry); /* an estimate */
+PlanCode plan_code(const Plan *p, Entry entry); /* estimates the code of an
+                                                   entry */
 void plan_code_text(Buffer *b, const Plan *p, Entry entry);
 
 /* ---- arena_layout.c ---- */

@@ -264,7 +264,8 @@ static void add_fixed_tile(Buffer *b, const Plan *p, int node)
                   step_name(p, node));
 }
 
-/* Adds the fixed lengths, and what is still divided or a loop. */
+/* Adds the fixed lengths, and the parts of the code that are still divided or
+ * loops. */
 static void add_fixed(Buffer *b, const Plan *p)
 {
     buffer_printf(b, "fixed: %s\n", plan_fixed_text(p));

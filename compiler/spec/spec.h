@@ -250,7 +250,7 @@ struct Spec {
     const char *name;
     ModelKind kind;
     int64_t d_model;
-    SpecSide side[2]; /* by Side */
+    SpecSide side[2]; /* stacks, by Side */
     SpecFix fix;
     unsigned layers_of;       /* bits by Side: stacks with layers described
                                  by this Spec; the other stacks have patterns */
@@ -270,8 +270,9 @@ struct Spec {
     PosLayout pos_layout;
     LAYER int64_t pos_dims;    /* rotary: rotated columns of a head, rounded
                                   up to even; 0: all d_k */
-    LAYER SpecScaling scaling; /* rotary */
-    LAYER int64_t pos_buckets, pos_max_distance; /* relative */
+    LAYER SpecScaling scaling; /* scaling of rotary positions */
+    LAYER int64_t pos_buckets, pos_max_distance; /* sizes of relative
+                                                    positions */
     PosExponent pos_exponent;
     LAYER MixType mix;
     LAYER CellType mix_cell;

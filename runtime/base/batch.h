@@ -38,7 +38,7 @@ struct attn_batch {
                               the cache */
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
-    int64_t selected;      /* at most `rows` */
+    int64_t selected;      /* number of selected rows, at most `rows` */
     /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
      * table[c] + q] * cache[c].page_floats.                                 */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */

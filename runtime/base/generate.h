@@ -105,7 +105,7 @@ struct attn_stream_room { /* memory that streams opened together share */
     struct attn_cache self, cross;
     int64_t streams, width; /* number of streams; most tokens of each */
     int32_t source_rows;
-    int32_t *tokens; /* [streams][width] */
+    int32_t *tokens; /* [streams][width] tokens of each stream */
     int32_t *order;
     float *logits;
     void *arena;

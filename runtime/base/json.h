@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *path; /* path of the file, or a description, for messages */
-    const char *text; /* n bytes */
+    const char *text; /* the text, n bytes */
     size_t n;
     bool followed; /* other text may follow the value */
     bool reals;    /* read integers as reals, because some (10^30) do not fit */

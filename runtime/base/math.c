@@ -51,7 +51,7 @@ ATTN_API float attn_log(float x)
     if (x == 0.0f)
         return -INFINITY;
     if (!(x > 0.0f))
-        return (x - x) / (x - x); /* NaN */
+        return (x - x) / (x - x); /* returns NaN */
     if (x == INFINITY)
         return x;
     if (x < 0x1p-126f) { /* a subnormal number */

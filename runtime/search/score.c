@@ -9,7 +9,7 @@ enum { SCORE_ROWS = 64 };
 struct score {
     struct attn_cache self, cross;
     int32_t *ids, *select, *start, *source_start;
-    float *logits; /* [SCORE_ROWS][target_vocab] */
+    float *logits; /* [SCORE_ROWS][target_vocab] logits of a chunk */
     void *arena;
     int64_t rows;  /* number of rows that the decoder reads */
     int64_t first; /* the row whose logits predict the first target token */

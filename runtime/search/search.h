@@ -172,7 +172,7 @@ struct attn_search_state {
                             numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
-    float *logits;  /* [slots][target_vocab] */
+    float *logits;  /* [slots][target_vocab] logits of each hypothesis */
     int32_t *order; /* [target_vocab] scratch memory of sampling, or NULL */
     void *arena;
 };
@@ -186,7 +186,7 @@ ATTN_API int64_t attn_search_lead(const struct attn_model *m,
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
-/* Returns the maximum rows of a source. */
+/* Returns the most rows that a source can have. */
 ATTN_API int64_t attn_search_source(const struct attn_model *m);
 /* Returns the most tokens that an answer to a source of `rows` rows can have.
  * The last token is never read, so it needs no position. */

@@ -11,7 +11,7 @@
 struct state_walk {
     char *to;         /* destination, when saving */
     const char *from; /* source, when restoring */
-    int64_t n;        /* bytes so far */
+    int64_t n;        /* number of bytes moved so far */
 };
 
 static void state_move(struct state_walk *w, void *memory, int64_t bytes)

@@ -56,7 +56,7 @@ struct attn_symbol {
 struct attn_symbols {
     const struct attn_vocab *v;
     const char *text;
-    struct attn_symbol *symbol;         /* [n] */
+    struct attn_symbol *symbol;         /* [n] symbols of the word */
     int32_t *before, *next, *heap, *at; /* [n] each; used only for long words */
     int64_t n, heap_n, end;             /* end: end of the last symbol's text */
     struct attn_pair last;              /* result of the last lookup, because

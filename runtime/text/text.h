@@ -49,7 +49,7 @@ enum {
     ATTN_PIECE_END = 3,
     ATTN_PIECE_UNKNOWN = 4,
     ATTN_PIECE_KIND = 15,    /* mask of the kind; the values below are flags */
-    ATTN_PIECE_SPECIAL = 16, /* has no text */
+    ATTN_PIECE_SPECIAL = 16, /* a token without text */
     ATTN_PIECE_ADDED = 32,   /* found in the text before the model splits the
                                 text */
     ATTN_PIECE_UNUSED = 64,  /* text never becomes this piece */
@@ -228,12 +228,12 @@ ATTN_API unsigned attn_class(const struct attn_vocab *v, uint32_t c);
 /* True if the category of a class is in a set, with one bit for each of
  * utf8proc's categories. */
 enum {
-    ATTN_LETTERS = 0x3e,        /* L */
-    ATTN_MARKS = 0x1c0,         /* M */
-    ATTN_NUMBERS = 0xe00,       /* N */
-    ATTN_PUNCTUATION = 0x7f000, /* P */
-    ATTN_SYMBOLS = 0x780000,    /* S */
-    ATTN_WORDS_OF = 0x17fe      /* L, M, Nd, Nl, Pc */
+    ATTN_LETTERS = 0x3e,        /* category L */
+    ATTN_MARKS = 0x1c0,         /* category M */
+    ATTN_NUMBERS = 0xe00,       /* category N */
+    ATTN_PUNCTUATION = 0x7f000, /* category P */
+    ATTN_SYMBOLS = 0x780000,    /* category S */
+    ATTN_WORDS_OF = 0x17fe      /* categories L, M, Nd, Nl, Pc */
 };
 ATTN_API int attn_class_of(unsigned kind, uint32_t categories);
 /* True for a character of words: letter, mark, number or connector. */
@@ -257,7 +257,7 @@ ATTN_API int attn_vocab_unknown(const char *wrong);
 struct attn_aligned {
     char *text;
     int64_t bytes, cap;
-    int32_t *from, *to; /* [cap] */
+    int32_t *from, *to; /* [cap] positions, or NULL */
     int64_t base, begins;
 };
 /* Append to `out`, and return 0 or ATTN_ERROR_ROOM. attn_put_same() appends
@@ -315,7 +315,7 @@ enum {
     ATTN_STEP_SPACE = 17,       /* splits at a white space character */
     ATTN_STEP_PUNCTUATION = 18, /* splits at ASCII punctuation or category P */
     ATTN_STEP_DIGIT = 19,       /* splits at category N */
-    ATTN_STEP_WORDS = 20,       /* \w+|[^\w\s]+ */
+    ATTN_STEP_WORDS = 20,       /* splits at \w+|[^\w\s]+ */
     ATTN_STEP_DIGIT_BYTES = 21, /* splits at a byte that is shown as a digit */
     ATTN_STEP_PREFIX = 32, /* prepends `text` unless the piece begins with it */
     ATTN_STEP_METASPACE = 33, /* `text` replaces spaces and is prepended */
@@ -343,7 +343,7 @@ enum {
     ATTN_STEP_STRIP_OUT,         /* removes a character, up to flags % 256
                                     times at the start and flags / 256 times
                                     at the end */
-    ATTN_STEP_REPLACE_OUT,       /* text becomes other */
+    ATTN_STEP_REPLACE_OUT,       /* `text` becomes `other` */
     ATTN_STEP_SUFFIX_OUT,        /* text becomes a space, except at the end */
     ATTN_STEP_JOIN_OUT,          /* adds a space between tokens */
     ATTN_STEP_PIECES_OUT,        /* text becomes a space, except (flags 1)

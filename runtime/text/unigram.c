@@ -22,7 +22,7 @@ struct unigram {
     const double *score;
     const char *text;
     int64_t n;
-    struct unigram_node *node; /* [n + 1] */
+    struct unigram_node *node; /* [n + 1] best path to each byte */
     int floats;
 };
 

@@ -56,7 +56,8 @@ EACH float half_of(uint32_t h)
 {
     const uint32_t sign = (h & 0x8000) << 16, rest = h & 0x7fff;
     const uint32_t normal = (rest << 13) + ((127 - 15) << 23);
-    const uint32_t infinite = 0x7f800000 | (rest & 0x3ff) << 13; /* or NaN */
+    const uint32_t infinite = 0x7f800000 | (rest & 0x3ff) << 13; /* infinity
+                                                                    or NaN */
     const uint32_t least = bits_of((float)(int32_t)rest * 0x1p-24f);
     const uint32_t large = rest >= 0x7c00 ? infinite : normal;
     return float_of(sign | (rest < 0x0400 ? least : large));
@@ -157,7 +158,7 @@ EACH void floats_any(StType type, const unsigned char *at, int64_t first,
         break;
     case StQ8:
     case StQ4: floats_of_blocks(type, at, first, n, out); break;
-    case StOther: /* rejected by weights_check */
+    case StOther: /* weights_check() rejects these types */
         for (int64_t i = 0; i < n; i++)
             out[i] = NAN;
         break;

@@ -42,7 +42,7 @@ typedef struct {
     const char *key; /* path of keys, e.g. norm.place */
     FieldType type;
     size_t at, also; /* offsets in Spec of the value and of a second member */
-    const char *const *words; /* ends with NULL */
+    const char *const *words; /* words that a value can be; ends with NULL */
     double least, most;       /* range of numbers, inclusive */
     unsigned kinds;           /* bits 1u << ModelKind of the kinds of model that
                                  have it */

@@ -294,7 +294,7 @@ static void explain_true(Explain *e, const KeyValue *k, const Hint *h)
     put_line(e, k, no ? h->more : h->ours);
     finish(e, k, h->ours);
     for (int i = 0; k->value->kind == YamlMap && i < k->value->keys.n; i++) {
-        const Yaml *key = k->value->keys.at[i]; /* {theta: 10000} */
+        const Yaml *key = k->value->keys.at[i]; /* e.g. {theta: 10000} */
         vec_push(e->arena, &e->u->unknown,
                  ((KeyValue){
                      arena_printf(e->arena, "%s.%s", k->path, key->text), key,

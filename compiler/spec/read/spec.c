@@ -11,7 +11,7 @@ typedef struct {
     Arena *arena;
     Spec *spec;
     Written *w;
-    FieldState *state; /* by row */
+    FieldState *state; /* state of each field, by row of the table */
     int errors;        /* number of errors reported before this spec */
 } Load;
 

@@ -93,7 +93,7 @@ static char *join_words(Arena *a, const char *const *words)
     return text;
 }
 
-/* Returns what a field of numbers accepts, in words. */
+/* Returns a description of the numbers that a field accepts. */
 static char *number_wants(Arena *a, const Field *f)
 {
     const char *what = f->type == FieldReal ? "a number" : "an integer";

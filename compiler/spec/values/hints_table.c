@@ -13,7 +13,7 @@ const Hint hints[] = {
     { "is_encoder_decoder", "kind: encoder-decoder", HintTrue, NULL },
     { "is_decoder decoder_only", "kind: decoder", HintTrue, NULL },
 
-    /* sizes */
+    /* names of sizes */
     { "n_layers n_layer num_layers num_layer num_hidden_layers depth "
       "n_blocks num_blocks", "N", HintValue, NULL },
     { "encoder_layers num_encoder_layers n_encoder_layers enc_layers",
@@ -45,7 +45,7 @@ const Hint hints[] = {
     { "max_source_positions src_len", "max_len.source", HintValue, NULL },
     { "max_target_positions tgt_len", "max_len.target", HintValue, NULL },
 
-    /* vocabularies */
+    /* names of vocabularies */
     { "vocab_size n_vocab vocabulary_size num_embeddings num_tokens "
       "n_tokens", "vocab.size", HintValue, NULL },
     { "src_vocab_size encoder_vocab_size", "vocab.source.size", HintValue,
@@ -62,7 +62,7 @@ const Hint hints[] = {
       HintValue, NULL },
     { "unk_token_id unk unk_id", "vocab.tokens.unknown", HintValue, NULL },
 
-    /* forms */
+    /* names of forms */
     { "rope use_rope rotary use_rotary", "positions: rotary", HintTrue, NULL },
     { "alibi use_alibi", "positions: alibi", HintTrue, NULL },
     { "position_embedding_type positional_encoding positional_embedding "
