@@ -37,7 +37,6 @@ int put_join(Build *b, int x, int y, int64_t heads, int64_t heads_kv,
 /* Return x without a new node if the factor is 1 or the cap is 0. */
 int put_scale(Build *b, int x, double by, const char *word);
 int put_softcap(Build *b, int x, double cap, const char *word);
-int put_vector(Build *b, int64_t rows, const char *word);
 /* Clips the rows of a projection if the spec has attention.clip. */
 int put_clipped(Build *b, int x, const char *word);
 int put_activation(Build *b, int x, Activation act, const char *word);

@@ -65,9 +65,9 @@ static int prepare_heads(Build *b, int x, Projection which)
                       projection[which]);
 }
 
-/* Returns the cache for the layer's keys and values, and counts the layer in
- * it. Layers whose cached rows have another shape use another cache. */
-static int enter_cache(Build *b, int of)
+/* Counts the layer in the cache for its keys and values, and returns that
+ * cache. Layers whose cached rows have another shape use another cache. */
+static int add_layer_to_cache(Build *b, int of)
 {
     Graph *g = b->g;
     const Cache own = { .of = of, .form = spec_cache(b->s, of == CacheSelf) };
@@ -87,7 +87,7 @@ static int enter_cache(Build *b, int of)
 /* Appends the keys and values of new rows to a cache. */
 static void append(Build *b, int of, int *k, int *v)
 {
-    Node n = { .op = OpAppend, .nin = 1, .cache = enter_cache(b, of) };
+    Node n = { .op = OpAppend, .nin = 1, .cache = add_layer_to_cache(b, of) };
     n.place = b->g->cache[n.cache].layers - 1;
     n.in[0] = *k;
     n.part = PartKey;
@@ -173,7 +173,7 @@ static int weights(Build *b, int x, bool self)
         return put_unary(b, OpSigmoid, x, "weights");
     if (self && b->s->attention_sinks) {
         b->field = "attention.sinks";
-        n.in[n.nin++] = put_vector(b, b->side->h, "sinks");
+        n.in[n.nin++] = put_weight(b, b->side->h, 0, "sinks");
         n.sinks = true;
     }
     return put_node(b, n, "weights");
@@ -324,7 +324,7 @@ static int residual(Build *b, int x, int y, const LayerPart *part)
         const Sublayer in = b->sublayer;
         b->sublayer = SublayerNone; /* the scale belongs to the layer, as its
                                        norms do */
-        y = put_binary(b, OpScaleColumns, y, put_vector(b, n, part->scale),
+        y = put_binary(b, OpScaleColumns, y, put_weight(b, n, 0, part->scale),
                        build_join(b, part->scale, ".rows"));
         b->sublayer = in;
     }

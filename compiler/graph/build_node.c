@@ -77,12 +77,6 @@ int put_weight(Build *b, int64_t rows, int64_t columns, const char *word)
     return put_named(b, n, word, ".weight");
 }
 
-int put_vector(Build *b, int64_t rows, const char *word)
-{
-    Node n = { .op = OpWeight, .type = constant(ElemF32, rows, 0) };
-    return put_named(b, n, word, ".weight");
-}
-
 int put_bias(Build *b, int64_t rows, const char *word)
 {
     Node n = { .op = OpWeight, .type = constant(ElemF32, rows, 0) };
