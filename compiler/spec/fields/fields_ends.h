@@ -19,19 +19,19 @@ REAL("logits.softcap", logits_softcap, 1.0e-3, 1.0e6, Model, "", NULL,
          "and before positions are added." },
 INT("embedding.width", embed_width, 1, MostWidth, Model, "d_model",
     follow_width,
-    "A token's embedding has this width; where it is not d_model, "
-    "embedding.project says which product takes it there."),
+    "A token's embedding has this width. If it is not d_model, "
+    "embedding.project chooses the product that takes it to d_model."),
 ENUM("embedding.project", embed_project, projects, Model,
-     "sum where embedding.width is not d_model", follow_project,
-     "A product takes embeddings to d_model: those of tokens alone, or "
-     "the sum of tokens, positions and types, behind norm.embedding."),
+     "sum if embedding.width is not d_model", follow_project,
+     "A product takes embeddings to d_model: only those of tokens, or the "
+     "sum of tokens, positions and types, after norm.embedding."),
 BOOL("embedding.bias", embed_bias, Model, "true", NULL,
      "The product of embedding.project adds a bias."),
 ROW("embedding.tie", FieldFlags, offsetof(Spec, embed_tie), 0, ties, 0, 0,
     Model, "", NULL, "These matrices are one tensor."),
 INT("embedding.types", embed_types, 0, 1024, Model, "0", NULL,
-    "There are so many types of tokens, each with an embedding that is "
-    "added; those of an encoder-decoder are the source's."),
+    "There are this many types of tokens, each with an embedding that is "
+    "added. In an encoder-decoder these are types of the source."),
 SPREAD("input", WORDS("input.type"), Source_, "The encoder reads this."),
 ENUM("input.type", input, inputs, Source_, "tokens", NULL,
      "The encoder reads tokens, or rows of numbers that a product takes "
@@ -39,47 +39,48 @@ ENUM("input.type", input, inputs, Source_, "tokens", NULL,
 INT("input.width", input_width, 0, MostWidth, Source_, "0", NULL,
     "Real: a row has this many numbers."),
 REALS("input.kernels", input_kernels, 1, 4096, Source_,
-      "Real: in the place of that product stand convolutions, each to d_model "
-      "columns, with a bias and input.activation; these are their kernels. "
-      "Rows outside of the input are zeros."),
+      "Real: convolutions with these kernels replace that product. Each "
+      "gives d_model columns, with a bias and input.activation. Rows outside "
+      "of the input are zeros."),
 REALS("input.strides", input_strides, 1, 4096, Source_,
-      "Real: a convolution makes one row of so many; 1 where none are given. "
-      "A row of the input then has in turn all rows, frames, that one row of "
-      "the encoder is made of."),
+      "Real: a convolution makes one row of this many; the default is 1. A "
+      "row of the input then holds, one after the other, all rows (frames) "
+      "that become one row of the encoder."),
 ENUM("input.activation", input_act, acts, Source_, "gelu", NULL,
-     "Real: this stands behind each convolution."),
+     "Real: this follows each convolution."),
 REALS("input.image", input_image, 1, 65536, Source_,
-      "Real: what the encoder reads are images, [channels, height, width], as "
-      "they lie in memory, and its rows their patches, from left to right and "
-      "line by line. An image may have another height; max_len.source says "
-      "how many patches it has at most."),
+      "Real: the encoder reads images, [channels, height, width] in memory. "
+      "Its rows are their patches, from left to right and line by line. An "
+      "image may have another height; max_len.source is the largest number "
+      "of patches."),
 REALS("input.patch", input_patch, 1, 65536, Source_,
-      "Real: [height, width] of a patch. Its numbers are in the order of a "
-      "Conv2d's kernel: channel by channel, of each line by line."),
+      "Real: [height, width] of a patch. Its numbers have the order of a "
+      "Conv2d's kernel: channel by channel, and line by line in each channel."),
 BOOL("input.class_token", input_class_token, Source_, "false", NULL,
-     "Real: a learned row stands before those of the input, which are "
-     "max_len.source - 1 at most. Convolutions do not read it: it stands "
-     "before the last one's rows."),
+     "Real: a learned row precedes those of the input, of which there are at "
+     "most max_len.source - 1. Convolutions do not read it: it precedes the "
+     "rows of the last one."),
 BOOL("input.distillation_token", input_distillation_token, Source_, "false",
-     NULL, "Real: another learned row stands behind the class token's."),
+     NULL,
+     "Real: another learned row follows the class token's."),
 SPREAD("head", WORDS("head.type"), Model,
        "This is made of the last layer's rows."),
 ENUM("head.type", head, heads, Model, "default", NULL,
-     "By default an encoder gives rows, a decoder logits; an encoder can "
-     "give logits too, pool its rows to one, and classify that one or "
+     "By default an encoder returns rows and a decoder logits. An encoder "
+     "can also return logits, pool its rows to one, and classify that one or "
      "each row."),
 ENUM("head.pool", head_pool, pools, Encoder,
      "mean for pool, class for classify", follow_pool,
-     "Rows become one by this; class takes the first row."),
+     "Rows become one in this way; class takes the first row."),
 BOOL("head.normalize", head_normalize, Encoder, "false", NULL,
      "Pool: the result has length 1."),
 INT("head.classes", head_classes, 0, MostTokens, Encoder, "0", NULL,
-    "Classify, token_classify: there are so many classes."),
+    "Classify, token_classify: the number of classes."),
 SPREAD("head.dense", WORDS("head.dense.width"), Model,
-       "A dense layer of this width stands in the head; 0: none."),
+       "The head has a dense layer of this width. 0: none."),
 INT("head.dense.width", head_width, 0, MostWidth, Model, "0", NULL,
-    "A dense layer of this width stands in the head, behind pooling, in "
-    "front of logits and classes; the head rows gives its rows. 0: none."),
+    "The head has a dense layer of this width, after pooling and before "
+    "logits and classes. The head `rows` returns its rows. 0: none."),
 ENUM("head.dense.activation", head_act, acts, Model, "none", NULL,
      "This is f of the dense layer f(W x + b)."),
 BOOL("head.dense.bias", head_bias, Model, "true", NULL,

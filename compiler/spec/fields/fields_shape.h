@@ -4,14 +4,14 @@
 INT("attnc", version, 1, 1, AllKinds, NULL, NULL,
 "The spec is written in this version of the format."),
 ROW("extends", FieldExtends, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
-    "This spec changes another one, whose path starts at the folder of "
-    "this one."),
+    "This spec overrides fields of another one. The path is relative to this "
+    "file."),
 ROW("name", FieldName, offsetof(Spec, name), 0, NULL, 0, 0, AllKinds, NULL,
     NULL,
     "The model has this name; the functions of its C file begin with it."),
 ENUM("kind", kind, kinds, AllKinds, NULL, NULL,
-     "A model of this kind is built; `attention` is one multi-head "
-     "attention block, whose query, key and value are free."),
+     "The kind of model. `attention` is one multi-head attention block whose "
+     "query, key and value are separate inputs."),
 
 INT("d_model", d_model, 1, MostWidth, AllKinds, NULL, NULL,
     "Every layer reads and writes rows of this width."),
@@ -26,7 +26,7 @@ SIDES("d_k", d_k, MostWidth, Attention, "d_model / h", encoder_d_k,
 SIDES("d_v", d_v, MostWidth, Attention, "d_model / h", encoder_d_v,
       decoder_d_v, "A head", "has values of this width."),
 SIDES("d_ff", d_ff, MostRows, 0, NULL, NULL, NULL,
-      "The feed-forward network", "is this wide inside."),
+      "The feed-forward network", "has inner rows of this width."),
 SIDES("N", N, 1024, 0, NULL, NULL, NULL, "The stack",
       "has this many layers."),
 SPREAD("max_len",
@@ -34,33 +34,32 @@ SPREAD("max_len",
              "max_len.key"),
        AllKinds, "No input is longer than this."),
 INT("max_len.source", side[0].max_len, 1, MostRows, Source_, NULL, NULL,
-    "A source has no more tokens than this, of which a class token is "
-    "one."),
+    "A source has at most this many tokens, a class token included."),
 INT("max_len.target", side[1].max_len, 1, MostRows, Target_, NULL, NULL,
-    "A target has no more tokens than this."),
+    "A target has at most this many tokens."),
 INT("max_len.query", side[0].max_len, 1, MostRows, Attention, NULL, NULL,
-    "The query has no more rows than this."),
+    "The query has at most this many rows."),
 INT("max_len.key", side[1].max_len, 1, MostRows, Attention, NULL, NULL,
-    "The key and the value have no more rows than this."),
+    "The key and the value have at most this many rows."),
 
 INT("fix.source", fix.source, 1, MostRows, Source_, "", NULL,
-    "Each source has this many rows, of which a class token is one: a "
-    "constant of the C, which takes no other; no bit of a result changes."),
+    "Each source has exactly this many rows, a class token included. The "
+    "length is a constant of the C; no bit of a result changes."),
 INT("fix.target", fix.target, 1, MostRows, Target_, "", NULL,
-    "Each call of decode has this many new rows of each target, a constant; "
-    "1: steps."),
+    "Each call of decode has this many new rows of each target, a constant. "
+    "1 is one step."),
 INT("fix.past", fix.past, 0, MostRows, Target_, "", NULL,
-    "Before its new rows each target has this many, a constant; 0: they are "
-    "its first."),
+    "Each target has this many rows before its new ones, a constant. 0: the "
+    "new rows are its first."),
 INT("fix.query", fix.query, 1, MostRows, Attention, "", NULL,
     "Each query has this many rows, a constant."),
 INT("fix.key", fix.key, 1, MostRows, Attention, "", NULL,
     "Each key and value has this many rows, a constant."),
 INT("fix.batch", fix.batch, 1, MostRows, AllKinds, "", NULL,
-    "Each call has this many sequences, a constant: a search fills them up, "
-    "with hypotheses that nobody asked for."),
+    "Each call has this many sequences, a constant. A search adds unused "
+    "hypotheses to reach it."),
 INT("fix.threads", fix.threads, 1, 1, AllKinds, "", NULL,
-    "A call runs on one thread, whatever its caller has."),
+    "A call runs on one thread, even if its caller has more."),
 BOOL("fix.unroll", fix.unroll, AllKinds, "false", NULL,
-     "Layers are written out one behind the other, not as loops, where all "
-     "code stays in the cache of instructions."),
+     "Layers are written out one after the other, not as loops, if all code "
+     "fits into the instruction cache."),

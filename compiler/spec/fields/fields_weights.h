@@ -8,11 +8,11 @@ ENUM("arithmetic", arithmetic, arithmetics, AllKinds, "f32", NULL,
      "Products with integer weights compute in this: see the page "
      "spec-weights."),
 PATH("weights", weights, AllKinds,
-     "This .safetensors file, relative to the spec, has the weights; "
-     "without one they are seeded random numbers."),
+     "This .safetensors file, relative to the spec, contains the weights. "
+     "Without it they are seeded random numbers."),
 ROW("names", FieldNames, 0, 0, NULL, 0, 0, AllKinds, "", NULL,
     "The weights have these names in the file: see the page spec-weights."),
 ROW("unused", FieldPatterns, offsetof(Spec, unused), 0, NULL, 0, 0,
     AllKinds, "", NULL,
-    "These tensors of the file are known and not used: no warning names "
-    "them. A * stands for any text, as in `pooler.*`."),
+    "These tensors of the file are not used, and no warning names them. A * "
+    "stands for any text, as in `pooler.*`."),
