@@ -86,9 +86,9 @@ void plan_code_text(Buffer *b, const Plan *p, Entry entry)
     if (c.written)
         buffer_printf(b, "%s of it\n", kib(p, c.more));
     else if (!c.fits)
-        buffer_printf(b, "written out they were %s more, too much\n",
+        buffer_printf(b, "written out they would take %s more: too much\n",
                       kib(p, c.more));
     else
-        buffer_printf(b, "fix.unroll writes them out, in %s more\n",
+        buffer_printf(b, "fix.unroll would write them out, in %s more\n",
                       kib(p, c.more));
 }
