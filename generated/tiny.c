@@ -8271,13 +8271,12 @@ enum {
 
 struct attn_settings { /* -1, or 0 for beam and nbest: the spec's value */
     const char *prefix;
-    int64_t beam, nbest, min_length, no_repeat_ngram, end_token;
+    int64_t beam, nbest, end_token;
     int64_t max_input, max_output; /* 0: the model's limit */
-    int64_t top_k;
-    double temperature, top_p, min_p; /* -1: not given; top_k too */
-    double alpha, patience;
-    double repetition_penalty; /* 0: not given */
+    float alpha, patience;
     bool scores;
+    struct attn_process process;   /* numbers only */
+    struct attn_sampling sampling; /* a temperature of -1: not given */
 };
 
 /* ---- words.c ---- */
@@ -8541,7 +8540,7 @@ ATTN_API const char *attn_option_hint(const char *word,
 #define ATTN_SEARCH_SETTINGS_1
 
 /* Returns the temperature; 0: always take the best token. */
-ATTN_API double attn_settings_temperature(const struct attn_settings *s);
+ATTN_API float attn_settings_temperature(const struct attn_settings *s);
 /* Changes `o`, the search of the spec, by the options. stated: the spec states
  * its beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
@@ -8557,11 +8556,12 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s,
 
 /* Returns the temperature: without --temperature 1 if another sampling option
  * is given, else 0. */
-ATTN_API double attn_settings_temperature(const struct attn_settings *s)
+ATTN_API float attn_settings_temperature(const struct attn_settings *s)
 {
-    if (s->temperature >= 0.0)
-        return s->temperature;
-    return s->top_k > 0 || s->top_p > 0.0 || s->min_p > 0.0;
+    const struct attn_sampling *o = &s->sampling;
+    if (o->temperature >= 0.0f)
+        return o->temperature;
+    return o->top_k > 0 || o->top_p > 0.0f || o->min_p > 0.0f ? 1.0f : 0.0f;
 }
 
 /* Returns the beam. --nbest widens only a default beam, because a beam that
@@ -8571,7 +8571,7 @@ static int64_t settings_beam(const struct attn_settings *s, int stated,
 {
     if (s->beam > 0)
         return s->beam;
-    if (attn_settings_temperature(s) > 0.0)
+    if (attn_settings_temperature(s) > 0.0f)
         return 1;
     return stated ? beam : attn_max(beam, s->nbest);
 }
@@ -8581,8 +8581,8 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
 {
     o->beam = settings_beam(s, stated, o->beam);
     o->results = attn_max(s->nbest, 1);
-    if (s->alpha >= 0.0)
-        o->alpha = (float)s->alpha;
+    if (s->alpha >= 0.0f)
+        o->alpha = s->alpha;
     if (s->max_output > 0) {
         o->max_output = s->max_output;
         o->max_output_plus = -1;
@@ -8592,15 +8592,12 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->ends_count = 0;
     }
     o->max_input = s->max_input;
-    o->patience = (float)s->patience;
+    o->patience = s->patience;
     o->want_scores = s->scores;
-    o->process.min_length = s->min_length;
-    o->process.repetition_penalty = (float)s->repetition_penalty;
-    o->process.no_repeat_ngram = s->no_repeat_ngram;
-    o->sampling.temperature = (float)attn_settings_temperature(s);
-    o->sampling.top_k = attn_max(s->top_k, 0);
-    o->sampling.top_p = s->top_p > 0.0 ? (float)s->top_p : 0.0f;
-    o->sampling.min_p = s->min_p > 0.0 ? (float)s->min_p : 0.0f;
+    /* Lists, which follow the numbers, are the spec's. */
+    memcpy(&o->process, &s->process, offsetof(struct attn_process, suppress));
+    o->sampling = s->sampling;
+    o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;
 }
 
@@ -8608,7 +8605,7 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 {
     if (use == ATTN_FOR_PROMPT && s->beam > 1)
         return "--beam is for lines of stdin, not for --prompt";
-    if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0
+    if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0f
         && (s->beam > 1 || s->nbest > 1))
         return "tokens that are drawn make one answer: leave out --beam and "
                "--nbest, or --temperature and --top-k, --top-p, --min-p";
@@ -8887,16 +8884,16 @@ static const struct program_option program_option[] = {
       offsetof(struct program, set.patience), 0, 100, 1,
       "rule recorded: stop at --beam times this many" },
     { "Search", "--min-length", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, set.min_length), 0, 2147483647, 0,
+      offsetof(struct program, set.process.min_length), 0, 2147483647, 0,
       "no end before this many tokens" },
     { "Search", "--max-output", "N", OPTION_WHOLE, 35,
       offsetof(struct program, set.max_output), 1, 2147483647, 0,
       "at most this many tokens in an answer" },
     { "Search", "--repetition-penalty", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.repetition_penalty), 0.001, 1000, 0,
+      offsetof(struct program, set.process.repetition_penalty), 0.001, 1000, 0,
       "divides the logits of tokens that came already" },
     { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, set.no_repeat_ngram), 0, 1000, 0,
+      offsetof(struct program, set.process.no_repeat_ngram), 0, 1000, 0,
       "no n-gram of this length twice" },
     { "Search", "--suppress", "TOKENS", OPTION_LIST, 35,
       offsetof(struct program, suppress), 0, 0, 0,
@@ -8905,16 +8902,16 @@ static const struct program_option program_option[] = {
       offsetof(struct program, set.end_token), 0, 2147483647, -1,
       "this token ends an answer" },
     { "Sampling", "--temperature", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.temperature), 0, 1000000, -1,
+      offsetof(struct program, set.sampling.temperature), 0, 1000000, -1,
       "draw tokens at random; 0: take the best" },
     { "Sampling", "--top-k", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, set.top_k), 0, 2147483647, -1,
+      offsetof(struct program, set.sampling.top_k), 0, 2147483647, 0,
       "of the N best alone" },
     { "Sampling", "--top-p", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.top_p), 0, 1, -1,
+      offsetof(struct program, set.sampling.top_p), 0, 1, 0,
       "of the best that have this probability" },
     { "Sampling", "--min-p", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.min_p), 0, 1, -1,
+      offsetof(struct program, set.sampling.min_p), 0, 1, 0,
       "of those at least so probable, beside the best" },
     { "General", "--seed", "N", OPTION_WHOLE, 35,
       offsetof(struct program, seed), 0, 2147483647, 1,
@@ -9162,7 +9159,7 @@ static void option_take(struct program *p, const struct program_option *o,
     else if (o->kind == OPTION_WHOLE)
         *(int64_t *)at = (int64_t)x;
     else if (o->kind == OPTION_REAL)
-        *(double *)at = x;
+        *(float *)at = (float)x;
     else if (o->kind == OPTION_TEXT)
         *(const char **)at = text;
     else
@@ -9177,7 +9174,7 @@ static void option_defaults(struct program *p)
         if (o->kind == OPTION_WHOLE)
             *(int64_t *)option_at(p, o) = (int64_t)o->default_value;
         if (o->kind == OPTION_REAL)
-            *(double *)option_at(p, o) = o->default_value;
+            *(float *)option_at(p, o) = (float)o->default_value;
     }
 }
 

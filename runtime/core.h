@@ -8,11 +8,12 @@
 
 /* Code for some models only is between #if ATTN_HAS_... and #else or #endif; an
  * emitted file contains one of the branches. These models have a vocabulary,
- * lengths that are constants, threads, or turns of a conversation.          */
+ * lengths that are constants, threads, turns of a conversation, or a search. */
 #define ATTN_HAS_TEXT 1
 #define ATTN_HAS_FIXED 1
 #define ATTN_HAS_THREADS 1
 #define ATTN_HAS_CHAT 1
+#define ATTN_HAS_SEARCH 1
 /* Code for attnc itself, which no emitted file contains. */
 #define ATTN_IN_ATTNC 1
 

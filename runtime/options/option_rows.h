@@ -4,12 +4,12 @@
  *
  *  use       the uses that take it: bits ATTN_FOR_LINES and others (settings.h)
  *  group     the heading in the help
- *  kind      Flag; Int, Real: a number from `least` to `most`; Text; List: a
+ *  kind      Flag; Int, Float: a number from `least` to `most`; Text; List: a
  *            text each time it is given; Out: a Text, a file to write
  *  name, takes     as they are written; takes NULL: nothing
  *  place, member   where its value goes: Settings: struct attn_settings;
  *            others: a struct of attnc's, or of the program's
- *  value     Int, Real: the default
+ *  value     Int, Float: the default
  *  help      what it does, in one line
  *
  * PROGRAM_OPTION is a row only for programs. A file includes this after
@@ -67,37 +67,38 @@ OPTION(LINES, Search, Int, "--nbest", "N",
     Settings, nbest, 1, 1024, 0, "answers to a line, behind the line's number")
 OPTION(LINES, Search, Flag, "--scores", NULL,
     Settings, scores, 0, 0, 0, "each answer begins with its score")
-OPTION(LINES | PROMPT, Search, Real, "--alpha", "X",
+OPTION(LINES | PROMPT, Search, Float, "--alpha", "X",
     Settings, alpha, 0, 100, -1, "strength of the length penalty")
-OPTION(LINES | PROMPT, Search, Real, "--length-penalty", "X",
+OPTION(LINES | PROMPT, Search, Float, "--length-penalty", "X",
     Settings, alpha, 0, 100, -1, "the same as --alpha")
-OPTION(LINES | PROMPT, Search, Real, "--patience", "X",
+OPTION(LINES | PROMPT, Search, Float, "--patience", "X",
     Settings, patience, 0, 100, 1,
     "rule recorded: stop at --beam times this many")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--min-length", "N",
-    Settings, min_length, 0, MOST, 0, "no end before this many tokens")
+    Settings, process.min_length, 0, MOST, 0, "no end before this many tokens")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--max-output", "N",
     Settings, max_output, 1, MOST, 0, "at most this many tokens in an answer")
-OPTION(LINES | PROMPT | CHAT, Search, Real, "--repetition-penalty", "X",
-    Settings, repetition_penalty, 0.001, 1000, 0,
+OPTION(LINES | PROMPT | CHAT, Search, Float, "--repetition-penalty", "X",
+    Settings, process.repetition_penalty, 0.001, 1000, 0,
     "divides the logits of tokens that came already")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--no-repeat-ngram", "N",
-    Settings, no_repeat_ngram, 0, 1000, 0, "no n-gram of this length twice")
+    Settings, process.no_repeat_ngram, 0, 1000, 0,
+    "no n-gram of this length twice")
 OPTION(LINES | PROMPT | CHAT, Search, List, "--suppress", "TOKENS",
     Suppress, suppress, 0, 0, 0,
     "a token, or a sequence of them, that must not come")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--end-token", "ID",
     Settings, end_token, 0, MOST, -1, "this token ends an answer")
 
-OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--temperature", "X",
-    Settings, temperature, 0, 1e6, -1,
+OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--temperature", "X",
+    Settings, sampling.temperature, 0, 1e6, -1,
     "draw tokens at random; 0: take the best")
 OPTION(LINES | PROMPT | CHAT, Sampling, Int, "--top-k", "N",
-    Settings, top_k, 0, MOST, -1, "of the N best alone")
-OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--top-p", "X",
-    Settings, top_p, 0, 1, -1, "of the best that have this probability")
-OPTION(LINES | PROMPT | CHAT, Sampling, Real, "--min-p", "X",
-    Settings, min_p, 0, 1, -1,
+    Settings, sampling.top_k, 0, MOST, 0, "of the N best alone")
+OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--top-p", "X",
+    Settings, sampling.top_p, 0, 1, 0, "of the best that have this probability")
+OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--min-p", "X",
+    Settings, sampling.min_p, 0, 1, 0,
     "of those at least so probable, beside the best")
 
 OPTION(LINES | PROMPT | CHAT, Model, Int, "--seed", "N",

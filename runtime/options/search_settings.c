@@ -2,13 +2,16 @@
 #include "runtime/core.h"
 #include "search_settings.h"
 
+#include <string.h>
+
 /* Returns the temperature. Without --temperature it is 1 if any other sampling
  * option is given, otherwise 0. */
-ATTN_API double attn_settings_temperature(const struct attn_settings *s)
+ATTN_API float attn_settings_temperature(const struct attn_settings *s)
 {
-    if (s->temperature >= 0.0)
-        return s->temperature;
-    return s->top_k > 0 || s->top_p > 0.0 || s->min_p > 0.0;
+    const struct attn_sampling *o = &s->sampling;
+    if (o->temperature >= 0.0f)
+        return o->temperature;
+    return o->top_k > 0 || o->top_p > 0.0f || o->min_p > 0.0f ? 1.0f : 0.0f;
 }
 
 /* Returns the beam. --nbest widens it only if neither --beam nor the spec sets
@@ -18,7 +21,7 @@ static int64_t settings_beam(const struct attn_settings *s, int stated,
 {
     if (s->beam > 0)
         return s->beam;
-    if (attn_settings_temperature(s) > 0.0)
+    if (attn_settings_temperature(s) > 0.0f)
         return 1;
     return stated ? beam : attn_max(beam, s->nbest);
 }
@@ -28,8 +31,8 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
 {
     o->beam = settings_beam(s, stated, o->beam);
     o->results = attn_max(s->nbest, 1);
-    if (s->alpha >= 0.0)
-        o->alpha = (float)s->alpha;
+    if (s->alpha >= 0.0f)
+        o->alpha = s->alpha;
     if (s->max_output > 0) {
         o->max_output = s->max_output;
         o->max_output_plus = -1;
@@ -39,15 +42,12 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->ends_count = 0;
     }
     o->max_input = s->max_input;
-    o->patience = (float)s->patience;
+    o->patience = s->patience;
     o->want_scores = s->scores;
-    o->process.min_length = s->min_length;
-    o->process.repetition_penalty = (float)s->repetition_penalty;
-    o->process.no_repeat_ngram = s->no_repeat_ngram;
-    o->sampling.temperature = (float)attn_settings_temperature(s);
-    o->sampling.top_k = attn_max(s->top_k, 0);
-    o->sampling.top_p = s->top_p > 0.0 ? (float)s->top_p : 0.0f;
-    o->sampling.min_p = s->min_p > 0.0 ? (float)s->min_p : 0.0f;
+    /* Lists, which follow the numbers, are the spec's. */
+    memcpy(&o->process, &s->process, offsetof(struct attn_process, suppress));
+    o->sampling = s->sampling;
+    o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;
 }
 
@@ -55,7 +55,7 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 {
     if (use == ATTN_FOR_PROMPT && s->beam > 1)
         return "--beam is for lines of stdin, not for --prompt";
-    if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0
+    if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0f
         && (s->beam > 1 || s->nbest > 1))
         return "tokens that are drawn make one answer: leave out --beam and "
                "--nbest, or --temperature and --top-k, --top-p, --min-p";

@@ -6,7 +6,7 @@
 #include "settings.h"
 
 /* Returns the temperature; 0 means always the most likely token. */
-ATTN_API double attn_settings_temperature(const struct attn_settings *s);
+ATTN_API float attn_settings_temperature(const struct attn_settings *s);
 /* Changes `o`, the search settings of the spec, by the options. `stated`: the
  * spec sets the beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,

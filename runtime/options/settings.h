@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/base/generate.h"
 #include "runtime/base/memory.h"
 
 /* The ways to use a model. Each option lists those that it applies to. */
@@ -22,13 +23,14 @@ enum {
 struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
                         * value of the spec */
     const char *prefix;
-    int64_t beam, nbest, min_length, no_repeat_ngram, end_token;
+    int64_t beam, nbest, end_token;
     int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
-    int64_t top_k;
-    double temperature, top_p, min_p; /* -1: not given, as for top_k */
-    double alpha, patience;
-    double repetition_penalty; /* 0: not given */
+    float alpha, patience;
     bool scores;
+#if ATTN_HAS_SEARCH
+    struct attn_process process;   /* numbers only */
+    struct attn_sampling sampling; /* a temperature of -1: not given */
+#endif
 };
 
 /* ---- words.c ---- */

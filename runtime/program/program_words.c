@@ -136,7 +136,7 @@ static void option_take(struct program *p, const struct program_option *o,
     else if (o->kind == OPTION_WHOLE)
         *(int64_t *)at = (int64_t)x;
     else if (o->kind == OPTION_REAL)
-        *(double *)at = x;
+        *(float *)at = (float)x;
     else if (o->kind == OPTION_TEXT)
         *(const char **)at = text;
     else
@@ -151,7 +151,7 @@ static void option_defaults(struct program *p)
         if (o->kind == OPTION_WHOLE)
             *(int64_t *)option_at(p, o) = (int64_t)o->default_value;
         if (o->kind == OPTION_REAL)
-            *(double *)option_at(p, o) = o->default_value;
+            *(float *)option_at(p, o) = (float)o->default_value;
     }
 }
 

@@ -19,6 +19,7 @@ static size_t size_of(const Option *row)
     case Rest:  return sizeof(Texts);
     case Int:   return sizeof(int64_t);
     case Real:  return sizeof(double);
+    case Float: return sizeof(float);
     default:    return sizeof(int);
     }
 }
@@ -65,6 +66,7 @@ static const char *value_of(Arena *a, const Option *row)
     switch (row->kind) {
     case Int:
     case Real:
+    case Float:
         return arena_printf(a, "%g",
                             row->max != row->default_value ? row->max
                                                            : row->min);
@@ -87,6 +89,7 @@ static bool is_usual(const void *at, const Option *row)
     case Rest:  return memcmp(at, &none, sizeof none) == 0;
     case Int:   return (double)*(const int64_t *)at == row->default_value;
     case Real:  return !(*(const double *)at != row->default_value);
+    case Float: return !(*(const float *)at != (float)row->default_value);
     default:    return *(const int *)at == (int)row->default_value;
     }
 }
@@ -132,7 +135,8 @@ static void values(void **state)
             if (taken(&commands[k], &option_table[i])) {
                 const Option *row = &option_table[i];
                 try_option(a, &commands[k], row, value_of(a, row));
-                if ((row->kind == Int || row->kind == Real)
+                if ((row->kind == Int || row->kind == Real
+                     || row->kind == Float)
                     && row->min != row->default_value)
                     try_option(a, &commands[k], row,
                                arena_printf(a, "%.17g", row->min));

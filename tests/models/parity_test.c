@@ -18,7 +18,7 @@
 
 /* ---- rows ---- */
 
-enum { Flag, Int, Real, Text, List, Out };
+enum { Flag, Int, Float, Text, List, Out };
 typedef struct {
     int uses, kind;
     const char *name, *takes;
@@ -89,7 +89,7 @@ static void row_lines(const char *use, int bit, const Row *r)
         line(arena_printf(a, "%s=1", begin));
     if (!(r->uses & bit) || r->kind == Flag)
         return;
-    if (r->kind == Int || r->kind == Real)
+    if (r->kind == Int || r->kind == Float)
         number_lines(begin, r);
     else if (is_file)
         for

@@ -65,7 +65,7 @@ static double number(const Option *row, const char *text)
     char *end;
     errno = 0;
     double x = strtod(text, &end);
-    bool whole = row->kind == Real || x == floor(x);
+    bool whole = row->kind != Int || x == floor(x);
     if (end == text || *end || errno || !isfinite(x) || !whole)
         fail(ExitUsage, "%s takes a%s number, not '%s'", row->name,
              row->kind == Int ? " whole" : "", quote(text));
@@ -162,6 +162,7 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     case Rest:  vec_push(a, (Texts *)at, text); break;
     case Int:   *(int64_t *)at = (int64_t)number(row, text); break;
     case Real:  *(double *)at = number(row, text); break;
+    case Float: *(float *)at = (float)number(row, text); break;
     case Word:
     case Form:  *(int *)at = word_of(row, text, strlen(text)); break;
     case Json:  *(int *)at = FormatJson; break;
@@ -176,6 +177,8 @@ static void store_default(void *at, const Option *row)
         *(int64_t *)at = (int64_t)row->default_value;
     else if (row->kind == Real)
         *(double *)at = row->default_value;
+    else if (row->kind == Float)
+        *(float *)at = (float)row->default_value;
     else if (row->kind == Word || row->kind == Words || row->kind == Form)
         *(int *)at = (int)row->default_value;
 }
@@ -199,6 +202,9 @@ bool option_default(const void *at, const Option *row)
     case Real:
         return !(*(const double *)at < row->default_value)
             && !(*(const double *)at > row->default_value);
+    case Float:
+        return !(*(const float *)at < (float)row->default_value)
+            && !(*(const float *)at > (float)row->default_value);
     case Word:
     case Form:
     case Json:

@@ -290,6 +290,7 @@ typedef enum {
             * command */
     Int,   /* int64_t */
     Real,  /* double */
+    Float, /* float */
     Word,  /* int: an index into the words */
     Form,  /* int: a format. If not given, the ending of -o decides, or text. */
     Json,  /* sets the format to FormatJson and takes no value */
@@ -308,7 +309,7 @@ typedef struct {
     OptionPart part;      /* the part of the command's struct that has the
                            * value */
     size_t at;            /* offset of the value in that part */
-    double min, max;      /* range of the value, for Int and Real */
+    double min, max;      /* range of a number */
     double default_value; /* value if the option is not given */
     const char *const *words;
     int n_words;

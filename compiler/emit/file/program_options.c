@@ -17,7 +17,7 @@ typedef struct {
 /* The words that the program has for attnc's kinds, groups and places. */
 #define KIND_Flag "FLAG"
 #define KIND_Int "WHOLE"
-#define KIND_Real "REAL"
+#define KIND_Float "REAL"
 #define KIND_Text "TEXT"
 #define KIND_List "LIST"
 #define KIND_Out "TEXT"

@@ -2,6 +2,7 @@
  * rows that the model's vocabularies need, and code for vocabularies or chats
  * is left out if the model has none. */
 #include "emit/text/embedded.h"
+#include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 #include "runtime/core.h"
 
@@ -20,6 +21,11 @@ bool has_chat(const Gen *g)
 static bool has_fixed(const Gen *g)
 {
     return plan_fixed(g->p);
+}
+
+static bool has_search(const Gen *g)
+{
+    return has_decoder(g->p);
 }
 
 static bool has_threads(const Gen *g)
@@ -164,6 +170,7 @@ static const struct {
     { "#if ATTN_HAS_CHAT\n", has_chat },
     { "#if ATTN_HAS_FIXED\n", has_fixed },
     { "#if ATTN_HAS_THREADS\n", has_threads },
+    { "#if ATTN_HAS_SEARCH\n", has_search },
     { "#if ATTN_IN_ATTNC\n", NULL },
 };
 enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
