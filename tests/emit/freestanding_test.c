@@ -137,7 +137,7 @@ static const char *example_of(const char *header)
     size_t n;
     const char *at = strstr(text_of(header, &n), " *     // "), *code = "";
     assert_non_null(at);
-    for (; strncmp(at, " * Compiled as", 14); at = strchr(at, '\n') + 1) {
+    for (; strncmp(at, " * Compile it ", 14); at = strchr(at, '\n') + 1) {
         const int size = (int)strcspn(at, "\n"), skipped = size < 7 ? size : 7;
         code = arena_printf(a, "%s%.*s\n", code, size - skipped, at + skipped);
     }

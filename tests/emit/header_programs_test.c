@@ -29,7 +29,7 @@ static Examples examples_of(const char *header)
     Examples x = { .n = 0 };
     size_t n;
     const char *at = text_of(header, &n);
-    for (; strncmp(at, " * Compiled as", 14); at = strchr(at, '\n') + 1) {
+    for (; strncmp(at, " * Compile it ", 14); at = strchr(at, '\n') + 1) {
         const int size = (int)strcspn(at, "\n"), skipped = size < 7 ? size : 7;
         const char *line = arena_printf(a, "%.*s\n", size - skipped,
                                         at + skipped);

@@ -50,7 +50,7 @@ static void write_printing(const char *header, const char *result)
     const char *at = strstr(text_of(in_dir(header), &n), " *     // ");
     const char *code = "#define main example\n";
     assert_non_null(at);
-    for (; strncmp(at, " * Compiled as", 14); at = strchr(at, '\n') + 1) {
+    for (; strncmp(at, " * Compile it ", 14); at = strchr(at, '\n') + 1) {
         const int size = (int)strcspn(at, "\n"), skipped = size < 7 ? size : 7;
         code = arena_printf(a, "%s%.*s\n", code, size - skipped, at + skipped);
     }
