@@ -1,5 +1,5 @@
-/* draw.h: SVG pictures of a graph, of an arena, or of attention weights, which
- * can also be printed as JSON. svg.h and plot.h have the parts that all
+/* draw.h: draws a graph, an arena or attention weights as SVG; attention
+ * weights can also be printed as JSON. svg.h and plot.h have the parts that all
  * pictures share.
  *
  * In:  a graph, a plan, or the attention weights of given tokens.

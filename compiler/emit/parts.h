@@ -10,6 +10,10 @@
  * `attnc compile --parts` accepts the names. emit.h and emit/file/parts.c
  * define PART before they include this file, which undefines it. */
 
+#ifndef PART
+#define PART(...)
+#endif
+
 /* clang-format off */
 #define PART_SEARCH "options search_bytes search"
 #define PART_STREAMS \

@@ -1,8 +1,9 @@
 /* engine.h: everything that a command needs of one model, made in this order:
  * spec, graph, passes, plan, weights, vocabularies, compiled code. Messages go
- * to stderr; the functions return an exit code. In: the options of a model:
- * spec, weights, backend, threads. Out: an Engine that is ready to be
- * called. */
+ * to stderr; the functions return an exit code.
+ *
+ * In:  the options of a model: spec, weights, backend, threads.
+ * Out: an Engine that is ready to be called. */
 #ifndef ATTNC_ENGINE_H
 #define ATTNC_ENGINE_H
 

@@ -19,7 +19,11 @@
  *  meaning     follows the word in `attnc fields`
  *  layout      a comment of emitted files, or NULL
  *
- * Included where FORMAT is defined; it undefines FORMAT. */
+ * Files define FORMAT before they include this one, which undefines it. */
+#ifndef FORMAT
+#define FORMAT(...)
+#endif
+
 /* clang-format off */
 FORMAT(F32, "f32", 1, 4, 0, 0, STEPS(0), GATE(1e-4, 1e-10, 1e-9),
     "floats of 32 bits", NULL)
