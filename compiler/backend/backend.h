@@ -47,7 +47,7 @@ void temp_close(TempFolder *t);
 
 /* ---- spawn.c ---- */
 
-typedef struct {     /* what a program printed */
+typedef struct {     /* output of a program */
     char tail[4096]; /* end of its stderr */
     char out[4096];  /* start of its stdout */
 } Spawned;
@@ -72,7 +72,8 @@ typedef struct {
                          * SpawnMost */
     double seconds;     /* time limit of each program */
     int out_fd;         /* receives their stdout; -1: SpawnJob.messages does */
-    const char *folder; /* where their temporary directories go; NULL: TMPDIR */
+    const char *folder; /* directory for their temporary directories; NULL:
+                         * TMPDIR */
     bool as_user;       /* pass attnc's complete environment to them */
 } SpawnLimits;
 /* Runs all jobs and waits for them, each as spawn() does. */

@@ -216,7 +216,7 @@ const int32_t *setup_answer(const Setup *s, int64_t i);
 /* ---- limits.c ---- */
 typedef struct {    /* the bound of a workload or kernel */
     double seconds; /* least time on this machine; INFINITY: not measured */
-    int bound;      /* what bounds the time: a Level, BoundFma or BoundDot */
+    int bound;      /* cause of the bound: a Level, BoundFma or BoundDot */
 } Limit;
 enum { BoundFma = Levels, BoundDot, Bounds };
 const char *bound_word(int bound); /* returns e.g. "FMA", "L2" or "memory" */

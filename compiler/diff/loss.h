@@ -13,7 +13,7 @@
 /* ---- matrices.c ---- */
 typedef struct {
     const char *key;      /* the matrix's key in the spec's `dtype` */
-    int readers;          /* as in Node.readers */
+    int readers;          /* number of nodes that read it, as in Node.readers */
     const PackItem *item; /* the packed matrix: rows, columns and dtype */
     double squares;       /* sum of the squares of its weights */
     double lost;          /* sum of the squares of its rounding errors */

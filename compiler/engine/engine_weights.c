@@ -77,7 +77,7 @@ static void pack_weights(Engine *e, bool *bad)
         sum += elements(&all->item[i]);
     if (sum > Few && attn_cores() > 1)
         pool = attn_pool_open(attn_cores());
-    if (pool) /* without a pool this thread packs all items */
+    if (pool) /* no pool: this thread packs all items */
         from.parallel = attn_pool_parallel(pool);
     progress_begin(e->file ? "packing the weights" : "making weights");
     for (PackList some = *all; done < sum; some.item += some.count) {

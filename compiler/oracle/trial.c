@@ -93,7 +93,7 @@ static void open_cache(Trial *t, int which, int64_t length)
         return; /* a decoder's cache counts rows even if it stores none */
     const struct attn_cache_size size = { which, slots, length, 0, 0 };
     for (int64_t c = 0; stores_scores(t) && c < m.caches; c++)
-        m.cache[c].window = 0; /* with window 0 no page is freed */
+        m.cache[c].window = 0; /* window 0: no page is freed */
     t->cache_memory[which] = nan_memory(attn_cache_bytes(&m, &size));
     attn_cache_init(&t->cache[which], &m, &size, t->cache_memory[which]);
 }

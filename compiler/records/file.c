@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {     /* the lines that are not valid records */
     int first;       /* number of the first such line, from 1; 0: none */
-    const char *why; /* what is wrong with it */
+    const char *why; /* description of the first error */
     int broken;      /* how many there are */
 } Passed;
 

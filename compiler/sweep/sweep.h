@@ -30,7 +30,7 @@ typedef struct {
     const char *pareto;  /* columns of the Pareto front, "parameters,latency";
                           * NULL: default */
     const char *svg;     /* file for the picture; NULL: none */
-    const char *axes;    /* what the picture shows, "h,latency"; NULL:
+    const char *axes;    /* quantities in the picture, "h,latency"; NULL:
                           * automatic */
     BenchFormat format;
     double budget;       /* seconds for the complete sweep; 0: no limit */

@@ -11,8 +11,8 @@ typedef enum {
     StatusFailed, /* did not compile */
     StatusCrashed,
     StatusHung,
-    StatusWrong, /* its result differs from the default's */
-    StatusNaN,   /* its result has NaN */
+    StatusWrong, /* the result differs from the default's */
+    StatusNaN,   /* the result has NaN */
     Statuses
 } Status;
 extern const char *const status_word[Statuses]; /* the words of reports:
@@ -32,8 +32,8 @@ typedef struct {
                   * timed, or removed */
     double gain; /* median of default / own time in the same repetition; NAN:
                   * not timed */
-    bool tried;  /* it ran or failed, so its rank no longer comes from the cost
-                  * model alone */
+    bool tried;  /* the candidate ran or failed, so more than the cost model
+                  * determines its rank */
 } Candidate;
 
 typedef struct { /* a 95 % interval and its middle */

@@ -98,7 +98,7 @@ CallSizes task_call_sizes(Arena *a, const Plan *p, const Task *t,
                           const Works *works, int threads);
 
 /* ---- cost_model.c ---- */
-typedef struct { /* what a prediction depends on */
+typedef struct { /* inputs of a prediction */
     const Plan *plan;
     const Machine *machine;
     const Rates *rates;
@@ -163,8 +163,8 @@ typedef enum {
 } BuildStatus;
 typedef struct { /* a candidate that is to be compiled */
     Code *code;
-    bool whole_model, by_default; /* it is a complete model; it has the default
-                                   * tiling */
+    bool whole_model, by_default; /* the candidate is a complete model; it has
+                                   * the default tiling */
     BuildStatus status;
     char why[160]; /* reason for BuildFailed */
 } BuildJob;

@@ -147,7 +147,7 @@ ATTN_API const char *attn_looks_like(const char *path, const char *at,
         return looks_unedited(at, mark)
                  ? NULL
                  : "a spec that was edited since attnc wrote it";
-    kind = kind_of(path, "", 0); /* without bytes, so that only the name
+    kind = kind_of(path, "", 0); /* no bytes are given, so that only the name
                                   * counts */
     return kind && kind->kept ? kind->kept : looks_content(at, bytes);
 }

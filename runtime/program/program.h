@@ -56,7 +56,7 @@ struct program {
     const void *packed; /* the packed weights within `file` */
     struct program_side source, target;
     int status;            /* exit code; a value above 3 ends the program */
-    char why[PROGRAM_WHY]; /* what is wrong with a line or an option */
+    char why[PROGRAM_WHY]; /* error in a line or an option */
     /* options */
     int use;        /* one of ATTN_FOR_LINES etc. */
     uint64_t given; /* options that were given, as bits by row of

@@ -14,7 +14,7 @@ struct program_stream {
     uint64_t weights;         /* hash of the weights, which a state must
                                * match */
     int begun;                /* the text continues an earlier one */
-    FILE *to;                 /* where the answer goes: stderr if the state goes
+    FILE *to;                 /* stream for the answer: stderr if the state goes
                                * to stdout */
     int64_t n;                /* number of tokens in the prompt */
     int64_t printed;          /* number of ids printed */

@@ -292,7 +292,7 @@ static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
 
 /* ---- the rest ---- */
 
-/* what a run on all inputs compares */
+/* kind of comparison in a run on all inputs */
 typedef enum {
     CheckResult,
     CheckRounding, /* the result with that of the f32 weights */

@@ -15,7 +15,7 @@ typedef struct {
     int64_t number; /* number of the last line read, from 1 */
     bool over;      /* the input has ended; only the buffer is left */
     int fd;
-    char ending; /* what ends a line: '\n' or NUL */
+    char ending; /* line terminator: '\n' or NUL */
 } Lines;
 
 typedef enum { LineText, LineTooLong, LineWait, LineEnd } LineState;

@@ -90,7 +90,7 @@ struct RunCommand {
     Texts taps;
     int format; /* RunFormat */
     const char *attention;
-    int64_t layer, head, query; /* what --attention draws; -1: all */
+    int64_t layer, head, query; /* selection for --attention; -1: all */
 };
 
 struct ScoreCommand {

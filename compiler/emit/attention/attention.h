@@ -33,7 +33,7 @@ void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);
 
 /* ---- fused_attention.c ---- */
-typedef struct { /* what the functions of one attention task depend on */
+typedef struct { /* properties of a task that determine its functions */
     const char *name;
     const Node *n, *k, *v;
     const Tiling *t;

@@ -7,8 +7,8 @@
 #include "emit/emit.h"
 #include "emit/tile/needs.h"
 
-/* Flags for the parts of its call that a step's body reads. The code that emits
- * such a read sets the flag. */
+/* Members of the call that the body of a step reads. Code that emits a use of a
+ * member sets its flag. */
 typedef struct {
     bool row;     /* `i`, the first row of the part in the batch */
     bool weights; /* `w`, the weights of the layer */

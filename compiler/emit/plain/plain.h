@@ -65,7 +65,8 @@ typedef struct {
     bool *made;        /* [nodes]: a slice that has been copied */
     bool same_numbers[LoopNumbers]; /* equals NumberWeights in all layers, so
                                      * one parameter serves both */
-    PlainUses uses;                 /* what the body being emitted uses */
+    PlainUses uses;                 /* parameters that the body being emitted
+                                     * uses */
     const char *result;  /* destination of the next call; NULL: the node's own
                           * array */
     bool one_choice;     /* calls are for one selected expert, `e`, which is

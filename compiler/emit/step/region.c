@@ -302,7 +302,7 @@ void make_functions(Gen *g)
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);
-    g->undivided = g->alone = false; /* what follows applies to all regions */
+    g->undivided = g->alone = false; /* the code below applies to all regions */
     g->sequence = "s";
     need_tick(g);
     tell_slots(g);

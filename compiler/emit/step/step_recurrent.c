@@ -9,7 +9,7 @@
 #include "emit/gen/sections.h"
 #include "emit/gen/step.h"
 
-/* with fewer sequences per part, reading the weights dominates */
+/* least sequences per part; with fewer, reading the weights dominates */
 enum { FewSequences = 8 };
 
 /* ---- a scan's function ---- */
